@@ -1,0 +1,427 @@
+//! Array programs as users write them: a thin typed layer over [`Node`].
+
+use crate::data::{Array, Matrix, Scalar, Vector};
+use crate::node::{Bounds, Node, Operation, remember};
+use crate::shape::{Dim0, Dim1, IntoExtent, IntoShape, Larger, Shape};
+use pumice_scalar::{
+    Elt, Exp, Function, IntoExp, Lift, Number, Primitive, ScalarType, Term, Variable, function,
+};
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// An array that a program computes: `Acc<Vector<f32>>`, `Acc<Matrix<(f32, i32)>>`, `Acc<Scalar<f64>>`.
+///
+/// Operations only describe the program; `pumice::run` or `pumice::compile` execute it. Cloning is free, and an array
+/// that is used twice is still one array.
+pub struct Acc<A> {
+    node: Arc<Node>,
+    of: PhantomData<fn() -> A>,
+}
+
+impl<A> Clone for Acc<A> {
+    fn clone(&self) -> Self {
+        Acc { node: self.node.clone(), of: PhantomData }
+    }
+}
+
+impl<A> std::fmt::Debug for Acc<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&crate::node::print_program(std::slice::from_ref(&self.node)))
+    }
+}
+
+type Place = &'static Location<'static>;
+
+/// A function of lifted values.
+fn lifted<A: Lift, L: Lift>(f: impl FnOnce(A) -> L) -> Function {
+    function(&A::Elt::types(), |terms| f(A::from_terms(&mut terms.iter().copied())).terms())
+}
+
+/// A function without parameters.
+fn nullary(f: impl FnOnce() -> Vec<Term>) -> Function {
+    function(&[], |_| f())
+}
+
+impl<A> Acc<A> {
+    /// The operation.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+}
+
+impl<D: Shape, T: Elt> Acc<Array<D, T>> {
+    /// The array that a node computes. The caller answers for rank and element type.
+    pub fn from_node(node: Arc<Node>) -> Self {
+        Acc { node, of: PhantomData }
+    }
+
+    fn new(operation: Operation, name: &'static str, place: Place) -> Self {
+        Self::from_node(Node::new(operation, D::RANK, T::types(), name, place))
+    }
+
+    /// The array that is given as argument `number` when the program is run.
+    #[track_caller]
+    pub fn argument(number: u32) -> Self {
+        Self::new(Operation::Argument(number), "argument", Location::caller())
+    }
+
+    /// The extents, as an expression: use it inside functions on elements and for other arrays' shapes.
+    pub fn shape(&self) -> D::Index {
+        // What is known is a constant: it belongs to no scope, and no graph grows by it.
+        let extent = |dimension: usize| match &self.node.known_extents {
+            Some(extents) => Exp::from(extents[dimension]).term(),
+            None => self.extent(dimension).term(),
+        };
+        D::Index::from_terms(&mut (0..D::RANK).map(extent))
+    }
+
+    /// The number of elements, as an expression.
+    pub fn size(&self) -> Exp<i64> {
+        let extents = self.shape().terms().into_iter();
+        extents.fold(Exp::from(1), |product, extent| product * Exp::<i64>::from_term(extent))
+    }
+
+    /// An extent by name, so that extents which must be equal are seen to be.
+    fn extent(&self, dimension: usize) -> Exp<i64> {
+        remember(&self.node);
+        let variable = Variable::Extent { array: self.node.id, dimension: dimension as u32 };
+        Exp::from_term(Term::variable(variable, ScalarType::I64))
+    }
+
+    /// A function of every element.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn halves(xs: Acc<Vector<f32>>) -> Acc<Vector<(f32, bool)>> {
+    ///     xs.map(|x| (x * 0.5, x.gt(1.0)))
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
+        let operation = Operation::ZipWith { function: lifted(f), inputs: vec![self.node] };
+        Acc::<Array<D, L::Elt>>::new(operation, "map", Location::caller())
+    }
+
+    /// A function of the elements of two arrays of the same shape.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    ///     xs.zip_with(ys, |x, y| a * x + y)
+    /// }
+    /// # use pumice_scalar::Exp;
+    /// ```
+    #[track_caller]
+    pub fn zip_with<U: Elt, L: Lift>(
+        self,
+        other: Acc<Array<D, U>>,
+        f: impl FnOnce(T::Exp, U::Exp) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
+        let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
+        Acc::<Array<D, L::Elt>>::new(operation, "zip_with", Location::caller())
+    }
+
+    /// A function of the elements of three arrays of the same shape.
+    #[track_caller]
+    pub fn zip_with3<U: Elt, V: Elt, L: Lift>(
+        self,
+        second: Acc<Array<D, U>>,
+        third: Acc<Array<D, V>>,
+        f: impl FnOnce(T::Exp, U::Exp, V::Exp) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let function = lifted(|(x, y, z): (T::Exp, U::Exp, V::Exp)| f(x, y, z));
+        let operation = Operation::ZipWith { function, inputs: vec![self.node, second.node, third.node] };
+        Acc::<Array<D, L::Elt>>::new(operation, "zip_with3", Location::caller())
+    }
+
+    /// A function of the elements of four arrays of the same shape.
+    #[track_caller]
+    pub fn zip_with4<U: Elt, V: Elt, W: Elt, L: Lift>(
+        self,
+        second: Acc<Array<D, U>>,
+        third: Acc<Array<D, V>>,
+        fourth: Acc<Array<D, W>>,
+        f: impl FnOnce(T::Exp, U::Exp, V::Exp, W::Exp) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let function = lifted(|(x, y, z, w): (T::Exp, U::Exp, V::Exp, W::Exp)| f(x, y, z, w));
+        let inputs = vec![self.node, second.node, third.node, fourth.node];
+        let operation = Operation::ZipWith { function, inputs };
+        Acc::<Array<D, L::Elt>>::new(operation, "zip_with4", Location::caller())
+    }
+
+    /// The pairs of the elements of two arrays of the same shape.
+    #[track_caller]
+    pub fn zip<U: Elt>(self, other: Acc<Array<D, U>>) -> Acc<Array<D, (T, U)>> {
+        let place = Location::caller();
+        let function = lifted(|pair: (T::Exp, U::Exp)| pair);
+        let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
+        Acc::<Array<D, (T, U)>>::new(operation, "zip", place)
+    }
+
+    /// The same elements, row by row, in another shape of the same size.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn rows_of_four(xs: Acc<Vector<i32>>) -> Acc<Matrix<i32>> {
+    ///     let n = xs.size();
+    ///     xs.reshape((n / 4, 4))
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn reshape<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
+        let shape = nullary(|| shape.into_terms());
+        let operation = Operation::Reshape { shape, input: self.node };
+        Acc::<Array<S::Dim, T>>::new(operation, "reshape", Location::caller())
+    }
+
+    /// The elements in one dimension, row by row.
+    #[track_caller]
+    pub fn flatten(self) -> Acc<Vector<T>> {
+        let place = Location::caller();
+        let size = self.size();
+        let operation = Operation::Reshape { shape: nullary(|| vec![size.term()]), input: self.node };
+        Acc::<Vector<T>>::new(operation, "flatten", place)
+    }
+
+    /// For every index of a new shape, the element at the index that `f` gives. An index outside the array is an error
+    /// that names this place.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn reverse(xs: Acc<Vector<f64>>) -> Acc<Vector<f64>> {
+    ///     let n = xs.size();
+    ///     xs.backpermute(n, |i| n - 1 - i)
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn backpermute<S: IntoShape>(
+        self,
+        shape: S,
+        f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
+    ) -> Acc<Array<S::Dim, T>> {
+        let place = Location::caller();
+        self.permuted(|_| shape, f, Bounds::Checked, "backpermute", place)
+    }
+
+    fn permuted<S: IntoShape>(
+        self,
+        shape: impl FnOnce(&Self) -> S,
+        f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
+        bounds: Bounds,
+        name: &'static str,
+        place: Place,
+    ) -> Acc<Array<S::Dim, T>> {
+        let shape = nullary(|| shape(&self).into_terms());
+        let operation = Operation::Backpermute { shape, index: lifted(f), input: self.node, bounds };
+        Acc::<Array<S::Dim, T>>::new(operation, name, place)
+    }
+
+    /// Reduces the innermost dimension with an associative operator, which need not commute, and its neutral element.
+    /// A row without elements gives the neutral element. The same bits come out every time on the same device.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn row_maxima(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
+    ///     m.fold(f32::NEG_INFINITY, |a, b| a.max(b))
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn fold(
+        self,
+        neutral: impl IntoExp<T>,
+        f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+    ) -> Acc<Array<D::Smaller, T>>
+    where
+        D: Larger,
+    {
+        self.folded(neutral.into_exp(), f, "fold", Location::caller())
+    }
+
+    fn folded(
+        self,
+        neutral: T::Exp,
+        f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+        name: &'static str,
+        place: Place,
+    ) -> Acc<Array<D::Smaller, T>>
+    where
+        D: Larger,
+    {
+        let operator = lifted(|(a, b): (T::Exp, T::Exp)| f(a, b));
+        let neutral = nullary(|| neutral.terms());
+        let operation = Operation::Fold { operator, neutral, input: self.node };
+        Acc::<Array<D::Smaller, T>>::new(operation, name, place)
+    }
+
+    /// The sum along the innermost dimension.
+    #[track_caller]
+    pub fn sum(self) -> Acc<Array<D::Smaller, T>>
+    where
+        D: Larger,
+        T: Number,
+    {
+        let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
+        self.folded(zero, |a, b| a + b, "sum", Location::caller())
+    }
+}
+
+impl<T: Elt> Acc<Matrix<T>> {
+    /// Rows for columns.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn column_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
+    ///     m.transpose().sum()
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn transpose(self) -> Acc<Matrix<T>> {
+        let place = Location::caller();
+        let shape = |this: &Self| (this.extent(1), this.extent(0));
+        self.permuted(shape, |(i, j)| (j, i), Bounds::Permutes, "transpose", place)
+    }
+}
+
+impl<T: Elt> Acc<Vector<T>> {
+    /// The matrix that has this vector as each of its `rows` rows.
+    ///
+    /// ```
+    /// use pumice_array::*;
+    /// fn matrix_times_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    ///     let (rows, _) = m.shape();
+    ///     m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn replicate_rows(self, rows: impl IntoExtent) -> Acc<Matrix<T>> {
+        let place = Location::caller();
+        let shape = |this: &Self| (rows.into_extent(), this.extent(0));
+        self.permuted(shape, |(_, j)| j, Bounds::Replicates, "replicate_rows", place)
+    }
+
+    /// The matrix that has this vector as each of its `columns` columns.
+    #[track_caller]
+    pub fn replicate_columns(self, columns: impl IntoExtent) -> Acc<Matrix<T>> {
+        let place = Location::caller();
+        let shape = |this: &Self| (this.extent(0), columns.into_extent());
+        self.permuted(shape, |(i, _)| i, Bounds::Replicates, "replicate_columns", place)
+    }
+}
+
+impl<T: Elt> Acc<Scalar<T>> {
+    /// The array of any shape that has this value everywhere.
+    #[track_caller]
+    pub fn replicate<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
+        let place = Location::caller();
+        self.permuted(|_| shape, |_| (), Bounds::Replicates, "replicate", place)
+    }
+}
+
+/// An array that exists, as an input of a program.
+///
+/// ```
+/// use pumice_array::*;
+/// let xs: Vector<f32> = vec![1.0, 2.0].into();
+/// let doubled = use_(&xs).map(|x| x + x);
+/// ```
+#[track_caller]
+pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
+    let place = Location::caller();
+    Acc::<Array<D, T>>::new(Operation::Use(array.into_array().data().clone()), "use_", place)
+}
+
+/// What can be used as an array in a program.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used as an array of shape `{D}` with elements `{T}`",
+    note = "slices, vectors and arrays are vectors; an `Array` and (with the feature `ndarray`) an `ndarray` array \
+            keep their shape"
+)]
+pub trait IntoArray<D: Shape, T: Elt> {
+    /// The array.
+    fn into_array(self) -> Array<D, T>;
+}
+
+impl<D: Shape, T: Elt> IntoArray<D, T> for &Array<D, T> {
+    fn into_array(self) -> Array<D, T> {
+        self.clone()
+    }
+}
+
+impl<D: Shape, T: Elt> IntoArray<D, T> for Array<D, T> {
+    fn into_array(self) -> Array<D, T> {
+        self
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for &[T] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self)
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for &Vec<T> {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for Vec<T> {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self)
+    }
+}
+
+impl<T: Elt, const N: usize> IntoArray<Dim1, T> for &[T; N] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+impl<T: Elt, const N: usize> IntoArray<Dim1, T> for [T; N] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+/// A single value as an array without dimensions.
+///
+/// ```
+/// use pumice_array::*;
+/// let answer: Acc<Scalar<i32>> = unit(42);
+/// ```
+#[track_caller]
+pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
+    let value = value.into_exp();
+    let element = nullary(|| value.terms());
+    Acc::<Array<Dim0, T>>::new(
+        Operation::Generate { shape: nullary(Vec::new), element },
+        "unit",
+        Location::caller(),
+    )
+}
+
+/// The array with the element `f(index)` at every index.
+///
+/// ```
+/// use pumice_array::*;
+/// fn table(n: Exp<i64>) -> Acc<Matrix<i64>> {
+///     generate((n, n), |(i, j)| i * j)
+/// }
+/// # use pumice_scalar::Exp;
+/// ```
+#[track_caller]
+pub fn generate<S: IntoShape, L: Lift>(
+    shape: S,
+    f: impl FnOnce(<S::Dim as Shape>::Index) -> L,
+) -> Acc<Array<S::Dim, L::Elt>> {
+    let shape = nullary(|| shape.into_terms());
+    let operation = Operation::Generate { shape, element: lifted(f) };
+    Acc::<Array<S::Dim, L::Elt>>::new(operation, "generate", Location::caller())
+}
+
+/// A scalar that is given as argument `number` when the program is run.
+pub fn scalar_argument<T: Primitive>(number: u32) -> Exp<T> {
+    Exp::from_term(Term::variable(Variable::Argument(number), T::TYPE))
+}

@@ -1,0 +1,210 @@
+//! Arrays as values: extents, element types, and columns of bytes, wherever those are kept.
+
+use crate::error::Error;
+use crate::shape::{Dim0, Dim1, Dim2, Shape};
+use pumice_scalar::{Elt, ScalarType};
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Where an array's elements are kept. Devices have their own kinds.
+pub trait ArrayData: Any + Send + Sync {
+    /// The extents, outermost first.
+    fn extents(&self) -> &[usize];
+    /// The scalar types of an element.
+    fn types(&self) -> &[ScalarType];
+    /// One column of bytes for each scalar type, fetched if they are elsewhere.
+    fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error>;
+}
+
+/// Elements in the host's memory.
+pub struct HostData {
+    extents: Vec<usize>,
+    types: Vec<ScalarType>,
+    columns: Vec<Vec<u8>>,
+}
+
+impl HostData {
+    /// The array with these columns.
+    pub fn new(extents: Vec<usize>, types: Vec<ScalarType>, columns: Vec<Vec<u8>>) -> HostData {
+        HostData { extents, types, columns }
+    }
+}
+
+impl ArrayData for HostData {
+    fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+    fn types(&self) -> &[ScalarType] {
+        &self.types
+    }
+    fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+        Ok(self.columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect())
+    }
+}
+
+/// An array of `D` dimensions with elements of type `T`. It is a value: cloning it copies nothing, and a result stays on
+/// the device until somebody looks at it with [`Array::to_vec`] or prints it.
+///
+/// ```
+/// use pumice_array::{Array, Dim2};
+/// let m = Array::<Dim2, i32>::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
+/// assert_eq!(m.extents(), [2, 3]);
+/// assert_eq!(m.to_vec()?, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), pumice_array::Error>(())
+/// ```
+pub struct Array<D, T> {
+    data: Arc<dyn ArrayData>,
+    of: PhantomData<fn() -> (D, T)>,
+}
+
+/// A single value.
+pub type Scalar<T> = Array<Dim0, T>;
+/// An array of one dimension.
+pub type Vector<T> = Array<Dim1, T>;
+/// An array of two dimensions, row by row.
+pub type Matrix<T> = Array<Dim2, T>;
+
+impl<D, T> Clone for Array<D, T> {
+    fn clone(&self) -> Self {
+        Array { data: self.data.clone(), of: PhantomData }
+    }
+}
+
+impl<D: Shape, T: Elt> Array<D, T> {
+    /// The array with these extents and elements, row by row.
+    pub fn from_vec(extents: D::Extents, values: Vec<T>) -> Result<Self, Error> {
+        Self::from_slice(extents, &values)
+    }
+
+    /// The array with these extents and a copy of these elements, row by row.
+    pub fn from_slice(extents: D::Extents, values: &[T]) -> Result<Self, Error> {
+        let extents = extents.as_ref().to_vec();
+        let wanted = extents.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
+        if wanted != Some(values.len()) {
+            let count = values.len();
+            return Err(Error::Shape(format!(
+                "an array of extents {extents:?} cannot hold {count} elements"
+            )));
+        }
+        let mut columns = Vec::new();
+        T::add_columns(values, &mut columns);
+        let columns = columns.into_iter().map(Cow::into_owned).collect();
+        Ok(Array { data: Arc::new(HostData::new(extents, T::types(), columns)), of: PhantomData })
+    }
+
+    /// The array that this data is; an error if it has another shape or element type.
+    pub fn from_data(data: Arc<dyn ArrayData>) -> Result<Self, Error> {
+        if data.extents().len() != D::RANK || data.types() != T::types() {
+            return Err(Error::Program("an array has another shape or element type than its data".into()));
+        }
+        Ok(Array { data, of: PhantomData })
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Arc<dyn ArrayData> {
+        &self.data
+    }
+
+    /// The extents, outermost first.
+    pub fn extents(&self) -> D::Extents {
+        match D::Extents::try_from(self.data.extents()) {
+            Ok(extents) => extents,
+            Err(_) => unreachable!("the rank is checked when an array is made"),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.data.extents().iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements, row by row. Waits for the device and copies; fails if the computation of this array (or of one
+    /// that it was computed from) failed.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        let columns = self.data.columns()?;
+        Ok(T::from_columns(&mut columns.iter().map(|column| &**column), self.len()))
+    }
+}
+
+impl<T: Elt> Array<Dim0, T> {
+    /// The value.
+    pub fn to_value(&self) -> Result<T, Error> {
+        self.to_vec()?.first().copied().ok_or_else(|| Error::Shape("a scalar without a value".into()))
+    }
+}
+
+impl<T: Elt> From<Vec<T>> for Array<Dim1, T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+impl<T: Elt> From<&[T]> for Array<Dim1, T> {
+    fn from(values: &[T]) -> Self {
+        let mut columns = Vec::new();
+        T::add_columns(values, &mut columns);
+        let columns = columns.into_iter().map(Cow::into_owned).collect();
+        Array { data: Arc::new(HostData::new(vec![values.len()], T::types(), columns)), of: PhantomData }
+    }
+}
+
+impl<D: Shape, T: Elt> fmt::Debug for Array<D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Elements that are printed before the rest is left out.
+const PRINTED: usize = 20;
+
+impl<D: Shape, T: Elt> fmt::Display for Array<D, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = match self.to_vec() {
+            Ok(values) => values,
+            Err(error) => return write!(f, "<{error}>"),
+        };
+        let extents = self.data.extents();
+        if let ([], [value]) = (extents, values.as_slice()) {
+            return write!(f, "{value:?}");
+        }
+        print(f, extents, &values)
+    }
+}
+
+fn print<T: Elt>(f: &mut fmt::Formatter<'_>, extents: &[usize], values: &[T]) -> fmt::Result {
+    f.write_str("[")?;
+    match extents {
+        [outer, inner @ ..] if !inner.is_empty() => {
+            let size: usize = inner.iter().product();
+            for row in 0..(*outer).min(PRINTED) {
+                if row > 0 {
+                    f.write_str(", ")?;
+                }
+                print(f, inner, &values[row * size..(row + 1) * size])?;
+            }
+            if *outer > PRINTED {
+                write!(f, ", … {} more", outer - PRINTED)?;
+            }
+        }
+        _ => {
+            for (position, value) in values.iter().take(PRINTED).enumerate() {
+                if position > 0 {
+                    f.write_str(", ")?;
+                }
+                write!(f, "{value:?}")?;
+            }
+            if values.len() > PRINTED {
+                write!(f, ", … {} more", values.len() - PRINTED)?;
+            }
+        }
+    }
+    f.write_str("]")
+}

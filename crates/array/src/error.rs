@@ -1,0 +1,29 @@
+//! What can be wrong with an array program or its data.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+/// An error of the array language.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// Shapes that do not fit each other; names the operation and the place.
+    Shape(String),
+    /// A program that cannot be compiled.
+    Program(String),
+    /// A check that failed while the program ran; names the operation and the place.
+    Failure(String),
+    /// The device that holds the data could not give it.
+    Device(Arc<dyn StdError + Send + Sync>),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Shape(message) | Error::Program(message) | Error::Failure(message) => f.write_str(message),
+            Error::Device(error) => error.fmt(f),
+        }
+    }
+}
+
+impl StdError for Error {}

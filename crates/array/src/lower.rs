@@ -1,0 +1,435 @@
+//! From a fused array to kernels: chooses a skeleton by the device's profile and the extents, and builds it.
+//!
+//! Kernels take extents as arguments, so they serve every size; what is fixed in them is how the work is divided.
+
+use crate::error::Error;
+use crate::extents::Extents;
+use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
+use crate::node::{Node, Operation};
+use crate::plan::{Argument, Buffers, Launch};
+use pumice_kernel::skeletons::{Fold, FoldPlan, WritePlan, write, write_rows};
+use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Profile, Pull, Push, Scalars, build, comment};
+use pumice_kernel::{memory_parameter, read, scalar_parameter};
+use pumice_program::{
+    Access, MemoryId, Param, Program, Ranges, VectorOptions, drop_spare_vars, eliminate_dead, mark_exact,
+    narrow, vectorise, verify,
+};
+use pumice_scalar::{
+    Constant, Exp, Function, Node as ScalarNode, Op, ScalarType, Site, Term, Variable, function,
+};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Makes the kernels of one program.
+pub struct Lowering<'a> {
+    /// What the device is like.
+    pub profile: &'a Profile,
+    /// The extents of the arrays.
+    pub extents: &'a Extents,
+    /// Writes pulls as functions.
+    pub fuser: Fuser<'a>,
+    /// The buffers; a fold's intermediate results are added to them.
+    pub buffers: &'a RefCell<Buffers>,
+}
+
+/// How an array is computed.
+pub struct Lowered {
+    /// The kernels, in order.
+    pub kernels: Vec<ReadyKernel>,
+    /// The slot of intermediate results.
+    pub temporary: Option<usize>,
+}
+
+/// A scalar parameter of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Parameter {
+    /// An extent, by class.
+    Extent(usize),
+    /// A scalar argument of the array program.
+    Argument(u32),
+    /// A number that only the launch knows.
+    Number(&'static str, i64),
+}
+
+/// The parameters that a kernel under construction has asked for, in order.
+#[derive(Default)]
+struct Parameters {
+    columns: RefCell<Vec<(u64, MemoryId)>>,
+    scalars: RefCell<Vec<(Parameter, Term)>>,
+    /// What needs no parameter, because the kernel is made for its value.
+    fixed: RefCell<Vec<(Parameter, Term)>>,
+}
+
+impl Parameters {
+    fn memory(&self, key: u64, ty: ScalarType, access: Access) -> MemoryId {
+        let mut columns = self.columns.borrow_mut();
+        if let Some((_, memory)) = columns.iter().find(|(known, _)| *known == key) {
+            return *memory;
+        }
+        let (slot, column) = slot_and_column(key);
+        let prefix = if access == Access::Read { "in" } else { "out" };
+        let name = if column == 0 { format!("{prefix}{slot}") } else { format!("{prefix}{slot}_{column}") };
+        let memory = memory_parameter(&name, ty, access);
+        columns.push((key, memory));
+        memory
+    }
+
+    fn scalar(&self, parameter: Parameter, ty: ScalarType) -> Term {
+        let mut scalars = self.scalars.borrow_mut();
+        let fixed = self.fixed.borrow();
+        if let Some((_, term)) = scalars.iter().chain(fixed.iter()).find(|(known, _)| *known == parameter) {
+            return *term;
+        }
+        let name = match parameter {
+            Parameter::Extent(class) => format!("n{class}"),
+            Parameter::Argument(number) => format!("argument{number}"),
+            Parameter::Number(name, _) => name.to_string(),
+        };
+        let term = scalar_parameter(&name, ty);
+        scalars.push((parameter, term));
+        term
+    }
+
+    fn number(&self, name: &'static str, value: i64) -> Ix {
+        Exp::from_term(self.scalar(Parameter::Number(name, value), ScalarType::I64))
+    }
+
+    /// A function of the array program, applied inside the kernel.
+    fn apply(&self, function: &Function, arguments: &[Term]) -> Vec<Term> {
+        function.instantiate(
+            &mut |variable, ty| match variable {
+                Variable::Parameter(number) => arguments
+                    .get(number as usize)
+                    .copied()
+                    .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
+                Variable::Extent { array, .. } => self.scalar(Parameter::Extent(array as usize), ty),
+                Variable::Argument(number) => self.scalar(Parameter::Argument(number), ty),
+                Variable::Local(_) => Term::variable(variable, ty),
+            },
+            &mut |key, ty, index, guarded| {
+                let memory = self.memory(key, ty, Access::Read);
+                match guarded {
+                    true => Term::load(memory.0.into(), ty, index, true),
+                    false => read(memory, ty, index),
+                }
+            },
+        )
+    }
+}
+
+impl Lowering<'_> {
+    /// The kernels that compute a manifest array into its slot.
+    pub fn array(&self, node: &Arc<Node>, slot: usize) -> Result<Lowered, Error> {
+        match self.folded(node) {
+            Some(fold) => self.fold(node, &fold, slot),
+            None => Ok(Lowered { kernels: vec![self.write(node, slot)?], temporary: None }),
+        }
+    }
+
+    /// The fold that an array's push consists of, if it is one: through maps and reshapes that are not in memory.
+    fn folded(&self, node: &Arc<Node>) -> Option<Arc<Node>> {
+        let mut current = node.clone();
+        loop {
+            let next = match &current.operation {
+                Operation::Fold { .. } => return Some(current),
+                Operation::ZipWith { inputs, .. } if inputs.len() == 1 => inputs[0].clone(),
+                Operation::Reshape { input, .. } => input.clone(),
+                _ => return None,
+            };
+            if !matches!(self.fuser.forms.of(&next), Some(crate::form::Form::Push)) {
+                return None;
+            }
+            current = next;
+        }
+    }
+
+    fn write(&self, node: &Arc<Node>, slot: usize) -> Result<ReadyKernel, Error> {
+        let linear = self.fuser.linear_pull(node);
+        let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        let mut plan = WritePlan::new(self.profile, bytes, linear.cost());
+        let (rows, columns) = rows_and_columns(self.extents.of(node));
+        // Where the index does not come out linear, going row by row saves a division an element.
+        let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
+        if by_rows && columns % i64::from(plan.items) != 0 {
+            plan.items = 1;
+        }
+        let function = if by_rows { self.fuser.rows(node) } else { linear };
+        self.kernel(node, node.name, plan.threads, slot, |parameters, outputs| {
+            let apply = parameters.clone();
+            let push: Push<Grid, Dynamic, Ix> = if by_rows {
+                let (rows, columns) = (parameters.number("rows", rows), self.columns(node, &parameters));
+                let at =
+                    move |row: Ix, column: Ix| Scalars(apply.apply(&function, &[row.term(), column.term()]));
+                write_rows(rows, columns, Rc::new(at), plan)
+            } else {
+                let size = self.size(node, &parameters);
+                let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));
+                write(Pull::<Dynamic, Ix>::new(size, at), plan)
+            };
+            push.write_to(outputs);
+        })
+    }
+
+    /// The number of elements of an array, inside a kernel.
+    fn size(&self, node: &Node, parameters: &Parameters) -> Ix {
+        match node.rank {
+            0 => Exp::from(1),
+            1 => self.columns(node, parameters),
+            _ => parameters.number("size", self.extents.size(node)),
+        }
+    }
+
+    /// The innermost extent of an array, inside a kernel.
+    fn columns(&self, node: &Node, parameters: &Parameters) -> Ix {
+        let class = node.rank.checked_sub(1).and_then(|last| self.extents.class(node.id, last as u32));
+        class.map_or(Exp::from(1), |class| {
+            Exp::from_term(parameters.scalar(Parameter::Extent(class), ScalarType::I64))
+        })
+    }
+
+    fn fold(&self, node: &Arc<Node>, fold: &Arc<Node>, slot: usize) -> Result<Lowered, Error> {
+        let Operation::Fold { operator, neutral, input } = &fold.operation else {
+            return Ok(Lowered { kernels: Vec::new(), temporary: None });
+        };
+        let (rows, columns) = rows_and_columns(self.extents.of(input));
+        let bytes = input.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        let plan = FoldPlan::new(self.profile, rows, columns, bytes, operator.commutes());
+        let elements = self.fuser.rows_of_input(input);
+        let finish = self.finish(node, fold);
+        let step = |slot, plan, columns: Columns, elements: &Function, finish: Option<&Function>| {
+            let name = if finish.is_some() { fold.name } else { "fold_chunks" };
+            let neutral = function(&[], |_| self.fuser.apply(neutral, &[]));
+            let operator = function(operator.parameters(), |terms| self.fuser.apply(operator, terms));
+            self.fold_kernel(node, name, slot, rows, columns, plan, elements, &operator, &neutral, finish)
+        };
+        let class = self.extents.class(input.id, input.rank.saturating_sub(1) as u32);
+        let whole = Columns { class, count: columns };
+        if plan.chunks == 1 {
+            let kernel = step(slot, plan, whole, &elements, Some(&finish))?;
+            return Ok(Lowered { kernels: vec![kernel], temporary: None });
+        }
+        let chunks = i64::from(plan.chunks);
+        let between = self.buffers.borrow_mut().add(&fold.types, rows * chunks);
+        let first = step(between, plan, whole, &elements, None)?;
+        // The chunks' results are a matrix in memory, folded once more.
+        let partial = function(&[ScalarType::I64; 2], |index| {
+            let count = Variable::Extent { array: PARTIAL_COLUMNS as u64, dimension: 0 };
+            let count = Term::variable(count, ScalarType::I64);
+            let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
+            let load = |(column, ty): (usize, &ScalarType)| {
+                Term::load(load_key(between, column), *ty, linear, false)
+            };
+            fold.types.iter().enumerate().map(load).collect()
+        });
+        let again = FoldPlan { chunks: 1, ..FoldPlan::new(self.profile, rows, chunks, bytes, plan.commutes) };
+        let rest = Columns { class: None, count: chunks };
+        let second = step(slot, again, rest, &partial, Some(&finish))?;
+        Ok(Lowered { kernels: vec![first, second], temporary: Some(between) })
+    }
+
+    /// What happens to the elements of a fold before they are written: the maps after it.
+    fn finish(&self, node: &Arc<Node>, fold: &Arc<Node>) -> Function {
+        let mut functions = Vec::new();
+        let mut current = node;
+        while current.id != fold.id {
+            if let Operation::ZipWith { function, .. } = &current.operation {
+                functions.push(function);
+            }
+            let Some(input) = current.inputs().first() else { break };
+            current = input;
+        }
+        function(&fold.types, |terms| {
+            functions.iter().rev().fold(terms.to_vec(), |value, function| self.fuser.apply(function, &value))
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn fold_kernel(
+        &self,
+        node: &Arc<Node>,
+        name: &str,
+        slot: usize,
+        rows: i64,
+        columns: Columns,
+        plan: FoldPlan,
+        elements: &Function,
+        operator: &Function,
+        neutral: &Function,
+        finish: Option<&Function>,
+    ) -> Result<ReadyKernel, Error> {
+        self.kernel(node, name, plan.threads, slot, |parameters, outputs| {
+            let rows = parameters.number("rows", rows);
+            let count: Ix = match (plan.fixed_columns, columns.class) {
+                (Some(fixed), _) => Exp::from(i64::from(fixed)),
+                (None, Some(class)) => {
+                    Exp::from_term(parameters.scalar(Parameter::Extent(class), ScalarType::I64))
+                }
+                (None, None) => parameters.number("columns", columns.count),
+            };
+            let cut = (plan.chunks > 1).then(|| {
+                let chunks = parameters.number("chunks", plan.chunks.into());
+                (chunks, parameters.number("steps", plan.steps(columns.count)))
+            });
+            // The extent by which the elements know their own columns.
+            let own = columns.class.unwrap_or(PARTIAL_COLUMNS);
+            parameters.fixed.borrow_mut().push((Parameter::Extent(own), count.term()));
+            let (at_parameters, elements) = (parameters.clone(), elements.clone());
+            let at = move |row: Ix, column: Ix| {
+                Scalars(at_parameters.apply(&elements, &[row.term(), column.term()]))
+            };
+            let (operator_parameters, operator) = (parameters.clone(), operator.clone());
+            let combine = move |a: Scalars, b: Scalars| {
+                Scalars(operator_parameters.apply(&operator, &[a.0, b.0].concat()))
+            };
+            let neutral = Scalars(parameters.apply(neutral, &[]));
+            let fold =
+                Fold::<Dynamic, _> { rows, columns: count, cut, at: Rc::new(at), operator: combine, neutral };
+            let push = fold.push(plan);
+            match finish.cloned() {
+                None => push.write_to(outputs),
+                Some(finish) => {
+                    let parameters = parameters.clone();
+                    push.map(move |value| Scalars(parameters.apply(&finish, &value.0))).write_to(outputs);
+                }
+            }
+        })
+    }
+
+    /// Builds a kernel that writes a slot, and readies it for a device.
+    fn kernel(
+        &self,
+        node: &Arc<Node>,
+        name: &str,
+        threads: u32,
+        slot: usize,
+        describe: impl FnOnce(Rc<Parameters>, &[MemoryId]),
+    ) -> Result<ReadyKernel, Error> {
+        let parameters = Rc::new(Parameters::default());
+        let built = build(name, threads, || {
+            comment(node.place());
+            let output = |(column, ty): (usize, &ScalarType)| {
+                parameters.memory(load_key(slot, column), *ty, Access::Write)
+            };
+            let types = self.buffers.borrow().types(slot);
+            let outputs: Vec<MemoryId> = types.iter().enumerate().map(output).collect();
+            describe(parameters.clone(), &outputs);
+        });
+        let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
+        self.ready(node, kernel, &parameters)
+    }
+
+    /// Runs the passes over a kernel and finds its arguments.
+    fn ready(&self, node: &Node, kernel: Kernel, parameters: &Parameters) -> Result<ReadyKernel, Error> {
+        let Kernel { program, sites } = kernel;
+        let columns = parameters.columns.borrow();
+        let scalars = parameters.scalars.borrow();
+        let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());
+        let mut arguments = Vec::new();
+        let mut ranges = Ranges::new();
+        let mut multiples = BTreeMap::new();
+        for param in &program.params {
+            let failure = program.failure;
+            let argument = match *param {
+                Param::Memory(memory) if failure.is_some_and(|failure| failure.memory == memory) => {
+                    Argument::Failure
+                }
+                Param::Scalar(var) if failure.is_some_and(|failure| failure.base == var) => {
+                    Argument::FailureBase
+                }
+                Param::Memory(_) => {
+                    let (slot, column) = next_column.next().map_or((0, 0), |(key, _)| slot_and_column(*key));
+                    Argument::Buffer(self.buffers.borrow().of(slot).get(column).copied().unwrap_or(0))
+                }
+                Param::Scalar(_) => match next_scalar.next().map(|(parameter, _)| *parameter) {
+                    Some(Parameter::Argument(number)) => Argument::Scalar(number),
+                    Some(Parameter::Extent(class)) => {
+                        Argument::Constant(Constant::from(self.extents.class_value(class)))
+                    }
+                    Some(Parameter::Number(_, value)) => Argument::Constant(Constant::from(value)),
+                    None => {
+                        return Err(Error::Program(format!(
+                            "a kernel's parameters are lost in {}",
+                            node.place()
+                        )));
+                    }
+                },
+            };
+            if let (Param::Scalar(var), Argument::Constant(constant)) = (param, &argument) {
+                let value = constant.as_integer().unwrap_or(0);
+                // Not the value itself: programs for other extents should come out the same.
+                ranges.insert(*var, (value.min(1), value));
+                multiples.insert(*var, if value % 4 == 0 { 4 } else { 1 + u64::from(value % 2 == 0) });
+            }
+            arguments.push(argument);
+        }
+        let program = self.passes(program, &ranges, multiples);
+        let verified =
+            verify(program).map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
+        Ok(ReadyKernel { program: Arc::new(verified), arguments, sites, place: node.place() })
+    }
+
+    fn passes(
+        &self,
+        program: Program,
+        ranges: &Ranges,
+        multiples: BTreeMap<pumice_program::Var, u64>,
+    ) -> Program {
+        let mut program = program;
+        if self.profile.vector_bytes > 0 {
+            let options = VectorOptions { bytes: self.profile.vector_bytes as usize, multiples };
+            vectorise(&mut program, &options);
+        }
+        let mut program = narrow(&program, ranges);
+        mark_exact(&mut program, ranges);
+        eliminate_dead(&mut program);
+        drop_spare_vars(&mut program);
+        program
+    }
+}
+
+/// The class of the number of chunks, in the second step of a fold.
+const PARTIAL_COLUMNS: usize = usize::MAX;
+
+/// The columns that a fold reduces.
+#[derive(Clone, Copy)]
+struct Columns {
+    class: Option<usize>,
+    count: i64,
+}
+
+/// A kernel that a device can compile, with its arguments.
+pub struct ReadyKernel {
+    /// The kernel.
+    pub program: Arc<pumice_program::Verified>,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// Where it can fail.
+    pub sites: Vec<Site>,
+    /// What it comes from.
+    pub place: String,
+}
+
+impl ReadyKernel {
+    /// The launch, given the number of its first failure site.
+    pub fn launch(self, first_site: usize) -> Launch {
+        let arguments = self.arguments.into_iter().map(|argument| match argument {
+            Argument::FailureBase => Argument::Constant(Constant::from(first_site as i64)),
+            other => other,
+        });
+        Launch { program: self.program, arguments: arguments.collect(), place: self.place }
+    }
+}
+
+/// Whether a function divides by something that is not a constant: what is left of an index that is not linear.
+fn divides(function: &Function) -> bool {
+    function.nodes().iter().any(|node| match node {
+        ScalarNode::Apply { op: Op::Div | Op::Rem, ty: ScalarType::I64, operands } => {
+            operands.as_slice().get(1).is_some_and(|id| {
+                matches!(function.nodes()[id.0 as usize], ScalarNode::Variable(Variable::Extent { .. }, _))
+            })
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,303 @@
+//! Array IR: what an array program is, as data.
+//!
+//! A node is one operation with its scalar functions and inputs, immutable and shared by reference. It is untyped:
+//! [`crate::Acc`] is the typed way to make one, and other front ends make the same nodes.
+
+use crate::data::ArrayData;
+use pumice_scalar::{Constant, Environment, Evaluator, Function, Node as ScalarNode, ScalarType, Variable};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// One operation of an array program.
+pub struct Node {
+    /// A number of its own.
+    pub id: u64,
+    /// What it does.
+    pub operation: Operation,
+    /// The number of dimensions of its result.
+    pub rank: usize,
+    /// The scalar types of an element of its result.
+    pub types: Vec<ScalarType>,
+    /// The extents, if they are known while the program is written.
+    pub known_extents: Option<Vec<i64>>,
+    /// What the user calls the operation.
+    pub name: &'static str,
+    /// Where the user wrote it.
+    pub location: &'static Location<'static>,
+    /// Arrays whose extents the functions mention.
+    pub mentions: Vec<Arc<Node>>,
+}
+
+/// What a node does.
+pub enum Operation {
+    /// An array that exists.
+    Use(Arc<dyn ArrayData>),
+    /// An array that is given when the program is run.
+    Argument(u32),
+    /// An element for every index.
+    Generate {
+        /// The extents, from no parameters.
+        shape: Function,
+        /// The element, from the index.
+        element: Function,
+    },
+    /// A function of the elements of arrays of one shape.
+    ZipWith {
+        /// The element, from the inputs' elements.
+        function: Function,
+        /// One or more arrays.
+        inputs: Vec<Arc<Node>>,
+    },
+    /// The same elements, row by row, in another shape.
+    Reshape {
+        /// The extents, from no parameters.
+        shape: Function,
+        /// The array.
+        input: Arc<Node>,
+    },
+    /// Elements from other places.
+    Backpermute {
+        /// The extents, from no parameters.
+        shape: Function,
+        /// The index in the input, from the index.
+        index: Function,
+        /// The array.
+        input: Arc<Node>,
+        /// What is known of the index.
+        bounds: Bounds,
+    },
+    /// Reduces the innermost dimension.
+    Fold {
+        /// The operator, from two elements.
+        operator: Function,
+        /// Its neutral element, from no parameters.
+        neutral: Function,
+        /// The array.
+        input: Arc<Node>,
+    },
+}
+
+/// What is known of the index function of a [`Operation::Backpermute`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bounds {
+    /// Nothing: every index is checked.
+    Checked,
+    /// It stays within the input and reads every element once (a transposition).
+    Permutes,
+    /// It stays within the input and reads elements many times (a replication).
+    Replicates,
+}
+
+impl Node {
+    /// A node for this operation. `name` is what the user calls it.
+    pub fn new(
+        operation: Operation,
+        rank: usize,
+        types: Vec<ScalarType>,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> Arc<Node> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mentions = mentioned(&operation);
+        let known_extents = known_extents(&operation, &mentions);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Arc::new(Node { id, operation, rank, types, known_extents, name, location, mentions })
+    }
+
+    /// The arrays whose elements it reads.
+    pub fn inputs(&self) -> &[Arc<Node>] {
+        match &self.operation {
+            Operation::Use(_) | Operation::Argument(_) | Operation::Generate { .. } => &[],
+            Operation::ZipWith { inputs, .. } => inputs,
+            Operation::Reshape { input, .. }
+            | Operation::Backpermute { input, .. }
+            | Operation::Fold { input, .. } => std::slice::from_ref(input),
+        }
+    }
+
+    /// Its scalar functions.
+    pub fn functions(&self) -> Vec<&Function> {
+        self.operation.functions()
+    }
+
+    /// "map at src/main.rs:14".
+    pub fn place(&self) -> String {
+        format!("{} at {}:{}", self.name, self.location.file(), self.location.line())
+    }
+}
+
+impl Operation {
+    fn functions(&self) -> Vec<&Function> {
+        match self {
+            Operation::Use(_) | Operation::Argument(_) => vec![],
+            Operation::Generate { shape, element } => vec![shape, element],
+            Operation::ZipWith { function, .. } => vec![function],
+            Operation::Reshape { shape, .. } => vec![shape],
+            Operation::Backpermute { shape, index, .. } => vec![shape, index],
+            Operation::Fold { operator, neutral, .. } => vec![operator, neutral],
+        }
+    }
+}
+
+/// The extents of arrays that a shape mentions, as far as they are known.
+struct Known<'a>(&'a [Arc<Node>]);
+
+impl Environment for Known<'_> {
+    fn variable(&self, variable: Variable) -> Option<Constant> {
+        let Variable::Extent { array, dimension } = variable else { return None };
+        let node = self.0.iter().find(|node| node.id == array)?;
+        node.known_extents.as_ref()?.get(dimension as usize).map(|extent| Constant::from(*extent))
+    }
+    fn load(&self, _: u64, _: i64) -> Option<Constant> {
+        None
+    }
+}
+
+fn known_extents(operation: &Operation, mentions: &[Arc<Node>]) -> Option<Vec<i64>> {
+    let evaluated = |shape: &Function| {
+        let known = Known(mentions);
+        let is_known = |node: &ScalarNode| match node {
+            ScalarNode::Variable(variable, _) => known.variable(*variable).is_some(),
+            _ => true,
+        };
+        if !shape.nodes().iter().all(is_known) {
+            return None;
+        }
+        let values = Evaluator::new(shape).evaluate(&known, &[]).ok()?;
+        values.into_iter().map(|value| value.as_integer().map(|value| value as i64)).collect()
+    };
+    match operation {
+        Operation::Use(data) => Some(data.extents().iter().map(|extent| *extent as i64).collect()),
+        Operation::Argument(_) => None,
+        Operation::Generate { shape, .. }
+        | Operation::Reshape { shape, .. }
+        | Operation::Backpermute { shape, .. } => evaluated(shape),
+        Operation::ZipWith { inputs, .. } => inputs.first()?.known_extents.clone(),
+        Operation::Fold { input, .. } => {
+            let mut extents = input.known_extents.clone()?;
+            extents.pop();
+            Some(extents)
+        }
+    }
+}
+
+thread_local! {
+    /// Nodes whose extents were asked for, by number: a function that mentions one keeps it alive.
+    static ASKED: RefCell<HashMap<u64, Weak<Node>>> = RefCell::default();
+}
+
+/// Remembers that an expression may mention this node's extents.
+pub(crate) fn remember(node: &Arc<Node>) {
+    ASKED.with(|asked| {
+        let mut asked = asked.borrow_mut();
+        if asked.len() >= 64 && asked.len().is_power_of_two() {
+            asked.retain(|_, node| node.strong_count() > 0);
+        }
+        asked.insert(node.id, Arc::downgrade(node));
+    });
+}
+
+fn mentioned(operation: &Operation) -> Vec<Arc<Node>> {
+    let mut ids: Vec<u64> = operation
+        .functions()
+        .into_iter()
+        .flat_map(|function| function.nodes())
+        .filter_map(|node| match node {
+            ScalarNode::Variable(Variable::Extent { array, .. }, _) => Some(*array),
+            _ => None,
+        })
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ASKED.with(|asked| ids.iter().filter_map(|id| asked.borrow().get(id).and_then(Weak::upgrade)).collect())
+}
+
+impl Drop for Node {
+    /// A long chain of operations must not be dropped recursively.
+    fn drop(&mut self) {
+        let mut waiting: Vec<Arc<Node>> = std::mem::take(&mut self.mentions);
+        take_inputs(&mut self.operation, &mut waiting);
+        while let Some(node) = waiting.pop() {
+            if let Some(mut node) = Arc::into_inner(node) {
+                waiting.append(&mut node.mentions);
+                take_inputs(&mut node.operation, &mut waiting);
+            }
+        }
+    }
+}
+
+fn take_inputs(operation: &mut Operation, into: &mut Vec<Arc<Node>>) {
+    let taken = std::mem::replace(operation, Operation::Argument(0));
+    match taken {
+        Operation::ZipWith { inputs, .. } => into.extend(inputs),
+        Operation::Reshape { input, .. }
+        | Operation::Backpermute { input, .. }
+        | Operation::Fold { input, .. } => {
+            into.push(input);
+        }
+        Operation::Use(_) | Operation::Argument(_) | Operation::Generate { .. } => {}
+    }
+}
+
+/// Every node that `roots` need, inputs and mentioned arrays before their users.
+pub fn in_order(roots: &[Arc<Node>]) -> Vec<Arc<Node>> {
+    let mut order = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut stack: Vec<(Arc<Node>, bool)> = roots.iter().rev().map(|root| (root.clone(), false)).collect();
+    while let Some((node, ready)) = stack.pop() {
+        if ready {
+            order.push(node);
+        } else if seen.insert(node.id) {
+            stack.push((node.clone(), true));
+            stack
+                .extend(node.inputs().iter().chain(&node.mentions).rev().map(|input| (input.clone(), false)));
+        }
+    }
+    order
+}
+
+/// An array program in text: one line an operation.
+pub fn print_program(roots: &[Arc<Node>]) -> String {
+    let order = in_order(roots);
+    let number: HashMap<u64, usize> =
+        order.iter().enumerate().map(|(index, node)| (node.id, index)).collect();
+    let mut text = String::new();
+    for (index, node) in order.iter().enumerate() {
+        let inputs: Vec<String> =
+            node.inputs().iter().map(|input| format!("a{}", number[&input.id])).collect();
+        let types: Vec<&str> = node.types.iter().map(|ty| ty.name()).collect();
+        text.push_str(&format!(
+            "a{index}: {}-d ({}) = {}({})  // {}\n",
+            node.rank,
+            types.join(", "),
+            node.operation,
+            inputs.join(", "),
+            node.place()
+        ));
+        for function in node.functions() {
+            let indented = function.to_string().replace('\n', "\n    ");
+            text.push_str(&format!("    {indented}\n"));
+        }
+    }
+    let results: Vec<String> = roots.iter().map(|root| format!("a{}", number[&root.id])).collect();
+    text.push_str(&format!("return {}\n", results.join(", ")));
+    text
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operation::Use(_) => f.write_str("use"),
+            Operation::Argument(number) => write!(f, "argument {number}"),
+            Operation::Generate { .. } => f.write_str("generate"),
+            Operation::ZipWith { .. } => f.write_str("zip_with"),
+            Operation::Reshape { .. } => f.write_str("reshape"),
+            Operation::Backpermute { bounds, .. } => write!(f, "backpermute[{bounds:?}]"),
+            Operation::Fold { .. } => f.write_str("fold"),
+        }
+    }
+}

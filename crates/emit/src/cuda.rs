@@ -1,0 +1,151 @@
+//! The dialect of NVIDIA's GPUs: CUDA C++ as NVRTC compiles it, without any header.
+
+use pumice_program::Access;
+use pumice_scalar::{Op, ScalarType};
+
+use crate::Options;
+use crate::dialect::{Function, Kernel, Language, Threads};
+use crate::text::Text;
+
+/// The dialect.
+pub(crate) struct Cuda;
+
+impl Language for Cuda {
+    fn register(&self, ty: ScalarType) -> &'static str {
+        match ty {
+            ScalarType::Bool => "bool",
+            ScalarType::I32 => "i32",
+            ScalarType::I64 => "i64",
+            ScalarType::U32 => "u32",
+            ScalarType::U64 => "u64",
+            ScalarType::F32 => "float",
+            ScalarType::F64 => "double",
+        }
+    }
+
+    fn preamble(&self, _kernel: &Kernel, _options: &Options, text: &mut Text) {
+        text.line("typedef int i32;");
+        text.line("typedef unsigned u32;");
+        text.line("typedef long long i64;");
+        text.line("typedef unsigned long long u64;");
+    }
+
+    fn helper(&self) -> &'static str {
+        "static __device__ __forceinline__"
+    }
+
+    fn open(&self, kernel: &Kernel, text: &mut Text) {
+        let arguments: Vec<String> = kernel
+            .arguments
+            .iter()
+            .map(|argument| {
+                let element = self.element(argument.ty);
+                match argument.access {
+                    Some(Access::Read) => format!("const {element} *__restrict__ {}", argument.name),
+                    Some(_) => format!("{element} *__restrict__ {}", argument.name),
+                    None => format!("{element} {}", argument.name),
+                }
+            })
+            .collect();
+        text.line(&format!("extern \"C\" __global__ void __launch_bounds__({})", kernel.threads));
+        text.open(&format!("{}({})", kernel.entry, arguments.join(", ")));
+        let arena = &kernel.arena;
+        if kernel.shared_bytes > 0 {
+            text.line(&format!("__shared__ __align__(16) unsigned char {arena}[{}];", kernel.shared_bytes));
+        }
+        for array in &kernel.shared {
+            let (element, name) = (self.element(array.ty), &array.name);
+            text.line(&format!("{element} *{name} = ({element} *)({arena} + {});", array.offset));
+        }
+    }
+
+    fn open_blocks(&self, _kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text) {
+        let ty = self.register(ty);
+        text.open(&format!("for ({ty} {block} = blockIdx.x; {block} < {blocks}; {block} += gridDim.x)"));
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::Numbered("threadIdx.x")
+    }
+
+    fn barrier(&self) -> Option<&'static str> {
+        Some("__syncthreads();")
+    }
+
+    fn space(&self, _shared: bool) -> &'static str {
+        ""
+    }
+
+    fn vector(&self, ty: ScalarType, count: usize) -> Option<String> {
+        if ty.bytes() * count > 16 {
+            return None;
+        }
+        let element = match ty {
+            ScalarType::Bool => "uchar",
+            ScalarType::I32 => "int",
+            ScalarType::I64 => "longlong",
+            ScalarType::U32 => "uint",
+            ScalarType::U64 => "ulonglong",
+            ScalarType::F32 => "float",
+            ScalarType::F64 => "double",
+        };
+        Some(format!("{element}{count}"))
+    }
+
+    fn make_vector(&self, vector: &str, values: &[String]) -> String {
+        format!("make_{vector}({})", values.join(", "))
+    }
+
+    fn function(&self, op: Op, ty: ScalarType, _options: &Options) -> Function {
+        // Fast variants are the compiler's to choose: `--use_fast_math`.
+        let name = match op {
+            Op::Abs => "fabs",
+            Op::Min => "fmin",
+            Op::Max => "fmax",
+            Op::Rem => "fmod",
+            Op::MulAdd => "fma",
+            op => op.name(),
+        };
+        let suffix = if ty == ScalarType::F32 { "f" } else { "" };
+        Function::Builtin(format!("{name}{suffix}"))
+    }
+
+    fn bitcast(&self, to: ScalarType, from: ScalarType) -> Option<&'static str> {
+        use ScalarType::*;
+        Some(match (to, from) {
+            (F32, I32) => "__int_as_float",
+            (F32, U32) => "__uint_as_float",
+            (I32, F32) => "__float_as_int",
+            (U32, F32) => "__float_as_uint",
+            (F64, I64 | U64) => "__longlong_as_double",
+            (I64, F64) => "__double_as_longlong",
+            (U64, F64) => "(u64)__double_as_longlong",
+            _ => return None,
+        })
+    }
+
+    fn count_bits(&self, op: Op, ty: ScalarType, value: &str) -> String {
+        let name = if op == Op::CountOnes { "__popc" } else { "__clz" };
+        let suffix = if ty.bytes() == 8 { "ll" } else { "" };
+        format!("{name}{suffix}({value})")
+    }
+
+    fn truncate(&self, to: ScalarType, from: ScalarType, value: &str) -> String {
+        let from = if from == ScalarType::F32 { "float" } else { "double" };
+        let to = match to {
+            ScalarType::I32 => "int",
+            ScalarType::U32 => "uint",
+            ScalarType::U64 => "ull",
+            _ => "ll",
+        };
+        format!("__{from}2{to}_rz({value})")
+    }
+
+    fn truncation_saturates(&self) -> bool {
+        true
+    }
+
+    fn keep_failure(&self) -> &'static str {
+        "if (atomicCAS((u64 *)failure, 0ull, (u64)code) == 0ull) {"
+    }
+}

@@ -1,0 +1,150 @@
+//! What the dialects do differently. The writer asks a [`Language`] and never which one it is; a language writes
+//! pieces of text and knows nothing of the program as a whole.
+
+use pumice_program::Access;
+use pumice_scalar::{Op, ScalarType};
+
+use crate::Options;
+use crate::text::Text;
+
+/// One argument of the entry point.
+#[derive(Clone, Debug)]
+pub(crate) struct Argument {
+    /// What it is called in the text.
+    pub(crate) name: String,
+    /// The type of the value, or of the memory's elements.
+    pub(crate) ty: ScalarType,
+    /// What may be done with the memory; `None` for a scalar.
+    pub(crate) access: Option<Access>,
+}
+
+/// An array that the threads of a block share.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedArray {
+    /// What it is called in the text.
+    pub(crate) name: String,
+    /// The type of its elements.
+    pub(crate) ty: ScalarType,
+    /// How many elements.
+    pub(crate) length: u32,
+    /// Its first byte, where all shared memory is one array. Memory of which no two parts are needed at once may
+    /// overlap.
+    pub(crate) offset: u32,
+}
+
+/// The outside of a kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// The entry point's name.
+    pub(crate) entry: String,
+    /// The arguments.
+    pub(crate) arguments: Vec<Argument>,
+    /// The block's memory.
+    pub(crate) shared: Vec<SharedArray>,
+    /// The bytes of all of it.
+    pub(crate) shared_bytes: u32,
+    /// What all of it together is called.
+    pub(crate) arena: String,
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Whether a double occurs anywhere.
+    pub(crate) doubles: bool,
+    /// Whether a check can fail.
+    pub(crate) fails: bool,
+}
+
+/// How an operation on floats is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Function {
+    /// A call of a function that the dialect has.
+    Builtin(String),
+    /// A call of a helper that the prelude defines.
+    Helper,
+}
+
+/// How a block-level parallel loop is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    /// One worker runs all threads of a block: a loop, in lanes where the body loops itself.
+    Lanes,
+    /// Every thread runs the text; this gives the thread's number.
+    Numbered(&'static str),
+}
+
+/// A C-family dialect.
+pub(crate) trait Language {
+    /// The type of a value in a register. A truth value is an integer or a `bool`, but always 0 or 1.
+    fn register(&self, ty: ScalarType) -> &'static str;
+
+    /// The type of an element in memory.
+    fn element(&self, ty: ScalarType) -> &'static str {
+        match ty {
+            ScalarType::Bool => "unsigned char",
+            _ => self.register(ty),
+        }
+    }
+
+    /// What stands before everything: pragmas and types.
+    fn preamble(&self, kernel: &Kernel, options: &Options, text: &mut Text);
+
+    /// What stands before a helper function's type.
+    fn helper(&self) -> &'static str;
+
+    /// Opens the entry point and binds its arguments.
+    fn open(&self, kernel: &Kernel, text: &mut Text);
+
+    /// Whether the text itself goes on to the last block.
+    fn loops_over_all_blocks(&self) -> bool {
+        true
+    }
+
+    /// Opens the loop over blocks: `ty block` up to `blocks`, and declares shared memory in or before it.
+    fn open_blocks(&self, kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text);
+
+    /// How a block's threads are made.
+    fn threads(&self) -> Threads;
+
+    /// What makes the threads of a block wait for each other, if anything need be done.
+    fn barrier(&self) -> Option<&'static str>;
+
+    /// The space of a pointer, where pointers have one: `__global ` or nothing.
+    fn space(&self, shared: bool) -> &'static str;
+
+    /// The type of a vector of `count` elements, if one access of that size exists.
+    fn vector(&self, ty: ScalarType, count: usize) -> Option<String>;
+
+    /// A vector made of values.
+    fn make_vector(&self, vector: &str, values: &[String]) -> String;
+
+    /// How a mathematical operation on floats is written.
+    fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function;
+
+    /// The function that gives the same bits as another type, if there is one.
+    fn bitcast(&self, to: ScalarType, from: ScalarType) -> Option<&'static str>;
+
+    /// The number of one bits (or of leading zero bits, for a value that is not zero) of the unsigned `value`.
+    fn count_bits(&self, op: Op, ty: ScalarType, value: &str) -> String;
+
+    /// A float as an integer, where every value that does not fit is caught already.
+    fn truncate(&self, to: ScalarType, _from: ScalarType, value: &str) -> String {
+        format!("({}){value}", self.register(to))
+    }
+
+    /// Whether a float that is too large or too small for the integer type already gives the nearest one.
+    fn truncation_saturates(&self) -> bool {
+        false
+    }
+
+    /// Whether integer division in threads is better done in doubles, where those are exact.
+    fn divides_in_doubles(&self) -> bool {
+        false
+    }
+
+    /// Functions of the prelude that are written in the dialect itself: sections, each after a line `//@ name: needs`.
+    fn library(&self) -> &'static str {
+        ""
+    }
+
+    /// The statement in the helper that keeps the first failure.
+    fn keep_failure(&self) -> &'static str;
+}

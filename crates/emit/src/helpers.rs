@@ -1,0 +1,246 @@
+//! The prelude: small functions for what C cannot say in an expression. Only those that a program uses are written.
+//! They are total, like [`Op::evaluate`]: no input is undefined behaviour.
+
+use std::collections::BTreeSet;
+
+use pumice_scalar::{Constant, Op, ScalarType};
+
+use crate::Options;
+use crate::dialect::Language;
+use crate::expression::literal;
+use crate::text::Text;
+
+/// A function of the prelude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Helper {
+    /// An operation on operands of one type, which is also the result's.
+    Operation(Op, ScalarType),
+    /// Integer division through doubles, of numbers so small that it is exact: unlike integer division, it
+    /// vectorises.
+    DivideInDoubles(Op, ScalarType),
+    /// The same bits as another type.
+    Bits {
+        /// The type that comes out.
+        to: ScalarType,
+        /// The type that goes in.
+        from: ScalarType,
+    },
+    /// A float as the nearest integer of a type that has room for it, after dropping the fraction.
+    Saturate {
+        /// The type that comes out.
+        to: ScalarType,
+        /// The type that goes in.
+        from: ScalarType,
+    },
+    /// Keeps the first failure.
+    Fail,
+    /// A section of the dialect's library that others build on.
+    Section(&'static str),
+}
+
+/// A piece of a dialect's library.
+pub(crate) struct Section {
+    /// The names of the sections (and of [`Helper::Bits`]) that it builds on.
+    needs: &'static str,
+    /// Its text.
+    text: &'static str,
+}
+
+/// Finds a section of the dialect's library.
+pub(crate) fn section(language: &dyn Language, name: &str) -> Option<Section> {
+    language.library().split("\n//@ ").skip(1).find_map(|section| {
+        let (head, text) = section.split_once('\n')?;
+        let (found, needs) = head.split_once(':').unwrap_or((head, ""));
+        (found == name).then_some(Section { needs, text: text.trim_end() })
+    })
+}
+
+/// Writes functions, and before each what it builds on.
+pub(crate) fn write_all(
+    helpers: &BTreeSet<Helper>,
+    language: &dyn Language,
+    options: &Options,
+    text: &mut Text,
+) {
+    let mut written = BTreeSet::new();
+    for helper in helpers {
+        helper.write_once(language, options, &mut written, text);
+    }
+}
+
+impl Helper {
+    /// The function's name; ends in a type's name, so that no value is called so.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Helper::Operation(op, ty) => format!("{}_{ty}", op.name()),
+            Helper::DivideInDoubles(op, ty) => format!("{}_exact_{ty}", op.name()),
+            Helper::Bits { to, from } => format!("bits_{from}_{to}"),
+            Helper::Saturate { to, from } => format!("saturate_{from}_{to}"),
+            Helper::Fail => "fail_i64".to_owned(),
+            Helper::Section(name) => name.to_owned(),
+        }
+    }
+
+    fn write_once(
+        self,
+        language: &dyn Language,
+        options: &Options,
+        written: &mut BTreeSet<String>,
+        text: &mut Text,
+    ) {
+        let name = self.name();
+        if !written.insert(name.clone()) {
+            return;
+        }
+        let Some(section) = section(language, &name) else {
+            self.write(language, options, text);
+            return;
+        };
+        for need in section.needs.split_whitespace() {
+            needed(need).write_once(language, options, written, text);
+        }
+        section.text.lines().for_each(|line| text.directive(line));
+    }
+
+    fn write(self, language: &dyn Language, options: &Options, text: &mut Text) {
+        let name = self.name();
+        let prefix = language.helper();
+        let function = |text: &mut Text, result: &str, parameters: &str, body: &str| {
+            if body.contains('\n') {
+                text.line(&format!("{prefix} {result} {name}({parameters}) {{"));
+                text.line(&format!("    {body}"));
+                text.line("}");
+            } else {
+                text.line(&format!("{prefix} {result} {name}({parameters}) {{ {body} }}"));
+            }
+        };
+        match self {
+            Helper::Operation(op, ty) => {
+                let register = language.register(ty);
+                let parameters = match op.arity() {
+                    1 => format!("{register} a"),
+                    _ => format!("{register} a, {register} b"),
+                };
+                function(text, register, &parameters, &integer_body(op, ty, language));
+            }
+            Helper::DivideInDoubles(op, ty) => {
+                let register = language.register(ty);
+                // The quotient of two integers below 2^53, rounded, has the right integer part: it is nearer to the
+                // next integer than the rounding only if it is that integer. Zero and -1 are kept away, because one
+                // has no quotient and the other's may not fit.
+                let (guard, by_minus_one) = match ty.is_signed() {
+                    true => ("(b == 0) | (b == -1)", format!("b == -1 ? ({ty})(0 - (u64)a) : ")),
+                    false => ("b == 0", String::new()),
+                };
+                let mut quotient = format!(
+                    "{register} c = {guard} ? 1 : b;\n    {register} q = ({ty})((double)a / (double)c);"
+                );
+                if options.fast_math {
+                    // Then compilers may multiply by the reciprocal, and the quotient may be one off.
+                    quotient += &correction(ty);
+                }
+                let body = match op {
+                    Op::Div => format!("{quotient}\n    return b == 0 ? 0 : {by_minus_one}q;"),
+                    _ => format!("{quotient}\n    return a - q * c;"),
+                };
+                function(text, register, &format!("{register} a, {register} b"), &body);
+            }
+            Helper::Bits { to, from } => {
+                let (result, parameter) = (language.register(to), language.register(from));
+                let body = format!("{result} b; __builtin_memcpy(&b, &a, {}); return b;", to.bytes());
+                function(text, result, &format!("{parameter} a"), &body);
+            }
+            Helper::Saturate { to, from } => {
+                let (result, parameter) = (language.register(to), language.register(from));
+                let truncated = language.truncate(to, from, "a");
+                let body = if language.truncation_saturates() {
+                    format!("return a != a ? 0 : {truncated};")
+                } else {
+                    saturate_body(to, from, &truncated)
+                };
+                function(text, result, &format!("{parameter} a"), &body);
+            }
+            Helper::Fail => {
+                let body = format!(
+                    "{}\n        failure[1] = index;\n        failure[2] = bound;\n    }}",
+                    language.keep_failure()
+                );
+                let pointer = format!("{}i64 *failure", language.space(false));
+                function(text, "void", &format!("{pointer}, i64 code, i64 index, i64 bound"), &body);
+            }
+            // Written from the library.
+            Helper::Section(_) => {}
+        }
+    }
+}
+
+/// The helper that a section means by a name.
+fn needed(name: &'static str) -> Helper {
+    let mut types = name.strip_prefix("bits_").into_iter().flat_map(|types| types.split('_'));
+    let mut next = || types.next().and_then(ScalarType::from_name);
+    match (next(), next()) {
+        (Some(from), Some(to)) => Helper::Bits { to, from },
+        _ => Helper::Section(name),
+    }
+}
+
+fn saturate_body(to: ScalarType, from: ScalarType, truncated: &str) -> String {
+    let (low, high) = to.range();
+    let float = |value: i128| literal(Constant::from_integer(from, value), false);
+    let integer = |value: i128| literal(Constant::from_integer(to, value), true);
+    // One above the largest is a power of two, so both bounds are exact.
+    format!(
+        "return a != a ? 0 : a < {} ? {} : a >= {} ? {} : {truncated};",
+        float(low),
+        integer(low),
+        float(high + 1),
+        integer(high)
+    )
+}
+
+/// Moves a quotient `q` of `a` and `c` that is off by one at most.
+fn correction(ty: ScalarType) -> String {
+    let wide = "i64 r = (i64)a - (i64)q * (i64)c;";
+    if !ty.is_signed() {
+        return format!("\n    {wide}\n    q = r < 0 ? q - 1 : (u64)r >= c ? q + 1 : q;");
+    }
+    format!(
+        "
+    {wide}
+    i64 s = a < 0 ? -r : r;
+    u64 m = c < 0 ? 0 - (u64)c : (u64)c;
+    {ty} away = (a < 0) != (c < 0) ? -1 : 1;
+    q = s < 0 ? q - away : (u64)s >= m ? q + away : q;"
+    )
+}
+
+/// What an operation on integers does.
+fn integer_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
+    let unsigned = if ty.bytes() == 8 { "u64" } else { "u32" };
+    let bits = 8 * ty.bytes();
+    let zero = if ty.bytes() == 8 { "(u64)0" } else { "0u" };
+    let count = |op, value: &str| language.count_bits(op, ty, value);
+    match op {
+        Op::Div if ty.is_signed() => {
+            format!("return b == 0 ? 0 : b == -1 ? ({ty})({zero} - ({unsigned})a) : a / b;")
+        }
+        Op::Div => "return b == 0 ? 0 : a / b;".to_owned(),
+        // By -1 nothing remains; by 0 the language says 0. Dividing by 1 instead gives the same without a trap.
+        Op::Rem if ty.is_signed() => "return a % ((b == 0) | (b == -1) ? 1 : b);".to_owned(),
+        Op::Rem => "return a % (b == 0 ? 1 : b);".to_owned(),
+        Op::Abs => format!("return a < 0 ? ({ty})({zero} - ({unsigned})a) : a;"),
+        Op::Min => "return b < a ? b : a;".to_owned(),
+        Op::Max => "return a < b ? b : a;".to_owned(),
+        Op::CountOnes => format!("return ({ty}){};", count(op, &format!("({unsigned})a"))),
+        Op::LeadingZeros => {
+            format!("return a == 0 ? {bits} : ({ty}){};", count(op, &format!("({unsigned})a")))
+        }
+        Op::TrailingZeros => {
+            // The ones below the lowest one.
+            let below = format!("~({unsigned})a & (({unsigned})a - 1)");
+            format!("return ({ty}){};", count(Op::CountOnes, &below))
+        }
+        // Every other operation is written as an expression.
+        _ => "return a;".to_owned(),
+    }
+}

@@ -1,0 +1,147 @@
+//! The emitter: Program IR in, source text of one C-family dialect out.
+//!
+//! One writer walks the program ([`emit`]); what the dialects do differently stands in one file a dialect. Emission
+//! knows nothing of running: it may not look for compilers, devices or files, and it never reads the environment.
+//!
+//! # Calling conventions
+//!
+//! | dialect | entry point |
+//! |---|---|
+//! | [`Dialect::C`] | `void NAME(void *const *args, int64_t first_block, int64_t last_block)`; `args[k]` is the data of a memory argument, or points to the value of a scalar argument (a `bool` is one byte) |
+//! | [`Dialect::OpenCl`] | `__kernel void NAME(…)`, one argument a parameter, scalars by value (a `bool` is a `uchar`), work-groups of exactly `threads` |
+//! | [`Dialect::Cuda`] | `extern "C" __global__ void NAME(…)`, one argument a parameter, scalars by value (a `bool` is an `unsigned char`), blocks of exactly `threads` |
+//!
+//! On the GPU dialects the kernel loops over blocks with the grid's stride, so any grid of at least one block computes
+//! everything. Data pointers are aligned to 64 bytes.
+
+mod c;
+mod cuda;
+mod dialect;
+mod expression;
+mod helpers;
+mod lanes;
+mod names;
+mod opencl;
+mod text;
+mod uses;
+mod writer;
+
+use std::fmt;
+
+use pumice_program::{MemoryError, Verified};
+
+/// The languages that programs are emitted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// C11 with the extensions that gcc and clang share.
+    C,
+    /// OpenCL C 1.2.
+    OpenCl,
+    /// CUDA C++, without any header.
+    Cuda,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: [Dialect; 3] = [Dialect::C, Dialect::OpenCl, Dialect::Cuda];
+
+    /// The name on the command line, also the usual file extension (`c`, `opencl`, `cuda`).
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::C => "c",
+            Dialect::OpenCl => "opencl",
+            Dialect::Cuda => "cuda",
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// No launch may have more blocks than this; devices refuse it. (At a nanosecond a block it would take 20 minutes.)
+/// It lets the emitter prove that indices made from a block's index do not overflow.
+pub const MAX_BLOCKS: i64 = 1 << 40;
+
+/// What the user may choose about emission.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Options {
+    /// Let go of IEEE: contraction, reassociation and approximate functions are welcome.
+    pub fast_math: bool,
+}
+
+/// The text of one program in one dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The text.
+    pub text: String,
+    /// The name of the entry point in it: the program's name, unless that is a word of the dialect.
+    pub entry: String,
+    /// What it is written in.
+    pub dialect: Dialect,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// Why a program cannot be emitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EmitError {
+    /// Its shared memory does not fit anywhere.
+    Memory(MemoryError),
+}
+
+impl fmt::Display for EmitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EmitError::Memory(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for EmitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            EmitError::Memory(error) => Some(error),
+        }
+    }
+}
+
+/// Writes a program in a dialect.
+///
+/// Whether the shared memory fits a device is for the device to say ([`pumice_program::plan`]); here it only has to
+/// fit 32-bit offsets.
+pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<Source, EmitError> {
+    let language: &dyn dialect::Language = match dialect {
+        Dialect::C => &c::C,
+        Dialect::OpenCl => &opencl::OpenCl,
+        Dialect::Cuda => &cuda::Cuda,
+    };
+    let layout = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?;
+    Ok(writer::write(program, &layout, dialect, language, options))
+}
+
+/// The flags under which a dialect's compiler keeps the language's semantics (and, for C, vectorises): what the
+/// emitted text was designed for and tested with. Flags about targets and outputs are the caller's.
+///
+/// For C, compile with these and `-c`, and link in a second step: gcc's `-ffast-math -shared` in one step changes the
+/// floating-point mode of the process that loads the result. Link with `-lm`.
+pub fn compiler_flags(dialect: Dialect, options: &Options) -> Vec<&'static str> {
+    match (dialect, options.fast_math) {
+        (Dialect::C, fast) => {
+            let mut flags = vec!["-O3", "-march=native"];
+            if cfg!(target_arch = "x86_64") {
+                flags.push("-mprefer-vector-width=512");
+            }
+            // Without these, straight-line code with selects does not vectorise.
+            flags.extend(["-fno-math-errno", "-fno-trapping-math", "-fno-thread-jumps"]);
+            flags.push(if fast { "-ffast-math" } else { "-ffp-contract=off" });
+            flags
+        }
+        (Dialect::OpenCl, true) => vec!["-cl-std=CL1.2", "-cl-fast-relaxed-math"],
+        (Dialect::OpenCl, false) => vec!["-cl-std=CL1.2"],
+        (Dialect::Cuda, true) => vec!["--use_fast_math"],
+        (Dialect::Cuda, false) => vec!["--fmad=false"],
+    }
+}

@@ -1,0 +1,161 @@
+//! The dialect of OpenCL devices: OpenCL C 1.2.
+
+use pumice_program::Access;
+use pumice_scalar::{Op, ScalarType};
+
+use crate::Options;
+use crate::dialect::{Function, Kernel, Language, Threads};
+use crate::text::Text;
+
+/// The dialect.
+pub(crate) struct OpenCl;
+
+impl Language for OpenCl {
+    fn register(&self, ty: ScalarType) -> &'static str {
+        match ty {
+            ScalarType::Bool => "bool",
+            ScalarType::I32 => "i32",
+            ScalarType::I64 => "i64",
+            ScalarType::U32 => "u32",
+            ScalarType::U64 => "u64",
+            ScalarType::F32 => "float",
+            ScalarType::F64 => "double",
+        }
+    }
+
+    fn element(&self, ty: ScalarType) -> &'static str {
+        match ty {
+            ScalarType::Bool => "uchar",
+            _ => self.register(ty),
+        }
+    }
+
+    fn preamble(&self, kernel: &Kernel, options: &Options, text: &mut Text) {
+        if kernel.doubles {
+            text.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
+        }
+        if kernel.fails {
+            text.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
+        }
+        if !options.fast_math {
+            text.line("#pragma OPENCL FP_CONTRACT OFF");
+        }
+        text.line("typedef int i32;");
+        text.line("typedef uint u32;");
+        text.line("typedef long i64;");
+        text.line("typedef ulong u64;");
+    }
+
+    fn helper(&self) -> &'static str {
+        "static inline"
+    }
+
+    fn open(&self, kernel: &Kernel, text: &mut Text) {
+        let arguments: Vec<String> = kernel
+            .arguments
+            .iter()
+            .map(|argument| {
+                let element = self.element(argument.ty);
+                match argument.access {
+                    Some(Access::Read) => format!("__global const {element} *restrict {}", argument.name),
+                    Some(_) => format!("__global {element} *restrict {}", argument.name),
+                    None => format!("{element} {}", argument.name),
+                }
+            })
+            .collect();
+        text.line(&format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", kernel.threads));
+        text.open(&format!("void {}({})", kernel.entry, arguments.join(", ")));
+        let arena = &kernel.arena;
+        if kernel.shared_bytes > 0 {
+            text.line(&format!(
+                "__local uchar {arena}[{}] __attribute__((aligned(16)));",
+                kernel.shared_bytes
+            ));
+        }
+        for array in &kernel.shared {
+            let (element, name) = (self.element(array.ty), &array.name);
+            text.line(&format!(
+                "__local {element} *{name} = (__local {element} *)({arena} + {});",
+                array.offset
+            ));
+        }
+    }
+
+    fn open_blocks(&self, _kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text) {
+        let ty = self.register(ty);
+        text.open(&format!(
+            "for ({ty} {block} = get_group_id(0); {block} < {blocks}; {block} += get_num_groups(0))"
+        ));
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::Numbered("get_local_id(0)")
+    }
+
+    fn barrier(&self) -> Option<&'static str> {
+        Some("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+    }
+
+    fn space(&self, shared: bool) -> &'static str {
+        if shared { "__local " } else { "__global " }
+    }
+
+    fn vector(&self, ty: ScalarType, count: usize) -> Option<String> {
+        // Shared memory is aligned to 16 bytes.
+        if ty.bytes() * count > 16 {
+            return None;
+        }
+        let element = match ty {
+            ScalarType::Bool => "uchar",
+            ScalarType::I32 => "int",
+            ScalarType::I64 => "long",
+            ScalarType::U32 => "uint",
+            ScalarType::U64 => "ulong",
+            ScalarType::F32 => "float",
+            ScalarType::F64 => "double",
+        };
+        Some(format!("{element}{count}"))
+    }
+
+    fn make_vector(&self, vector: &str, values: &[String]) -> String {
+        format!("({vector})({})", values.join(", "))
+    }
+
+    fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function {
+        let name = match op {
+            Op::Abs => "fabs",
+            Op::Min => "fmin",
+            Op::Max => "fmax",
+            Op::Rem => "fmod",
+            Op::MulAdd => "fma",
+            Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Log10 | Op::Sin | Op::Cos | Op::Tan | Op::Sqrt
+                if options.fast_math && ty == ScalarType::F32 =>
+            {
+                return Function::Builtin(format!("native_{}", op.name()));
+            }
+            op => op.name(),
+        };
+        Function::Builtin(name.to_owned())
+    }
+
+    fn bitcast(&self, to: ScalarType, _from: ScalarType) -> Option<&'static str> {
+        Some(match to {
+            ScalarType::Bool => "as_uchar",
+            ScalarType::I32 => "as_int",
+            ScalarType::I64 => "as_long",
+            ScalarType::U32 => "as_uint",
+            ScalarType::U64 => "as_ulong",
+            ScalarType::F32 => "as_float",
+            ScalarType::F64 => "as_double",
+        })
+    }
+
+    fn count_bits(&self, op: Op, _ty: ScalarType, value: &str) -> String {
+        let name = if op == Op::CountOnes { "popcount" } else { "clz" };
+        format!("{name}({value})")
+    }
+
+    fn keep_failure(&self) -> &'static str {
+        "if (atom_cmpxchg((volatile __global long *)failure, 0L, code) == 0) {"
+    }
+}

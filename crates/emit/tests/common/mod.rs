@@ -1,0 +1,201 @@
+//! Compiles emitted C, runs it, and compares it with the simulator.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pumice_emit::{Dialect, Options, Source, compiler_flags, emit};
+use pumice_program::{Param, Program, SimMemory, Space, Verified, parse, simulate, verify};
+use pumice_scalar::{Constant, ScalarType};
+
+/// The system's C compiler, if there is one.
+pub fn compiler() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    FOUND
+        .get_or_init(|| {
+            let name = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+            let found =
+                Command::new(&name).arg("--version").output().is_ok_and(|output| output.status.success());
+            if !found {
+                eprintln!("no C compiler `{name}`: emitted C is not executed");
+            }
+            found.then_some(name)
+        })
+        .as_deref()
+}
+
+/// A folder that goes away with the test.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new() -> Folder {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("pumice-emit-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Compiles C to a library; gives what the compiler said.
+pub fn compile_text(text: &str, folder: &Folder, flags: &[&str]) -> (PathBuf, String) {
+    let (source, object, library) =
+        (folder.path().join("k.c"), folder.path().join("k.o"), folder.path().join("k.so"));
+    std::fs::write(&source, text).unwrap();
+    let compiler = compiler().unwrap();
+    let run = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}\n{text}");
+        said
+    };
+    let said = run(Command::new(compiler).args(flags).args(["-fPIC", "-c", "-o"]).arg(&object).arg(&source));
+    run(Command::new(compiler).arg("-shared").arg("-o").arg(&library).arg(&object).arg("-lm"));
+    (library, said)
+}
+
+#[repr(align(64))]
+#[derive(Clone)]
+struct Line([u8; 64]);
+
+/// Memory that is aligned as devices align it.
+struct Buffer {
+    lines: Vec<Line>,
+    bytes: usize,
+}
+
+impl Buffer {
+    fn new(bytes: &[u8]) -> Buffer {
+        let mut lines = vec![Line([0; 64]); bytes.len().div_ceil(64).max(1)];
+        for (line, chunk) in lines.iter_mut().zip(bytes.chunks(64)) {
+            line.0[..chunk.len()].copy_from_slice(chunk);
+        }
+        Buffer { lines, bytes: bytes.len() }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let all: Vec<u8> = self.lines.iter().flat_map(|line| line.0).collect();
+        all[..self.bytes].to_vec()
+    }
+}
+
+/// Runs a program as C; gives the memories afterwards. The blocks are run in two calls.
+pub fn run_c(
+    program: &Verified,
+    memories: &[Vec<u8>],
+    scalars: &[Constant],
+    options: &Options,
+    more_flags: &[&str],
+) -> Vec<Vec<u8>> {
+    let Source { text, entry, .. } = emit(program, Dialect::C, options).unwrap();
+    let folder = Folder::new();
+    let mut flags = compiler_flags(Dialect::C, options);
+    flags.extend(more_flags);
+    let (library, _) = compile_text(&text, &folder, &flags);
+
+    let mut buffers: Vec<Buffer> = memories.iter().map(|bytes| Buffer::new(bytes)).collect();
+    let values: Vec<[u8; 8]> = scalars.iter().map(|scalar| scalar.bits().to_le_bytes()).collect();
+    let (mut next_buffer, mut next_value) = (buffers.iter_mut(), values.iter());
+    let args: Vec<*mut u8> = program
+        .params
+        .iter()
+        .map(|param| match param {
+            Param::Memory(_) => next_buffer.next().unwrap().lines.as_mut_ptr().cast(),
+            Param::Scalar(_) => next_value.next().unwrap().as_ptr().cast_mut(),
+        })
+        .collect();
+    let blocks = program.blocks_for(scalars).unwrap() as i64;
+    unsafe {
+        let library = libloading::Library::new(&library).unwrap();
+        let entry: libloading::Symbol<unsafe extern "C" fn(*const *mut u8, i64, i64)> =
+            library.get(entry.as_bytes()).unwrap();
+        entry(args.as_ptr(), 0, blocks / 2);
+        entry(args.as_ptr(), blocks / 2, blocks);
+    }
+    buffers.iter().map(Buffer::bytes).collect()
+}
+
+/// Runs a program in the simulator; gives the memories afterwards.
+pub fn run_sim(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]) -> Vec<Vec<u8>> {
+    let mut held: Vec<SimMemory> =
+        memories.iter().map(|bytes| SimMemory::from_bytes(bytes.clone())).collect();
+    if let Err(fault) = simulate(program, &mut held, scalars, &Default::default()) {
+        panic!("{fault}\n{program}");
+    }
+    held.iter().map(|memory| memory.bytes().to_vec()).collect()
+}
+
+pub fn read(text: &str) -> Verified {
+    let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(program).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The types of the memories among the parameters.
+pub fn memory_types(program: &Program) -> Vec<ScalarType> {
+    let memories = program.params.iter().filter_map(|param| match param {
+        Param::Memory(id) => Some(program.memory(*id)),
+        Param::Scalar(_) => None,
+    });
+    memories
+        .inspect(|memory| assert!(matches!(memory.space, Space::Global { .. })))
+        .map(|memory| memory.ty)
+        .collect()
+}
+
+pub fn elements(ty: ScalarType, bytes: &[u8]) -> Vec<Constant> {
+    bytes.chunks(ty.bytes()).map(|chunk| Constant::from_bytes(ty, chunk)).collect()
+}
+
+pub fn bytes_of(elements: &[Constant]) -> Vec<u8> {
+    elements.iter().flat_map(|element| element.to_bytes()).collect()
+}
+
+/// Equal, where any NaN is as good as another.
+pub fn same(a: Constant, b: Constant) -> bool {
+    let nan = |constant: Constant| constant.as_float().is_some_and(f64::is_nan);
+    a == b || (nan(a) && nan(b))
+}
+
+/// Checks that C computes what the simulator does.
+pub fn check(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]) {
+    if compiler().is_none() {
+        return;
+    }
+    let expected = run_sim(program, memories, scalars);
+    let found = run_c(program, memories, scalars, &Options::default(), &[]);
+    for (number, (ty, (expected, found))) in
+        memory_types(program).into_iter().zip(expected.iter().zip(&found)).enumerate()
+    {
+        for (index, (a, b)) in elements(ty, expected).into_iter().zip(elements(ty, found)).enumerate() {
+            assert!(
+                same(a, b),
+                "memory {number} [{index}]: expected {a:?}, found {b:?}\n{}",
+                emit(program, Dialect::C, &Options::default()).unwrap().text
+            );
+        }
+    }
+}
+
+pub fn i64s(values: impl IntoIterator<Item = i64>) -> Vec<u8> {
+    values.into_iter().flat_map(i64::to_le_bytes).collect()
+}
+
+pub fn i32s(values: impl IntoIterator<Item = i32>) -> Vec<u8> {
+    values.into_iter().flat_map(i32::to_le_bytes).collect()
+}
+
+pub fn f32s(values: impl IntoIterator<Item = f32>) -> Vec<u8> {
+    values.into_iter().flat_map(f32::to_le_bytes).collect()
+}

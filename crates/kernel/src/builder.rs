@@ -1,0 +1,499 @@
+//! The program being built: where the kernel language's effects go.
+//!
+//! Expressions are nodes of the thread's scalar graph; when a statement needs them they are written into the list of
+//! statements that is open, each value once, as far out of the enclosing loops as its operands allow, and never out of
+//! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
+
+use pumice_program::{
+    Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
+};
+use pumice_scalar::{
+    Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope,
+};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+
+/// A kernel as the kernel language made it.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// The program.
+    pub program: Program,
+    /// Where its failures come from: a [`Stmt::Fail`]'s site is an index into these.
+    pub sites: Vec<Site>,
+}
+
+/// A kernel that cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError(pub String);
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+struct Frame {
+    statements: Vec<Stmt>,
+    values: HashMap<Id, Operand>,
+    /// Whether what is computed here may be computed before instead: not in one side of an `if`.
+    transparent: bool,
+}
+
+impl Frame {
+    fn new(transparent: bool) -> Frame {
+        Frame { statements: Vec::new(), values: HashMap::new(), transparent }
+    }
+}
+
+struct Builder {
+    program: Program,
+    sites: Vec<Site>,
+    frames: Vec<Frame>,
+    /// What to call some values.
+    names: HashMap<Id, &'static str>,
+    distributed: bool,
+    mistake: Option<String>,
+}
+
+thread_local! { static BUILDER: RefCell<Option<Builder>> = const { RefCell::new(None) }; }
+
+/// Only called while a kernel is built; without one, the effect is lost, which [`build`] makes impossible to observe.
+fn with<R: Default>(f: impl FnOnce(&mut Builder) -> R) -> R {
+    BUILDER.with(|builder| builder.borrow_mut().as_mut().map(f).unwrap_or_default())
+}
+
+/// The frames that are always there: what is computed once, and what a block does.
+const PROLOGUE: usize = 0;
+
+/// Builds a kernel from what `f` does. Kernels are not built inside each other.
+pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, BuildError> {
+    scope(|| {
+        let program = Program {
+            name: name.to_string(),
+            params: Vec::new(),
+            vars: Vec::new(),
+            memories: Vec::new(),
+            threads,
+            prologue: Vec::new(),
+            blocks: Operand::Constant(Constant::from(0i64)),
+            block: Var(0),
+            body: Vec::new(),
+            failure: None,
+        };
+        let builder = Builder {
+            program,
+            sites: Vec::new(),
+            frames: vec![Frame::new(true)],
+            names: HashMap::new(),
+            distributed: false,
+            mistake: None,
+        };
+        let outer = BUILDER.with(|slot| slot.borrow_mut().replace(builder));
+        f();
+        let built = BUILDER.with(|slot| std::mem::replace(&mut *slot.borrow_mut(), outer));
+        built.map_or_else(|| Err(BuildError("no kernel is being built".into())), Builder::finish)
+    })
+}
+
+impl Builder {
+    fn finish(mut self) -> Result<Kernel, BuildError> {
+        if let Some(mistake) = self.mistake {
+            return Err(BuildError(mistake));
+        }
+        if !self.distributed {
+            return Err(BuildError(format!(
+                "kernel {} distributes nothing over the grid",
+                self.program.name
+            )));
+        }
+        self.program.prologue = self.frames.swap_remove(PROLOGUE).statements;
+        Ok(Kernel { program: self.program, sites: self.sites })
+    }
+
+    fn new_var(&mut self, ty: ScalarType, name: &str) -> Var {
+        self.program.vars.push(VarInfo { ty, name: name.to_string(), exact: false });
+        Var(self.program.vars.len() as u32 - 1)
+    }
+
+    fn lookup(&self, id: Id) -> Option<(usize, Operand)> {
+        let found = |(depth, frame): (usize, &Frame)| frame.values.get(&id).map(|operand| (depth, *operand));
+        self.frames.iter().enumerate().rev().find_map(found)
+    }
+
+    fn push(&mut self, statement: Stmt) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.statements.push(statement);
+        }
+    }
+
+    fn define(&mut self, id: Id, operand: Operand) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.values.insert(id, operand);
+        }
+    }
+
+    /// The outermost frame in which a pure value over these operands can be computed.
+    fn outermost(&self, operands: &[usize]) -> usize {
+        let opaque = self.frames.iter().rposition(|frame| !frame.transparent).unwrap_or(0);
+        operands.iter().copied().max().unwrap_or(0).max(opaque)
+    }
+
+    fn in_frame(&mut self, transparent: bool, f: impl FnOnce(&mut Builder)) -> Vec<Stmt> {
+        self.frames.push(Frame::new(transparent));
+        f(self);
+        self.frames.pop().map(|frame| frame.statements).unwrap_or_default()
+    }
+
+    /// The operand for a node that has a value, with the depth of the frame that holds it.
+    fn operand(&mut self, nodes: &[Node], id: Id) -> (usize, Operand) {
+        match &nodes[id.0 as usize] {
+            Node::Constant(constant) => (0, Operand::Constant(*constant)),
+            node => self.lookup(id).unwrap_or_else(|| {
+                let ty = node.ty().unwrap_or(ScalarType::Bool);
+                self.mistake
+                    .get_or_insert_with(|| format!("a value is used where it does not exist: {node:?}"));
+                (0, Operand::Constant(Constant::zero(ty)))
+            }),
+        }
+    }
+
+    fn operands(&mut self, nodes: &[Node], ids: &[Id]) -> Vec<Operand> {
+        ids.iter().map(|id| self.operand(nodes, *id).1).collect()
+    }
+
+    fn write_block(&mut self, nodes: &[Node], schedule: &Schedule, block: usize) {
+        for item in &schedule.blocks[block] {
+            match item {
+                Item::Compute(id) => self.write_node(nodes, *id),
+                Item::Branch { id, then, otherwise } => {
+                    self.write_branch(nodes, schedule, *id, *then, *otherwise);
+                }
+                Item::Loop { id, header, body } => self.write_loop(nodes, schedule, *id, *header, *body),
+            }
+        }
+    }
+
+    fn write_node(&mut self, nodes: &[Node], id: Id) {
+        if self.lookup(id).is_some() {
+            return;
+        }
+        match &nodes[id.0 as usize] {
+            Node::Apply { op, ty, operands } => {
+                let (depths, operands): (Vec<usize>, Vec<Operand>) =
+                    operands.as_slice().iter().map(|id| self.operand(nodes, *id)).unzip();
+                let name = self.names.get(&id).copied().unwrap_or(result_name(*op));
+                let var = self.new_var(*ty, name);
+                let frame = self.outermost(&depths);
+                let frame = &mut self.frames[frame];
+                frame.statements.push(Stmt::Let { var, op: *op, operands });
+                frame.values.insert(id, Operand::Var(var));
+            }
+            Node::Load { array, ty, index, .. } => {
+                let memory = MemoryId(*array as u32);
+                let index = self.operand(nodes, *index).1;
+                let name = self.program.memories.get(memory.0 as usize).map_or("v", |memory| &memory.name);
+                let name = format!("{}_at", name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_'));
+                let var = self.new_var(*ty, &name);
+                self.push(Stmt::Load { vars: vec![var], memory, index });
+                self.define(id, Operand::Var(var));
+            }
+            Node::Check { condition, site, index, bound } => {
+                let operands = self.operands(nodes, &[*condition, *index, *bound]);
+                let site = self.site(*site);
+                self.push(Stmt::Fail { unless: operands[0], site, index: operands[1], bound: operands[2] });
+                self.define(id, operands[0]);
+            }
+            Node::Project { of, index, .. } => {
+                // A branch or loop defined its projections when it was written.
+                if let Some(Operand::Var(first)) = self.lookup(*of).map(|found| found.1) {
+                    self.define(id, Operand::Var(Var(first.0 + index)));
+                }
+            }
+            Node::Invalid { message, .. } => {
+                self.mistake.get_or_insert_with(|| message.to_string());
+            }
+            node @ (Node::Variable(..) | Node::LoopVariable { .. }) => {
+                self.mistake.get_or_insert_with(|| format!("{node:?} has no value in this kernel"));
+            }
+            Node::Constant(_) | Node::Branch { .. } | Node::Loop { .. } => {}
+        }
+    }
+
+    /// New variables for the values of a branch or a loop, one after the other.
+    fn several(&mut self, nodes: &[Node], id: Id, values: &[Id]) -> Vec<Var> {
+        let types = values.iter().map(|id| nodes[id.0 as usize].ty().unwrap_or(ScalarType::Bool));
+        let vars: Vec<Var> = types.collect::<Vec<_>>().into_iter().map(|ty| self.new_var(ty, "v")).collect();
+        if let Some(first) = vars.first() {
+            self.define(id, Operand::Var(*first));
+        }
+        vars
+    }
+
+    fn write_branch(&mut self, nodes: &[Node], schedule: &Schedule, id: Id, then: usize, otherwise: usize) {
+        let Node::Branch { condition, then: yes, otherwise: no } = &nodes[id.0 as usize] else { return };
+        let condition = self.operand(nodes, *condition).1;
+        let mut sides = Vec::new();
+        for (block, values) in [(then, yes), (otherwise, no)] {
+            let mut results = Vec::new();
+            let statements = self.in_frame(false, |builder| {
+                builder.write_block(nodes, schedule, block);
+                results = builder.operands(nodes, values);
+            });
+            sides.push((statements, results));
+        }
+        let vars = self.several(nodes, id, yes);
+        let (otherwise, no) = sides.pop().unwrap_or_default();
+        let (then, yes) = sides.pop().unwrap_or_default();
+        let joined = vars.iter().zip(yes.iter().zip(&no));
+        let results =
+            joined.map(|(var, (then, otherwise))| Joined { var: *var, then: *then, otherwise: *otherwise });
+        let results = results.collect();
+        self.push(Stmt::If { condition, then, otherwise, results });
+    }
+
+    fn write_loop(&mut self, nodes: &[Node], schedule: &Schedule, id: Id, header: usize, body: usize) {
+        let Node::Loop { depth, initial, condition, next } = &nodes[id.0 as usize] else { return };
+        let initial_values = self.operands(nodes, initial);
+        let vars = self.several(nodes, id, initial);
+        self.frames.push(Frame::new(true));
+        // The loop's variables are nodes of their own; find those that the graph has.
+        for (number, node) in nodes.iter().enumerate() {
+            if let Node::LoopVariable { depth: of, index, .. } = node
+                && of == depth
+                && let Some(var) = vars.get(*index as usize)
+            {
+                self.define(Id(number as u32), Operand::Var(*var));
+            }
+        }
+        self.write_block(nodes, schedule, header);
+        let condition = self.operand(nodes, *condition).1;
+        let mut next_values = Vec::new();
+        let body = self.in_frame(true, |builder| {
+            builder.write_block(nodes, schedule, body);
+            next_values = builder.operands(nodes, next);
+        });
+        let header = self.frames.pop().map(|frame| frame.statements).unwrap_or_default();
+        let carried = vars.iter().zip(initial_values.iter().zip(&next_values));
+        let carried = carried
+            .map(|(var, (initial, next))| Carried { var: *var, initial: *initial, next: *next })
+            .collect();
+        self.push(Stmt::While { carried, header, condition, body });
+    }
+
+    fn site(&mut self, site: Site) -> u32 {
+        if self.program.failure.is_none() {
+            let memory = self.memory("failure", ScalarType::I64, Space::Global { access: Access::ReadWrite });
+            let base = self.new_var(ScalarType::I64, "failure_base");
+            self.program.params.extend([Param::Memory(memory), Param::Scalar(base)]);
+            self.program.failure = Some(Failure { memory, base });
+        }
+        let known = self.sites.iter().position(|other| *other == site);
+        let number = known.unwrap_or_else(|| {
+            self.sites.push(site);
+            self.sites.len() - 1
+        });
+        number as u32
+    }
+
+    fn memory(&mut self, name: &str, ty: ScalarType, space: Space) -> MemoryId {
+        let taken = |name: &str| self.program.memories.iter().any(|memory| memory.name == name);
+        let mut unique = name.to_string();
+        let mut number = 1;
+        while taken(&unique) {
+            number += 1;
+            unique = format!("{name}_{number}");
+        }
+        self.program.memories.push(Memory { name: unique, ty, space });
+        MemoryId(self.program.memories.len() as u32 - 1)
+    }
+}
+
+/// Writes what these expressions need and gives their operands.
+fn materialise(terms: &[Term]) -> Vec<Operand> {
+    let ids: Vec<Id> = terms.iter().map(|term| term.id()).collect();
+    inspect(|graph| {
+        with(|builder| {
+            let nodes = graph.nodes();
+            let schedule = Schedule::new(nodes, &ids, |id| {
+                matches!(nodes[id.0 as usize], Node::Constant(_)) || builder.lookup(id).is_some()
+            });
+            builder.write_block(nodes, &schedule, 0);
+            builder.operands(nodes, &ids)
+        })
+    })
+}
+
+/// A term for a variable of the program.
+fn term_of(var: Var, ty: ScalarType) -> Term {
+    Term::variable(Variable::Local(var.0), ty)
+}
+
+/// Makes a variable visible in the innermost frame.
+fn bind(var: Var, ty: ScalarType) -> Term {
+    let term = term_of(var, ty);
+    let id = term.id();
+    with(|builder| builder.define(id, Operand::Var(var)));
+    term
+}
+
+fn fresh(ty: ScalarType, name: &str) -> Var {
+    BUILDER.with(|slot| slot.borrow_mut().as_mut().map_or(Var(0), |builder| builder.new_var(ty, name)))
+}
+
+fn framed<R>(transparent: bool, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
+    with(|builder| builder.frames.push(Frame::new(transparent)));
+    let result = f();
+    let statements = with(|builder| builder.frames.pop().map(|frame| frame.statements).unwrap_or_default());
+    (result, statements)
+}
+
+/// Adds global memory as the next parameter.
+pub fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> MemoryId {
+    BUILDER.with(|slot| {
+        slot.borrow_mut().as_mut().map_or(MemoryId(0), |builder| {
+            let memory = builder.memory(name, ty, Space::Global { access });
+            builder.program.params.push(Param::Memory(memory));
+            memory
+        })
+    })
+}
+
+/// Adds a scalar as the next parameter.
+pub fn scalar_parameter(name: &str, ty: ScalarType) -> Term {
+    let var = fresh(ty, name);
+    let term = term_of(var, ty);
+    let id = term.id();
+    with(|builder| {
+        builder.program.params.push(Param::Scalar(var));
+        builder.frames[PROLOGUE].values.insert(id, Operand::Var(var));
+    });
+    term
+}
+
+/// Memory that the threads of a block share.
+pub fn allocate_shared(ty: ScalarType, length: u32) -> MemoryId {
+    BUILDER.with(|slot| {
+        slot.borrow_mut()
+            .as_mut()
+            .map_or(MemoryId(0), |builder| builder.memory("shared", ty, Space::Shared { length }))
+    })
+}
+
+/// Gives a value a name for readers of the kernel.
+pub fn named(value: crate::Ix, name: &'static str) -> crate::Ix {
+    let id = value.term().id();
+    with(|builder| {
+        builder.names.entry(id).or_insert(name);
+    });
+    value
+}
+
+/// What to call the result of an operation that nobody named.
+fn result_name(op: Op) -> &'static str {
+    match op {
+        Op::Add => "sum",
+        Op::Sub => "difference",
+        Op::Mul => "product",
+        Op::Div => "quotient",
+        Op::Rem => "remainder",
+        Op::Min => "smaller",
+        Op::Max => "larger",
+        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::And | Op::Or | Op::Xor | Op::Not => "test",
+        Op::Select => "choice",
+        Op::Cast | Op::Bitcast => "converted",
+        other => other.name(),
+    }
+}
+
+/// Says where the following comes from.
+pub fn comment(text: impl Into<String>) {
+    let text = text.into();
+    with(|builder| builder.push(Stmt::Comment(text)));
+}
+
+/// An element of memory that was written before.
+pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
+    Term::load(memory.0.into(), ty, index, false)
+}
+
+/// Writes an element.
+pub fn store(memory: MemoryId, index: Term, value: Term) {
+    let operands = materialise(&[value, index]);
+    if let [value, index] = operands[..] {
+        with(|builder| builder.push(Stmt::Store { memory, index, values: vec![value] }));
+    }
+}
+
+/// Every thread of the block waits for the others.
+pub fn sync() {
+    with(|builder| builder.push(Stmt::Sync));
+}
+
+/// The grid: `body` describes what the block with a given index does. Once a kernel.
+pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
+    let blocks = materialise(&[blocks]);
+    let var = fresh(ScalarType::I64, "block");
+    let ((), statements) = framed(true, || body(bind(var, ScalarType::I64)));
+    with(|builder| {
+        if std::mem::replace(&mut builder.distributed, true) {
+            builder.mistake.get_or_insert_with(|| "a kernel distributes over the grid more than once".into());
+        }
+        builder.program.blocks = blocks.first().copied().unwrap_or(builder.program.blocks);
+        builder.program.block = var;
+        builder.program.body = statements;
+    });
+}
+
+/// The block's threads do `body` for every index below `extent`.
+pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
+    let Some(&extent) = materialise(&[extent]).first() else { return };
+    let var = fresh(ScalarType::I64, "t");
+    let ((), body) = framed(true, || body(bind(var, ScalarType::I64)));
+    with(|builder| builder.push(Stmt::Parallel { var, extent, body }));
+}
+
+/// A sequential loop that carries values.
+pub fn sequential(
+    range: std::ops::Range<Term>,
+    step: Term,
+    initial: &[Term],
+    body: impl FnOnce(Term, &[Term]) -> Vec<Term>,
+) -> Vec<Term> {
+    let mut all = vec![range.start, range.end, step];
+    all.extend_from_slice(initial);
+    let operands = materialise(&all);
+    let (Some(bounds), Some(initial_values)) = (operands.get(..3), operands.get(3..)) else {
+        return initial.to_vec();
+    };
+    let var = fresh(ScalarType::I64, "k");
+    let vars: Vec<(Var, ScalarType)> =
+        initial.iter().map(|term| (fresh(term.ty(), "acc"), term.ty())).collect();
+    let (next, body) = framed(true, || {
+        let index = bind(var, ScalarType::I64);
+        let values: Vec<Term> = vars.iter().map(|(var, ty)| bind(*var, *ty)).collect();
+        materialise(&body(index, &values))
+    });
+    let carried = vars.iter().zip(initial_values.iter().zip(&next));
+    let carried =
+        carried.map(|((var, _), (initial, next))| Carried { var: *var, initial: *initial, next: *next });
+    let carried = carried.collect();
+    let (start, end, step) = (bounds[0], bounds[1], bounds[2]);
+    with(|builder| builder.push(Stmt::For { var, start, end, step, carried, body }));
+    vars.iter().map(|(var, ty)| bind(*var, *ty)).collect()
+}
+
+/// Does one of two things.
+pub fn either(condition: Term, then: impl FnOnce(), otherwise: impl FnOnce()) {
+    match condition.constant() {
+        Some(known) if known.is_true() => return then(),
+        Some(_) => return otherwise(),
+        None => {}
+    }
+    let Some(&condition) = materialise(&[condition]).first() else { return };
+    let ((), then) = framed(false, then);
+    let ((), otherwise) = framed(false, otherwise);
+    with(|builder| builder.push(Stmt::If { condition, then, otherwise, results: Vec::new() }));
+}

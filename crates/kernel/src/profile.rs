@@ -1,0 +1,27 @@
+//! What a skeleton may know about the device it is built for.
+//!
+//! Skeletons choose by these numbers and never by vendor or device name. A profile holds facts only: no handles, no
+//! libraries, nothing that could run something.
+
+/// The facts about a device that decide how a skeleton divides its work.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Profile {
+    /// Threads of a block that the device likes best. On a CPU: lanes that one worker advances together.
+    pub threads: u32,
+    /// Threads of a block that advance together: a warp, or what a worker's vector registers hold.
+    pub lanes: u32,
+    /// The most threads that a block may have.
+    pub max_threads: u32,
+    /// Bytes of memory that the threads of one block share.
+    pub shared_bytes: u32,
+    /// The most blocks that one launch may have.
+    pub max_blocks: u64,
+    /// Blocks that keep the whole device busy: a kernel with fewer leaves part of it idle.
+    pub busy_blocks: u64,
+    /// Bytes of the widest load or store that one thread makes in one instruction; 0 where neighbouring threads'
+    /// accesses are combined by the compiler instead (a CPU, where a lane is an element of a vector register).
+    pub vector_bytes: u32,
+    /// Whether neighbouring threads run in lock-step and want neighbouring memory (a GPU), or a thread is at its
+    /// best when it runs alone through consecutive memory (a CPU's scalar code).
+    pub coalesces: bool,
+}

@@ -1,0 +1,229 @@
+//! Folding the rows of a matrix, each to one element.
+//!
+//! A row is shared by `lanes` threads; a block takes as many rows as it has room for, or a long row is cut into chunks
+//! for several blocks, whose results are folded once more. Each lane reduces a part of the row by itself; the lanes'
+//! results are reduced as a tree of neighbours, which keeps the order. Which part a lane takes depends on the operator:
+//! if it commutes, every `lanes`-th group of elements (neighbouring lanes read neighbouring memory), otherwise a
+//! contiguous stretch.
+
+use crate::item::{Block, Grid, Ix, Storable};
+use crate::pull::{quotient, remainder, seq_for};
+use crate::{Profile, Pull, Push, named};
+use pumice_scalar::Exp;
+use std::rc::Rc;
+
+/// How the work of a fold is divided. Everything here is fixed in the kernel; extents are not, unless `fixed_columns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FoldPlan {
+    /// Threads that share a row: a power of two, at most `threads`.
+    pub lanes: u32,
+    /// Threads of a block, a multiple of `lanes`.
+    pub threads: u32,
+    /// Neighbouring elements that a lane takes at a time, if the operator commutes.
+    pub items: u32,
+    /// Groups of items that a lane takes in one step of its loop, if the operator commutes.
+    pub unroll: u32,
+    /// Parts that a row is cut into, for one block each.
+    pub chunks: u32,
+    /// The length of a row, if the kernel is made for it.
+    pub fixed_columns: Option<u32>,
+    /// Whether neighbouring lanes may take neighbouring elements.
+    pub commutes: bool,
+}
+
+/// Rows up to this length get a kernel of their own, without loops.
+const SHORT_ROW: i64 = 16;
+
+impl FoldPlan {
+    /// Divides the folding of `rows` rows of `columns` elements whose largest scalar has `bytes` bytes.
+    pub fn new(profile: &Profile, rows: i64, columns: i64, bytes: usize, commutes: bool) -> FoldPlan {
+        let widest = (profile.vector_bytes as i64 / bytes.max(1) as i64).clamp(1, 4);
+        // Groups are read at multiples of their size, so every row must start at one.
+        let items = if commutes && (rows == 1 || columns % widest == 0) { widest } else { 1 };
+        let threads = profile.threads;
+        let short = columns <= SHORT_ROW;
+        let lanes = if short || (!profile.coalesces && !commutes) {
+            1
+        } else {
+            // A lane wants several groups, to have several loads under way; the last lanes pay for the tree.
+            let wanted = if profile.coalesces { columns / (items * 4) } else { columns / 4 };
+            let most = if profile.coalesces { threads } else { profile.lanes };
+            (wanted.max(1) as u64).next_power_of_two().min(u64::from(most)) as u32
+        };
+        let rows_at_once = i64::from(threads / lanes).max(1);
+        let blocks = rows.div_euclid(rows_at_once) + 1;
+        let group = i64::from(lanes) * items;
+        // Too few rows to keep the device busy: cut them, but no chunk below a few groups.
+        let busy = profile.busy_blocks as i64;
+        let worthwhile = columns / (group * 8).max(i64::from(lanes) * 256);
+        let chunks =
+            if blocks < busy && !short { (busy / blocks.max(1)).clamp(1, worthwhile.max(1)) } else { 1 };
+        let per_lane = columns / (chunks * group).max(1);
+        let unroll = if commutes && profile.coalesces && per_lane >= 16 { 4 } else { 1 };
+        FoldPlan {
+            lanes,
+            // A cut row has a block to itself, and so has every row whose lanes are a whole vector.
+            threads: if chunks > 1 || (lanes > 1 && !profile.coalesces) { lanes } else { threads },
+            items: items as u32,
+            unroll,
+            chunks: chunks as u32,
+            fixed_columns: short.then_some(columns as u32),
+            commutes,
+        }
+    }
+
+    /// Rows that a block folds at once.
+    pub fn rows_at_once(&self) -> usize {
+        (self.threads / self.lanes).max(1) as usize
+    }
+
+    /// Elements that the lanes of a row take together in one group each.
+    fn group(&self) -> i64 {
+        i64::from(self.lanes) * i64::from(self.items)
+    }
+
+    /// Elements that the lanes of a row take together in one step of their loops. A chunk is a whole number of steps, so
+    /// that only the last one has a remainder.
+    pub fn step(&self) -> i64 {
+        self.group() * i64::from(self.unroll)
+    }
+
+    /// Steps that a chunk of a row of `columns` elements has.
+    pub fn steps(&self, columns: i64) -> i64 {
+        let whole = self.step() * i64::from(self.chunks);
+        (columns + whole - 1) / whole
+    }
+}
+
+/// A fold: the matrix, the operator and its neutral element.
+pub struct Fold<T: Storable, F> {
+    /// Number of rows.
+    pub rows: Ix,
+    /// Elements of a row.
+    pub columns: Ix,
+    /// The number of chunks of a row and the steps in each, if rows are cut.
+    pub cut: Option<(Ix, Ix)>,
+    /// The element at (row, column).
+    pub at: Rc<dyn Fn(Ix, Ix) -> T::Form>,
+    /// An associative operator.
+    pub operator: F,
+    /// Its neutral element.
+    pub neutral: T::Form,
+}
+
+impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, F> {
+    /// Folds the rows. If rows are cut, the result has an element a chunk, those of a row side by side.
+    pub fn push(self, plan: FoldPlan) -> Push<Grid, T, Ix> {
+        let rows_at_once = plan.rows_at_once() as i64;
+        let (rows, cut) = (self.rows, self.cut);
+        let groups = (rows + (rows_at_once - 1)) / rows_at_once;
+        let chunks = cut.map_or(Exp::from(1), |(chunks, _)| chunks);
+        Pull::<Push<Block, T, Ix>, Ix>::new(groups * chunks, move |block| {
+            let (group, chunk) = match cut {
+                None => (block, Exp::from(0)),
+                Some((chunks, _)) => (quotient(block, chunks), remainder(block, chunks)),
+            };
+            let first_row = named(group * rows_at_once, "first_row");
+            let here =
+                if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
+            let here = named(here, "rows_here");
+            self.block(plan, first_row, here, chunk)
+        })
+        .concat(rows_at_once, rows * chunks)
+    }
+
+    /// The results of one block: `here` rows from `first_row` on, one chunk of each.
+    fn block(&self, plan: FoldPlan, first_row: Ix, here: Ix, chunk: Ix) -> Push<Block, T, Ix> {
+        let lanes = i64::from(plan.lanes);
+        let (start, length) = match self.cut {
+            None => (Exp::from(0), self.columns),
+            Some((_, steps)) => {
+                let size = named(steps * plan.step(), "chunk_size");
+                let start = named(chunk * size, "start");
+                (start, named((self.columns - start).min(size).max(0), "length"))
+            }
+        };
+        let (at, operator, neutral) = (self.at.clone(), self.operator.clone(), self.neutral.clone());
+        let partial = Pull::<T, Ix>::new(here * lanes, move |thread| {
+            let (row, lane) =
+                if lanes == 1 { (thread, Exp::from(0)) } else { (thread / lanes, thread % lanes) };
+            let row = if plan.rows_at_once() == 1 { first_row } else { named(first_row + row, "row") };
+            let lane = if plan.rows_at_once() == 1 { thread } else { named(lane, "lane") };
+            let at = at.clone();
+            let elements = Pull::<T, Ix>::new(length, move |i| at(row, start + i));
+            match plan.commutes {
+                true => strided(elements, plan, lane, neutral.clone(), &operator),
+                false => contiguous(elements, plan, lane, neutral.clone(), &operator),
+            }
+        });
+        tree(partial, plan, here, self.operator.clone())
+    }
+}
+
+/// A lane's part if the order is free: `items` elements of every `lanes * items`, then what is left one by one.
+fn strided<T: Storable>(
+    xs: Pull<T, Ix>,
+    plan: FoldPlan,
+    lane: Ix,
+    neutral: T::Form,
+    f: &impl Fn(T::Form, T::Form) -> T::Form,
+) -> T::Form {
+    let (items, group) = (i64::from(plan.items), plan.group());
+    let first = lane * items;
+    let groups = named(xs.len() / group, "groups");
+    // Takes the lane's elements of `count` groups from group `from` on, `unroll` groups in one step.
+    let take = |from: Ix, count: Ix, unroll: i64, accumulator: T::Form| {
+        seq_for::<T>(count, unroll, accumulator, |accumulator, k| {
+            let start = named((from + k) * group + first, "from");
+            let elements = (0..unroll).flat_map(|u| (0..items).map(move |item| u * group + item));
+            elements.fold(accumulator, |accumulator, offset| f(accumulator, xs.at(start + offset)))
+        })
+    };
+    let unroll = i64::from(plan.unroll);
+    let unrolled = if unroll == 1 { Exp::from(0) } else { named(groups / unroll * unroll, "unrolled") };
+    let mut accumulator = take(Exp::from(0), unrolled, unroll, neutral);
+    accumulator = take(unrolled, groups - unrolled, 1, accumulator);
+    let done = named(groups * group, "done");
+    for item in 0..items {
+        accumulator = xs.reduce_if_within(done + item * i64::from(plan.lanes) + lane, accumulator, f);
+    }
+    accumulator
+}
+
+/// A lane's part if the order matters: a stretch of consecutive elements.
+fn contiguous<T: Storable>(
+    xs: Pull<T, Ix>,
+    plan: FoldPlan,
+    lane: Ix,
+    neutral: T::Form,
+    f: &impl Fn(T::Form, T::Form) -> T::Form,
+) -> T::Form {
+    let lanes = i64::from(plan.lanes);
+    if lanes == 1 {
+        return xs.seq_reduce(neutral, f);
+    }
+    let stretch = (xs.len() + (lanes - 1)) / lanes;
+    let start = lane * stretch;
+    let own = (xs.len() - start).min(stretch).max(0);
+    Pull::<T, Ix>::new(own, move |i| xs.at(start + i)).seq_reduce(neutral, f)
+}
+
+/// Reduces neighbouring lanes' results until one a row is left.
+fn tree<T: Storable>(
+    partial: Pull<T, Ix>,
+    plan: FoldPlan,
+    rows: Ix,
+    f: impl Fn(T::Form, T::Form) -> T::Form + Clone + 'static,
+) -> Push<Block, T, Ix> {
+    Push::new(rows, move |write| {
+        let mut current = partial.clone();
+        let mut lanes = plan.lanes as usize;
+        while lanes > 1 {
+            let forced = current.push::<Block>().force_within(plan.rows_at_once() * lanes);
+            lanes /= 2;
+            let f = f.clone();
+            current = Pull::new(rows * lanes as i64, move |i| f(forced.at(i * 2), forced.at(i * 2 + 1)));
+        }
+        current.push::<Block>().write(write);
+    })
+}

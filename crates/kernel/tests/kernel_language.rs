@@ -1,0 +1,147 @@
+//! Kernel-language programs, built and run on the simulator, which finds races and out-of-bounds accesses on the way.
+
+use pumice_kernel::skeletons::{Fold, FoldPlan, WritePlan, write};
+use pumice_kernel::{
+    Block, Grid, Ix, Kernel, Profile, Pull, Push, Storable, build, memory_parameter, scalar_parameter,
+};
+use pumice_program::{Access, MemoryId, SimMemory, simulate, verify};
+use pumice_scalar::{Constant, Elt, Exp, ScalarType};
+use std::rc::Rc;
+
+/// As the design gives it: a Rust loop, unrolled while the kernel is built.
+fn reduce<T: Storable>(
+    mut xs: Pull<T>,
+    f: impl Fn(T::Form, T::Form) -> T::Form + Copy + 'static,
+) -> Push<Block, T> {
+    while xs.len() > 1 {
+        let (low, high) = xs.halve();
+        xs = low.zip_with(high, f).push::<Block>().force();
+    }
+    xs.push()
+}
+
+fn sum_blocks(xs: Pull<i32>) -> Push<Grid, i32> {
+    let parts = xs.split_up(32);
+    let count = parts.len();
+    parts.map(|chunk| reduce(chunk, |a, b| a + b)).concat(1, count)
+}
+
+/// A kernel from `input: i32` and `n` to `out: i32`.
+fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Kernel {
+    build("test", threads, || {
+        let out = memory_parameter("out", ScalarType::I32, Access::Write);
+        let input = memory_parameter("input", ScalarType::I32, Access::Read);
+        let n: Ix = Exp::from_term(scalar_parameter("n", ScalarType::I64));
+        f(Pull::from_memory(n, vec![(input, ScalarType::I32)]), out);
+    })
+    .expect("the kernel is well formed")
+}
+
+fn run(kernel: Kernel, input: &[i32], out: usize) -> Vec<i32> {
+    let program = verify(kernel.program).expect("skeletons make valid programs");
+    let mut columns = Vec::new();
+    i32::add_columns(input, &mut columns);
+    let mut memories =
+        vec![SimMemory::unwritten(out * 4), SimMemory::from_bytes(columns.remove(0).into_owned())];
+    let scalars = [Constant::from(input.len() as i64)];
+    simulate(&program, &mut memories, &scalars, &Default::default())
+        .unwrap_or_else(|fault| panic!("{fault}\n{program}"));
+    i32::from_columns(&mut std::iter::once(memories[0].bytes()), out)
+}
+
+#[test]
+fn the_designs_example_sums_blocks() {
+    let input: Vec<i32> = (0..96).collect();
+    let sums = kernel(16, |xs, out| {
+        let fixed: Pull<i32> = xs.index_map(96, |i| i);
+        sum_blocks(fixed).write_to(&[out]);
+    });
+    let expected: Vec<i32> = input.chunks(32).map(|chunk| chunk.iter().sum()).collect();
+    assert_eq!(run(sums, &input, 3), expected);
+}
+
+#[test]
+fn even_odds_and_zip_take_apart_and_together() {
+    let pairs = kernel(8, |xs, out| {
+        let fixed: Pull<i32> = xs.index_map(10, |i| i);
+        let (even, odd) = fixed.even_odds();
+        let products = even.zip_with(odd, |a, b| a * b);
+        let whole = Pull::<Push<Block, i32>>::new(1, move |_| products.clone().push());
+        whole.concat(5, 5usize).write_to(&[out]);
+    });
+    assert_eq!(run(pairs, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 5), [2, 12, 30, 56, 90]);
+}
+
+/// Two devices: one like a GPU, one like a CPU, both with blocks so small that every path is taken.
+fn profiles() -> [Profile; 2] {
+    let gpu = Profile {
+        threads: 8,
+        lanes: 4,
+        max_threads: 8,
+        shared_bytes: 4096,
+        max_blocks: 1 << 20,
+        busy_blocks: 6,
+        vector_bytes: 16,
+        coalesces: true,
+    };
+    let cpu = Profile { threads: 16, lanes: 4, vector_bytes: 0, coalesces: false, ..gpu.clone() };
+    [gpu, cpu]
+}
+
+#[test]
+fn writing_takes_every_size() {
+    for profile in profiles() {
+        let plan = WritePlan::new(&profile, 4, 1);
+        for n in [0, 1, 7, 8, 31, 32, 33, 64, 100] {
+            let input: Vec<i32> = (0..n).map(|i| i * i).collect();
+            let doubled = kernel(plan.threads, |xs, out| write(xs.map(|x| x + x), plan).write_to(&[out]));
+            let expected: Vec<i32> = input.iter().map(|x| x + x).collect();
+            assert_eq!(run(doubled, &input, n as usize), expected, "{n} elements, {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn folding_takes_every_size_and_keeps_the_order() {
+    for profile in profiles() {
+        for (rows, columns) in
+            [(1, 0), (3, 0), (1, 1), (5, 3), (40, 4), (7, 17), (3, 64), (2, 257), (1, 5000)]
+        {
+            for commutes in [true, false] {
+                let plan = FoldPlan { chunks: 1, ..FoldPlan::new(&profile, rows, columns, 4, commutes) };
+                let input: Vec<i32> = (0..rows * columns).map(|i| (i * 7 % 23) as i32 - 3).collect();
+                // Not commutative: keep the left one unless it is zero. Commutative: the sum.
+                let folded = kernel(plan.threads, |xs, out| {
+                    let at = move |row: Ix, column: Ix| xs.at(row * columns + column);
+                    let operator = move |a: Exp<i32>, b: Exp<i32>| match commutes {
+                        true => a + b,
+                        false => a.eq(0).select(b, a),
+                    };
+                    let fold = Fold::<i32, _> {
+                        rows: Exp::from(rows),
+                        columns: Exp::from(columns),
+                        cut: None,
+                        at: Rc::new(at),
+                        operator,
+                        neutral: Exp::from(0),
+                    };
+                    fold.push(plan).write_to(&[out]);
+                });
+                let row = |row: i64| {
+                    let row = &input[(row * columns) as usize..((row + 1) * columns) as usize];
+                    match commutes {
+                        true => row.iter().sum(),
+                        false => row.iter().copied().find(|x| *x != 0).unwrap_or(0),
+                    }
+                };
+                let expected: Vec<i32> = (0..rows).map(row).collect();
+                assert_eq!(run(folded, &input, rows as usize), expected, "{rows} x {columns}, {plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_kernel_without_a_grid_is_refused() {
+    assert!(build("nothing", 32, || {}).is_err());
+}

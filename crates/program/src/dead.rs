@@ -1,0 +1,304 @@
+//! A pass: removes what computes values that nobody uses.
+//!
+//! Stores, failures and barriers stay, and so does everything that they depend on. Parameters and memories stay in any
+//! case: they are the calling convention.
+
+use crate::ir::{Operand, Param, Program, Stmt, Var};
+
+/// Removes computations and loads whose values are not used, and branches and loops that do nothing. Variables keep
+/// their numbers; those that nothing defines any more are for [`drop_spare_vars`].
+pub fn eliminate_dead(program: &mut Program) {
+    let mut live = Live { live: vec![false; program.vars.len()], changed: true };
+    live.operand(program.blocks);
+    // Once more as long as it finds something: a loop's body may use what the loop carries.
+    while std::mem::take(&mut live.changed) {
+        live.list(&program.body);
+        live.list(&program.prologue);
+    }
+    live.sweep(&mut program.prologue);
+    live.sweep(&mut program.body);
+}
+
+struct Live {
+    /// By variable number: whether the value is used.
+    live: Vec<bool>,
+    changed: bool,
+}
+
+impl Live {
+    fn is_live(&self, var: Var) -> bool {
+        self.live.get(var.0 as usize).copied().unwrap_or(true)
+    }
+
+    fn operand(&mut self, operand: Operand) {
+        if let Operand::Var(var) = operand
+            && let Some(live) = self.live.get_mut(var.0 as usize)
+            && !*live
+        {
+            *live = true;
+            self.changed = true;
+        }
+    }
+
+    /// Whether a statement does anything that counts.
+    fn stays(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Comment(_) => true,
+            Stmt::Parallel { .. } => has_effect(stmt),
+            // The index of a `for` is for its body.
+            Stmt::For { carried, .. } => {
+                carried.iter().any(|carried| self.is_live(carried.var)) || has_effect(stmt)
+            }
+            _ => stmt.defines().into_iter().any(|var| self.is_live(var)) || has_effect(stmt),
+        }
+    }
+
+    /// Marks what the statements of a list need.
+    fn list(&mut self, list: &[Stmt]) {
+        for stmt in list.iter().rev() {
+            if !self.stays(stmt) {
+                continue;
+            }
+            match stmt {
+                Stmt::If { condition, results, .. } => {
+                    self.operand(*condition);
+                    for joined in results {
+                        if self.is_live(joined.var) {
+                            self.operand(joined.then);
+                            self.operand(joined.otherwise);
+                        }
+                    }
+                }
+                Stmt::For { start, end, step, carried, .. } => {
+                    [*start, *end, *step].into_iter().for_each(|operand| self.operand(operand));
+                    self.carried(carried);
+                }
+                Stmt::While { carried, condition, .. } => {
+                    self.operand(*condition);
+                    self.carried(carried);
+                }
+                _ => stmt.operands().into_iter().for_each(|operand| self.operand(operand)),
+            }
+            for child in stmt.children().into_iter().rev() {
+                self.list(child);
+            }
+        }
+    }
+
+    fn carried(&mut self, carried: &[crate::ir::Carried]) {
+        for carried in carried {
+            if self.is_live(carried.var) {
+                self.operand(carried.initial);
+                self.operand(carried.next);
+            }
+        }
+    }
+
+    /// Removes what is not needed.
+    fn sweep(&self, list: &mut Vec<Stmt>) {
+        list.retain(|stmt| self.stays(stmt));
+        for stmt in list {
+            match stmt {
+                Stmt::If { results, .. } => results.retain(|joined| self.is_live(joined.var)),
+                Stmt::For { carried, .. } | Stmt::While { carried, .. } => {
+                    carried.retain(|carried| self.is_live(carried.var));
+                }
+                _ => {}
+            }
+            for child in stmt.children_mut() {
+                self.sweep(child);
+            }
+        }
+    }
+}
+
+/// Whether a statement, or one inside it, does more than compute values.
+fn has_effect(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Store { .. } | Stmt::Fail { .. } | Stmt::Sync => true,
+        _ => stmt.children().into_iter().flatten().any(has_effect),
+    }
+}
+
+/// Forgets the variables that nothing mentions and numbers the others anew, in the same order.
+pub fn drop_spare_vars(program: &mut Program) {
+    let mut used = vec![false; program.vars.len()];
+    each_var(program, &mut |var| {
+        if let Some(used) = used.get_mut(var.0 as usize) {
+            *used = true;
+        }
+    });
+    let mut count = 0;
+    let numbers: Vec<u32> = used
+        .iter()
+        .map(|&used| {
+            count += u32::from(used);
+            count.saturating_sub(1)
+        })
+        .collect();
+    each_var(program, &mut |var| {
+        if let Some(&number) = numbers.get(var.0 as usize) {
+            *var = Var(number);
+        }
+    });
+    let mut used = used.into_iter();
+    program.vars.retain(|_| used.next().unwrap_or(true));
+}
+
+/// Does something to every mention of a variable.
+fn each_var(program: &mut Program, action: &mut impl FnMut(&mut Var)) {
+    for param in &mut program.params {
+        if let Param::Scalar(var) = param {
+            action(var);
+        }
+    }
+    if let Some(failure) = &mut program.failure {
+        action(&mut failure.base);
+    }
+    action(&mut program.block);
+    each_var_of_operand(&mut program.blocks, action);
+    each_var_of_list(&mut program.prologue, action);
+    each_var_of_list(&mut program.body, action);
+}
+
+fn each_var_of_operand(operand: &mut Operand, action: &mut impl FnMut(&mut Var)) {
+    if let Operand::Var(var) = operand {
+        action(var);
+    }
+}
+
+fn each_var_of_list(list: &mut [Stmt], action: &mut impl FnMut(&mut Var)) {
+    for stmt in list {
+        match stmt {
+            Stmt::Comment(_) | Stmt::Sync => {}
+            Stmt::Let { var, operands, .. } => {
+                action(var);
+                operands.iter_mut().for_each(|operand| each_var_of_operand(operand, action));
+            }
+            Stmt::Load { vars, index, .. } => {
+                vars.iter_mut().for_each(&mut *action);
+                each_var_of_operand(index, action);
+            }
+            Stmt::Store { index, values, .. } => {
+                each_var_of_operand(index, action);
+                values.iter_mut().for_each(|value| each_var_of_operand(value, action));
+            }
+            Stmt::If { condition, results, .. } => {
+                each_var_of_operand(condition, action);
+                for joined in results {
+                    action(&mut joined.var);
+                    each_var_of_operand(&mut joined.then, action);
+                    each_var_of_operand(&mut joined.otherwise, action);
+                }
+            }
+            Stmt::For { var, start, end, step, carried, .. } => {
+                action(var);
+                [start, end, step].into_iter().for_each(|operand| each_var_of_operand(operand, action));
+                each_var_of_carried(carried, action);
+            }
+            Stmt::While { carried, condition, .. } => {
+                each_var_of_operand(condition, action);
+                each_var_of_carried(carried, action);
+            }
+            Stmt::Parallel { var, extent, .. } => {
+                action(var);
+                each_var_of_operand(extent, action);
+            }
+            Stmt::Fail { unless, index, bound, .. } => {
+                [unless, index, bound].into_iter().for_each(|operand| each_var_of_operand(operand, action));
+            }
+        }
+        for child in stmt.children_mut() {
+            each_var_of_list(child, action);
+        }
+    }
+}
+
+fn each_var_of_carried(carried: &mut [crate::ir::Carried], action: &mut impl FnMut(&mut Var)) {
+    for carried in carried {
+        action(&mut carried.var);
+        each_var_of_operand(&mut carried.initial, action);
+        each_var_of_operand(&mut carried.next, action);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_used_stays() {
+        let text = "kernel k
+memory @xs: global read f32
+memory @out: global write f32
+params @xs, @out, %n.0: i64
+threads 1
+prologue {
+  %unused.1: i64 = add %n.0, 1:i64
+  %blocks.2: i64 = add %n.0, 2:i64
+}
+blocks %block.3: i64 < %blocks.2
+body {
+  // stays
+  parallel %i.4: i64 < 8:i64 {
+    %x.5: f32 = load @xs[%i.4]
+    %y.6: f32 = load @xs[%i.4]
+    %c.7: bool = lt %x.5, 1.0:f32
+    %a.8: f32, %b.9: f32 = if %c.7 {
+      %z.10: f32 = add %x.5, 2.0:f32
+      yield %z.10, %y.6
+    } else {
+      yield %x.5, %x.5
+    }
+    for %k.11: i64 in 0:i64..4:i64 step 1:i64 carry %sum.12: f32 = 0.0:f32, %other.13: f32 = 0.0:f32 {
+      %sum2.14: f32 = add %sum.12, %a.8
+      %other2.15: f32 = add %other.13, %sum.12
+      next %sum2.14, %other2.15
+    }
+    for %l.16: i64 in 0:i64..4:i64 step 1:i64 {
+      %w.17: f32 = load @xs[%l.16]
+    }
+    store @out[%i.4] = %sum.12
+  }
+  parallel %j.18: i64 < 8:i64 {
+  }
+  sync
+}
+";
+        let expected = "kernel k
+memory @xs: global read f32
+memory @out: global write f32
+params @xs, @out, %n.0: i64
+threads 1
+prologue {
+  %blocks.1: i64 = add %n.0, 2:i64
+}
+blocks %block.2: i64 < %blocks.1
+body {
+  // stays
+  parallel %i.3: i64 < 8:i64 {
+    %x.4: f32 = load @xs[%i.3]
+    %c.5: bool = lt %x.4, 1.0:f32
+    %a.6: f32 = if %c.5 {
+      %z.7: f32 = add %x.4, 2.0:f32
+      yield %z.7
+    } else {
+      yield %x.4
+    }
+    for %k.8: i64 in 0:i64..4:i64 step 1:i64 carry %sum.9: f32 = 0.0:f32 {
+      %sum2.10: f32 = add %sum.9, %a.6
+      next %sum2.10
+    }
+    store @out[%i.3] = %sum.9
+  }
+  sync
+}
+";
+        let mut program = crate::parse(text).unwrap();
+        crate::check(&program).unwrap();
+        eliminate_dead(&mut program);
+        drop_spare_vars(&mut program);
+        assert_eq!(program.to_string(), expected);
+        crate::check(&program).unwrap();
+    }
+}

@@ -1,0 +1,326 @@
+//! Program IR: one kernel, as data.
+//!
+//! A program runs `blocks` blocks of `threads` threads. Its body is written from a block's point of view: what stands
+//! outside a [`Stmt::Parallel`] is done once by the block as a whole (every thread computes the same value), what
+//! stands inside is done by each thread of it. Values are assigned once, loops carry values explicitly, control flow
+//! is structured. This file holds the data only: [`crate::text`] prints it, [`crate::verify`] says what is well formed,
+//! and [`crate::simulate`] says what it means.
+
+use pumice_scalar::{Constant, Op, ScalarType};
+
+/// A value: an index into [`Program::vars`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// What is known of a value besides how it is computed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct VarInfo {
+    /// Its type.
+    pub ty: ScalarType,
+    /// What to call it in text; need not be unique, printers add the number where it matters.
+    pub name: String,
+    /// Whether the integer operation that defines it is known to stay within its type (and to divide by a positive number
+    /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only.
+    pub exact: bool,
+}
+
+/// A value or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// The value of a variable.
+    Var(Var),
+    /// A constant.
+    Constant(Constant),
+}
+
+/// Memory that a program uses: an index into [`Program::memories`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemoryId(pub u32);
+
+/// An array in memory.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// What to call it in text; unique within the program.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: ScalarType,
+    /// Where it lives.
+    pub space: Space,
+}
+
+/// Where memory lives, and who may use it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// The device's memory, given as an argument.
+    Global {
+        /// What the program may do with it. Memory that is only read never aliases memory that is written.
+        access: Access,
+    },
+    /// Memory that the threads of one block share; each block has its own, with undefined contents at first.
+    Shared {
+        /// Number of elements.
+        length: u32,
+    },
+}
+
+/// What a program may do with global memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Only read it.
+    Read,
+    /// Only write it.
+    Write,
+    /// Both.
+    ReadWrite,
+}
+
+/// One argument of a program, in the order in which they are passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Param {
+    /// Global memory.
+    Memory(MemoryId),
+    /// A scalar, bound to a variable.
+    Scalar(Var),
+}
+
+/// Where a program records that a check failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Failure {
+    /// Global memory of three `i64`, zero at first: code, index, bound. The first failure is kept: whoever changes the
+    /// code from zero (atomically) writes the other two.
+    pub memory: MemoryId,
+    /// A scalar `i64` argument that is added to a site's number plus one to make the code, so that the launches of one
+    /// run share the memory.
+    pub base: Var,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The name of the entry point: a C identifier.
+    pub name: String,
+    /// The arguments.
+    pub params: Vec<Param>,
+    /// Every value.
+    pub vars: Vec<VarInfo>,
+    /// Every array in memory.
+    pub memories: Vec<Memory>,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Computed once, before the blocks: [`Stmt::Let`] and [`Stmt::Comment`] over scalar arguments only, so that the
+    /// host can compute it too.
+    pub prologue: Vec<Stmt>,
+    /// How many blocks there are, an `i64` from the arguments and the prologue.
+    pub blocks: Operand,
+    /// The index of the block, from 0 up to (not including) `blocks`.
+    pub block: Var,
+    /// What a block does.
+    pub body: Vec<Stmt>,
+    /// Where failures go; present if and only if there is a [`Stmt::Fail`].
+    pub failure: Option<Failure>,
+}
+
+/// A value that a loop carries from one iteration to the next. It can be read in the loop and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Carried {
+    /// The value, in the loop and (the last one) after it.
+    pub var: Var,
+    /// Its value before the first iteration.
+    pub initial: Operand,
+    /// Its value for the next iteration, in terms of what the body computed. All carried values change at once.
+    pub next: Operand,
+}
+
+/// A value that an `if` gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Joined {
+    /// The value, after the `if`.
+    pub var: Var,
+    /// Its value if the condition holds, from the first branch.
+    pub then: Operand,
+    /// Its value otherwise, from the second.
+    pub otherwise: Operand,
+}
+
+/// A step of a program. A value is visible after its definition, in the same list of statements and the lists inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stmt {
+    /// Says where the following comes from. Not part of a program's identity.
+    Comment(String),
+    /// `var = op operands`; the result type is the variable's.
+    Let {
+        /// The value defined.
+        var: Var,
+        /// How.
+        op: Op,
+        /// From what.
+        operands: Vec<Operand>,
+    },
+    /// Reads one element, or 2 or 4 consecutive ones at an index that is a multiple of their number.
+    Load {
+        /// The values defined, one an element.
+        vars: Vec<Var>,
+        /// From where.
+        memory: MemoryId,
+        /// The index of the first element, of any integer type.
+        index: Operand,
+    },
+    /// Writes one element, or 2 or 4 consecutive ones at an index that is a multiple of their number. Only inside
+    /// [`Stmt::Parallel`].
+    Store {
+        /// To where.
+        memory: MemoryId,
+        /// The index of the first element, of any integer type.
+        index: Operand,
+        /// The elements.
+        values: Vec<Operand>,
+    },
+    /// Does one of two things.
+    If {
+        /// A `bool`.
+        condition: Operand,
+        /// Done if it holds.
+        then: Vec<Stmt>,
+        /// Done otherwise.
+        otherwise: Vec<Stmt>,
+        /// The values that come out.
+        results: Vec<Joined>,
+    },
+    /// `for var in (start..end).step_by(step)`, in order.
+    For {
+        /// The loop's index.
+        var: Var,
+        /// Where it starts.
+        start: Operand,
+        /// Where it ends (not included).
+        end: Operand,
+        /// A positive distance.
+        step: Operand,
+        /// What is carried.
+        carried: Vec<Carried>,
+        /// What is done each time.
+        body: Vec<Stmt>,
+    },
+    /// Computes `header`, stops unless `condition` holds, does `body`, and again.
+    While {
+        /// What is carried.
+        carried: Vec<Carried>,
+        /// Computed before each test; its values are visible in the body.
+        header: Vec<Stmt>,
+        /// A `bool`.
+        condition: Operand,
+        /// What is done each time.
+        body: Vec<Stmt>,
+    },
+    /// The block's threads do this for each `var` from 0 up to (not including) `extent`, in any order; an extent larger
+    /// than the number of threads is looped over. Not nested.
+    Parallel {
+        /// The index.
+        var: Var,
+        /// How many, of the index's type.
+        extent: Operand,
+        /// What is done for each.
+        body: Vec<Stmt>,
+    },
+    /// The threads of the block wait for each other; what they wrote before is visible after. Not inside
+    /// [`Stmt::Parallel`].
+    Sync,
+    /// Records a failure unless the condition holds, and goes on: what depends on the condition must be guarded by it.
+    /// Only inside [`Stmt::Parallel`].
+    Fail {
+        /// A `bool`.
+        unless: Operand,
+        /// The number of the place in the user's program.
+        site: u32,
+        /// The offending value, an `i64`.
+        index: Operand,
+        /// What it should have been below, an `i64`.
+        bound: Operand,
+    },
+}
+
+impl Program {
+    /// The type of a value.
+    pub fn var_type(&self, var: Var) -> ScalarType {
+        self.vars[var.0 as usize].ty
+    }
+
+    /// The type of an operand.
+    pub fn operand_type(&self, operand: Operand) -> ScalarType {
+        match operand {
+            Operand::Var(var) => self.var_type(var),
+            Operand::Constant(constant) => constant.ty(),
+        }
+    }
+
+    /// The memory with this number.
+    pub fn memory(&self, id: MemoryId) -> &Memory {
+        &self.memories[id.0 as usize]
+    }
+
+    /// Adds a value.
+    pub fn add_var(&mut self, ty: ScalarType, name: impl Into<String>) -> Var {
+        self.vars.push(VarInfo { ty, name: name.into(), exact: false });
+        Var(self.vars.len() as u32 - 1)
+    }
+}
+
+impl Stmt {
+    /// The lists of statements inside this one.
+    pub fn children(&self) -> Vec<&Vec<Stmt>> {
+        match self {
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            Stmt::For { body, .. } | Stmt::Parallel { body, .. } => vec![body],
+            Stmt::While { header, body, .. } => vec![header, body],
+            _ => vec![],
+        }
+    }
+
+    /// The lists of statements inside this one, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut Vec<Stmt>> {
+        match self {
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            Stmt::For { body, .. } | Stmt::Parallel { body, .. } => vec![body],
+            Stmt::While { header, body, .. } => vec![header, body],
+            _ => vec![],
+        }
+    }
+
+    /// The operands that the statement itself reads (not those of the statements inside it).
+    pub fn operands(&self) -> Vec<Operand> {
+        match self {
+            Stmt::Comment(_) | Stmt::Sync => vec![],
+            Stmt::Let { operands, .. } => operands.clone(),
+            Stmt::Load { index, .. } => vec![*index],
+            Stmt::Store { index, values, .. } => {
+                std::iter::once(*index).chain(values.iter().copied()).collect()
+            }
+            Stmt::If { condition, results, .. } => std::iter::once(*condition)
+                .chain(results.iter().flat_map(|joined| [joined.then, joined.otherwise]))
+                .collect(),
+            Stmt::For { start, end, step, carried, .. } => [*start, *end, *step]
+                .into_iter()
+                .chain(carried.iter().flat_map(|carried| [carried.initial, carried.next]))
+                .collect(),
+            Stmt::While { carried, condition, .. } => std::iter::once(*condition)
+                .chain(carried.iter().flat_map(|carried| [carried.initial, carried.next]))
+                .collect(),
+            Stmt::Parallel { extent, .. } => vec![*extent],
+            Stmt::Fail { unless, index, bound, .. } => vec![*unless, *index, *bound],
+        }
+    }
+
+    /// The values that the statement itself defines (not those of the statements inside it).
+    pub fn defines(&self) -> Vec<Var> {
+        match self {
+            Stmt::Let { var, .. } | Stmt::Parallel { var, .. } => vec![*var],
+            Stmt::Load { vars, .. } => vars.clone(),
+            Stmt::If { results, .. } => results.iter().map(|joined| joined.var).collect(),
+            Stmt::For { var, carried, .. } => {
+                std::iter::once(*var).chain(carried.iter().map(|carried| carried.var)).collect()
+            }
+            Stmt::While { carried, .. } => carried.iter().map(|carried| carried.var).collect(),
+            _ => vec![],
+        }
+    }
+}

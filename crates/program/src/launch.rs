@@ -1,0 +1,114 @@
+//! What the host computes before a launch: the prologue, and from it the number of blocks.
+//!
+//! It works on any program, verified or not, and must not touch memory.
+
+use std::fmt;
+
+use pumice_scalar::{Constant, ScalarType};
+
+use crate::ir::{Operand, Param, Program, Stmt, Var};
+
+/// Why the scalar arguments do not fit a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LaunchError {
+    /// The wrong number of scalars.
+    Count {
+        /// How many the program takes.
+        expected: usize,
+        /// How many were given.
+        found: usize,
+    },
+    /// A scalar of the wrong type.
+    Type {
+        /// Which one, counted from 0.
+        position: usize,
+        /// The type that the program takes.
+        expected: ScalarType,
+        /// The type that was given.
+        found: ScalarType,
+    },
+    /// The program's prologue is not one (the verifier says more).
+    Malformed,
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LaunchError::Count { expected, found } => {
+                write!(f, "the kernel takes {expected} scalars, and {found} were given")
+            }
+            LaunchError::Type { position, expected, found } => {
+                write!(f, "scalar {position} of the kernel is {expected}, and {found} was given")
+            }
+            LaunchError::Malformed => f.write_str("the kernel's prologue is not well formed"),
+        }
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+impl Program {
+    /// How many blocks run for these scalar arguments, given in the order of the parameters. A number below zero
+    /// counts as zero.
+    pub fn blocks_for(&self, scalars: &[Constant]) -> Result<u64, LaunchError> {
+        let values = self.launch_values(scalars)?;
+        let blocks = match self.blocks {
+            Operand::Constant(constant) => Some(constant),
+            Operand::Var(var) => value(&values, var),
+        };
+        let blocks = blocks.and_then(Constant::as_integer).ok_or(LaunchError::Malformed)?;
+        Ok(u64::try_from(blocks.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// The values of the variables (by number) that are known before the blocks run: scalar arguments and what the
+    /// prologue computes from them.
+    pub fn launch_values(&self, scalars: &[Constant]) -> Result<Vec<Option<Constant>>, LaunchError> {
+        let params: Vec<Var> = self
+            .params
+            .iter()
+            .filter_map(|param| match param {
+                Param::Scalar(var) => Some(*var),
+                Param::Memory(_) => None,
+            })
+            .collect();
+        if params.len() != scalars.len() {
+            return Err(LaunchError::Count { expected: params.len(), found: scalars.len() });
+        }
+        let mut values = vec![None; self.vars.len()];
+        for (position, (&var, &scalar)) in params.iter().zip(scalars).enumerate() {
+            let (Some(info), Some(value)) = (self.vars.get(var.0 as usize), values.get_mut(var.0 as usize))
+            else {
+                return Err(LaunchError::Malformed);
+            };
+            if info.ty != scalar.ty() {
+                return Err(LaunchError::Type { position, expected: info.ty, found: scalar.ty() });
+            }
+            *value = Some(scalar);
+        }
+        for stmt in &self.prologue {
+            match stmt {
+                Stmt::Comment(_) => {}
+                Stmt::Let { var, op, operands } => {
+                    let operands: Option<Vec<Constant>> = operands
+                        .iter()
+                        .map(|operand| match *operand {
+                            Operand::Constant(constant) => Some(constant),
+                            Operand::Var(var) => value(&values, var),
+                        })
+                        .collect();
+                    let operands = operands.ok_or(LaunchError::Malformed)?;
+                    match (self.vars.get(var.0 as usize), values.get_mut(var.0 as usize)) {
+                        (Some(info), Some(value)) => *value = Some(op.evaluate(info.ty, &operands)),
+                        _ => return Err(LaunchError::Malformed),
+                    }
+                }
+                _ => return Err(LaunchError::Malformed),
+            }
+        }
+        Ok(values)
+    }
+}
+
+fn value(values: &[Option<Constant>], var: Var) -> Option<Constant> {
+    values.get(var.0 as usize).copied().flatten()
+}

@@ -1,0 +1,29 @@
+//! Program IR: what a kernel is, between the kernel language above and the emitter and simulator below.
+
+pub mod dead;
+mod exact;
+pub mod file_test;
+pub mod interval;
+mod ir;
+mod launch;
+mod lex;
+mod linear;
+pub mod memory;
+pub mod narrow;
+pub mod parse;
+pub mod simulate;
+pub mod text;
+pub mod vectorise;
+pub mod verify;
+
+pub use dead::{drop_spare_vars, eliminate_dead};
+pub use exact::mark_exact;
+pub use interval::{Interval, Intervals, Ranges};
+pub use ir::*;
+pub use launch::LaunchError;
+pub use memory::{Layout, MemoryError, plan};
+pub use narrow::narrow;
+pub use parse::{ParseError, parse};
+pub use simulate::{Fault, FaultKind, SimMemory, simulate};
+pub use vectorise::{VectorOptions, vectorise};
+pub use verify::{Verified, VerifyError, check, verify};

@@ -1,0 +1,619 @@
+//! Reads the text that [`crate::text`] prints.
+//!
+//! The result is a program exactly as it was printed; whether it is well formed is for [`crate::verify`] to say. Any
+//! text gives a program or an error that says where: never a panic, however hostile it is.
+//!
+//! Two things are for people who write programs by hand. Variables may go without their numbers (`%x` for `%x.3`), if
+//! all of them do; they are then numbered as they appear, and those of one name are one variable. And comments may
+//! stand anywhere; those between statements become part of the program.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use pumice_scalar::{Constant, Op, ScalarType};
+
+use crate::ir::{
+    Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
+};
+use crate::lex::{Spanned, Token, lex};
+use crate::verify::MAX_DEPTH;
+
+/// Why a text is not a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Reads a program.
+pub fn parse(text: &str) -> Result<Program, ParseError> {
+    let parser = Parser {
+        tokens: lex(text),
+        at: 0,
+        depth: 0,
+        numbered: None,
+        by_name: HashMap::new(),
+        vars: HashMap::new(),
+        exact: HashSet::new(),
+        memories: Vec::new(),
+        memory_names: HashMap::new(),
+    };
+    parser.program()
+}
+
+impl std::str::FromStr for Program {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Program, ParseError> {
+        parse(text)
+    }
+}
+
+type Parsed<T> = Result<T, ParseError>;
+
+/// What is known of a variable.
+struct Known<'a> {
+    name: &'a str,
+    /// Its type, once its definition was seen.
+    ty: Option<ScalarType>,
+    /// Where it was first mentioned.
+    first: Spanned<'a>,
+}
+
+struct Parser<'a> {
+    tokens: Vec<Spanned<'a>>,
+    at: usize,
+    depth: usize,
+    /// Whether variables have numbers, once one was seen.
+    numbered: Option<bool>,
+    /// The variables without numbers.
+    by_name: HashMap<&'a str, u32>,
+    /// All variables, by number.
+    vars: HashMap<u32, Known<'a>>,
+    /// The variables whose operation is marked as exact.
+    exact: HashSet<u32>,
+    memories: Vec<Memory>,
+    memory_names: HashMap<&'a str, MemoryId>,
+}
+
+/// What ends a list of statements: the values after `next` or `yield`, if there are any.
+struct List {
+    statements: Vec<Stmt>,
+    given: Vec<Operand>,
+}
+
+impl<'a> Parser<'a> {
+    // Tokens.
+
+    fn peek_with_comments(&self) -> Spanned<'a> {
+        let end = Spanned { token: Token::End, line: 1, column: 1 };
+        self.tokens.get(self.at).or(self.tokens.last()).copied().unwrap_or(end)
+    }
+
+    /// The next token that is not a comment.
+    fn peek(&self) -> Spanned<'a> {
+        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let next = rest.iter().find(|spanned| !matches!(spanned.token, Token::Comment(_)));
+        next.copied().unwrap_or(self.peek_with_comments())
+    }
+
+    /// Goes past the token that [`Self::peek`] gives. Comments before it are lost; those after it are not, as they may
+    /// be statements.
+    fn advance(&mut self) {
+        while let Token::Comment(_) = self.peek_with_comments().token {
+            self.at += 1;
+        }
+        self.at += 1;
+    }
+
+    fn error<T>(&self, at: Spanned<'a>, message: impl Into<String>) -> Parsed<T> {
+        Err(ParseError { line: at.line, column: at.column, message: message.into() })
+    }
+
+    fn expected<T>(&self, what: &str) -> Parsed<T> {
+        let found = self.peek();
+        let text = match found.token {
+            Token::End => "the end of the text".to_owned(),
+            Token::Var(name, None) => format!("`%{name}`"),
+            Token::Var(name, Some(number)) => format!("`%{name}.{number}`"),
+            Token::Memory(name) => format!("`@{name}`"),
+            Token::Word(text) | Token::Number(text) | Token::Symbol(text) | Token::Comment(text) => {
+                format!("`{text}`")
+            }
+        };
+        self.error(found, format!("expected {what}, found {text}"))
+    }
+
+    /// Whether the next token is this word or symbol; if so, goes past it.
+    fn eat(&mut self, text: &str) -> bool {
+        let found = match self.peek().token {
+            Token::Word(found) | Token::Symbol(found) => found == text,
+            _ => false,
+        };
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, text: &str) -> Parsed<()> {
+        match self.eat(text) {
+            true => Ok(()),
+            false => self.expected(&format!("`{text}`")),
+        }
+    }
+
+    fn word(&mut self, what: &str) -> Parsed<&'a str> {
+        match self.peek().token {
+            Token::Word(word) => {
+                self.advance();
+                Ok(word)
+            }
+            _ => self.expected(what),
+        }
+    }
+
+    fn count(&mut self, what: &str) -> Parsed<u32> {
+        match self.peek().token {
+            Token::Number(text) => match text.parse() {
+                Ok(count) => {
+                    self.advance();
+                    Ok(count)
+                }
+                Err(_) => self.expected(what),
+            },
+            _ => self.expected(what),
+        }
+    }
+
+    fn scalar_type(&mut self) -> Parsed<ScalarType> {
+        match self.peek().token {
+            Token::Word(word) if ScalarType::from_name(word).is_some() => {
+                self.advance();
+                Ok(ScalarType::from_name(word).unwrap_or(ScalarType::Bool))
+            }
+            _ => self.expected("a type"),
+        }
+    }
+
+    // Names.
+
+    /// A variable, defined or used.
+    fn var(&mut self) -> Parsed<Var> {
+        let at = self.peek();
+        let Token::Var(name, number) = at.token else {
+            return self.expected("a variable");
+        };
+        if name.is_empty() {
+            return self.error(at, "a variable without a name");
+        }
+        let numbered = *self.numbered.get_or_insert(number.is_some());
+        let number = match number {
+            Some(digits) if numbered => match digits.parse() {
+                Ok(number) => number,
+                Err(_) => {
+                    return self.error(at, format!("the number of variable `%{name}.{digits}` is too large"));
+                }
+            },
+            None if !numbered => {
+                let next = self.by_name.len() as u32;
+                *self.by_name.entry(name).or_insert(next)
+            }
+            _ => return self.error(at, "either all variables have numbers or none"),
+        };
+        let known = self.vars.entry(number).or_insert(Known { name, ty: None, first: at });
+        if known.name != name {
+            let message = format!("variable {number} is called `{name}` here and `{}` before", known.name);
+            return self.error(at, message);
+        }
+        self.advance();
+        Ok(Var(number))
+    }
+
+    /// `%x: type`.
+    fn definition(&mut self) -> Parsed<Var> {
+        let at = self.peek();
+        let var = self.var()?;
+        self.expect(":")?;
+        let ty = self.scalar_type()?;
+        let mut other = None;
+        if let Some(known) = self.vars.get_mut(&var.0) {
+            other = known.ty.filter(|&known| known != ty);
+            known.ty = Some(ty);
+        }
+        match other {
+            Some(other) => self.error(at, format!("the variable has type {ty} here and {other} before")),
+            None => Ok(var),
+        }
+    }
+
+    fn memory(&mut self) -> Parsed<MemoryId> {
+        let at = self.peek();
+        let Token::Memory(name) = at.token else {
+            return self.expected("a memory");
+        };
+        match self.memory_names.get(name) {
+            Some(&id) => {
+                self.advance();
+                Ok(id)
+            }
+            None => self.error(at, format!("there is no memory `@{name}`")),
+        }
+    }
+
+    fn operand(&mut self) -> Parsed<Operand> {
+        let at = self.peek();
+        let text = match at.token {
+            Token::Var(..) => return self.var().map(Operand::Var),
+            Token::Word("true") => {
+                self.advance();
+                return Ok(Operand::Constant(true.into()));
+            }
+            Token::Word("false") => {
+                self.advance();
+                return Ok(Operand::Constant(false.into()));
+            }
+            Token::Word("inf") => "inf",
+            Token::Number(text) => text,
+            _ => return self.expected("a variable or a constant"),
+        };
+        self.advance();
+        self.expect(":")?;
+        let ty = self.scalar_type()?;
+        match Constant::parse(ty, text) {
+            Some(constant) => Ok(Operand::Constant(constant)),
+            None => self.error(at, format!("`{text}` is not a value of type {ty}")),
+        }
+    }
+
+    /// One or more, with commas between them.
+    fn commas<T>(&mut self, one: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut all = vec![one(self)?];
+        while self.eat(",") {
+            all.push(one(self)?);
+        }
+        Ok(all)
+    }
+
+    // The program.
+
+    fn program(mut self) -> Parsed<Program> {
+        self.expect("kernel")?;
+        let name = self.word("the name of the kernel")?.to_owned();
+        while self.eat("memory") {
+            self.memory_declaration()?;
+        }
+        let params = match self.eat("params") {
+            true => self.commas(Self::param)?,
+            false => Vec::new(),
+        };
+        let failure = match self.eat("failure") {
+            true => {
+                let memory = self.memory()?;
+                self.expect("+")?;
+                Some(Failure { memory, base: self.var()? })
+            }
+            false => None,
+        };
+        if self.eat("spare") {
+            self.commas(Self::definition)?;
+        }
+        self.expect("threads")?;
+        let threads = self.count("the number of threads")?;
+        let prologue = match self.eat("prologue") {
+            true => self.block()?,
+            false => Vec::new(),
+        };
+        self.expect("blocks")?;
+        let block = self.definition()?;
+        self.expect("<")?;
+        let blocks = self.operand()?;
+        self.expect("body")?;
+        let body = self.block()?;
+        if self.peek().token != Token::End {
+            return self.expected("the end of the text");
+        }
+        let vars = self.finish_vars()?;
+        Ok(Program {
+            name,
+            params,
+            vars,
+            memories: self.memories,
+            threads,
+            prologue,
+            blocks,
+            block,
+            body,
+            failure,
+        })
+    }
+
+    fn memory_declaration(&mut self) -> Parsed<()> {
+        let at = self.peek();
+        let Token::Memory(name) = at.token else {
+            return self.expected("a memory");
+        };
+        let id = MemoryId(self.memories.len() as u32);
+        if name.is_empty() {
+            return self.error(at, "a memory without a name");
+        }
+        if self.memory_names.insert(name, id).is_some() {
+            return self.error(at, format!("there is a memory `@{name}` already"));
+        }
+        self.advance();
+        self.expect(":")?;
+        let (ty, space) = if self.eat("global") {
+            let access = if self.eat("read") {
+                Access::Read
+            } else if self.eat("write") {
+                Access::Write
+            } else if self.eat("readwrite") {
+                Access::ReadWrite
+            } else {
+                return self.expected("`read`, `write` or `readwrite`");
+            };
+            (self.scalar_type()?, Space::Global { access })
+        } else if self.eat("shared") {
+            let ty = self.scalar_type()?;
+            self.expect("[")?;
+            let length = self.count("the number of elements")?;
+            self.expect("]")?;
+            (ty, Space::Shared { length })
+        } else {
+            return self.expected("`global` or `shared`");
+        };
+        self.memories.push(Memory { name: name.to_owned(), ty, space });
+        Ok(())
+    }
+
+    fn param(&mut self) -> Parsed<Param> {
+        match self.peek().token {
+            Token::Memory(_) => self.memory().map(Param::Memory),
+            _ => self.definition().map(Param::Scalar),
+        }
+    }
+
+    /// The variables in the order of their numbers, if there is one for each.
+    fn finish_vars(&self) -> Parsed<Vec<VarInfo>> {
+        let mut vars = Vec::with_capacity(self.vars.len());
+        for number in 0..self.vars.len() as u32 {
+            let Some(known) = self.vars.get(&number) else {
+                let last = self.vars.keys().max().copied().unwrap_or_default();
+                let at = self.vars.get(&last).map_or(self.peek_with_comments(), |known| known.first);
+                return self.error(
+                    at,
+                    format!("there is a variable with number {last}, and none with number {number}"),
+                );
+            };
+            match known.ty {
+                Some(ty) => {
+                    vars.push(VarInfo {
+                        ty,
+                        name: known.name.to_owned(),
+                        exact: self.exact.contains(&number),
+                    });
+                }
+                None => return self.error(known.first, format!("`%{}` is never defined", known.name)),
+            }
+        }
+        Ok(vars)
+    }
+
+    // Statements.
+
+    /// `{ ... }` that gives no values.
+    fn block(&mut self) -> Parsed<Vec<Stmt>> {
+        self.list(None).map(|list| list.statements)
+    }
+
+    /// `{ ... }`, ending with this word and some values, if there is one.
+    fn list(&mut self, ending: Option<(&str, usize)>) -> Parsed<List> {
+        self.expect("{")?;
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let at = self.peek();
+            return self.error(at, format!("statements are nested more than {MAX_DEPTH} deep"));
+        }
+        let mut statements = Vec::new();
+        while let Some(stmt) = self.statement()? {
+            statements.push(stmt);
+        }
+        let mut given = Vec::new();
+        if let Some((word, count)) = ending
+            && count > 0
+        {
+            self.expect(word)?;
+            let at = self.peek();
+            given = self.commas(Self::operand)?;
+            if given.len() != count {
+                return self.error(at, format!("expected {count} values, found {}", given.len()));
+            }
+        }
+        if self.peek().token != Token::Symbol("}") {
+            return self.expected("a statement or `}`");
+        }
+        self.advance();
+        self.depth -= 1;
+        Ok(List { statements, given })
+    }
+
+    /// The next statement, if one starts here.
+    fn statement(&mut self) -> Parsed<Option<Stmt>> {
+        let stmt = match self.peek_with_comments().token {
+            Token::Comment(text) => {
+                self.at += 1;
+                Stmt::Comment(unescape(text))
+            }
+            Token::Var(..) => self.defining()?,
+            Token::Word("store") => {
+                self.advance();
+                let (memory, index) = self.place()?;
+                self.expect("=")?;
+                Stmt::Store { memory, index, values: self.commas(Self::operand)? }
+            }
+            Token::Word("if") => self.branch(Vec::new())?,
+            Token::Word("for") => self.for_loop()?,
+            Token::Word("while") => self.while_loop()?,
+            Token::Word("parallel") => {
+                self.advance();
+                let var = self.definition()?;
+                self.expect("<")?;
+                let extent = self.operand()?;
+                Stmt::Parallel { var, extent, body: self.block()? }
+            }
+            Token::Word("sync") => {
+                self.advance();
+                Stmt::Sync
+            }
+            Token::Word("fail") => {
+                self.advance();
+                let site = self.count("the number of a place")?;
+                self.expect("unless")?;
+                let unless = self.operand()?;
+                self.expect(",")?;
+                self.expect("index")?;
+                let index = self.operand()?;
+                self.expect(",")?;
+                self.expect("bound")?;
+                Stmt::Fail { unless, site, index, bound: self.operand()? }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(stmt))
+    }
+
+    /// A statement that starts with the variables it defines.
+    fn defining(&mut self) -> Parsed<Stmt> {
+        let at = self.peek();
+        let vars = self.commas(Self::definition)?;
+        self.expect("=")?;
+        if self.eat("load") {
+            let (memory, index) = self.place()?;
+            return Ok(Stmt::Load { vars, memory, index });
+        }
+        if let Token::Word("if") = self.peek().token {
+            return self.branch(vars);
+        }
+        let Token::Word(name) = self.peek().token else {
+            return self.expected("an operation, `load` or `if`");
+        };
+        let Some(op) = Op::from_name(name) else {
+            return self.expected("an operation, `load` or `if`");
+        };
+        self.advance();
+        let [var] = vars[..] else {
+            return self.error(at, "an operation defines one variable");
+        };
+        if let Token::Symbol("!") = self.peek().token {
+            self.advance();
+            self.exact.insert(var.0);
+        }
+        Ok(Stmt::Let { var, op, operands: self.commas(Self::operand)? })
+    }
+
+    /// `@memory[index]`.
+    fn place(&mut self) -> Parsed<(MemoryId, Operand)> {
+        let memory = self.memory()?;
+        self.expect("[")?;
+        let index = self.operand()?;
+        self.expect("]")?;
+        Ok((memory, index))
+    }
+
+    fn branch(&mut self, vars: Vec<Var>) -> Parsed<Stmt> {
+        self.expect("if")?;
+        let condition = self.operand()?;
+        let ending = Some(("yield", vars.len()));
+        let then = self.list(ending)?;
+        let otherwise = match self.eat("else") {
+            true => self.list(ending)?,
+            false if vars.is_empty() => List { statements: Vec::new(), given: Vec::new() },
+            false => return self.expected("`else`"),
+        };
+        let given = then.given.into_iter().zip(otherwise.given);
+        let results = vars
+            .into_iter()
+            .zip(given)
+            .map(|(var, (then, otherwise))| Joined { var, then, otherwise })
+            .collect();
+        Ok(Stmt::If { condition, then: then.statements, otherwise: otherwise.statements, results })
+    }
+
+    /// `carry %x: type = initial, ...`, if there is one.
+    fn carry(&mut self) -> Parsed<Vec<(Var, Operand)>> {
+        match self.eat("carry") {
+            true => self.commas(|parser| {
+                let var = parser.definition()?;
+                parser.expect("=")?;
+                Ok((var, parser.operand()?))
+            }),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// The body of a loop.
+    fn loop_body(&mut self, carry: Vec<(Var, Operand)>) -> Parsed<(Vec<Carried>, Vec<Stmt>)> {
+        let list = self.list(Some(("next", carry.len())))?;
+        let carried = carry.into_iter().zip(list.given);
+        let carried = carried.map(|((var, initial), next)| Carried { var, initial, next }).collect();
+        Ok((carried, list.statements))
+    }
+
+    fn for_loop(&mut self) -> Parsed<Stmt> {
+        self.expect("for")?;
+        let var = self.definition()?;
+        self.expect("in")?;
+        let start = self.operand()?;
+        self.expect("..")?;
+        let end = self.operand()?;
+        self.expect("step")?;
+        let step = self.operand()?;
+        let carry = self.carry()?;
+        let (carried, body) = self.loop_body(carry)?;
+        Ok(Stmt::For { var, start, end, step, carried, body })
+    }
+
+    fn while_loop(&mut self) -> Parsed<Stmt> {
+        self.expect("while")?;
+        let carry = self.carry()?;
+        let header = self.block()?;
+        self.expect("test")?;
+        let condition = self.operand()?;
+        let (carried, body) = self.loop_body(carry)?;
+        Ok(Stmt::While { carried, header, condition, body })
+    }
+}
+
+/// Undoes what [`crate::text`] does to keep a comment on one line.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some('\\') => out.push('\\'),
+            other => {
+                out.push('\\');
+                out.extend(other);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,109 @@
+//! What the simulator says when a program does what it must not.
+
+use std::fmt;
+
+/// The kind of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultKind {
+    /// Two threads on one cell in one phase, or two blocks, and one of them writes.
+    Race,
+    /// An index that is not in the memory.
+    OutOfBounds,
+    /// Memory that nobody wrote is read.
+    Unwritten,
+    /// A barrier that not every thread of the block reaches.
+    Barrier,
+    /// Several elements at an index that is not a multiple of their number.
+    Misaligned,
+    /// More steps than were allowed.
+    Runaway,
+    /// A loop with a step that is not positive, an operation that is marked as exact and wraps, or more blocks than
+    /// their index can count.
+    Arithmetic,
+    /// The program is not well formed.
+    Malformed,
+    /// The arguments do not fit the program.
+    Arguments,
+}
+
+impl FaultKind {
+    /// Every kind.
+    pub const ALL: [FaultKind; 9] = [
+        FaultKind::Race,
+        FaultKind::OutOfBounds,
+        FaultKind::Unwritten,
+        FaultKind::Barrier,
+        FaultKind::Misaligned,
+        FaultKind::Runaway,
+        FaultKind::Arithmetic,
+        FaultKind::Malformed,
+        FaultKind::Arguments,
+    ];
+
+    /// Its name, as file tests spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Race => "race",
+            FaultKind::OutOfBounds => "out-of-bounds",
+            FaultKind::Unwritten => "unwritten",
+            FaultKind::Barrier => "barrier",
+            FaultKind::Misaligned => "misaligned",
+            FaultKind::Runaway => "runaway",
+            FaultKind::Arithmetic => "arithmetic",
+            FaultKind::Malformed => "malformed",
+            FaultKind::Arguments => "arguments",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<FaultKind> {
+        FaultKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Why a simulation stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What kind of thing happened.
+    pub kind: FaultKind,
+    /// What happened.
+    pub reason: String,
+    /// The name of the program.
+    pub program: String,
+    /// The statement as text.
+    pub statement: Option<String>,
+    /// The nearest comment before it, which says where in the source it comes from.
+    pub place: Option<String>,
+    /// The block that did it.
+    pub block: Option<u64>,
+    /// The index in the parallel loop that did it.
+    pub index: Option<u64>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}`", self.program)?;
+        if let Some(block) = self.block {
+            write!(f, ", block {block}")?;
+        }
+        if let Some(index) = self.index {
+            write!(f, ", index {index}")?;
+        }
+        write!(f, ": {}: {}", self.kind, self.reason)?;
+        if let Some(statement) = &self.statement {
+            write!(f, " in `{statement}`")?;
+        }
+        if let Some(place) = &self.place {
+            write!(f, " ({place})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,483 @@
+//! Says which programs are well formed, and witnesses it.
+//!
+//! A [`Verified`] can only be made by [`verify`], so whoever takes one (the emitter, the devices) need not check again.
+//! The verifier must not panic on any program whatsoever, must not change a program, and must not judge what depends on
+//! a device: that shared memory fits is for [`crate::memory`] to say.
+
+use std::fmt;
+use std::ops::Deref;
+
+use pumice_scalar::ScalarType;
+
+use crate::ir::{Access, Carried, MemoryId, Operand, Param, Program, Space, Stmt, Var};
+
+/// How deeply statements may be nested; it keeps everything that walks a program safe from running out of stack.
+pub const MAX_DEPTH: usize = 200;
+
+/// A program that has passed the verifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified(Program);
+
+impl Verified {
+    /// The program, to be changed (and verified again).
+    pub fn into_program(self) -> Program {
+        self.0
+    }
+}
+
+impl Deref for Verified {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        &self.0
+    }
+}
+
+impl AsRef<Program> for Verified {
+    fn as_ref(&self) -> &Program {
+        &self.0
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a program is not well formed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifyError {
+    /// The name of the program.
+    pub program: String,
+    /// The statement as text, if it is about one.
+    pub statement: Option<String>,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}` is not well formed: {}", self.program, self.reason)?;
+        match &self.statement {
+            Some(statement) => write!(f, " in `{statement}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// Checks a program and, if it is well formed, wraps it.
+pub fn verify(program: Program) -> Result<Verified, VerifyError> {
+    check(&program)?;
+    Ok(Verified(program))
+}
+
+/// Checks a program.
+pub fn check(program: &Program) -> Result<(), VerifyError> {
+    Checker::new(program, true).program()
+}
+
+/// Checks everything but the place of barriers, for the simulator, which finds those that are reached.
+pub(crate) fn check_but_barriers(program: &Program) -> Result<(), VerifyError> {
+    Checker::new(program, false).program()
+}
+
+/// Whether this is a name in C (and so in every dialect of it, reserved words aside).
+pub fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+type Checked<T = ()> = Result<T, VerifyError>;
+
+/// Where a statement stands.
+#[derive(Clone, Copy)]
+struct Place {
+    parallel: bool,
+    depth: usize,
+}
+
+struct Checker<'a> {
+    program: &'a Program,
+    /// Whether barriers must be outside parallel loops.
+    barriers: bool,
+    /// Per variable: whether a definition was seen.
+    defined: Vec<bool>,
+    /// Per variable: whether it can be read at the current place.
+    visible: Vec<bool>,
+    /// The visible variables in the order in which they became so.
+    scope: Vec<Var>,
+    /// Whether a `fail` was seen.
+    fails: bool,
+    /// The statement being checked.
+    current: Option<&'a Stmt>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(program: &'a Program, barriers: bool) -> Checker<'a> {
+        let count = program.vars.len();
+        Checker {
+            program,
+            barriers,
+            defined: vec![false; count],
+            visible: vec![false; count],
+            scope: Vec::new(),
+            fails: false,
+            current: None,
+        }
+    }
+
+    fn error<T>(&self, reason: impl Into<String>) -> Checked<T> {
+        Err(VerifyError {
+            program: self.program.name.clone(),
+            statement: self.current.map(|stmt| self.program.statement_text(stmt)),
+            reason: reason.into(),
+        })
+    }
+
+    fn program(mut self) -> Checked {
+        let program = self.program;
+        self.names()?;
+        self.params()?;
+        if program.threads == 0 {
+            return self.error("a block has no threads");
+        }
+        for stmt in &program.prologue {
+            self.current = Some(stmt);
+            match stmt {
+                Stmt::Comment(_) => {}
+                Stmt::Let { .. } => self.statement(stmt, Place { parallel: false, depth: 0 })?,
+                _ => return self.error("only lets can stand in the prologue"),
+            }
+        }
+        self.current = None;
+        self.signed(program.blocks, "the number of blocks")?;
+        let block = self.define(program.block)?;
+        if !block.is_signed() {
+            return self.error(format!("the index of the block is {block}, not a signed integer"));
+        }
+        self.statements(&program.body, Place { parallel: false, depth: 0 })?;
+        self.current = None;
+        self.failure()
+    }
+
+    fn names(&self) -> Checked {
+        let program = self.program;
+        let check = |what: &str, name: &str| match is_identifier(name) {
+            true => Ok(()),
+            false => self.error(format!("the name {name:?} of {what} is not an identifier")),
+        };
+        check("the kernel", &program.name)?;
+        program.vars.iter().try_for_each(|info| check("a variable", &info.name))?;
+        program.memories.iter().try_for_each(|memory| check("a memory", &memory.name))?;
+        let mut names: Vec<&str> = program.memories.iter().map(|memory| memory.name.as_str()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => self.error(format!("two memories are called `{}`", pair[0])),
+            None => Ok(()),
+        }
+    }
+
+    fn params(&mut self) -> Checked {
+        let program = self.program;
+        let mut passed = vec![false; program.memories.len()];
+        for param in &program.params {
+            match *param {
+                Param::Scalar(var) => {
+                    self.define(var)?;
+                }
+                Param::Memory(id) => {
+                    match (program.memories.get(id.0 as usize), passed.get_mut(id.0 as usize)) {
+                        (Some(memory), Some(passed)) => {
+                            if let Space::Shared { .. } = memory.space {
+                                return self.error(format!("shared memory `{}` is a parameter", memory.name));
+                            }
+                            if std::mem::replace(passed, true) {
+                                return self.error(format!("memory `{}` is a parameter twice", memory.name));
+                            }
+                        }
+                        _ => return self.error(format!("there is no memory with number {}", id.0)),
+                    }
+                }
+            }
+        }
+        let absent = program.memories.iter().zip(passed);
+        for (memory, passed) in absent {
+            if matches!(memory.space, Space::Global { .. }) && !passed {
+                return self.error(format!("global memory `{}` is not a parameter", memory.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn failure(&self) -> Checked {
+        let program = self.program;
+        let Some(failure) = program.failure else {
+            return match self.fails {
+                true => self.error("there is a `fail`, and nowhere to record it"),
+                false => Ok(()),
+            };
+        };
+        if !self.fails {
+            return self.error("there is a place for failures, and no `fail`");
+        }
+        let Some(memory) = program.memories.get(failure.memory.0 as usize) else {
+            return self.error(format!("there is no memory with number {}", failure.memory.0));
+        };
+        match memory.space {
+            Space::Global { access: Access::Write | Access::ReadWrite } if memory.ty == ScalarType::I64 => {}
+            _ => {
+                return self
+                    .error(format!("the failure memory `{}` is not i64 that can be written", memory.name));
+            }
+        }
+        let base = program.params.contains(&Param::Scalar(failure.base));
+        match program.vars.get(failure.base.0 as usize) {
+            Some(info) if base && info.ty == ScalarType::I64 => Ok(()),
+            _ => self.error("the base of failure codes is not a scalar parameter of type i64"),
+        }
+    }
+
+    /// Marks a variable as defined here and gives its type.
+    fn define(&mut self, var: Var) -> Checked<ScalarType> {
+        let Some(info) = self.program.vars.get(var.0 as usize) else {
+            return self.error(format!("there is no variable with number {}", var.0));
+        };
+        // Both vectors are as long as the list of variables.
+        if std::mem::replace(&mut self.defined[var.0 as usize], true) {
+            return self.error(format!(
+                "variable {} is defined twice",
+                self.program.operand_text(Operand::Var(var))
+            ));
+        }
+        self.visible[var.0 as usize] = true;
+        self.scope.push(var);
+        Ok(info.ty)
+    }
+
+    /// Makes what became visible after `mark` invisible again.
+    fn leave(&mut self, mark: usize) {
+        for var in self.scope.drain(mark.min(self.scope.len())..) {
+            self.visible[var.0 as usize] = false;
+        }
+    }
+
+    /// The type of an operand that can be read here.
+    fn operand(&self, operand: Operand) -> Checked<ScalarType> {
+        match operand {
+            Operand::Constant(constant) => Ok(constant.ty()),
+            Operand::Var(var) => {
+                match (self.program.vars.get(var.0 as usize), self.visible.get(var.0 as usize)) {
+                    (Some(info), Some(true)) => Ok(info.ty),
+                    (Some(_), _) => self.error(format!(
+                        "{} is not defined at this place",
+                        self.program.operand_text(operand)
+                    )),
+                    (None, _) => self.error(format!("there is no variable with number {}", var.0)),
+                }
+            }
+        }
+    }
+
+    fn typed(&self, operand: Operand, ty: ScalarType, what: &str) -> Checked {
+        let found = self.operand(operand)?;
+        match found == ty {
+            true => Ok(()),
+            false => self.error(format!("{what} is {found} and should be {ty}")),
+        }
+    }
+
+    fn signed(&self, operand: Operand, what: &str) -> Checked {
+        let found = self.operand(operand)?;
+        match found.is_signed() {
+            true => Ok(()),
+            false => self.error(format!("{what} is {found}, not a signed integer")),
+        }
+    }
+
+    fn statements(&mut self, list: &'a [Stmt], place: Place) -> Checked {
+        if place.depth > MAX_DEPTH {
+            return self.error(format!("statements are nested more than {MAX_DEPTH} deep"));
+        }
+        for stmt in list {
+            self.current = Some(stmt);
+            self.statement(stmt, place)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the memory of a load or store and gives the type of its elements.
+    fn memory(&self, id: MemoryId, index: Operand, count: usize, write: bool) -> Checked<ScalarType> {
+        let Some(memory) = self.program.memories.get(id.0 as usize) else {
+            return self.error(format!("there is no memory with number {}", id.0));
+        };
+        if self.program.failure.is_some_and(|failure| failure.memory == id) {
+            return self.error(format!("only `fail` may use the failure memory `{}`", memory.name));
+        }
+        match memory.space {
+            Space::Global { access: Access::Read } if write => {
+                return self.error(format!("memory `{}` can only be read", memory.name));
+            }
+            Space::Global { access: Access::Write } if !write => {
+                return self.error(format!("memory `{}` can only be written", memory.name));
+            }
+            _ => {}
+        }
+        if !matches!(count, 1 | 2 | 4) {
+            return self.error(format!("{count} elements at once; it can be 1, 2 or 4"));
+        }
+        let ty = self.operand(index)?;
+        match ty.is_integer() {
+            true => Ok(memory.ty),
+            false => self.error(format!("the index is {ty}, not an integer")),
+        }
+    }
+
+    fn statement(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let inner = Place { depth: place.depth + 1, ..place };
+        match stmt {
+            Stmt::Comment(_) => Ok(()),
+            Stmt::Let { var, op, operands } => {
+                let types =
+                    operands.iter().map(|&operand| self.operand(operand)).collect::<Checked<Vec<_>>>()?;
+                let result = self.define(*var)?;
+                match op.accepts(result, &types) {
+                    true => Ok(()),
+                    false => {
+                        let types: Vec<&str> = types.iter().map(|ty| ty.name()).collect();
+                        self.error(format!(
+                            "`{}` does not make {result} from ({})",
+                            op.name(),
+                            types.join(", ")
+                        ))
+                    }
+                }
+            }
+            Stmt::Load { vars, memory, index } => {
+                let element = self.memory(*memory, *index, vars.len(), false)?;
+                for &var in vars {
+                    let ty = self.define(var)?;
+                    if ty != element {
+                        return self.error(format!("the memory holds {element}, and the variable is {ty}"));
+                    }
+                }
+                Ok(())
+            }
+            Stmt::Store { memory, index, values } => {
+                if !place.parallel {
+                    return self.error("a store outside `parallel`");
+                }
+                let element = self.memory(*memory, *index, values.len(), true)?;
+                values.iter().try_for_each(|&value| self.typed(value, element, "a stored value"))
+            }
+            Stmt::If { condition, then, otherwise, results } => {
+                self.typed(*condition, ScalarType::Bool, "the condition")?;
+                let sides: [(&'a Vec<Stmt>, Vec<Operand>); 2] = [
+                    (then, results.iter().map(|joined| joined.then).collect()),
+                    (otherwise, results.iter().map(|joined| joined.otherwise).collect()),
+                ];
+                for (list, given) in sides {
+                    let mark = self.scope.len();
+                    self.statements(list, inner)?;
+                    self.current = Some(stmt);
+                    for (joined, operand) in results.iter().zip(given) {
+                        self.agrees(joined.var, operand, "a branch's value")?;
+                    }
+                    self.leave(mark);
+                }
+                results.iter().try_for_each(|joined| self.define(joined.var).map(|_| ()))
+            }
+            Stmt::For { var, start, end, step, carried, body } => {
+                let mark = self.scope.len();
+                let types = [self.operand(*start)?, self.operand(*end)?, self.operand(*step)?];
+                self.initials(carried)?;
+                let ty = self.define(*var)?;
+                if !ty.is_integer() || types.iter().any(|&other| other != ty) {
+                    return self.error("index, start, end and step of a loop have one integer type");
+                }
+                if let Operand::Constant(step) = step
+                    && step.as_integer().is_none_or(|step| step <= 0)
+                {
+                    return self.error("the step of a loop is not positive");
+                }
+                self.carry(carried)?;
+                self.statements(body, inner)?;
+                self.current = Some(stmt);
+                self.nexts(carried)?;
+                self.leave(mark);
+                self.stay(carried);
+                Ok(())
+            }
+            Stmt::While { carried, header, condition, body } => {
+                let mark = self.scope.len();
+                self.initials(carried)?;
+                self.carry(carried)?;
+                self.statements(header, inner)?;
+                self.current = Some(stmt);
+                self.typed(*condition, ScalarType::Bool, "the condition")?;
+                self.statements(body, inner)?;
+                self.current = Some(stmt);
+                self.nexts(carried)?;
+                self.leave(mark);
+                self.stay(carried);
+                Ok(())
+            }
+            Stmt::Parallel { var, extent, body } => {
+                if place.parallel {
+                    return self.error("`parallel` inside `parallel`");
+                }
+                let extent = self.operand(*extent)?;
+                let mark = self.scope.len();
+                let ty = self.define(*var)?;
+                if !ty.is_integer() || extent != ty {
+                    return self.error("index and extent of `parallel` have one integer type");
+                }
+                self.statements(body, Place { parallel: true, ..inner })?;
+                self.leave(mark);
+                Ok(())
+            }
+            Stmt::Sync if place.parallel && self.barriers => self.error("`sync` inside `parallel`"),
+            Stmt::Sync => Ok(()),
+            Stmt::Fail { unless, index, bound, .. } => {
+                if !place.parallel {
+                    return self.error("a `fail` outside `parallel`");
+                }
+                self.fails = true;
+                self.typed(*unless, ScalarType::Bool, "the condition")?;
+                self.typed(*index, ScalarType::I64, "the index")?;
+                self.typed(*bound, ScalarType::I64, "the bound")
+            }
+        }
+    }
+
+    /// Checks that an operand that can be read here has the type of a variable.
+    fn agrees(&self, var: Var, operand: Operand, what: &str) -> Checked {
+        match self.program.vars.get(var.0 as usize) {
+            Some(info) => self.typed(operand, info.ty, what),
+            None => self.error(format!("there is no variable with number {}", var.0)),
+        }
+    }
+
+    fn initials(&self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|carried| self.agrees(carried.var, carried.initial, "a first value"))
+    }
+
+    fn nexts(&self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|carried| self.agrees(carried.var, carried.next, "a next value"))
+    }
+
+    fn carry(&mut self, carried: &[Carried]) -> Checked {
+        carried.iter().try_for_each(|carried| self.define(carried.var).map(|_| ()))
+    }
+
+    /// Makes the carried values visible after their loop.
+    fn stay(&mut self, carried: &[Carried]) {
+        for carried in carried {
+            self.visible[carried.var.0 as usize] = true;
+            self.scope.push(carried.var);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Properties of random programs: text, verifier, passes, memory plans and bounds, all against the simulator.
+
+mod generate;
+
+use std::collections::BTreeMap;
+
+use generate::{N_RANGE, memories, program, scalars};
+use proptest::prelude::*;
+use pumice_program::simulate::Options;
+use pumice_program::{
+    Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Program, Ranges, SimMemory, Space, Stmt, Var,
+    VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, plan, simulate,
+    vectorise,
+};
+use pumice_scalar::{Constant, Op, ScalarType};
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    proptest::collection::vec(any::<u8>(), 0..240)
+}
+
+/// The memories after a run, and how many checks failed; `None` if there was a fault.
+fn run(program: &Program, n: i64) -> Option<(Vec<SimMemory>, u64)> {
+    let mut memories = memories();
+    match simulate(program, &mut memories, &scalars(n), &Options::default()) {
+        Ok(report) => Some((memories, report.failures)),
+        Err(fault) => {
+            assert!(fault.kind == FaultKind::Race, "{fault}\n{program}");
+            None
+        }
+    }
+}
+
+/// The range of `n` and the exact values of the others.
+fn ranges(program: &Program) -> Ranges {
+    let var = |name: &str| {
+        let position = program.vars.iter().position(|info| info.name == name);
+        Var(position.unwrap_or_default() as u32)
+    };
+    BTreeMap::from([(var("n"), N_RANGE), (var("m"), (-3, -3)), (var("base"), (0, 1000))])
+}
+
+fn assert_same(before: &Program, after: &Program, n: i64, what: &str) {
+    if let Err(error) = check(after) {
+        panic!("{what}: {error}\nbefore:\n{before}\nafter:\n{after}");
+    }
+    let expected = run(before, n);
+    // A pass may do as it likes with a program that races.
+    if expected.is_some() {
+        assert!(run(after, n) == expected, "{what}\nbefore:\n{before}\nafter:\n{after}");
+    }
+}
+
+/// The program with its shared memories (all of one type) placed in one, as planned.
+fn overlay(program: &Program) -> Program {
+    let layout = plan(program, 1 << 16).unwrap();
+    let mut result = program.clone();
+    let arena = MemoryId(result.memories.len() as u32);
+    let space = Space::Shared { length: layout.bytes / 4 };
+    result.memories.push(Memory { name: "arena".into(), ty: ScalarType::F32, space });
+    fn list(
+        result: &mut Program,
+        layout: &pumice_program::Layout,
+        arena: MemoryId,
+        statements: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        for mut stmt in statements {
+            if let Stmt::Load { memory, index, .. } | Stmt::Store { memory, index, .. } = &mut stmt
+                && let Some(offset) = layout.offset(*memory)
+            {
+                let ty = result.operand_type(*index);
+                let moved = result.add_var(ty, "moved");
+                let offset = Operand::Constant(Constant::from_integer(ty, i128::from(offset / 4)));
+                out.push(Stmt::Let { var: moved, op: Op::Add, operands: vec![*index, offset] });
+                (*memory, *index) = (arena, Operand::Var(moved));
+            }
+            for child in stmt.children_mut() {
+                *child = list(result, layout, arena, std::mem::take(child));
+            }
+            out.push(stmt);
+        }
+        out
+    }
+    let body = std::mem::take(&mut result.body);
+    result.body = list(&mut result, &layout, arena, body);
+    result
+}
+
+/// The program with a check after every integer that a thread computes: that it is within its bounds.
+fn with_bounds_checked(program: &Program, intervals: &Intervals) -> Program {
+    let mut result = program.clone();
+    fn list(result: &mut Program, intervals: &Intervals, statements: Vec<Stmt>, parallel: bool) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        for mut stmt in statements {
+            if let Stmt::Fail { .. } = stmt {
+                continue;
+            }
+            let inside = parallel || matches!(stmt, Stmt::Parallel { .. });
+            for child in stmt.children_mut() {
+                *child = list(result, intervals, std::mem::take(child), inside);
+            }
+            // The index of a loop cannot be read after it.
+            let index = match stmt {
+                Stmt::For { var, .. } | Stmt::Parallel { var, .. } => Some(var),
+                _ => None,
+            };
+            let defined: Vec<Var> = stmt.defines().into_iter().filter(|&var| Some(var) != index).collect();
+            out.push(stmt);
+            for var in defined {
+                let ty = result.var_type(var);
+                if !parallel || !ty.is_integer() {
+                    continue;
+                }
+                let (low, high) = intervals.var(var);
+                let bound = |value| Operand::Constant(Constant::from_integer(ty, value));
+                let [above, below, both] = [(); 3].map(|()| result.add_var(ScalarType::Bool, "inside"));
+                let var = Operand::Var(var);
+                out.push(Stmt::Let { var: above, op: Op::Le, operands: vec![bound(low), var] });
+                out.push(Stmt::Let { var: below, op: Op::Le, operands: vec![var, bound(high)] });
+                let operands = vec![Operand::Var(above), Operand::Var(below)];
+                out.push(Stmt::Let { var: both, op: Op::And, operands });
+                let zero = Operand::Constant(0i64.into());
+                out.push(Stmt::Fail { unless: Operand::Var(both), site: 0, index: zero, bound: zero });
+            }
+        }
+        out
+    }
+    let body = std::mem::take(&mut result.body);
+    result.body = list(&mut result, intervals, body, false);
+    let base = program.vars.iter().position(|info| info.name == "base").unwrap();
+    let failure = Failure { memory: MemoryId(4), base: Var(base as u32) };
+    result.failure = Some(failure);
+    if check(&result).is_err() {
+        // There was nothing to check.
+        result.failure = None;
+    }
+    result
+}
+
+/// Numbers that are wrong in a program that was right.
+fn spoil(program: &mut Program, random: &[u8]) {
+    fn list(statements: &mut [Stmt], random: &mut impl Iterator<Item = u8>) {
+        for stmt in statements {
+            let byte = random.next().unwrap_or(255);
+            let var = Var(u32::from(byte) * 3);
+            if byte < 40 {
+                match stmt {
+                    Stmt::Let { var: defined, .. } if byte < 10 => *defined = var,
+                    Stmt::Let { operands, .. } if byte < 15 => operands.clear(),
+                    Stmt::Let { operands, .. } => {
+                        operands.iter_mut().for_each(|operand| *operand = Operand::Var(var))
+                    }
+                    Stmt::Load { memory, .. } | Stmt::Store { memory, .. } if byte < 20 => {
+                        *memory = MemoryId(byte.into());
+                    }
+                    Stmt::Load { vars, .. } if byte < 30 => vars.clear(),
+                    Stmt::Load { index, .. } | Stmt::Store { index, .. } => *index = Operand::Var(var),
+                    Stmt::If { condition, .. } => *condition = Operand::Var(var),
+                    Stmt::For { end, .. } => *end = Operand::Var(var),
+                    Stmt::While { carried, .. } => carried.clear(),
+                    Stmt::Parallel { extent, .. } => *extent = Operand::Var(var),
+                    _ => *stmt = Stmt::Sync,
+                }
+            }
+            for child in stmt.children_mut() {
+                list(child, random);
+            }
+        }
+    }
+    let mut random = random.iter().copied().cycle().take(100_000);
+    list(&mut program.prologue, &mut random);
+    list(&mut program.body, &mut random);
+    if random.next() == Some(0) {
+        program.blocks = Operand::Var(Var(u32::MAX));
+    }
+}
+
+/// Does everything that can be done to a program; it may refuse, but not panic.
+fn do_everything(program: &Program) {
+    let _ = program.to_string();
+    let _ = program.key_text();
+    let _ = program.blocks_for(&scalars(5));
+    let _ = plan(program, 1 << 16);
+    let ranges = ranges(program);
+    let _ = Intervals::of(program, &ranges);
+    let mut other = narrow(program, &ranges);
+    mark_exact(&mut other, &ranges);
+    vectorise(&mut other, &VectorOptions::default());
+    eliminate_dead(&mut other);
+    drop_spare_vars(&mut other);
+    let _ = check(program);
+    let options = Options { steps: 10_000, ..Options::default() };
+    let _ = simulate(program, &mut memories(), &scalars(5), &options);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_programs_are_well_formed(bytes in bytes()) {
+        let program = program(&bytes);
+        prop_assert!(check(&program).is_ok(), "{:?}\n{program}", check(&program));
+    }
+
+    #[test]
+    fn text_reads_back_exactly(bytes in bytes()) {
+        let program = program(&bytes);
+        let text = program.to_string();
+        let again = parse(&text);
+        prop_assert_eq!(again.as_ref().map(ToString::to_string), Ok(text));
+        prop_assert_eq!(again, Ok(program));
+    }
+
+    #[test]
+    fn the_key_does_not_depend_on_names_and_comments(bytes in bytes()) {
+        let program = program(&bytes);
+        let key = program.key_text();
+        let mut renamed = program.clone();
+        renamed.vars.iter_mut().for_each(|info| info.name = format!("other_{}", info.name));
+        renamed.memories.iter_mut().for_each(|memory| memory.name = format!("other_{}", memory.name));
+        renamed.body.retain(|stmt| !matches!(stmt, Stmt::Comment(_)));
+        renamed.add_var(ScalarType::F32, "spare");
+        prop_assert_eq!(&renamed.key_text(), &key);
+        // The key is a program too, and the same one.
+        let from_key = parse(&key).unwrap();
+        prop_assert_eq!(from_key.key_text(), key);
+        prop_assert!(check(&from_key).is_ok());
+    }
+
+    #[test]
+    fn passes_keep_the_meaning(bytes in bytes(), n in 0i64..1000) {
+        let program = program(&bytes);
+        let narrowed = narrow(&program, &ranges(&program));
+        assert_same(&program, &narrowed, n, "narrow");
+        let mut vectors = program.clone();
+        vectorise(&mut vectors, &VectorOptions::default());
+        assert_same(&program, &vectors, n, "vectorise");
+        let mut alive = program.clone();
+        eliminate_dead(&mut alive);
+        assert_same(&program, &alive, n, "eliminate_dead");
+        let mut exact = program.clone();
+        mark_exact(&mut exact, &ranges(&program));
+        assert_same(&program, &exact, n, "mark_exact");
+        let mut all = narrowed;
+        mark_exact(&mut all, &ranges(&program));
+        vectorise(&mut all, &VectorOptions::default());
+        eliminate_dead(&mut all);
+        drop_spare_vars(&mut all);
+        assert_same(&program, &all, n, "all passes");
+    }
+
+    #[test]
+    fn planned_memory_keeps_the_meaning(bytes in bytes(), n in 0i64..1000) {
+        let program = program(&bytes);
+        assert_same(&program, &overlay(&program), n, "overlay");
+    }
+
+    #[test]
+    fn values_are_within_their_bounds(bytes in bytes(), n in 0i64..1000) {
+        let program = program(&bytes);
+        let checked = with_bounds_checked(&program, &Intervals::of(&program, &ranges(&program)));
+        if let Some((_, failures)) = run(&checked, n) {
+            prop_assert_eq!(failures, 0, "{}", checked);
+        }
+    }
+
+    #[test]
+    fn broken_programs_are_refused_without_panic(bytes in bytes(), random in proptest::collection::vec(any::<u8>(), 1..200)) {
+        let mut program = program(&bytes);
+        spoil(&mut program, &random);
+        do_everything(&program);
+    }
+
+    #[test]
+    fn broken_text_is_refused_without_panic(
+        bytes in bytes(),
+        changes in proptest::collection::vec((any::<u16>(), 0usize..24, any::<char>()), 1..6),
+    ) {
+        const PIECES: [&str; 23] = [
+            "{", "}", "%", "@", ":", "..", "load", "next", "yield", "i64", "%x.4", "%v", "-", "nan:", "9999999999999",
+            "if", "else", "parallel", "sync", "kernel", ",", "//", "\n",
+        ];
+        let mut text = program(&bytes).to_string();
+        for (position, what, character) in changes {
+            let mut at = usize::from(position) % (text.len() + 1);
+            while !text.is_char_boundary(at) {
+                at -= 1;
+            }
+            match PIECES.get(what) {
+                Some(piece) if position % 2 == 0 => text.insert_str(at, piece),
+                Some(piece) => {
+                    let end = text.len().min(at + piece.len());
+                    if text.is_char_boundary(end) {
+                        text.replace_range(at..end, piece);
+                    }
+                }
+                None => text.insert(at, character),
+            }
+        }
+        if let Ok(program) = parse(&text) {
+            let again = parse(&program.to_string());
+            prop_assert_eq!(again.as_ref(), Ok(&program), "{}", program);
+            do_everything(&program);
+        }
+    }
+}
+
+#[test]
+fn most_random_programs_run() {
+    // The other properties say nothing of programs that race.
+    let mut state = 1u64;
+    let mut good = 0;
+    for _ in 0..200 {
+        let mut bytes = Vec::new();
+        for _ in 0..150 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            bytes.push((state >> 33) as u8);
+        }
+        good += usize::from(run(&program(&bytes), 100).is_some());
+    }
+    assert!(good > 150, "{good} of 200");
+}

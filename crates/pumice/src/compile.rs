@@ -1,0 +1,216 @@
+//! Compiling and running programs: the last step from a description to results.
+
+use crate::arguments::{Arguments, Function};
+use pumice_array::{
+    Acc, Array, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
+};
+use pumice_runtime::{
+    Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
+};
+use pumice_scalar::{Constant, Elt, Node as ScalarNode, Variable, scope};
+use std::collections::{HashMap, HashSet};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How programs are compiled: on which device, and with which freedoms.
+///
+/// ```
+/// use pumice::{Compiler, prelude::*};
+/// let compiler = Compiler::on("cpu")?.fast_math(true);
+/// let roots = compiler.compile(|xs: Acc<Vector<f64>>| xs.map(|x| x.sqrt()))?;
+/// assert_eq!(roots.run(&[4.0, 9.0])?.to_vec()?, [2.0, 3.0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Compiler {
+    device: Arc<dyn Device>,
+    options: Options,
+    plan: PlanOptions,
+}
+
+impl Compiler {
+    /// For the default device: what `PUMICE_DEVICE` names, or the best one that works.
+    pub fn new() -> Result<Compiler> {
+        Ok(Compiler::with(default_device()?))
+    }
+
+    /// For the device with this name: `cuda`, `opencl`, `cpu` or `sim`.
+    pub fn on(device: &str) -> Result<Compiler> {
+        Ok(Compiler::with(open(device)?))
+    }
+
+    /// For this device.
+    pub fn with(device: Arc<dyn Device>) -> Compiler {
+        Compiler { device, options: Options::default(), plan: PlanOptions::default() }
+    }
+
+    /// Whether floats may be computed less exactly than IEEE says, for speed: contraction, reassociation, approximate
+    /// functions. Off by default.
+    pub fn fast_math(mut self, on: bool) -> Compiler {
+        self.options.fast_math = on;
+        self
+    }
+
+    /// Whether operations are fused. On by default; off, every array is written to memory, which helps to find errors.
+    pub fn fuse(mut self, on: bool) -> Compiler {
+        self.plan.fuse = on;
+        self
+    }
+
+    /// Compiles a program.
+    pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
+        let root = scope(|| program.describe().node().clone());
+        self.check(&root)?;
+        Ok(Compiled {
+            compiler: self.clone(),
+            engine: Engine::of(self.device.clone()),
+            shaping: shaping_arguments(&root),
+            root,
+            plans: Mutex::default(),
+            of: PhantomData,
+        })
+    }
+
+    /// Runs a program once.
+    pub fn run<D: Shape, T: Elt>(&self, program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
+        self.compile(|| program)?.run(())
+    }
+
+    /// Mistakes that need no extents to be seen.
+    fn check(&self, root: &Arc<Node>) -> Result<()> {
+        for node in in_order(std::slice::from_ref(root)) {
+            if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
+                return Err(Error::Invalid(format!("{mistake} in {}", node.place())));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Compiles a program for the default device. Its kernels are compiled when it is first run on some extents, and kept in
+/// memory and on disk.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let double = pumice::compile(|xs: Acc<Vector<i32>>| xs.map(|x| x + x))?;
+/// assert_eq!(double.run(&[1, 2, 3])?.to_vec()?, [2, 4, 6]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
+    Compiler::new()?.compile(program)
+}
+
+/// Runs a program once on the default device.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let squares = pumice::run(generate(4, |i| i * i))?;
+/// assert_eq!(squares.to_vec()?, [0, 1, 4, 9]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn run<D: Shape, T: Elt>(program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
+    Compiler::new()?.run(program)
+}
+
+/// A compiled program: parameters `P`, and a result of shape `D` with elements `T`. It can be run from any thread.
+pub struct Compiled<P, D, T> {
+    compiler: Compiler,
+    engine: Arc<Engine>,
+    root: Arc<Node>,
+    /// The scalar arguments that extents depend on.
+    shaping: Vec<u32>,
+    plans: Mutex<HashMap<PlanKey, Arc<Prepared>>>,
+    of: PhantomData<fn(P) -> (D, T)>,
+}
+
+/// What a plan depends on: the extents of array arguments, and scalars that extents depend on.
+type PlanKey = (Vec<(u32, Vec<usize>)>, Vec<Option<Constant>>);
+
+/// Plans that a program keeps; kernels are kept elsewhere, so a plan is cheap to make again.
+const MOST_PLANS: usize = 64;
+
+impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
+    /// Runs the program. The result stays on the device until it is looked at.
+    pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>> {
+        let inputs = arguments.collect();
+        let prepared = self.prepare(&inputs)?;
+        let execution = prepared.bind(&self.engine, &inputs)?;
+        execution.launch()?;
+        let results = execution.results()?;
+        let result =
+            results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))?;
+        Ok(Array::from_data(result)?)
+    }
+
+    /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs.
+    pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
+        let inputs = arguments.collect();
+        let prepared = self.prepare(&inputs)?;
+        let execution: Execution<'_> = prepared.bind(&self.engine, &inputs)?;
+        (0..runs).map(|_| execution.time()).collect()
+    }
+
+    /// The plan for these arguments: what is allocated and launched, and what each kernel comes from.
+    pub fn plan(&self, arguments: impl Arguments<P>) -> Result<Plan> {
+        Ok(self.prepare(&arguments.collect())?.plan().clone())
+    }
+
+    /// The program in the array language's text form.
+    pub fn describe(&self) -> String {
+        print_program(std::slice::from_ref(&self.root))
+    }
+
+    /// The operation that the program's result is.
+    pub fn root(&self) -> &Arc<Node> {
+        &self.root
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        self.engine.device()
+    }
+
+    fn prepare(&self, inputs: &Inputs) -> Result<Arc<Prepared>> {
+        let extents: HashMap<u32, Vec<usize>> =
+            inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
+        let mut arrays: Vec<(u32, Vec<usize>)> = extents.clone().into_iter().collect();
+        arrays.sort_unstable();
+        let scalars =
+            self.shaping.iter().map(|number| inputs.scalars.get(*number as usize).copied()).collect();
+        let key = (arrays, scalars);
+        let known = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(prepared) = known {
+            return Ok(prepared);
+        }
+        let device = self.engine.device();
+        let roots = std::slice::from_ref(&self.root);
+        let plan = Plan::new(roots, device.profile(), &extents, &inputs.scalars, &self.compiler.plan)?;
+        let prepared = Arc::new(Prepared::new(&self.engine, plan, &self.compiler.options, inputs)?);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if plans.len() >= MOST_PLANS {
+            plans.clear();
+        }
+        plans.insert(key, prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// The scalar arguments that some shape depends on.
+fn shaping_arguments(root: &Arc<Node>) -> Vec<u32> {
+    let mut numbers = HashSet::new();
+    for node in in_order(std::slice::from_ref(root)) {
+        let shape = match &node.operation {
+            Operation::Generate { shape, .. }
+            | Operation::Reshape { shape, .. }
+            | Operation::Backpermute { shape, .. } => shape,
+            _ => continue,
+        };
+        numbers.extend(shape.nodes().iter().filter_map(|node| match node {
+            ScalarNode::Variable(Variable::Argument(number), _) => Some(*number),
+            _ => None,
+        }));
+    }
+    let mut numbers: Vec<u32> = numbers.into_iter().collect();
+    numbers.sort_unstable();
+    numbers
+}

@@ -1,0 +1,51 @@
+//! Pumice: a functional array language for GPUs and CPUs, embedded in Rust.
+//!
+//! A program is an ordinary Rust function on [`Acc`] arrays. It is compiled at run time, fused into few kernels, and
+//! executed on the best device of the machine:
+//!
+//! ```
+//! use pumice::prelude::*;
+//!
+//! fn dotp(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Scalar<f32>> {
+//!     xs.zip_with(ys, |x, y| x * y).fold(0.0, |a, b| a + b)
+//! }
+//!
+//! fn main() -> pumice::Result<()> {
+//!     let f = pumice::compile(dotp)?;
+//!     let z = f.run((&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]))?;
+//!     assert_eq!(z.to_value()?, 32.0);
+//!     Ok(())
+//! }
+//! ```
+
+mod arguments;
+mod compile;
+
+pub use arguments::{Arguments, Function, Gives, Parameter};
+pub use compile::{Compiled, Compiler, compile, run};
+pub use pumice_array::{
+    Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, IntoArray, IntoExtent, IntoShape, Larger, Matrix, Scalar,
+    Shape, Vector, generate, unit, use_,
+};
+pub use pumice_runtime::{Error, Result};
+pub use pumice_scalar::{
+    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, Primitive, Signed, cond, constant, while_,
+};
+
+/// The layers below, for those who write kernels, devices or front ends.
+pub mod layers {
+    pub use pumice_array as array;
+    pub use pumice_emit as emit;
+    pub use pumice_kernel as kernel;
+    pub use pumice_program as program;
+    pub use pumice_runtime as runtime;
+    pub use pumice_scalar as scalar;
+}
+
+/// What programs need: `use pumice::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Elt, Exp, Matrix, Scalar, Shape, Vector, cond, constant,
+        generate, unit, use_, while_,
+    };
+}

@@ -1,0 +1,262 @@
+//! The one trait that the rest of the runtime knows of devices, and the handles that pass through it.
+//!
+//! A device allocates memory, copies, compiles programs to binaries, and launches them in order. It does not know
+//! arrays, plans, caches or pools. Handles are opaque and remember their device: a handle given to another device is
+//! an [`Error::WrongDevice`], never undefined behaviour.
+
+use std::any::Any;
+use std::fmt;
+
+use pumice_emit::Options;
+use pumice_kernel::Profile;
+use pumice_program::{Param, Program, Verified};
+use pumice_scalar::{Constant, ScalarType};
+
+use crate::error::{Error, Result};
+
+/// Something that runs programs.
+///
+/// Work happens in the order of the calls. It may still be under way when a call returns; [`download`](Self::download)
+/// and [`synchronize`](Self::synchronize) wait for it. Calls may come from any thread, but two threads that use the
+/// *same* memory at once, one of them writing, must order themselves: on a CPU nothing else does.
+pub trait Device: Send + Sync {
+    /// The name by which it is chosen: `sim`, `cpu`, `opencl` or `cuda`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, for people: model, driver, compiler.
+    fn description(&self) -> String;
+
+    /// Everything besides the program and the options that a binary depends on: compiler, flags, processor, driver.
+    /// It is part of a kernel's key, so it must be quick, and must not start processes.
+    fn identity(&self) -> String;
+
+    /// The facts that skeletons choose by.
+    fn profile(&self) -> &Profile;
+
+    /// Reserves memory, of no particular content, aligned for every scalar and vector type. `bytes` may be 0.
+    fn allocate(&self, bytes: usize) -> Result<Memory>;
+
+    /// Copies `from` to the beginning of `to`. The bytes have been read when it returns.
+    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()>;
+
+    /// Copies the beginning of `from` to `to`, after all work before it.
+    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()>;
+
+    /// Sets the first `bytes` bytes to zero.
+    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()>;
+
+    /// Compiles a program to a binary that can be kept on disk.
+    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>>;
+
+    /// Makes a kernel of a binary that [`build`](Self::build) made of the same program.
+    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
+
+    /// Starts `blocks` blocks of a kernel. The arguments are in the order of the program's parameters; nothing happens
+    /// if `blocks` is 0.
+    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()>;
+
+    /// Waits until all work is done, and reports what failed in it.
+    fn synchronize(&self) -> Result<()>;
+
+    /// Milliseconds that the launches of `work` took: by the device's own clock on a GPU, by the wall's elsewhere.
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
+}
+
+/// One argument of a launch.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// Memory, for a buffer parameter.
+    Memory(&'a Memory),
+    /// A value, for a scalar parameter.
+    Scalar(Constant),
+}
+
+/// Memory of a device. It is freed when this is dropped.
+pub struct Memory {
+    device: &'static str,
+    bytes: usize,
+    handle: Box<dyn Any + Send + Sync>,
+}
+
+impl Memory {
+    /// Wraps a device's own handle, whose `Drop` frees the memory.
+    pub fn new(device: &'static str, bytes: usize, handle: impl Any + Send + Sync) -> Memory {
+        Memory { device, bytes, handle: Box::new(handle) }
+    }
+
+    /// The size that was asked for.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The name of the device that it belongs to.
+    pub fn device(&self) -> &'static str {
+        self.device
+    }
+
+    /// The handle that `device` put in, or an error if this memory is another device's.
+    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
+        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "memory", device, found: self.device })
+    }
+
+    /// An error unless a copy of `bytes` bytes stays inside.
+    pub(crate) fn check_copy(&self, what: &str, bytes: usize) -> Result<()> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "{what} of {bytes} bytes, but the memory on `{}` has {}",
+            self.device, self.bytes
+        )))
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Memory({}, {} bytes)", self.device, self.bytes)
+    }
+}
+
+/// A program, compiled and loaded.
+pub struct Kernel {
+    device: &'static str,
+    signature: Signature,
+    handle: Box<dyn Any + Send + Sync>,
+}
+
+impl Kernel {
+    /// Wraps a device's own handle, whose `Drop` unloads the kernel.
+    pub fn new(device: &'static str, signature: Signature, handle: impl Any + Send + Sync) -> Kernel {
+        Kernel { device, signature, handle: Box::new(handle) }
+    }
+
+    /// The program's name.
+    pub fn name(&self) -> &str {
+        &self.signature.name
+    }
+
+    /// What a launch must pass.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The name of the device that it belongs to.
+    pub fn device(&self) -> &'static str {
+        self.device
+    }
+
+    /// The handle that `device` put in, or an error if this kernel is another device's.
+    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
+        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "a kernel", device, found: self.device })
+    }
+
+    /// An error unless the arguments are those that the kernel was compiled for.
+    pub(crate) fn check_arguments(&self, arguments: &[Argument<'_>]) -> Result<()> {
+        let fail =
+            |reason| Err(Error::Launch { device: self.device, kernel: self.signature.name.clone(), reason });
+        let parameters = &self.signature.parameters;
+        if parameters.len() != arguments.len() {
+            return fail(format!("it takes {} arguments, {} were given", parameters.len(), arguments.len()));
+        }
+        for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
+            match (parameter, argument) {
+                (Parameter::Buffer, Argument::Memory(_)) => {}
+                (Parameter::Scalar(ty), Argument::Scalar(value)) if *ty == value.ty() => {}
+                (Parameter::Buffer, Argument::Scalar(value)) => {
+                    return fail(format!("argument {number} must be memory, not the value {value:?}"));
+                }
+                (Parameter::Scalar(ty), Argument::Memory(_)) => {
+                    return fail(format!("argument {number} must be a value of type {ty}, not memory"));
+                }
+                (Parameter::Scalar(ty), Argument::Scalar(value)) => {
+                    return fail(format!("argument {number} must be of type {ty}, not {}", value.ty()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kernel({}, {})", self.device, self.signature.name)
+    }
+}
+
+/// What a device must know of a program to launch its binary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The entry point.
+    pub name: String,
+    /// Threads of a block.
+    pub threads: u32,
+    /// The parameters in order.
+    pub parameters: Vec<Parameter>,
+}
+
+impl Signature {
+    /// The signature of a program.
+    pub fn of(program: &Program) -> Signature {
+        let kind = |param: &Param| match param {
+            Param::Memory(_) => Parameter::Buffer,
+            Param::Scalar(var) => Parameter::Scalar(program.var_type(*var)),
+        };
+        let parameters = program.params.iter().map(kind).collect();
+        Signature { name: program.name.clone(), threads: program.threads, parameters }
+    }
+}
+
+/// The kind of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// An address in the device's memory.
+    Buffer,
+    /// A value, passed by copy.
+    Scalar(ScalarType),
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A program that does nothing.
+    pub(crate) fn empty_program(name: &str) -> Verified {
+        let text =
+            format!("kernel {name}\nthreads 1\nprologue {{\n}}\nblocks %block.0: i64 < 1:i64\nbody {{\n}}\n");
+        let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
+        pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn kernel() -> Kernel {
+        let parameters = vec![Parameter::Buffer, Parameter::Scalar(ScalarType::F32)];
+        Kernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters }, ())
+    }
+
+    #[test]
+    fn arguments_must_fit_the_parameters() {
+        let memory = Memory::new("cpu", 4, ());
+        let buffer = Argument::Memory(&memory);
+        assert_eq!(kernel().check_arguments(&[buffer, Argument::Scalar(1.0f32.into())]), Ok(()));
+        for (arguments, reason) in [
+            (vec![buffer], "it takes 2 arguments, 1 were given"),
+            (vec![buffer, buffer], "argument 1 must be a value of type f32, not memory"),
+            (vec![buffer, Argument::Scalar(1i32.into())], "argument 1 must be of type f32, not i32"),
+            (vec![Argument::Scalar(1i32.into()); 2], "argument 0 must be memory, not the value 1:i32"),
+        ] {
+            let Err(Error::Launch { reason: found, .. }) = kernel().check_arguments(&arguments) else {
+                panic!("accepted {arguments:?}");
+            };
+            assert_eq!(found, reason);
+        }
+    }
+
+    #[test]
+    fn handles_remember_their_device() {
+        let memory = Memory::new("cpu", 4, 5u8);
+        assert_eq!(memory.handle::<u8>("cpu"), Ok(&5));
+        let wrong = Error::WrongDevice { what: "memory", device: "cuda", found: "cpu" };
+        assert_eq!(memory.handle::<u64>("cuda"), Err(wrong));
+        assert!(memory.check_copy("an upload", 4).is_ok());
+        assert!(matches!(memory.check_copy("an upload", 5), Err(Error::Invalid(_))));
+    }
+}

@@ -1,0 +1,244 @@
+//! The system's C compiler: where it is, and how a kernel is compiled with it.
+//!
+//! Finding it only looks at files. A process is started to compile a kernel and for nothing else, because a program
+//! whose kernels are cached must not pay for one.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
+
+use pumice_emit::{Dialect, Options};
+
+use super::NAME;
+use super::scratch::Scratch;
+use crate::error::{Error, Result};
+
+/// Flags of every compilation, besides those that the emitter asks for. `-w`: the source is generated, its warnings are
+/// for nobody.
+const FLAGS: &[&str] = &["-c", "-std=gnu11", "-fPIC", "-fno-strict-aliasing", "-w"];
+
+/// The longest part of a compiler's messages that goes into an error.
+const LONGEST_LOG: usize = 8000;
+
+/// A C compiler.
+pub struct Compiler {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    stamp: String,
+    /// Whether glibc's vectorised mathematical functions can be linked, as far as is known.
+    mvec: AtomicBool,
+}
+
+impl Compiler {
+    /// Finds a compiler: `PUMICE_CC`, `CC`, and then `cc`, `gcc` and `clang` on the path.
+    pub fn find() -> Result<Compiler> {
+        Compiler::find_with(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    /// Finds a compiler, given the environment.
+    fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Compiler> {
+        let path = variable("PATH").unwrap_or_default();
+        let mut looked_for = Vec::new();
+        let chosen = variable("PUMICE_CC");
+        let candidates = match &chosen {
+            // Who names a compiler for Pumice wants that one or an explanation, not another.
+            Some(command) => vec![("PUMICE_CC=", command.clone())],
+            None => {
+                let usual = ["cc", "gcc", "clang"].map(|name| ("", OsString::from(name)));
+                variable("CC").map(|command| ("CC=", command)).into_iter().chain(usual).collect()
+            }
+        };
+        for (origin, command) in candidates {
+            looked_for.push(format!("{origin}{}", command.to_string_lossy()));
+            let (program, arguments) = split(&command, &path);
+            let Some(program) = locate(&program, &path) else { continue };
+            let stamp = stamp(&program);
+            return Ok(Compiler { program, arguments, stamp, mvec: AtomicBool::new(MVEC_EXISTS) });
+        }
+        let hint = if chosen.is_some() {
+            "PUMICE_CC must name a program that exists"
+        } else {
+            "install gcc or clang, or name a C compiler in PUMICE_CC"
+        };
+        Err(Error::DeviceUnavailable {
+            device: NAME.into(),
+            reason: format!("no C compiler was found (looked for {}); {hint}", looked_for.join(", ")),
+        })
+    }
+
+    /// Everything about the compiler and its flags that a binary depends on.
+    pub fn identity(&self) -> String {
+        format!("{} {:?} {FLAGS:?} {:?} {:?}", self.stamp, self.arguments, flags(false), flags(true))
+    }
+
+    /// The command, for people.
+    pub fn command(&self) -> String {
+        let words =
+            std::iter::once(self.program.as_os_str()).chain(self.arguments.iter().map(OsString::as_os_str));
+        words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Compiles C to the bytes of a shared library.
+    pub fn compile(&self, kernel: &str, source: &str, fast_math: bool) -> Result<Vec<u8>> {
+        let scratch = Scratch::new().map_err(|e| host("making a temporary folder", e))?;
+        let folder = scratch.path();
+        std::fs::write(folder.join("kernel.c"), source)
+            .map_err(|e| host("writing the kernel's source", e))?;
+
+        let mut compile = self.start(folder);
+        compile.args(FLAGS).args(flags(fast_math)).args(["kernel.c", "-o", "kernel.o"]);
+        self.finish(kernel, &mut compile)?;
+
+        // Linking is a step of its own and knows nothing of -ffast-math: with that flag the linker would add start-up
+        // code which makes every thread of the host flush subnormal numbers to zero.
+        let link = |mvec: bool| {
+            let mut link = self.start(folder);
+            link.args(["-shared", "kernel.o", "-o", "kernel.so"]);
+            if mvec {
+                link.args(["-Wl,--as-needed", "-lmvec"]);
+            }
+            self.finish(kernel, link.arg("-lm"))
+        };
+        if !(self.mvec.load(Ordering::Relaxed) && link(true).is_ok()) {
+            link(false)?;
+            self.mvec.store(false, Ordering::Relaxed);
+        }
+        std::fs::read(folder.join("kernel.so")).map_err(|e| host("reading the compiled kernel", e))
+    }
+
+    fn start(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).current_dir(folder).env("LC_ALL", "C").stdin(Stdio::null());
+        command
+    }
+
+    fn finish(&self, kernel: &str, command: &mut Command) -> Result<()> {
+        let output = command.output().map_err(|e| host(&format!("starting `{}`", self.command()), e))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let mut log = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        if log.len() > LONGEST_LOG {
+            let end = (0..=LONGEST_LOG).rev().find(|&end| log.is_char_boundary(end)).unwrap_or(0);
+            log.truncate(end);
+            log.push_str("\n(and more)");
+        }
+        if log.is_empty() {
+            log = format!("it said nothing and ended with {}", output.status);
+        }
+        Err(Error::Compiler { device: NAME, compiler: self.command(), kernel: kernel.into(), log })
+    }
+}
+
+/// The flags that the emitter's C was written for.
+fn flags(fast_math: bool) -> Vec<&'static str> {
+    pumice_emit::compiler_flags(Dialect::C, &Options { fast_math })
+}
+
+/// Whether this kind of system can have libmvec at all.
+const MVEC_EXISTS: bool = cfg!(all(target_os = "linux", target_env = "gnu"));
+
+/// A command's program and its arguments. A name that exists as it stands may contain spaces; in all others they
+/// separate arguments, as in `CC="ccache gcc"`.
+fn split(command: &OsStr, path: &OsStr) -> (OsString, Vec<OsString>) {
+    if let (None, Some(text)) = (locate(command, path), command.to_str()) {
+        let mut words = text.split_whitespace().map(OsString::from);
+        if let Some(program) = words.next() {
+            return (program, words.collect());
+        }
+    }
+    (command.to_owned(), Vec::new())
+}
+
+/// The file that a program's name stands for.
+fn locate(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let executable = |file: &Path| {
+        let Ok(metadata) = file.metadata() else { return false };
+        #[cfg(unix)]
+        let runs = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+        #[cfg(not(unix))]
+        let runs = true;
+        metadata.is_file() && runs
+    };
+    let named = Path::new(program);
+    if named.components().count() > 1 {
+        return executable(named).then(|| named.to_owned());
+    }
+    let suffix = std::env::consts::EXE_SUFFIX;
+    std::env::split_paths(path)
+        .flat_map(|folder| [folder.join(named), folder.join(format!("{}{suffix}", named.display()))])
+        .find(|file| executable(file))
+}
+
+/// The compiler's file, its size and its age: they change when the compiler does, and cost no process.
+fn stamp(program: &Path) -> String {
+    let file = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    let (size, age) = file.metadata().map_or((0, 0), |metadata| {
+        let age = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        (metadata.len(), age.map_or(0, |age| age.as_nanos()))
+    });
+    format!("{} {size} {age}", file.display())
+}
+
+fn host(action: &str, error: std::io::Error) -> Error {
+    Error::Host { device: NAME, action: action.into(), reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(variables: &[(&str, &str)]) -> Result<Compiler> {
+        Compiler::find_with(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn a_missing_compiler_is_an_error_that_lists_the_names() {
+        let Err(Error::DeviceUnavailable { reason, .. }) = find(&[("PATH", ""), ("CC", "none")]) else {
+            panic!("found a compiler on an empty path");
+        };
+        assert!(reason.contains("(looked for CC=none, cc, gcc, clang)"), "{reason}");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let Err(Error::DeviceUnavailable { reason, .. }) = find(&[("PATH", &path), ("PUMICE_CC", "none")])
+        else {
+            panic!("PUMICE_CC was passed over");
+        };
+        assert!(reason.contains("(looked for PUMICE_CC=none); PUMICE_CC must"), "{reason}");
+    }
+
+    #[test]
+    fn the_compiler_may_come_with_arguments() -> Result<()> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let plain = find(&[("PATH", &path)])?;
+        let with_flag = find(&[("PATH", &path), ("PUMICE_CC", "cc -DANSWER=42")])?;
+        assert_eq!(with_flag.arguments, ["-DANSWER=42"]);
+        assert_ne!(plain.identity(), with_flag.identity());
+        let source = "int answer(void) { return ANSWER; }";
+        assert!(with_flag.compile("answer", source, false).is_ok());
+        assert!(plain.compile("answer", source, false).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn a_refused_source_is_an_error_with_the_log() -> Result<()> {
+        let compiler = find(&[("PATH", &std::env::var("PATH").unwrap_or_default())])?;
+        let Err(Error::Compiler { kernel, log, .. }) = compiler.compile("broken", "int f( {", false) else {
+            panic!("accepted a broken source");
+        };
+        assert_eq!(kernel, "broken");
+        assert!(log.contains("kernel.c:1") && log.contains("error"), "{log}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_library_that_cannot_be_linked_is_done_without() -> Result<()> {
+        let compiler = find(&[("PATH", &std::env::var("PATH").unwrap_or_default())])?;
+        compiler.mvec.store(false, Ordering::Relaxed);
+        assert!(compiler.compile("k", "double f(double x) { return __builtin_exp(x); }", true).is_ok());
+        Ok(())
+    }
+}

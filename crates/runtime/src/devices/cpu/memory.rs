@@ -1,0 +1,234 @@
+//! The CPU's device memory: aligned, zeroed, and in large pages where it is large.
+//!
+//! All access goes through raw pointers, because kernels write to memory that the host holds by shared reference.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+
+use rayon::prelude::*;
+
+use super::NAME;
+use crate::error::{Error, Result};
+
+/// The alignment of small memory: a cache line, and the widest vector.
+const ALIGNMENT: usize = 64;
+
+/// The alignment of large memory: a large page.
+const PAGE: usize = 2 << 20;
+
+/// From this size on memory is mapped in large pages.
+const LARGE: usize = 1 << 20;
+
+/// From this size on a copy is worth more than one thread.
+const LONG_COPY: usize = 4 << 20;
+
+/// A piece of memory.
+pub struct Block {
+    address: NonNull<u8>,
+    bytes: usize,
+    mapped: bool,
+}
+
+// SAFETY: the block owns its memory, and nothing in it belongs to a thread.
+unsafe impl Send for Block {}
+// SAFETY: shared access is through the raw pointer only; who copies or launches orders the accesses (see `Device`).
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Memory full of zeros.
+    pub fn new(bytes: usize) -> Result<Block> {
+        let exhausted = Error::OutOfMemory { device: NAME, bytes };
+        // The system may promise more than it has and end the process when the promise falls due.
+        if bytes > physical_memory() {
+            return Err(exhausted);
+        }
+        if cfg!(target_os = "linux") && bytes >= LARGE {
+            let address = map(bytes).ok_or(exhausted)?;
+            return Ok(Block { address, bytes, mapped: true });
+        }
+        let layout = Block::layout(bytes).ok_or(exhausted.clone())?;
+        // SAFETY: the layout's size is not 0.
+        let address = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(exhausted)?;
+        Ok(Block { address, bytes, mapped: false })
+    }
+
+    fn layout(bytes: usize) -> Option<Layout> {
+        // Whole lines: no two blocks share one, and a vector at the end stays inside.
+        let bytes = bytes.max(1).checked_next_multiple_of(ALIGNMENT)?;
+        Layout::from_size_align(bytes, ALIGNMENT).ok()
+    }
+
+    /// Where it begins.
+    pub fn address(&self) -> *mut u8 {
+        self.address.as_ptr()
+    }
+
+    /// Copies bytes in. There must be room for them.
+    pub fn write(&self, from: &[u8]) {
+        assert!(from.len() <= self.bytes);
+        let to = Address(self.address());
+        in_pieces(from.len(), |start, count| {
+            // SAFETY: the piece is inside `from`, and inside the block, as asserted; they are different memory.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr().add(start), to.at(start), count) }
+        });
+    }
+
+    /// Copies bytes out. They must be there.
+    pub fn read(&self, to: &mut [u8]) {
+        assert!(to.len() <= self.bytes);
+        let bytes = to.len();
+        let (from, to) = (Address(self.address()), Address(to.as_mut_ptr()));
+        in_pieces(bytes, |start, count| {
+            // SAFETY: the piece is inside both, as asserted, and no other piece overlaps it; they are different memory.
+            unsafe { std::ptr::copy_nonoverlapping(from.at(start), to.at(start), count) }
+        });
+    }
+
+    /// Sets the first bytes to zero. They must be there.
+    pub fn clear(&self, bytes: usize) {
+        assert!(bytes <= self.bytes);
+        let to = Address(self.address());
+        in_pieces(bytes, |start, count| {
+            // SAFETY: the piece is inside the block, as asserted.
+            unsafe { std::ptr::write_bytes(to.at(start), 0, count) }
+        });
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.mapped {
+            unmap(self.address(), self.bytes);
+        } else if let Some(layout) = Block::layout(self.bytes) {
+            // SAFETY: allocated in `new` with the layout of the same size.
+            unsafe { dealloc(self.address(), layout) }
+        }
+    }
+}
+
+/// An address that the pieces of a copy may share.
+#[derive(Clone, Copy)]
+struct Address(*mut u8);
+
+// SAFETY: each piece of a copy uses another part of what is there.
+unsafe impl Sync for Address {}
+
+impl Address {
+    /// The address `offset` bytes further on.
+    ///
+    /// # Safety
+    /// It must be in the same allocation.
+    unsafe fn at(&self, offset: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        unsafe { self.0.add(offset) }
+    }
+}
+
+/// Calls `piece(start, count)` for pieces that make up `bytes` bytes, in parallel if there are many.
+fn in_pieces(bytes: usize, piece: impl Fn(usize, usize) + Sync) {
+    if bytes < LONG_COPY {
+        return piece(0, bytes);
+    }
+    // A large page each: the first access to a page makes the system clear it, which is the longer part of the work.
+    (0..bytes.div_ceil(PAGE)).into_par_iter().for_each(|index| {
+        let start = index * PAGE;
+        piece(start, PAGE.min(bytes - start));
+    });
+}
+
+/// Bytes of memory that the machine has, or more if that is not known.
+fn physical_memory() -> usize {
+    #[cfg(unix)]
+    {
+        // SAFETY: it only asks for two numbers.
+        let (pages, size) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        if let (Ok(pages @ 1..), Ok(size @ 1..)) = (usize::try_from(pages), usize::try_from(size)) {
+            return pages.saturating_mul(size);
+        }
+    }
+    isize::MAX as usize
+}
+
+/// Maps zeroed memory at the beginning of a large page, and asks for large pages.
+#[cfg(target_os = "linux")]
+fn map(bytes: usize) -> Option<NonNull<u8>> {
+    let length = bytes.checked_next_multiple_of(SMALL_PAGE)?;
+    // Mappings begin at small pages: take more, and give back what is before and after the large page's beginning.
+    let total = length.checked_add(PAGE)?;
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a new mapping at an address of the system's choice, which overlaps nothing.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), total, access, kind, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let skip = start.align_offset(PAGE);
+    // SAFETY: `skip` is less than PAGE, so all of these are parts of the mapping just made; the parts that are given
+    // back are in use by nobody, and their bounds are multiples of the small page's size.
+    unsafe {
+        let address = start.byte_add(skip);
+        if skip > 0 {
+            libc::munmap(start, skip);
+        }
+        if skip < PAGE {
+            libc::munmap(address.byte_add(length), PAGE - skip);
+        }
+        // A hint: memory in small pages is slower, not wrong.
+        libc::madvise(address, length, libc::MADV_HUGEPAGE);
+        NonNull::new(address.cast())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn unmap(address: *mut u8, bytes: usize) {
+    let length = bytes.next_multiple_of(SMALL_PAGE);
+    // SAFETY: this is the mapping that `map` made for this size, and its owner is being dropped.
+    unsafe {
+        libc::munmap(address.cast(), length);
+    }
+}
+
+/// A multiple of every size that Linux gives its small pages.
+#[cfg(target_os = "linux")]
+const SMALL_PAGE: usize = 64 << 10;
+
+#[cfg(not(target_os = "linux"))]
+fn map(_bytes: usize) -> Option<NonNull<u8>> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unmap(_address: *mut u8, _bytes: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_size_is_aligned_and_zeroed_and_holds_what_it_is_given() -> Result<()> {
+        for bytes in [0, 1, 63, 64, 65, LARGE - 1, LARGE, LARGE + 1, 3 * PAGE, LONG_COPY + PAGE + 7] {
+            let block = Block::new(bytes)?;
+            let alignment = if cfg!(target_os = "linux") && bytes >= LARGE { PAGE } else { ALIGNMENT };
+            assert_eq!(block.address().align_offset(alignment), 0, "{bytes} bytes");
+            let mut found = vec![1; bytes];
+            block.read(&mut found);
+            assert!(found.iter().all(|byte| *byte == 0), "{bytes} bytes");
+            let pattern: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8 + 1).collect();
+            block.write(&pattern);
+            block.read(&mut found);
+            assert!(found == pattern, "{bytes} bytes");
+            block.clear(bytes / 2);
+            block.read(&mut found);
+            assert!(found[..bytes / 2].iter().all(|byte| *byte == 0), "{bytes} bytes");
+            assert!(found[bytes / 2..] == pattern[bytes / 2..], "{bytes} bytes");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn too_much_is_an_error() {
+        for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
+            assert_eq!(Block::new(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! The `cpu` device: programs as C, compiled by the system's compiler, run by rayon's workers.
+//!
+//! A launch is finished when it returns. The device may start processes only to compile: opening it, loading a kept
+//! binary and launching must stay quick enough for a command-line tool.
+
+mod compiler;
+mod library;
+mod memory;
+mod processor;
+mod scratch;
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use pumice_emit::{Dialect, Options};
+use pumice_kernel::Profile;
+use pumice_program::Verified;
+use rayon::prelude::*;
+
+use self::compiler::Compiler;
+use self::library::{Entry, Loaded};
+use self::memory::Block;
+use self::processor::Processor;
+use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::error::{Error, Result};
+
+const NAME: &str = "cpu";
+
+/// What the workers must save before it is worth waking them: about what waking them costs.
+const INLINE: Duration = Duration::from_micros(20);
+
+/// Ranges of blocks for each worker: enough that one which is held up can leave some to the others.
+const RANGES: u64 = 4;
+
+/// The processor of this machine.
+pub struct Cpu {
+    compiler: Compiler,
+    processor: Processor,
+    profile: Profile,
+    identity: String,
+}
+
+impl Cpu {
+    /// Opens the device. It needs a C compiler.
+    pub fn open() -> Result<Cpu> {
+        let processor = Processor::detect();
+        let compiler = Compiler::find()?;
+        let profile = Profile {
+            threads: 64,
+            lanes: 16,
+            max_threads: 4096,
+            shared_bytes: 256 << 10,
+            max_blocks: i64::MAX as u64,
+            busy_blocks: RANGES * rayon::current_num_threads() as u64,
+            vector_bytes: 0,
+            coalesces: false,
+        };
+        let identity = format!("{}; {}", compiler.identity(), processor.identity());
+        Ok(Cpu { compiler, processor, profile, identity })
+    }
+
+    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
+        let loaded = Loaded::new(&signature.name, entry, binary)?;
+        let code = Code { loaded, long: AtomicBool::new(false) };
+        Ok(Kernel::new(NAME, signature, code))
+    }
+}
+
+impl Device for Cpu {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn description(&self) -> String {
+        let workers = rayon::current_num_threads();
+        let plural = if workers == 1 { "" } else { "s" };
+        format!("{}, {workers} worker{plural}, {}", self.processor.model(), self.compiler.command())
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        Ok(Memory::new(NAME, bytes, Block::new(bytes)?))
+    }
+
+    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+        to.check_copy("an upload", from.len())?;
+        to.handle::<Block>(NAME)?.write(from);
+        Ok(())
+    }
+
+    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+        from.check_copy("a download", to.len())?;
+        from.handle::<Block>(NAME)?.read(to);
+        Ok(())
+    }
+
+    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+        memory.check_copy("clearing", bytes)?;
+        memory.handle::<Block>(NAME)?.clear(bytes);
+        Ok(())
+    }
+
+    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+        let source = super::emit(program, Dialect::C, options, &self.profile)?;
+        let code = self.compiler.compile(&program.name, &source.text, options.fast_math)?;
+        Ok(super::pack(&source.entry, &code))
+    }
+
+    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+        let (entry, code) = super::unpack(NAME, program, binary)?;
+        self.load_entry(Signature::of(program), entry, code)
+    }
+
+    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+        let code = kernel.handle::<Code>(NAME)?;
+        kernel.check_arguments(arguments)?;
+        if blocks > self.profile.max_blocks {
+            let reason = format!("{blocks} blocks are more than {}", self.profile.max_blocks);
+            return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
+        }
+        // Values first and addresses after them: the addresses of the values must not change any more.
+        let value = |argument: &Argument<'_>| match argument {
+            Argument::Scalar(constant) => constant.bits().to_ne_bytes(),
+            Argument::Memory(_) => [0; 8],
+        };
+        let values: Vec<Value> = arguments.iter().map(|argument| Value(value(argument))).collect();
+        let mut addresses = Vec::with_capacity(arguments.len());
+        for (argument, value) in arguments.iter().zip(&values) {
+            addresses.push(match argument {
+                Argument::Memory(memory) => memory.handle::<Block>(NAME)?.address().cast_const().cast(),
+                Argument::Scalar(constant) => value.address(constant.ty().bytes()),
+            });
+        }
+        code.run(blocks, Addresses(&addresses));
+        Ok(())
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+}
+
+/// A scalar argument's bits, in the host's order and aligned for every type.
+#[repr(C, align(8))]
+struct Value([u8; 8]);
+
+impl Value {
+    /// Where the value of a type of so many bytes begins: its bits are the low ones.
+    fn address(&self, bytes: usize) -> *const c_void {
+        let skip = if cfg!(target_endian = "big") { 8 - bytes } else { 0 };
+        self.0[skip..].as_ptr().cast()
+    }
+}
+
+/// The arguments as the entry point takes them.
+#[derive(Clone, Copy)]
+struct Addresses<'a>(&'a [*const c_void]);
+
+// SAFETY: the addresses stay valid as long as the arguments are borrowed, and are of no thread in particular. That the
+// blocks of a kernel may run at once is what its program says.
+unsafe impl Sync for Addresses<'_> {}
+
+/// A loaded kernel, and what its launches were like.
+struct Code {
+    loaded: Loaded,
+    /// Whether the last launch was long enough to deserve the workers.
+    long: AtomicBool,
+}
+
+impl Code {
+    /// Runs all blocks, and returns when they are done.
+    ///
+    /// Waking the workers takes longer than a small kernel. Nobody knows beforehand which kernels are small, so the
+    /// caller's thread begins by itself, and calls the workers when the work has outlasted the price of waking them.
+    fn run(&self, blocks: u64, arguments: Addresses<'_>) {
+        let entry = self.loaded.entry();
+        let start = Instant::now();
+        let mut done = 0;
+        if !self.long.load(Ordering::Relaxed) || blocks == 1 {
+            let mut step = 1;
+            while done < blocks && (blocks == 1 || start.elapsed() < INLINE) {
+                let end = blocks.min(done + step);
+                call(entry, arguments, done, end);
+                done = end;
+                step *= 2;
+            }
+        }
+        let rest = blocks - done;
+        if rest > 0 {
+            let ranges = rest.min(RANGES * rayon::current_num_threads() as u64) as usize;
+            // Wide enough for the product; the quotient is at most `rest`.
+            let bound = |range: usize| done + (u128::from(rest) * range as u128 / ranges as u128) as u64;
+            (0..ranges).into_par_iter().with_max_len(1).for_each(|range| {
+                call(entry, arguments, bound(range), bound(range + 1));
+            });
+        }
+        self.long.store(start.elapsed() >= INLINE, Ordering::Relaxed);
+    }
+}
+
+/// Runs some blocks on this thread.
+fn call(entry: Entry, arguments: Addresses<'_>, first: u64, end: u64) {
+    // SAFETY: the arguments were checked against the signature that the kernel was compiled for, their addresses are
+    // valid (see `Addresses`), and an emitted kernel checks every index that is not proved to be inside. The casts
+    // keep the values: `launch` refused larger ones.
+    unsafe { entry(arguments.0.as_ptr(), first as i64, end as i64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Parameter;
+    use pumice_scalar::ScalarType;
+
+    const SAXPY: &str = "#include <stdint.h>
+        void saxpy(void *const *args, int64_t first_block, int64_t last_block) {
+            float *z = args[0]; const float *x = args[1]; float a = *(const float *)args[2];
+            int64_t n = *(const int64_t *)args[3]; uint8_t twice = *(const uint8_t *)args[4];
+            for (int64_t b = first_block; b < last_block; b++)
+                for (int64_t i = b * 64; i < b * 64 + 64 && i < n; i++) z[i] += a * x[i] * (twice ? 2 : 1);
+        }";
+
+    fn saxpy(cpu: &Cpu, fast_math: bool) -> Result<Kernel> {
+        let scalar = Parameter::Scalar;
+        let parameters = vec![
+            Parameter::Buffer,
+            Parameter::Buffer,
+            scalar(ScalarType::F32),
+            scalar(ScalarType::I64),
+            scalar(ScalarType::Bool),
+        ];
+        let binary = cpu.compiler.compile("saxpy", SAXPY, fast_math)?;
+        cpu.load_entry(Signature { name: "saxpy".into(), threads: 64, parameters }, "saxpy", &binary)
+    }
+
+    fn floats(bytes: &[u8]) -> Vec<f32> {
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    }
+
+    #[test]
+    fn every_block_runs_once_whoever_runs_it() -> Result<()> {
+        let cpu = Cpu::open()?;
+        let kernel = saxpy(&cpu, false)?;
+        for n in [0usize, 1, 63, 64, 65, 1000, 100_000, 3_000_000] {
+            let x: Vec<u8> = (0..n).flat_map(|i| ((i % 1000) as f32).to_le_bytes()).collect();
+            let (source, target) = (cpu.allocate(4 * n)?, cpu.allocate(4 * n)?);
+            cpu.upload(&source, &x)?;
+            // Several times: the workers join from the second on, if they do.
+            for round in 1..=3 {
+                let arguments = [
+                    Argument::Memory(&target),
+                    Argument::Memory(&source),
+                    Argument::Scalar(0.5f32.into()),
+                    Argument::Scalar((n as i64).into()),
+                    Argument::Scalar(true.into()),
+                ];
+                cpu.launch(&kernel, n.div_ceil(64) as u64, &arguments)?;
+                let mut result = vec![0; 4 * n];
+                cpu.download(&target, &mut result)?;
+                let wrong =
+                    floats(&result).into_iter().enumerate().find(|(i, z)| *z != (round * (i % 1000)) as f32);
+                assert_eq!(wrong, None, "n = {n}, round {round}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn fast_math_leaves_the_hosts_subnormal_numbers_alone() -> Result<()> {
+        let cpu = Cpu::open()?;
+        let kernel = saxpy(&cpu, true)?;
+        // As runtime values, so that the addition is not done by the Rust compiler.
+        let subnormal = std::hint::black_box(f32::from_bits(1));
+        assert!(subnormal + subnormal > 0.0, "loading a kernel turned on flush-to-zero");
+        let held: Vec<f32> = (0..64).into_par_iter().map(|_| std::hint::black_box(subnormal) * 3.0).collect();
+        assert!(
+            held.iter().all(|x| x.to_bits() == 3),
+            "loading a kernel turned on flush-to-zero in the workers"
+        );
+        drop(kernel);
+        Ok(())
+    }
+
+    #[test]
+    fn kernels_of_one_name_stay_apart() -> Result<()> {
+        let cpu = Cpu::open()?;
+        let signature = Signature { name: "set".into(), threads: 1, parameters: vec![Parameter::Buffer] };
+        let memory = cpu.allocate(4)?;
+        let mut kernels = Vec::new();
+        for value in [7u32, 8, 9] {
+            let source =
+                format!("void set(void *const *args, long f, long l) {{ *(unsigned *)args[0] = {value}; }}");
+            let binary = cpu.compiler.compile("set", &source, false)?;
+            kernels.push((value, cpu.load_entry(signature.clone(), "set", &binary)?));
+        }
+        // Loaded again after the first was dropped: descriptors and addresses are used again.
+        let (_, first) = kernels.remove(0);
+        drop(first);
+        for (value, kernel) in &kernels {
+            cpu.launch(kernel, 1, &[Argument::Memory(&memory)])?;
+            let mut result = [0; 4];
+            cpu.download(&memory, &mut result)?;
+            assert_eq!(u32::from_le_bytes(result), *value);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn what_does_not_belong_is_refused() -> Result<()> {
+        let cpu = Cpu::open()?;
+        let kernel = saxpy(&cpu, false)?;
+        let other = Memory::new("cuda", 8, 0u64);
+        let own = cpu.allocate(8)?;
+        let scalars =
+            [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
+        let arguments = [&[Argument::Memory(&own), Argument::Memory(&other)], &scalars[..]].concat();
+        let wrong = Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" };
+        assert_eq!(cpu.launch(&kernel, 1, &arguments), Err(wrong.clone()));
+        assert_eq!(cpu.upload(&other, &[0; 8]), Err(wrong));
+        assert!(matches!(cpu.upload(&own, &[0; 9]), Err(Error::Invalid(_))));
+        assert!(matches!(cpu.download(&own, &mut [0; 9]), Err(Error::Invalid(_))));
+        assert!(matches!(cpu.zero(&own, 9), Err(Error::Invalid(_))));
+        assert!(matches!(cpu.launch(&kernel, 1, &scalars), Err(Error::Launch { .. })));
+        let binary = cpu.load_entry(kernel.signature().clone(), "saxpy", b"not a library");
+        assert!(matches!(binary, Err(Error::Binary { .. })));
+        let binary = cpu.compiler.compile("saxpy", SAXPY, false)?;
+        let missing = cpu.load_entry(kernel.signature().clone(), "other", &binary);
+        assert!(matches!(missing, Err(Error::Binary { .. })));
+        Ok(())
+    }
+
+    #[test]
+    fn zero_blocks_are_no_work() -> Result<()> {
+        let cpu = Cpu::open()?;
+        let kernel = saxpy(&cpu, false)?;
+        let own = cpu.allocate(0)?;
+        let memory = Argument::Memory(&own);
+        let scalars =
+            [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
+        cpu.launch(&kernel, 0, &[&[memory, memory], &scalars[..]].concat())
+    }
+}

@@ -1,0 +1,35 @@
+//! Tables of functions from libraries that are opened at run time.
+//!
+//! A function that a library does not have is an error when the table is made, so that every call afterwards can be
+//! made.
+
+/// Declares a struct of function pointers with `load`, which looks each up by the symbol's name.
+macro_rules! functions {
+    (
+        $(#[$doc:meta])* struct $table:ident;
+        $($(#[$field_doc:meta])* fn $field:ident($($argument:ty),* $(,)?) = $symbol:literal;)*
+    ) => {
+        $(#[$doc])*
+        pub(super) struct $table {
+            $($(#[$field_doc])* $field: unsafe extern "C" fn($($argument),*) -> std::ffi::c_int,)*
+            // The functions are code inside it.
+            _library: libloading::Library,
+        }
+
+        impl $table {
+            /// Looks up every function, or says which one is missing.
+            fn load(library: libloading::Library) -> std::result::Result<$table, String> {
+                Ok($table {
+                    $($field: {
+                        // SAFETY: the vendor's header declares the function with this type.
+                        let function = unsafe { library.get($symbol.as_bytes()) };
+                        *function.map_err(|_| format!("it has no function {}", $symbol))?
+                    },)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+pub(super) use functions;

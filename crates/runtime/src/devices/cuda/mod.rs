@@ -1,0 +1,160 @@
+//! The `cuda` device: programs as CUDA C, compiled by NVRTC for the GPU's own architecture, run by NVIDIA's driver.
+//!
+//! Both libraries are opened at run time; a machine without them pays one failed look-up. Launches are asynchronous and
+//! in order, in one stream.
+
+mod driver;
+mod library;
+pub mod nvrtc;
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use pumice_emit::{Dialect, Options};
+use pumice_kernel::Profile;
+use pumice_program::Verified;
+
+use self::driver::{Buffer, Gpu, Module};
+use self::nvrtc::Nvrtc;
+use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::error::{Error, Result};
+
+#[cfg(test)]
+mod tests;
+
+const NAME: &str = "cuda";
+
+/// The names of the driver's library. Its functions are stable, so any version will do that has them.
+const DRIVERS: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
+
+/// An NVIDIA GPU.
+pub struct Cuda {
+    gpu: Arc<Gpu>,
+    nvrtc: &'static Nvrtc,
+    profile: Profile,
+}
+
+impl Cuda {
+    /// Opens the first GPU that the driver shows.
+    pub fn open() -> Result<Cuda> {
+        // The driver first: without it, which is the usual case, there is no need to search for the compiler.
+        let gpu = Gpu::open(DRIVERS)?;
+        Ok(Cuda::with(gpu, nvrtc::nvrtc()?))
+    }
+
+    fn with(gpu: Gpu, nvrtc: &'static Nvrtc) -> Cuda {
+        let facts = gpu.facts();
+        let profile = Profile {
+            threads: facts.max_threads.min(256),
+            lanes: 32,
+            max_threads: facts.max_threads.min(1024),
+            shared_bytes: facts.shared_bytes,
+            max_blocks: i32::MAX as u64,
+            busy_blocks: u64::from(facts.multiprocessors) * 8,
+            vector_bytes: 16,
+            coalesces: true,
+        };
+        Cuda { gpu: Arc::new(gpu), nvrtc, profile }
+    }
+
+    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
+        let module = self.gpu.load(&signature.name, entry, binary)?;
+        Ok(Kernel::new(NAME, signature, module))
+    }
+}
+
+impl Device for Cuda {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn description(&self) -> String {
+        let facts = self.gpu.facts();
+        let (name, architecture, processors) = (&facts.name, facts.architecture, facts.multiprocessors);
+        let (major, minor) = (facts.driver / 1000, facts.driver % 1000 / 10);
+        let compiler = self.nvrtc.version();
+        format!(
+            "{name} (sm_{architecture}, {processors} multiprocessors), driver for CUDA {major}.{minor}, {compiler}"
+        )
+    }
+
+    fn identity(&self) -> String {
+        let facts = self.gpu.facts();
+        format!("sm_{} driver {} {}", facts.architecture, facts.driver, self.nvrtc.identity())
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        Ok(Memory::new(NAME, bytes, self.gpu.allocate(bytes)?))
+    }
+
+    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+        to.check_copy("an upload", from.len())?;
+        let buffer = to.handle::<Buffer>(NAME)?;
+        if from.is_empty() { Ok(()) } else { buffer.write(from) }
+    }
+
+    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+        from.check_copy("a download", to.len())?;
+        let buffer = from.handle::<Buffer>(NAME)?;
+        if to.is_empty() { self.synchronize() } else { buffer.read(to) }
+    }
+
+    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+        memory.check_copy("clearing", bytes)?;
+        let buffer = memory.handle::<Buffer>(NAME)?;
+        if bytes == 0 { Ok(()) } else { buffer.clear(bytes) }
+    }
+
+    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+        let source = super::emit(program, Dialect::Cuda, options, &self.profile)?;
+        let architecture = self.gpu.facts().architecture;
+        let code = self.nvrtc.compile(&program.name, &source.text, architecture, options.fast_math)?;
+        Ok(super::pack(&source.entry, &code))
+    }
+
+    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+        let (entry, code) = super::unpack(NAME, program, binary)?;
+        self.load_entry(Signature::of(program), entry, code)
+    }
+
+    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+        let module = kernel.handle::<Module>(NAME)?;
+        kernel.check_arguments(arguments)?;
+        if blocks == 0 {
+            return Ok(());
+        }
+        let threads = kernel.signature().threads;
+        if threads > self.profile.max_threads {
+            let reason = format!("{threads} threads in a block are more than {}", self.profile.max_threads);
+            return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
+        }
+        // The low bytes of a value are the value, at whatever width (GPUs' hosts are little-endian).
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(match argument {
+                Argument::Memory(memory) => memory.handle::<Buffer>(NAME)?.address(),
+                Argument::Scalar(value) => value.bits(),
+            });
+        }
+        let mut addresses: Vec<*mut c_void> =
+            values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
+        // The kernel goes through its blocks by strides of the grid: a smaller grid does the same work.
+        let grid = blocks.min(self.profile.max_blocks) as u32;
+        // SAFETY: there is a value for each parameter, of its type: the arguments were checked against the signature.
+        unsafe { self.gpu.launch(module, grid, threads, &mut addresses) }
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.gpu.synchronize()
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let before = self.gpu.mark()?;
+        work()?;
+        self.gpu.mark()?.since(&before)
+    }
+}

@@ -1,0 +1,128 @@
+//! The shim over the driver, tested with a driver of our own that has no GPU; and the GPU itself where there is one.
+
+use std::process::Command;
+
+use libloading::{Library, Symbol};
+use pumice_scalar::ScalarType;
+
+use super::*;
+use crate::device::Parameter;
+
+/// Compiles the fake driver, and gives it to a test.
+fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("pumice-fake-cuda-{}", std::process::id()));
+    let (source, library) = (folder.join("fake.c"), folder.join("libfake.so"));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    std::fs::write(&source, include_str!("fake_driver.c")).expect("the fake driver's source");
+    let compiled =
+        Command::new("cc").args(["-shared", "-fPIC", "-w", "-o"]).arg(&library).arg(&source).status();
+    assert!(compiled.expect("a C compiler").success());
+    let result = test(&library.display().to_string());
+    std::fs::remove_dir_all(&folder).expect("removing the temporary folder");
+    result
+}
+
+fn signature() -> Signature {
+    let scalar = Parameter::Scalar;
+    let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
+    let parameters = [Parameter::Buffer].into_iter().chain(kinds).collect();
+    Signature { name: "fill".into(), threads: 128, parameters }
+}
+
+fn fill(device: &Cuda, kernel: &Kernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
+    let memory = device.allocate(8 * n as usize)?;
+    device.zero(&memory, 8 * n as usize)?;
+    let scalars =
+        [Argument::Scalar(true.into()), Argument::Scalar(0.5f32.into()), Argument::Scalar(n.into())];
+    let arguments = [&[Argument::Memory(&memory)], &scalars[..]].concat();
+    let milliseconds = device.time(&mut || device.launch(kernel, blocks, &arguments))?;
+    assert!((0.0..1000.0).contains(&milliseconds), "{milliseconds} ms");
+    let mut bytes = vec![0; 8 * n as usize];
+    device.download(&memory, &mut bytes)?;
+    Ok(bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
+}
+
+#[test]
+fn the_driver_is_called_as_it_wants() -> Result<()> {
+    let Ok(nvrtc) = nvrtc::nvrtc() else { return Ok(()) };
+    with_fake_driver(|path| {
+        // SAFETY: our own library, and a function that it defines with this type.
+        let library = unsafe { Library::new(path) }.expect("the fake driver");
+        let live: Symbol<unsafe extern "C" fn() -> i32> =
+            unsafe { library.get(b"fake_live") }.expect("its function");
+        let device = Cuda::with(Gpu::open(&["libnothing.so", path])?, nvrtc);
+        assert!(
+            device
+                .description()
+                .starts_with("Fake GPU (sm_90, 4 multiprocessors), driver for CUDA 12.8, NVRTC ")
+        );
+        assert_eq!((device.profile.threads, device.profile.busy_blocks), (256, 32));
+        let kernel = device.load_entry(signature(), "fill", b"image")?;
+        assert_eq!(fill(&device, &kernel, 3, 5)?, [128_003_000.5; 5]);
+        assert_eq!(fill(&device, &kernel, 0, 5)?, [0.0; 5]);
+        assert_eq!(fill(&device, &kernel, 1, 0)?, []);
+        // More blocks than a grid may have are looped over by the kernel.
+        assert_eq!(fill(&device, &kernel, 1 << 40, 1)?, [128e6 + 1e3 * f64::from(i32::MAX) + 0.5]);
+        // The context is current on the thread that opened it; others must get it too.
+        let other = std::thread::scope(|scope| scope.spawn(|| fill(&device, &kernel, 1, 2)).join());
+        assert_eq!(other.expect("no panic")?, [128_001_000.5; 2]);
+
+        let bytes = 1 << 50;
+        assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage") else {
+            panic!("loaded")
+        };
+        assert_eq!(reason, "cuModuleLoadData failed on device `cuda`: CUDA_ERROR_INVALID_IMAGE (code 200)");
+        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "other", b"image") else {
+            panic!("loaded")
+        };
+        assert!(reason.contains("an unknown error (code 500)"), "{reason}");
+        let crowded = device.load_entry(Signature { threads: 2048, ..signature() }, "fill", b"image")?;
+        assert!(matches!(fill(&device, &crowded, 1, 1), Err(Error::Launch { .. })));
+        assert!(matches!(device.upload(&Memory::new("cpu", 1, 0u8), &[1]), Err(Error::WrongDevice { .. })));
+
+        drop((kernel, crowded, device));
+        // SAFETY: the function takes nothing and returns a number.
+        assert_eq!(unsafe { live() }, 0, "something was not released");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_missing_or_foreign_library_is_an_error() {
+    let Err(Error::DeviceUnavailable { reason, .. }) = Gpu::open(&["libnothing.so.1", "libnothing.so"])
+    else {
+        panic!("opened a library that does not exist");
+    };
+    assert_eq!(reason, "NVIDIA's driver library was not found (looked for libnothing.so.1, libnothing.so)");
+    if cfg!(target_os = "linux") {
+        let Err(Error::DeviceUnavailable { reason, .. }) = Gpu::open(&["libm.so.6"]) else {
+            panic!("opened libm")
+        };
+        assert_eq!(reason, "NVIDIA's driver library is too old: it has no function cuGetErrorName");
+    }
+}
+
+#[test]
+fn a_gpu_computes_where_there_is_one() -> Result<()> {
+    let device = match Cuda::open() {
+        Ok(device) => device,
+        Err(error) => {
+            eprintln!("not tested: {error}");
+            return Ok(());
+        }
+    };
+    let source = "extern \"C\" __global__ void fill(double* z, unsigned char on, float a, long long n) {
+        long long i = blockIdx.x * 128ll + threadIdx.x;
+        if (on == 1 && i < n) z[i] = a + i;
+    }";
+    let binary = device.nvrtc.compile("fill", source, device.gpu.facts().architecture, false)?;
+    let kernel = device.load_entry(signature(), "fill", &binary)?;
+    for n in [0, 1, 128, 129, 1000] {
+        let expected: Vec<f64> = (0..n).map(|i| i as f64 + 0.5).collect();
+        assert_eq!(fill(&device, &kernel, (n as u64).div_ceil(128), n)?, expected);
+    }
+    let bytes = 1 << 50;
+    assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+    Ok(())
+}

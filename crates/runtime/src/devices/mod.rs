@@ -1,0 +1,261 @@
+//! The devices: which there are, which of them work here, and which is used if nobody chooses.
+//!
+//! Each is opened at most once in a process, when it is first asked for, and a failure is remembered too. Nothing
+//! outside this folder may name a vendor's library.
+
+mod cpu;
+pub mod cuda;
+mod opencl;
+mod sim;
+
+use std::sync::{Arc, OnceLock};
+
+use pumice_emit::{Dialect, Options, Source};
+use pumice_kernel::Profile;
+use pumice_program::{Program, Verified};
+
+use self::cpu::Cpu;
+use self::cuda::Cuda;
+use self::opencl::OpenCl;
+use self::sim::Sim;
+use crate::device::Device;
+use crate::error::{Error, Result};
+
+/// The names of the devices, the fastest first.
+pub const NAMES: [&str; 4] = ["cuda", "opencl", "cpu", "sim"];
+
+/// The device with this name.
+pub fn open(name: &str) -> Result<Arc<dyn Device>> {
+    Ok(match name {
+        "cuda" => once!(Cuda)?,
+        "opencl" => opencl()?,
+        "cpu" => once!(Cpu)?,
+        "sim" => once!(Sim)?,
+        _ => return Err(Error::UnknownDevice { name: name.into(), known: NAMES.join(", ") }),
+    })
+}
+
+/// The device that `PUMICE_DEVICE` names; without it the best that works here.
+pub fn default_device() -> Result<Arc<dyn Device>> {
+    match std::env::var_os("PUMICE_DEVICE").filter(|name| !name.is_empty()) {
+        Some(name) => open(&name.to_string_lossy()),
+        None => best(),
+    }
+}
+
+/// Every device with its description, or why it cannot be used.
+pub fn survey() -> Vec<(&'static str, Result<String>)> {
+    NAMES.iter().map(|name| (*name, open(name).map(|device| device.description()))).collect()
+}
+
+/// A device of a type, opened the first time that this place is reached.
+macro_rules! once {
+    ($device:ty) => {{
+        static DEVICE: OnceLock<Result<Arc<$device>>> = OnceLock::new();
+        DEVICE.get_or_init(|| <$device>::open().map(Arc::new)).clone()
+    }};
+}
+use once;
+
+fn opencl() -> Result<Arc<OpenCl>> {
+    once!(OpenCl)
+}
+
+fn best() -> Result<Arc<dyn Device>> {
+    if let Ok(device) = open("cuda") {
+        return Ok(device);
+    }
+    // OpenCL on the processor is slower than C on the processor.
+    if may_have_gpu()
+        && let Ok(device) = opencl()
+        && device.is_gpu()
+    {
+        return Ok(device);
+    }
+    open("cpu").or_else(|_| open("sim"))
+}
+
+/// Whether the system shows a GPU's device file. Asking OpenCL itself loads every driver, and PoCL's takes longer than a
+/// small program takes from start to end.
+fn may_have_gpu() -> bool {
+    let files = ["dri", "nvidiactl", "kfd", "dxg", "mali0", "kgsl-3d0"];
+    !cfg!(target_os = "linux") || files.iter().any(|name| std::path::Path::new("/dev").join(name).exists())
+}
+
+/// Refuses a program that needs more than a device has.
+fn check_fits(program: &Verified, profile: &Profile) -> Result<()> {
+    pumice_program::plan(program, profile.shared_bytes).map_err(|error| Error::Invalid(error.to_string()))?;
+    let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
+    if threads > most {
+        let reason = format!("kernel `{name}` has {threads} threads in a block, and the limit is {most}");
+        return Err(Error::Invalid(reason));
+    }
+    Ok(())
+}
+
+/// The source of a program in a dialect, for a device that has what it needs.
+fn emit(program: &Verified, dialect: Dialect, options: &Options, profile: &Profile) -> Result<Source> {
+    check_fits(program, profile)?;
+    pumice_emit::emit(program, dialect, options).map_err(|error| Error::Invalid(error.to_string()))
+}
+
+/// A binary as it is kept: the entry point's name, which emission may have changed, and the code.
+fn pack(entry: &str, code: &[u8]) -> Vec<u8> {
+    [entry.as_bytes(), &[0], code].concat()
+}
+
+/// The entry point's name and the code of what [`pack`] made.
+fn unpack<'a>(device: &'static str, program: &Program, binary: &'a [u8]) -> Result<(&'a str, &'a [u8])> {
+    let end = binary.iter().position(|byte| *byte == 0);
+    let parts = end.and_then(|end| Some((std::str::from_utf8(&binary[..end]).ok()?, &binary[end + 1..])));
+    let reason = "it does not begin with the name of an entry point".into();
+    parts.ok_or(Error::Binary { device, kernel: program.name.clone(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Argument;
+    use crate::kernel_table::KernelTable;
+
+    const ADD: &str = "kernel add
+memory @xs: global read f32
+memory @ys: global read f32
+memory @out: global write f32
+params @xs, @ys, @out, %n.0: i64
+threads 4
+prologue {
+  %rounded.1: i64 = add %n.0, 3:i64
+  %blocks.2: i64 = div %rounded.1, 4:i64
+}
+blocks %block.3: i64 < %blocks.2
+body {
+  parallel %t.4: i64 < 4:i64 {
+    %start.5: i64 = mul %block.3, 4:i64
+    %i.6: i64 = add %start.5, %t.4
+    %inside.7: bool = lt %i.6, %n.0
+    if %inside.7 {
+      %x.8: f32 = load @xs[%i.6]
+      %y.9: f32 = load @ys[%i.6]
+      %z.10: f32 = add %x.8, %y.9
+      store @out[%i.6] = %z.10
+    }
+  }
+}
+";
+
+    /// A program that adds two vectors, four elements a block.
+    pub(super) fn add() -> Verified {
+        let program = pumice_program::parse(ADD).unwrap_or_else(|error| panic!("{error:?}"));
+        pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_program_gives_the_same_on_every_device_that_works_here() -> Result<()> {
+        let (program, table) = (add(), KernelTable::with_folder(None));
+        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+            for fast_math in [false, true] {
+                let kernel =
+                    table.get_or_build(&*device, &program, &program.key_text(), &Options { fast_math })?;
+                for n in [0usize, 1, 4, 5, 1000] {
+                    let bytes = |scale: f32| -> Vec<u8> {
+                        (0..n).flat_map(|i| (scale * i as f32).to_le_bytes()).collect()
+                    };
+                    let (xs, ys, out) =
+                        (device.allocate(4 * n)?, device.allocate(4 * n)?, device.allocate(4 * n)?);
+                    device.upload(&xs, &bytes(1.0))?;
+                    device.upload(&ys, &bytes(0.5))?;
+                    let memories = [&xs, &ys, &out].map(Argument::Memory);
+                    let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+                    device.launch(&kernel, n.div_ceil(4) as u64, &arguments)?;
+                    let mut result = vec![0; 4 * n];
+                    device.download(&out, &mut result)?;
+                    assert!(result == bytes(1.5), "{} with n = {n}", device.name());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_program_that_needs_too_much_is_refused_with_the_numbers() -> Result<()> {
+        let parse = |text: &str| {
+            let program = pumice_program::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
+            pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let crowded = parse(&ADD.replace("threads 4", "threads 100000"));
+        let large = parse(
+            "kernel large\nmemory @s: shared i64[1000000]\nthreads 1\nprologue {\n}\n\
+             blocks %b.0: i64 < 1:i64\nbody {\n  parallel %i.1: i64 < 1:i64 {\n    store @s[%i.1] = %i.1\n  }\n}\n",
+        );
+        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+            let message =
+                |program| device.build(program, &Options::default()).err().map(|error| error.to_string());
+            let (crowded, large) =
+                (message(&crowded).unwrap_or_default(), message(&large).unwrap_or_default());
+            assert!(crowded.contains("`add` has 100000 threads in a block, and the limit is "), "{crowded}");
+            assert!(
+                large.contains("`large` needs 8000000 bytes of shared memory"),
+                "{}: {large}",
+                device.name()
+            );
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_cuda_source_of_a_program_compiles() -> Result<()> {
+        if let Err(error) = cuda::nvrtc::nvrtc() {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+            return Ok(());
+        }
+        let source = pumice_emit::emit(&add(), Dialect::Cuda, &Options::default());
+        let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
+        let binary = cuda::nvrtc::compile("add", &source.text, cuda::nvrtc::DEFAULT_ARCHITECTURE, false)?;
+        assert!(!binary.is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn a_device_is_opened_once() -> Result<()> {
+        for name in ["cpu", "sim"] {
+            let device = open(name)?;
+            assert_eq!(device.name(), name);
+            assert!(Arc::ptr_eq(&device, &open(name)?));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_that_lists_the_names() {
+        let error = open("gpu").err().map(|error| error.to_string());
+        assert_eq!(
+            error.as_deref(),
+            Some("there is no device `gpu`; the devices are cuda, opencl, cpu, sim")
+        );
+    }
+
+    #[test]
+    fn the_survey_has_every_device_and_the_best_of_them_works() -> Result<()> {
+        let survey = survey();
+        assert_eq!(survey.iter().map(|(name, _)| *name).collect::<Vec<_>>(), NAMES);
+        assert!(
+            survey
+                .iter()
+                .all(|(_, result)| result.as_ref().map_or(true, |description| !description.is_empty()))
+        );
+        let best = best()?;
+        assert!(survey.iter().any(|(name, result)| *name == best.name() && result.is_ok()));
+        Ok(())
+    }
+
+    #[test]
+    fn binaries_carry_the_name_of_their_entry_point() -> Result<()> {
+        let program = crate::device::tests::empty_program("kernel");
+        assert_eq!(unpack("cpu", &program, &pack("kernel_", &[0, 1, 2]))?, ("kernel_", &[0, 1, 2][..]));
+        for damaged in [&b""[..], b"kernel", b"\xff\0code"] {
+            assert!(matches!(unpack("cpu", &program, damaged), Err(Error::Binary { .. })));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! The `sim` device: programs run by the simulator, every index in turn, with checks that no other device makes.
+//!
+//! It is what the other devices are compared with, so it must not share anything with them: no emitter, no compiler.
+//! It compiles nothing; a binary is the program's text.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use pumice_emit::Options;
+use pumice_kernel::Profile;
+use pumice_program::{Access, Param, Program, SimMemory, Space, Verified, simulate};
+
+use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::error::{Error, Result};
+
+const NAME: &str = "sim";
+
+/// The simulator as a device.
+pub struct Sim {
+    profile: Profile,
+    /// One call at a time: a launch takes the memories out of their places and puts them back.
+    turn: Mutex<()>,
+}
+
+/// The device memory that a handle stands for.
+type Place = Mutex<SimMemory>;
+
+impl Sim {
+    /// Opens the device, which works everywhere.
+    pub fn open() -> Result<Sim> {
+        // A GPU in small, so that programs are made as for a GPU, and several blocks are few elements.
+        let profile = Profile {
+            threads: 64,
+            lanes: 32,
+            max_threads: 1024,
+            shared_bytes: 48 << 10,
+            max_blocks: u64::from(u32::MAX) - 1,
+            busy_blocks: 8,
+            vector_bytes: 16,
+            coalesces: true,
+        };
+        Ok(Sim { profile, turn: Mutex::new(()) })
+    }
+}
+
+impl Device for Sim {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn description(&self) -> String {
+        "the simulator: slow, and checks for races, bounds, barriers and unwritten memory".into()
+    }
+
+    fn identity(&self) -> String {
+        NAME.into()
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        // The simulator's own allocation would end the process if there were no room.
+        let exhausted = |_| Error::OutOfMemory { device: NAME, bytes };
+        Vec::<u8>::new().try_reserve_exact(bytes).map_err(exhausted)?;
+        Ok(Memory::new(NAME, bytes, Place::new(SimMemory::unwritten(bytes))))
+    }
+
+    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+        to.check_copy("an upload", from.len())?;
+        let _turn = lock(&self.turn);
+        lock(to.handle::<Place>(NAME)?).write_bytes(0, from);
+        Ok(())
+    }
+
+    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+        from.check_copy("a download", to.len())?;
+        let _turn = lock(&self.turn);
+        to.copy_from_slice(&lock(from.handle::<Place>(NAME)?).bytes()[..to.len()]);
+        Ok(())
+    }
+
+    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+        memory.check_copy("clearing", bytes)?;
+        self.upload(memory, &vec![0; bytes])
+    }
+
+    fn build(&self, program: &Verified, _options: &Options) -> Result<Vec<u8>> {
+        super::check_fits(program, &self.profile)?;
+        Ok(program.key_text().into_bytes())
+    }
+
+    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+        // The program that is given has the comments, which say where a fault comes from.
+        if binary != program.key_text().as_bytes() {
+            let reason = "it is the text of another program".into();
+            return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason });
+        }
+        Ok(Kernel::new(NAME, Signature::of(program), program.clone()))
+    }
+
+    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+        let program = kernel.handle::<Verified>(NAME)?;
+        kernel.check_arguments(arguments)?;
+        let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
+        let (mut handles, mut scalars) = (Vec::new(), Vec::new());
+        for argument in arguments {
+            match argument {
+                Argument::Memory(memory) => handles.push(memory.handle::<Place>(NAME)?),
+                Argument::Scalar(value) => scalars.push(*value),
+            }
+        }
+        let expected = program.blocks_for(&scalars).map_err(|error| refuse(error.to_string()))?;
+        if blocks != expected {
+            return Err(refuse(format!("{blocks} blocks were asked for, and its arguments make {expected}")));
+        }
+        if blocks == 0 {
+            return Ok(());
+        }
+        let only_read: Vec<bool> =
+            program.params.iter().filter_map(|param| is_only_read(program, *param)).collect();
+
+        let _turn = lock(&self.turn);
+        // Memory that is passed twice is copied, as it can be in one place only. That changes nothing if it is only
+        // read; a program cannot expect anything of memory that it also writes under another name.
+        let first = |number: usize| handles.iter().position(|other| std::ptr::eq(*other, handles[number]));
+        let mut memories: Vec<SimMemory> = Vec::with_capacity(handles.len());
+        for number in 0..handles.len() {
+            match first(number) {
+                Some(earlier) if earlier < number => {
+                    if !(only_read[earlier] && only_read[number]) {
+                        put_back(&handles, memories);
+                        return Err(refuse("memory that it writes was passed for two parameters".into()));
+                    }
+                    memories.push(memories[earlier].clone());
+                }
+                _ => memories.push(std::mem::replace(&mut *lock(handles[number]), SimMemory::unwritten(0))),
+            }
+        }
+        let result = simulate(program, &mut memories, &scalars, &simulate::Options::default());
+        put_back(&handles, memories);
+        result.map(|_| ()).map_err(|fault| Error::Fault(fault.to_string()))
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+}
+
+/// Puts memories into their places, from the last to the first: of those that were passed twice, the first counts.
+fn put_back(handles: &[&Place], memories: Vec<SimMemory>) {
+    for (place, memory) in handles.iter().zip(memories).rev() {
+        *lock(place) = memory;
+    }
+}
+
+/// Whether a parameter is memory that is only read; nothing for scalars.
+fn is_only_read(program: &Program, param: Param) -> Option<bool> {
+    let Param::Memory(id) = param else { return None };
+    Some(matches!(program.memory(id).space, Space::Global { access: Access::Read }))
+}
+
+/// The lock, also after a thread panicked while it had it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::tests::add as program;
+
+    #[test]
+    fn a_program_runs_from_its_text() -> Result<()> {
+        let sim = Sim::open()?;
+        let program = program();
+        let kernel = sim.load(&program, &sim.build(&program, &Options::default())?)?;
+        for n in [0usize, 1, 4, 5, 15] {
+            let values: Vec<u8> = (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect();
+            let (xs, out) = (sim.allocate(4 * n)?, sim.allocate(4 * n)?);
+            sim.upload(&xs, &values)?;
+            let memories = [&xs, &xs, &out].map(Argument::Memory);
+            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            sim.launch(&kernel, n.div_ceil(4) as u64, &arguments)?;
+            let mut result = vec![0; 4 * n];
+            sim.download(&out, &mut result)?;
+            let expected: Vec<u8> = (0..n).flat_map(|i| (2.0 * i as f32).to_le_bytes()).collect();
+            assert_eq!(result, expected);
+            // What went in is still there, though it was passed twice.
+            sim.download(&xs, &mut result)?;
+            assert_eq!(result, values);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn faults_and_wrong_launches_are_errors() -> Result<()> {
+        let sim = Sim::open()?;
+        let program = program();
+        let kernel = sim.load(&program, &sim.build(&program, &Options::default())?)?;
+        let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, Argument::Scalar(4i64.into()));
+        fn pass<'a>(memories: [&'a Memory; 3], n: Argument<'a>) -> Vec<Argument<'a>> {
+            [&memories.map(Argument::Memory)[..], &[n]].concat()
+        }
+        // Nobody wrote the input.
+        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n)), Err(Error::Fault(_))));
+        sim.zero(&xs, 16)?;
+        assert!(matches!(sim.launch(&kernel, 2, &pass([&xs, &xs, &out], n)), Err(Error::Launch { .. })));
+        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &out, &out], n)), Err(Error::Launch { .. })));
+        sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n))?;
+        // Too short.
+        let short = sim.allocate(12)?;
+        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &xs, &short], n)), Err(Error::Fault(_))));
+        assert!(matches!(sim.load(&program, b"kernel other"), Err(Error::Binary { .. })));
+        assert!(matches!(sim.allocate(usize::MAX), Err(Error::OutOfMemory { .. })));
+        Ok(())
+    }
+}

@@ -1,0 +1,346 @@
+//! One device at work: its memory, its kernels, and the execution of plans.
+
+use crate::device::{Argument, Device, Kernel};
+use crate::error::{Error, Result};
+use crate::kernel_table::KernelTable;
+use crate::pool::{Pool, Pooled};
+use crate::status::{RECORD_BYTES, Status};
+use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
+use pumice_emit::Options;
+use pumice_scalar::{Constant, ScalarType};
+use std::any::Any;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+/// A device with the memory and kernels that programs share on it.
+pub struct Engine {
+    device: Arc<dyn Device>,
+    pool: Arc<Pool>,
+    kernels: KernelTable,
+    /// The memory table: device copies of host arrays, as long as those live.
+    copies: Mutex<HashMap<usize, Copy>>,
+}
+
+/// A host array's copy.
+struct Copy {
+    of: Weak<dyn ArrayData>,
+    columns: Vec<Arc<Pooled>>,
+}
+
+impl Engine {
+    /// The engine of a device; one for each in a process.
+    pub fn of(device: Arc<dyn Device>) -> Arc<Engine> {
+        static ENGINES: Mutex<Vec<Arc<Engine>>> = Mutex::new(Vec::new());
+        let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = engines.iter().find(|engine| engine.device.name() == device.name()) {
+            return engine.clone();
+        }
+        let engine = Arc::new(Engine {
+            pool: Pool::new(device.clone()),
+            device,
+            kernels: KernelTable::new(),
+            copies: Mutex::default(),
+        });
+        engines.push(engine.clone());
+        engine
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    /// The kernels.
+    pub fn kernels(&self) -> &KernelTable {
+        &self.kernels
+    }
+
+    /// The memory of an array on this device: its own, or a copy that is made now. With it comes the status of the run
+    /// that computes it.
+    fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<(Vec<Arc<Pooled>>, Option<Arc<Status>>)> {
+        let any: &dyn Any = &**data;
+        if let Some(array) = any.downcast_ref::<DeviceArray>()
+            && array.engine.device.name() == self.device.name()
+        {
+            return Ok((array.columns.clone(), Some(array.status.clone())));
+        }
+        let key = Arc::as_ptr(data).cast::<()>() as usize;
+        let known = {
+            let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+            copies.retain(|_, copy| copy.of.strong_count() > 0);
+            copies.get(&key).map(|copy| copy.columns.clone())
+        };
+        if let Some(columns) = known {
+            return Ok((columns, None));
+        }
+        let host = data.columns().map_err(from_array_error)?;
+        let columns = host.iter().map(|column| self.upload(column)).collect::<Result<Vec<_>>>()?;
+        let copy = Copy { of: Arc::downgrade(data), columns: columns.clone() };
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).insert(key, copy);
+        Ok((columns, None))
+    }
+
+    fn upload(&self, bytes: &[u8]) -> Result<Arc<Pooled>> {
+        let pooled = self.pool.take(bytes.len())?;
+        self.device.upload(pooled.memory()?, bytes)?;
+        Ok(pooled)
+    }
+}
+
+/// A plan with its kernels, ready to be executed many times.
+pub struct Prepared {
+    plan: Plan,
+    /// For each launch of the plan the kernel and the number of blocks.
+    launches: Vec<(Arc<Kernel>, u64)>,
+}
+
+/// Arguments of a program by their numbers: arrays and scalars.
+#[derive(Default)]
+pub struct Inputs {
+    /// The arrays.
+    pub arrays: HashMap<u32, Arc<dyn ArrayData>>,
+    /// The scalars; numbers that are arrays' have any value.
+    pub scalars: Vec<Constant>,
+}
+
+impl Prepared {
+    /// Compiles the kernels of a plan, side by side where they are not compiled yet, while the inputs are brought to the
+    /// device.
+    pub fn new(engine: &Engine, plan: Plan, options: &Options, inputs: &Inputs) -> Result<Prepared> {
+        let compile = |launch: &pumice_array::Launch| {
+            let text = launch.program.key_text();
+            engine.kernels.get_or_build(&*engine.device, &launch.program, &text, options)
+        };
+        let kernels = std::thread::scope(|scope| {
+            let running: Vec<_> =
+                plan.launches().skip(1).map(|launch| scope.spawn(move || compile(launch))).collect();
+            let first = plan.launches().next().map(compile);
+            for input in &plan.inputs {
+                if let Some(data) = given(&input.node.operation, inputs) {
+                    engine.resident(data)?;
+                }
+            }
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Arc<Kernel>>>| {
+                thread.join().unwrap_or_else(|_| Err(Error::Invalid("a compiler thread panicked".into())))
+            };
+            first.into_iter().chain(running.into_iter().map(join)).collect::<Result<Vec<_>>>()
+        })?;
+        let blocks = plan.launches().map(|launch| {
+            // How many blocks there are depends on extents only, and those are constants of the plan.
+            let values = launch.arguments.iter().zip(&launch.program.params);
+            let scalars = values.filter_map(|(argument, param)| match (argument, param) {
+                (PlanArgument::Constant(constant), _) => Some(*constant),
+                (_, pumice_program::Param::Scalar(var)) => {
+                    Some(Constant::zero(launch.program.var_type(*var)))
+                }
+                _ => None,
+            });
+            let scalars: Vec<Constant> = scalars.collect();
+            launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))
+        });
+        let blocks = blocks.collect::<Result<Vec<u64>>>()?;
+        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect() })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Reserves memory for an execution on these inputs.
+    pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
+        let plan = &self.plan;
+        let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers.len()];
+        let mut before = Vec::new();
+        let mut given_data = HashMap::new();
+        for input in &plan.inputs {
+            let data = given(&input.node.operation, inputs)
+                .ok_or_else(|| Error::Invalid(format!("{} has no array", input.node.place())))?;
+            let (columns, status) = engine.resident(data)?;
+            before.extend(status);
+            for (buffer, column) in input.buffers.iter().zip(columns) {
+                memories[*buffer] = Some(column);
+                given_data.insert(*buffer, data.clone());
+            }
+        }
+        let record = match plan.sites.is_empty() {
+            true => None,
+            false => Some(engine.pool.take(RECORD_BYTES)?),
+        };
+        // Work happens in order, so what is released can be written by a later launch.
+        let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
+        let mut launches = Vec::new();
+        let mut compiled = self.launches.iter();
+        for step in &plan.steps {
+            match step {
+                Step::Allocate(number) => {
+                    let bytes = plan.buffers[*number].bytes();
+                    let again = released.get_mut(&bytes).and_then(Vec::pop);
+                    memories[*number] = Some(again.map_or_else(|| engine.pool.take(bytes), Ok)?);
+                }
+                Step::Release(number) => {
+                    let bytes = plan.buffers[*number].bytes();
+                    if !given_data.contains_key(number)
+                        && let Some(memory) = &memories[*number]
+                    {
+                        released.entry(bytes).or_default().push(memory.clone());
+                    }
+                }
+                Step::Launch(launch) => {
+                    let argument = |argument: &PlanArgument| match argument {
+                        PlanArgument::Buffer(number) => memories[*number].clone().map(Bound::Memory),
+                        PlanArgument::Constant(constant) => Some(Bound::Scalar(*constant)),
+                        PlanArgument::Scalar(number) => {
+                            inputs.scalars.get(*number as usize).map(|constant| Bound::Scalar(*constant))
+                        }
+                        PlanArgument::Failure => record.clone().map(Bound::Memory),
+                        PlanArgument::FailureBase => None,
+                    };
+                    let arguments = launch.arguments.iter().map(argument).collect::<Option<Vec<_>>>();
+                    let arguments = arguments.ok_or_else(|| {
+                        Error::Invalid(format!("an argument of {} is missing", launch.place))
+                    })?;
+                    if let Some((kernel, blocks)) = compiled.next() {
+                        launches.push((kernel.clone(), *blocks, arguments));
+                    }
+                }
+            }
+        }
+        let status = Status::new(engine.device.clone(), record.clone(), plan.sites.clone(), before);
+        Ok(Execution { engine: engine.clone(), plan, memories, given: given_data, record, launches, status })
+    }
+}
+
+fn given<'a>(operation: &'a Operation, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
+    match operation {
+        Operation::Use(data) => Some(data),
+        Operation::Argument(number) => inputs.arrays.get(number),
+        _ => None,
+    }
+}
+
+enum Bound {
+    Memory(Arc<Pooled>),
+    Scalar(Constant),
+}
+
+/// A plan bound to memory.
+pub struct Execution<'a> {
+    engine: Arc<Engine>,
+    plan: &'a Plan,
+    memories: Vec<Option<Arc<Pooled>>>,
+    given: HashMap<usize, Arc<dyn ArrayData>>,
+    record: Option<Arc<Pooled>>,
+    launches: Vec<(Arc<Kernel>, u64, Vec<Bound>)>,
+    status: Arc<Status>,
+}
+
+impl Execution<'_> {
+    /// Starts the launches. They may be started again: they compute the same.
+    pub fn launch(&self) -> Result<()> {
+        if let Some(record) = &self.record {
+            self.engine.device.zero(record.memory()?, RECORD_BYTES)?;
+        }
+        for (kernel, blocks, arguments) in &self.launches {
+            let arguments = arguments.iter().map(|argument| match argument {
+                Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
+                Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
+            });
+            self.engine.device.launch(kernel, *blocks, &arguments.collect::<Result<Vec<_>>>()?)?;
+        }
+        Ok(())
+    }
+
+    /// Milliseconds that the launches take, by the device's clock.
+    pub fn time(&self) -> Result<f64> {
+        self.engine.device.time(&mut || self.launch())
+    }
+
+    /// The results, which stay on the device until somebody looks.
+    pub fn results(self) -> Result<Vec<Arc<dyn ArrayData>>> {
+        let result = |(extents, buffers): &(Vec<usize>, Vec<usize>)| {
+            // A program may return an argument as it is.
+            if let Some(data) = buffers.first().and_then(|buffer| self.given.get(buffer)) {
+                return Ok(data.clone());
+            }
+            let column = |buffer: &usize| {
+                self.memories[*buffer].clone().ok_or_else(|| Error::Invalid("a result has no memory".into()))
+            };
+            let columns = buffers.iter().map(column).collect::<Result<Vec<_>>>()?;
+            let types = buffers.iter().map(|buffer| self.plan.buffers[*buffer].ty).collect();
+            Ok(Arc::new(DeviceArray {
+                engine: self.engine.clone(),
+                extents: extents.clone(),
+                types,
+                columns,
+                status: self.status.clone(),
+                host: OnceLock::new(),
+            }) as Arc<dyn ArrayData>)
+        };
+        self.plan.results.iter().map(result).collect()
+    }
+}
+
+/// An array in a device's memory.
+struct DeviceArray {
+    engine: Arc<Engine>,
+    extents: Vec<usize>,
+    types: Vec<ScalarType>,
+    columns: Vec<Arc<Pooled>>,
+    status: Arc<Status>,
+    host: OnceLock<Result<Vec<Vec<u8>>>>,
+}
+
+impl DeviceArray {
+    fn fetch(&self) -> Result<Vec<Vec<u8>>> {
+        self.status.check()?;
+        let count: usize = self.extents.iter().product();
+        let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
+            let mut bytes = vec![0; count * ty.bytes()];
+            self.engine.device.download(column.memory()?, &mut bytes)?;
+            Ok(bytes)
+        };
+        self.columns.iter().zip(&self.types).map(column).collect()
+    }
+}
+
+impl ArrayData for DeviceArray {
+    fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+    fn types(&self) -> &[ScalarType] {
+        &self.types
+    }
+    fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
+        match self.host.get_or_init(|| self.fetch()) {
+            Ok(columns) => Ok(columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect()),
+            Err(error) => Err(into_array_error(error.clone())),
+        }
+    }
+}
+
+fn into_array_error(error: Error) -> ArrayError {
+    match error {
+        Error::Failure(message) => ArrayError::Failure(message),
+        error => ArrayError::Device(Arc::new(error)),
+    }
+}
+
+/// An error of the array language as one of the runtime.
+pub fn from_array_error(error: ArrayError) -> Error {
+    match error {
+        ArrayError::Shape(message) | ArrayError::Program(message) => Error::Invalid(message),
+        ArrayError::Failure(message) => Error::Failure(message),
+        ArrayError::Device(inner) => {
+            let any: Option<&Error> = inner.downcast_ref();
+            any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string()))
+        }
+    }
+}
+
+impl From<ArrayError> for Error {
+    fn from(error: ArrayError) -> Error {
+        from_array_error(error)
+    }
+}

@@ -1,0 +1,148 @@
+//! What can go wrong between a finished program and its result.
+//!
+//! Every message is written for the person who ran the program: it says what failed, and what was looked for or what
+//! to change. Errors are plain data (cloneable, no handles), so that a failure can be remembered and told again. No
+//! device code may panic instead of returning one of these.
+
+use thiserror::Error as ThisError;
+
+/// The result of everything in the runtime.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a program could not be built, loaded or run.
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// The device cannot be used on this machine.
+    #[error("device `{device}` is not available: {reason}")]
+    DeviceUnavailable {
+        /// The device's name.
+        device: String,
+        /// What was looked for and not found, or what the driver said.
+        reason: String,
+    },
+
+    /// There is no device of this name.
+    #[error("there is no device `{name}`; the devices are {known}")]
+    UnknownDevice {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist, in a list for people.
+        known: String,
+    },
+
+    /// The device's compiler refused a kernel.
+    #[error("the {device} compiler ({compiler}) failed on kernel `{kernel}`:\n{log}")]
+    Compiler {
+        /// The device's name.
+        device: &'static str,
+        /// Which compiler it was.
+        compiler: String,
+        /// The kernel's name.
+        kernel: String,
+        /// What the compiler wrote.
+        log: String,
+    },
+
+    /// A binary cannot be loaded by its device: it is damaged, or made for something else.
+    #[error("device `{device}` cannot load the binary of kernel `{kernel}`: {reason}")]
+    Binary {
+        /// The device's name.
+        device: &'static str,
+        /// The kernel's name.
+        kernel: String,
+        /// What the loader said.
+        reason: String,
+    },
+
+    /// The device has no room for an allocation.
+    #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes")]
+    OutOfMemory {
+        /// The device's name.
+        device: &'static str,
+        /// The size that was asked for.
+        bytes: usize,
+    },
+
+    /// A kernel could not be started.
+    #[error("kernel `{kernel}` cannot be launched on `{device}`: {reason}")]
+    Launch {
+        /// The device's name.
+        device: &'static str,
+        /// The kernel's name.
+        kernel: String,
+        /// What does not fit.
+        reason: String,
+    },
+
+    /// A call into a vendor's library failed.
+    #[error("{call} failed on device `{device}`: {name} (code {code})")]
+    Driver {
+        /// The device's name.
+        device: &'static str,
+        /// The function that was called.
+        call: &'static str,
+        /// The code that it returned.
+        code: i64,
+        /// The code's name.
+        name: String,
+    },
+
+    /// Memory or a kernel of one device was given to another.
+    #[error("{what} of device `{found}` was given to device `{device}`")]
+    WrongDevice {
+        /// What was given: "memory" or "a kernel".
+        what: &'static str,
+        /// The device that was called.
+        device: &'static str,
+        /// The device that it belongs to.
+        found: &'static str,
+    },
+
+    /// A file or process of the host that a device needs failed.
+    #[error("device `{device}`: {action}: {reason}")]
+    Host {
+        /// The device's name.
+        device: &'static str,
+        /// What was being done.
+        action: String,
+        /// What the operating system said.
+        reason: String,
+    },
+
+    /// A check in the running program failed: an index out of bounds, a division by zero.
+    #[error("{0}")]
+    Failure(String),
+
+    /// The simulator found that a kernel does what no kernel may do: a race, or memory that nobody wrote.
+    #[error("the simulator stopped: {0}")]
+    Fault(String),
+
+    /// The program or its arguments are invalid.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_failed_and_where() {
+        let error = Error::Driver {
+            device: "cuda",
+            call: "cuLaunchKernel",
+            code: 700,
+            name: "CUDA_ERROR_ILLEGAL_ADDRESS".into(),
+        };
+        assert_eq!(
+            error.to_string(),
+            "cuLaunchKernel failed on device `cuda`: CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"
+        );
+        let error = Error::OutOfMemory { device: "cpu", bytes: 1 << 40 };
+        assert_eq!(
+            error.to_string(),
+            "device `cpu` is out of memory: it could not allocate 1099511627776 bytes"
+        );
+    }
+}

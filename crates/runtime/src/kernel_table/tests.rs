@@ -1,0 +1,384 @@
+//! The kernel table, tested with a device that only counts.
+
+use std::sync::Barrier;
+use std::sync::atomic::AtomicUsize;
+
+use pumice_kernel::Profile;
+use pumice_program::Verified;
+
+use super::*;
+use crate::device::tests::empty_program;
+use crate::device::{Argument, Memory, Signature};
+use crate::error::Error;
+
+/// A device whose binaries are texts.
+struct Counting {
+    identity: &'static str,
+    built: AtomicUsize,
+    refuse: bool,
+    profile: Profile,
+}
+
+impl Counting {
+    fn new(identity: &'static str) -> Counting {
+        let profile = Profile {
+            threads: 1,
+            lanes: 1,
+            max_threads: 1,
+            shared_bytes: 0,
+            max_blocks: 1,
+            busy_blocks: 1,
+            vector_bytes: 0,
+            coalesces: false,
+        };
+        Counting { identity, built: AtomicUsize::new(0), refuse: false, profile }
+    }
+
+    fn built(&self) -> usize {
+        self.built.load(Ordering::SeqCst)
+    }
+}
+
+const DONE: Result<()> = Ok(());
+
+impl Device for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+    fn description(&self) -> String {
+        "it counts".into()
+    }
+    fn identity(&self) -> String {
+        self.identity.into()
+    }
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+    fn allocate(&self, bytes: usize) -> Result<Memory> {
+        Ok(Memory::new("counting", bytes, ()))
+    }
+    fn upload(&self, _to: &Memory, _from: &[u8]) -> Result<()> {
+        DONE
+    }
+    fn download(&self, _from: &Memory, _to: &mut [u8]) -> Result<()> {
+        DONE
+    }
+    fn zero(&self, _memory: &Memory, _bytes: usize) -> Result<()> {
+        DONE
+    }
+    fn build(&self, program: &Verified, _options: &Options) -> Result<Vec<u8>> {
+        if self.refuse {
+            return Err(Error::Invalid("refused".into()));
+        }
+        // Long enough for others to come in between, if they could.
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        self.built.fetch_add(1, Ordering::SeqCst);
+        Ok(format!("binary of {} for {}", program.name, self.identity).into_bytes())
+    }
+    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+        let expected = format!("binary of {} for {}", program.name, self.identity);
+        let refusal =
+            Error::Binary { device: "counting", kernel: program.name.clone(), reason: "it is wrong".into() };
+        if binary == expected.as_bytes() {
+            Ok(Kernel::new("counting", Signature::of(program), ()))
+        } else {
+            Err(refusal)
+        }
+    }
+    fn launch(&self, _kernel: &Kernel, _blocks: u64, _arguments: &[Argument<'_>]) -> Result<()> {
+        DONE
+    }
+    fn synchronize(&self) -> Result<()> {
+        DONE
+    }
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        work().map(|()| 0.0)
+    }
+}
+
+/// A folder for one test, removed afterwards.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new() -> Temporary {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::SeqCst);
+        let path = std::env::temp_dir().join(format!("pumice-table-{}-{count}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Temporary(path)
+    }
+
+    fn table(&self) -> KernelTable {
+        KernelTable::with_folder(Some(self.0.clone()))
+    }
+
+    fn entries(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn get(table: &KernelTable, device: &Counting) -> Result<Arc<Kernel>> {
+    table.get_or_build(device, &empty_program("k"), "text", &Options::default())
+}
+
+#[test]
+fn a_kernel_is_built_once_and_kept_for_the_next_process() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    let table = temporary.table();
+    let first = get(&table, &device)?;
+    assert!(Arc::ptr_eq(&first, &get(&table, &device)?));
+    assert_eq!(table.counts(), Counts { memory: 1, disk: 0, built: 1 });
+    let next = temporary.table();
+    get(&next, &device)?;
+    assert_eq!(next.counts(), Counts { memory: 0, disk: 1, built: 0 });
+    assert_eq!(next.diagnostics(), [""; 0]);
+    assert_eq!(device.built(), 1);
+    Ok(())
+}
+
+#[test]
+fn everything_that_decides_a_binary_is_in_the_key() -> Result<()> {
+    let (temporary, device, other) = (Temporary::new(), Counting::new("one"), Counting::new("two"));
+    let table = temporary.table();
+    let (exact, fast) = (Options { fast_math: false }, Options { fast_math: true });
+    let program = empty_program("k");
+    table.get_or_build(&device, &program, "text", &exact)?;
+    table.get_or_build(&device, &program, "text", &fast)?;
+    table.get_or_build(&device, &program, "other text", &exact)?;
+    table.get_or_build(&other, &program, "text", &exact)?;
+    assert_eq!(table.counts().built, 4);
+    assert_eq!(temporary.entries().len(), 4);
+    Ok(())
+}
+
+#[test]
+fn a_damaged_entry_is_built_again() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    get(&temporary.table(), &device)?;
+    let entry = temporary.entries().remove(0);
+    let good = std::fs::read(&entry).expect("the entry");
+    let flipped = |place: usize| {
+        let mut bytes = good.clone();
+        bytes[place] ^= 1;
+        bytes
+    };
+    let damaged = [
+        Vec::new(),
+        good[..HEADER - 1].to_vec(),
+        good[..HEADER].to_vec(),
+        good[..good.len() - 1].to_vec(),
+        [&good[..], b"more"].concat(),
+        flipped(0),
+        flipped(MAGIC.len()),
+        flipped(HEADER - 1),
+        flipped(good.len() - 1),
+        b"something else".repeat(100),
+    ];
+    for (round, bytes) in damaged.iter().enumerate() {
+        std::fs::write(&entry, bytes).expect("damaging the entry");
+        let table = temporary.table();
+        get(&table, &device)?;
+        assert_eq!(table.counts().built, 1, "round {round} was trusted");
+        assert_eq!(table.diagnostics().len(), 1);
+        assert_eq!(std::fs::read(&entry).expect("the new entry"), good);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_entry_under_another_name_or_for_another_device_is_not_trusted() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    get(&temporary.table(), &device)?;
+    let entry = temporary.entries().remove(0);
+    let table = temporary.table();
+    table.get_or_build(&device, &empty_program("other"), "other text", &Options::default())?;
+    let other = temporary.entries().into_iter().find(|path| *path != entry).expect("a second entry");
+    std::fs::copy(&entry, &other).expect("copying the entry");
+    let table = temporary.table();
+    table.get_or_build(&device, &empty_program("other"), "other text", &Options::default())?;
+    assert_eq!(table.counts().built, 1);
+
+    // Whole, but the device refuses it.
+    let name = entry.file_name().and_then(|name| name.to_str()).expect("a name");
+    write_entry(&temporary.0, name, b"of an older device").expect("writing an entry");
+    let table = temporary.table();
+    get(&table, &device)?;
+    assert_eq!(table.counts().built, 1);
+    let again = temporary.table();
+    get(&again, &device)?;
+    assert_eq!(again.counts().disk, 1);
+    Ok(())
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_done_without() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    std::fs::write(&temporary.0, "a file where the folder should be").expect("writing a file");
+    for path in [temporary.0.clone(), temporary.0.join("below")] {
+        let table = KernelTable::with_folder(Some(path));
+        get(&table, &device)?;
+        get(&table, &device)?;
+        assert_eq!(table.counts(), Counts { memory: 1, disk: 0, built: 1 });
+        assert_eq!(table.folder(), None);
+        assert!(table.diagnostics()[0].starts_with("kernels are not kept in "), "{:?}", table.diagnostics());
+    }
+    std::fs::remove_file(&temporary.0).expect("removing the file");
+    let table = KernelTable::with_folder(None);
+    get(&table, &device)?;
+    assert_eq!((table.counts().built, table.diagnostics()), (1, vec![]));
+    Ok(())
+}
+
+#[test]
+fn a_folder_that_vanishes_is_no_error() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    let table = temporary.table();
+    assert!(table.folder().is_some());
+    std::fs::remove_dir_all(&temporary.0).expect("removing the folder");
+    get(&table, &device)?;
+    assert_eq!(table.diagnostics().len(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_failed_build_is_an_error_and_leaves_nothing() {
+    let temporary = Temporary::new();
+    let device = Counting { refuse: true, ..Counting::new("one") };
+    let table = temporary.table();
+    for _ in 0..2 {
+        assert_eq!(get(&table, &device).err(), Some(Error::Invalid("refused".into())));
+    }
+    assert!(temporary.entries().is_empty());
+}
+
+#[test]
+fn threads_that_want_the_same_kernel_build_it_once() -> Result<()> {
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    let (table, start) = (temporary.table(), Barrier::new(8));
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    get(&table, &device).map(|_| ())
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    assert_eq!((device.built(), table.counts().memory), (1, 7));
+    Ok(())
+}
+
+#[test]
+fn processes_that_write_the_same_entry_do_not_disturb_each_other() -> Result<()> {
+    // Tables do not know each other, just like processes.
+    let (temporary, device) = (Temporary::new(), Counting::new("one"));
+    let start = Barrier::new(8);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    start.wait();
+                    (0..20).try_for_each(|_| {
+                        let table = temporary.table();
+                        get(&table, &device)?;
+                        assert_eq!(table.diagnostics(), [""; 0], "an entry was seen in part");
+                        DONE
+                    })
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    assert_eq!(temporary.entries().len(), 1, "temporary files were left");
+    Ok(())
+}
+
+#[test]
+fn the_users_folder_is_found_in_the_environment() {
+    let of = |variables: &[(&str, &str)]| {
+        let found = folder_of(|name| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
+        });
+        found.map(|path| path.display().to_string())
+    };
+    assert_eq!(
+        of(&[("PUMICE_CACHE_DIR", "/a"), ("XDG_CACHE_HOME", "/b"), ("HOME", "/c")]).as_deref(),
+        Some("/a")
+    );
+    assert_eq!(of(&[("XDG_CACHE_HOME", "/b"), ("HOME", "/c")]).as_deref(), Some("/b/pumice"));
+    assert_eq!(of(&[("XDG_CACHE_HOME", "b"), ("HOME", "/c")]).as_deref(), Some("/c/.cache/pumice"));
+    assert_eq!(of(&[]), None);
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).expect("metadata").permissions().mode() & 0o777
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("changing the mode");
+    }
+
+    #[test]
+    fn only_the_owner_may_read_and_write() -> Result<()> {
+        let (temporary, device) = (Temporary::new(), Counting::new("one"));
+        let inner = Temporary(temporary.0.join("deep/down"));
+        get(&inner.table(), &device)?;
+        assert_eq!((mode(&temporary.0), mode(&inner.0), mode(&inner.entries()[0])), (0o700, 0o700, 0o600));
+        Ok(())
+    }
+
+    #[test]
+    fn what_others_can_write_is_not_trusted() -> Result<()> {
+        let (temporary, device) = (Temporary::new(), Counting::new("one"));
+        get(&temporary.table(), &device)?;
+        let entry = temporary.entries().remove(0);
+        for bits in [0o620, 0o602] {
+            set_mode(&entry, bits);
+            let table = temporary.table();
+            get(&table, &device)?;
+            assert_eq!(table.counts().built, 1);
+            assert!(table.diagnostics()[0].contains("others may write to it"), "{:?}", table.diagnostics());
+            assert_eq!(mode(&entry), 0o600, "the new entry is ours alone");
+        }
+        for bits in [0o720, 0o702] {
+            set_mode(&temporary.0, bits);
+            let table = temporary.table();
+            get(&table, &device)?;
+            assert_eq!((table.counts().built, table.folder()), (1, None));
+            assert!(table.diagnostics()[0].contains("others may write to it"), "{:?}", table.diagnostics());
+        }
+        set_mode(&temporary.0, 0o755);
+        assert!(temporary.table().folder().is_some());
+        Ok(())
+    }
+
+    #[test]
+    fn a_link_is_not_followed() -> Result<()> {
+        let (temporary, device) = (Temporary::new(), Counting::new("one"));
+        get(&temporary.table(), &device)?;
+        let entry = temporary.entries().remove(0);
+        let elsewhere = temporary.0.join("elsewhere");
+        std::fs::rename(&entry, &elsewhere).expect("moving the entry");
+        symlink(&elsewhere, &entry).expect("making a link");
+        let table = temporary.table();
+        get(&table, &device)?;
+        assert_eq!((table.counts().built, table.diagnostics().len()), (1, 1));
+        assert!(std::fs::symlink_metadata(&entry).expect("the entry").is_file());
+        Ok(())
+    }
+}

@@ -1,0 +1,19 @@
+//! The runtime: devices behind one trait, their memory and kernels, and the execution of plans.
+//!
+//! Plans come from `pumice-array`; this layer brings inputs to a device, compiles kernels once, launches them in order
+//! and hands results out that stay where they are until somebody looks.
+
+mod device;
+pub mod devices;
+mod engine;
+mod error;
+mod kernel_table;
+mod pool;
+mod status;
+
+pub use device::{Argument, Device, Kernel, Memory, Parameter, Signature};
+pub use devices::{NAMES, default_device, open, survey};
+pub use engine::{Engine, Execution, Inputs, Prepared};
+pub use error::{Error, Result};
+pub use kernel_table::KernelTable;
+pub use pumice_emit::Options;

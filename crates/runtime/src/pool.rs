@@ -1,0 +1,134 @@
+//! Device memory that is used again: buffers come from here and go back when nobody holds them.
+
+use crate::device::{Device, Memory};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Free memory of one device.
+pub struct Pool {
+    device: Arc<dyn Device>,
+    free: Mutex<Free>,
+}
+
+#[derive(Default)]
+struct Free {
+    by_size: BTreeMap<usize, Vec<Memory>>,
+    bytes: usize,
+}
+
+/// The most free memory that a pool keeps.
+const MOST_FREE_BYTES: usize = 4 << 30;
+
+/// Memory that goes back to its pool.
+pub struct Pooled {
+    memory: Option<Memory>,
+    pool: Weak<Pool>,
+}
+
+impl Pooled {
+    /// The memory.
+    pub fn memory(&self) -> Result<&Memory> {
+        self.memory.as_ref().ok_or_else(|| Error::Invalid("memory is used after it was released".into()))
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        if let (Some(memory), Some(pool)) = (self.memory.take(), self.pool.upgrade()) {
+            pool.give_back(memory);
+        }
+    }
+}
+
+impl Pool {
+    /// An empty pool.
+    pub fn new(device: Arc<dyn Device>) -> Arc<Pool> {
+        Arc::new(Pool { device, free: Mutex::default() })
+    }
+
+    /// Memory for at least this many bytes, of no particular content. If the device has no room, the pool is emptied
+    /// first and the device asked again.
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Arc<Pooled>> {
+        let size = rounded(bytes);
+        let found = {
+            let mut free = self.lock();
+            let memory = free.by_size.get_mut(&size).and_then(Vec::pop);
+            if memory.is_some() {
+                free.bytes -= size;
+            }
+            memory
+        };
+        let memory = match found {
+            Some(memory) => memory,
+            None => match self.device.allocate(size) {
+                Err(Error::OutOfMemory { .. }) => {
+                    self.empty();
+                    self.device.allocate(size)
+                }
+                other => other,
+            }?,
+        };
+        Ok(Arc::new(Pooled { memory: Some(memory), pool: Arc::downgrade(self) }))
+    }
+
+    /// Gives all free memory back to the device, once the work that used it is done.
+    pub fn empty(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        // A failed wait is reported by whoever looks at a result; the memory is free either way.
+        let _ = self.device.synchronize();
+        drop(all);
+    }
+
+    /// Bytes that are free here.
+    #[cfg(test)]
+    pub fn free_bytes(&self) -> usize {
+        self.lock().bytes
+    }
+
+    fn give_back(&self, memory: Memory) {
+        let mut free = self.lock();
+        let size = memory.bytes();
+        if free.bytes + size <= MOST_FREE_BYTES {
+            free.bytes += size;
+            free.by_size.entry(size).or_default().push(memory);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sizes come in few classes, at most an eighth apart, so that free memory fits again.
+fn rounded(bytes: usize) -> usize {
+    let bytes = bytes.max(256);
+    let step = (bytes.next_power_of_two() / 16).max(256);
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rounded_up_a_little() {
+        for bytes in [0, 1, 255, 256, 257, 5000, 1 << 20, (1 << 20) + 1, 3 << 30] {
+            let size = rounded(bytes);
+            assert!(size >= bytes && size <= bytes.max(256) + bytes / 8 + 256, "{bytes} became {size}");
+        }
+    }
+
+    #[test]
+    fn memory_comes_back_and_is_used_again() -> Result<()> {
+        let pool = Pool::new(crate::open("sim")?);
+        drop(pool.take(1000)?);
+        assert_eq!(pool.free_bytes(), 1024);
+        let again = pool.take(1010)?;
+        assert_eq!(pool.free_bytes(), 0);
+        drop(again);
+        pool.empty();
+        assert_eq!(pool.free_bytes(), 0);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether a run has failed: the device's record of failed checks, read together with the result.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::pool::Pooled;
+use pumice_scalar::Site;
+use std::sync::{Arc, OnceLock};
+
+/// The outcome of a run, which is known once somebody looks at a result.
+pub struct Status {
+    device: Arc<dyn Device>,
+    /// The memory in which failures are recorded, if the run can fail.
+    record: Option<Arc<Pooled>>,
+    sites: Vec<Site>,
+    /// The runs that this one's inputs come from.
+    before: Vec<Arc<Status>>,
+    depth: usize,
+    outcome: OnceLock<Result<()>>,
+}
+
+/// Bytes of a failure record: code, index and bound.
+pub const RECORD_BYTES: usize = 24;
+
+/// So many runs may wait for somebody to look; after that the runtime looks itself, or the chain would grow for ever.
+const MOST_WAITING: usize = 64;
+
+impl Status {
+    /// The status of a run that records failures here and takes its inputs from other runs.
+    pub fn new(
+        device: Arc<dyn Device>,
+        record: Option<Arc<Pooled>>,
+        sites: Vec<Site>,
+        before: impl IntoIterator<Item = Arc<Status>>,
+    ) -> Arc<Status> {
+        let mut before: Vec<Arc<Status>> = before.into_iter().filter(|status| !status.is_fine()).collect();
+        let mut depth = before.iter().map(|status| status.depth + 1).max().unwrap_or(0);
+        if depth > MOST_WAITING {
+            // Whatever is found is remembered by the statuses themselves.
+            before.retain(|status| status.check().is_err());
+            depth = before.len();
+        }
+        Arc::new(Status { device, record, sites, before, depth, outcome: OnceLock::new() })
+    }
+
+    /// Whether it is known already, or certain, that nothing failed.
+    fn is_fine(&self) -> bool {
+        match self.outcome.get() {
+            Some(outcome) => outcome.is_ok(),
+            None => self.record.is_none() && self.before.is_empty(),
+        }
+    }
+
+    /// Waits for the run and says whether it, or one before it, failed.
+    pub fn check(&self) -> Result<()> {
+        self.outcome
+            .get_or_init(|| {
+                self.before.iter().try_for_each(|status| status.check())?;
+                let Some(record) = &self.record else { return Ok(()) };
+                let mut bytes = [0u8; RECORD_BYTES];
+                self.device.download(record.memory()?, &mut bytes)?;
+                let words =
+                    bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect::<Vec<_>>();
+                match words[..] {
+                    [0, ..] => Ok(()),
+                    [code, index, bound] => {
+                        let site = usize::try_from(code - 1).ok().and_then(|number| self.sites.get(number));
+                        Err(match site {
+                            Some(site) => Error::Failure(site.message(index, bound)),
+                            None => {
+                                Error::Invalid(format!("the device recorded an unknown failure ({code})"))
+                            }
+                        })
+                    }
+                    _ => Ok(()),
+                }
+            })
+            .clone()
+    }
+}

@@ -1,0 +1,302 @@
+//! The graph in which this thread's expressions are built, and the handles into it.
+//!
+//! A [`Term`] is `Copy`: a constant, or a number in the thread's graph. Nodes live as long as the scope in which they
+//! were made (a closure given to an operation, a program being compiled), so building programs for ever does not grow
+//! memory; constants need no node at all. A handle that outlives its scope is noticed by its stamp and becomes an
+//! error when the program is compiled, never another program's value.
+
+use crate::Op;
+use crate::function::Function;
+use crate::graph::{Graph, Id, Node, Site, Variable};
+use crate::schedule::MAX_LOOP_DEPTH;
+use crate::types::{Constant, ScalarType};
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+/// A value in the making: a constant or a node of this thread's graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Term {
+    ty: ScalarType,
+    repr: Repr,
+    /// Handles are of this thread's graph.
+    not_send: PhantomData<*const ()>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Repr {
+    Constant(Constant),
+    Node { id: Id, stamp: u64 },
+}
+
+#[derive(Default)]
+struct Arena {
+    graph: Graph,
+    stamps: Vec<u64>,
+    next_stamp: u64,
+    loop_depth: u32,
+}
+
+thread_local! { static ARENA: RefCell<Arena> = RefCell::default(); }
+
+fn with<R>(f: impl FnOnce(&mut Arena) -> R) -> R {
+    ARENA.with(|arena| f(&mut arena.borrow_mut()))
+}
+
+impl Arena {
+    fn id(&mut self, term: Term) -> Id {
+        match term.repr {
+            Repr::Constant(constant) => self.graph.add(Node::Constant(constant)),
+            Repr::Node { id, stamp } if self.stamps.get(id.0 as usize) == Some(&stamp) => id,
+            Repr::Node { .. } => self.graph.add(Node::Invalid {
+                message: "an expression is used outside the function (or thread) that it belongs to".into(),
+                ty: term.ty,
+            }),
+        }
+    }
+
+    fn term(&mut self, id: Id) -> Term {
+        while self.stamps.len() < self.graph.nodes().len() {
+            self.stamps.push(self.next_stamp);
+            self.next_stamp += 1;
+        }
+        let node = self.graph.node(id);
+        let ty = node.ty().unwrap_or(ScalarType::Bool);
+        let repr = match node {
+            Node::Constant(constant) => Repr::Constant(*constant),
+            _ => Repr::Node { id, stamp: self.stamps[id.0 as usize] },
+        };
+        Term { ty, repr, not_send: PhantomData }
+    }
+
+    fn add(&mut self, node: Node) -> Term {
+        let id = self.graph.add(node);
+        self.term(id)
+    }
+}
+
+impl From<Constant> for Term {
+    fn from(constant: Constant) -> Term {
+        Term { ty: constant.ty(), repr: Repr::Constant(constant), not_send: PhantomData }
+    }
+}
+
+impl Term {
+    /// The type.
+    pub fn ty(self) -> ScalarType {
+        self.ty
+    }
+
+    /// The constant that this is, if it is one.
+    pub fn constant(self) -> Option<Constant> {
+        match self.repr {
+            Repr::Constant(constant) => Some(constant),
+            Repr::Node { .. } => None,
+        }
+    }
+
+    /// The integer that this is, if it is a constant one.
+    pub fn integer(self) -> Option<i64> {
+        self.constant()?.as_integer().map(|value| value as i64)
+    }
+
+    /// A mistake, reported when the program is compiled.
+    pub fn invalid(ty: ScalarType, message: impl Into<Box<str>>) -> Term {
+        with(|arena| arena.add(Node::Invalid { message: message.into(), ty }))
+    }
+
+    /// A value from outside.
+    pub fn variable(variable: Variable, ty: ScalarType) -> Term {
+        with(|arena| arena.add(Node::Variable(variable, ty)))
+    }
+
+    /// A primitive operation.
+    pub fn apply(op: Op, ty: ScalarType, operands: &[Term]) -> Term {
+        // Constants fold without touching the graph, so that expressions of constants live anywhere.
+        if let Some(constants) = operands.iter().map(|term| term.constant()).collect::<Option<Vec<_>>>() {
+            return op.evaluate(ty, &constants).into();
+        }
+        with(|arena| {
+            let ids: Vec<Id> = operands.iter().map(|term| arena.id(*term)).collect();
+            let id = arena.graph.apply(op, ty, &ids);
+            arena.term(id)
+        })
+    }
+
+    /// A binary operation whose result has the operands' type.
+    pub fn binary(self, op: Op, other: Term) -> Term {
+        Term::apply(op, self.ty, &[self, other])
+    }
+
+    /// A comparison.
+    pub fn compare(self, op: Op, other: Term) -> Term {
+        Term::apply(op, ScalarType::Bool, &[self, other])
+    }
+
+    /// Conversion to another type, as Rust's `as`.
+    pub fn cast(self, ty: ScalarType) -> Term {
+        Term::apply(Op::Cast, ty, &[self])
+    }
+
+    /// An element of an array; see [`Node::Load`].
+    pub fn load(array: u64, ty: ScalarType, index: Term, guarded: bool) -> Term {
+        with(|arena| {
+            let index = arena.id(index);
+            arena.add(Node::Load { array, ty, index, guarded })
+        })
+    }
+
+    /// The condition, which is recorded as a failure at `site` where it does not hold.
+    pub fn check(self, site: Site, index: Term, bound: Term) -> Term {
+        with(|arena| {
+            let (condition, index, bound) = (arena.id(self), arena.id(index), arena.id(bound));
+            arena.add(Node::Check { condition, site, index, bound })
+        })
+    }
+
+    /// The node in the graph given by [`inspect`].
+    pub fn id(self) -> Id {
+        with(|arena| {
+            let id = arena.id(self);
+            arena.term(id);
+            id
+        })
+    }
+}
+
+/// Lets `f` read this thread's graph; [`Term::id`] gives the nodes.
+pub fn inspect<R>(f: impl FnOnce(&Graph) -> R) -> R {
+    with(|arena| f(&arena.graph))
+}
+
+/// The values of one of two sides; only that one is evaluated.
+pub fn branch(condition: Term, then: &[Term], otherwise: &[Term]) -> Vec<Term> {
+    with(|arena| {
+        let condition = arena.id(condition);
+        let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
+        let (then_ids, otherwise) = (ids(arena, then), ids(arena, otherwise));
+        let of = arena.graph.add(Node::Branch { condition, then: then_ids, otherwise });
+        let project = |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
+        then.iter().enumerate().map(|value| arena.add(project(value))).collect()
+    })
+}
+
+/// Repeats `next` on the values while `condition` holds, starting from `initial`.
+pub fn repeat(
+    initial: &[Term],
+    condition: impl FnOnce(&[Term]) -> Term,
+    next: impl FnOnce(&[Term]) -> Vec<Term>,
+) -> Vec<Term> {
+    let depth = with(|arena| {
+        arena.loop_depth += 1;
+        arena.loop_depth - 1
+    });
+    // The depth goes back even if the user's closure panics.
+    let _restore = OnDrop(|| with(|arena| arena.loop_depth -= 1));
+    if depth >= MAX_LOOP_DEPTH {
+        return initial.iter().map(|term| Term::invalid(term.ty, "loops are nested too deeply")).collect();
+    }
+    let variables: Vec<Term> = initial
+        .iter()
+        .enumerate()
+        .map(|(index, term)| {
+            with(|arena| arena.add(Node::LoopVariable { depth, index: index as u32, ty: term.ty }))
+        })
+        .collect();
+    let condition = condition(&variables);
+    let next = next(&variables);
+    with(|arena| {
+        let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
+        let initial_ids = ids(arena, initial);
+        let next = ids(arena, &next);
+        let condition = arena.id(condition);
+        let of = arena.graph.add(Node::Loop { depth, initial: initial_ids, condition, next });
+        let project = |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
+        initial.iter().enumerate().map(|value| arena.add(project(value))).collect()
+    })
+}
+
+/// Runs `f` in a scope of its own: the nodes that it makes are forgotten afterwards.
+pub fn scope<R>(f: impl FnOnce() -> R) -> R {
+    let (mark, depth) = with(|arena| (arena.graph.nodes().len(), std::mem::take(&mut arena.loop_depth)));
+    let _close = OnDrop(move || {
+        with(|arena| {
+            arena.graph.truncate(mark);
+            arena.stamps.truncate(mark);
+            arena.loop_depth = depth;
+        })
+    });
+    f()
+}
+
+/// Builds a function from what `f` makes of its parameters.
+pub fn function(parameters: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
+    scope(|| {
+        let variable =
+            |(index, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(index as u32), *ty);
+        let arguments: Vec<Term> = parameters.iter().enumerate().map(variable).collect();
+        let results = f(&arguments);
+        with(|arena| {
+            let results: Vec<Id> = results.iter().map(|term| arena.id(*term)).collect();
+            Function::extract(&arena.graph, parameters, &results)
+        })
+    })
+}
+
+impl Function {
+    /// Writes the function's expressions once more over other leaves: `leaf` gives the value of a variable, `load` that
+    /// of an array's element.
+    pub fn instantiate(
+        &self,
+        leaf: &mut dyn FnMut(Variable, ScalarType) -> Term,
+        load: &mut dyn FnMut(u64, ScalarType, Term, bool) -> Term,
+    ) -> Vec<Term> {
+        let depth = with(|arena| arena.loop_depth);
+        let mut ids: Vec<Id> = Vec::with_capacity(self.nodes().len());
+        for node in self.nodes() {
+            let id = match node {
+                Node::Variable(variable, ty) => leaf(*variable, *ty).id(),
+                Node::Load { array, ty, index, guarded } => {
+                    let index = with(|arena| arena.term(ids[index.0 as usize]));
+                    load(*array, *ty, index, *guarded).id()
+                }
+                node => {
+                    let mut node = node.map_operands(|id| ids[id.0 as usize]);
+                    if let Node::Loop { depth: level, .. } | Node::LoopVariable { depth: level, .. } =
+                        &mut node
+                    {
+                        *level += depth;
+                    }
+                    with(|arena| {
+                        let id = arena.graph.add(node);
+                        arena.term(id);
+                        id
+                    })
+                }
+            };
+            ids.push(id);
+        }
+        self.results().iter().map(|id| with(|arena| arena.term(ids[id.0 as usize]))).collect()
+    }
+
+    /// The function's results on these arguments, as expressions. Other leaves stay as they are.
+    pub fn apply(&self, arguments: &[Term]) -> Vec<Term> {
+        self.instantiate(
+            &mut |variable, ty| match variable {
+                Variable::Parameter(index) => match arguments.get(index as usize) {
+                    Some(argument) if argument.ty == ty => *argument,
+                    _ => Term::invalid(ty, "a function is applied to arguments of the wrong number or type"),
+                },
+                other => Term::variable(other, ty),
+            },
+            &mut Term::load,
+        )
+    }
+}
+
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

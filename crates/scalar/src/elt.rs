@@ -1,0 +1,194 @@
+//! Element types: what an array can hold, and the form that a value of the type takes while a program is written.
+//!
+//! The expression of a tuple is a tuple of expressions, so closures destructure and arrays of tuples are tuples of
+//! arrays in memory (one column a scalar). Only columns cross to a device.
+
+use crate::arena::Term;
+use crate::exp::Exp;
+use crate::types::{Constant, ScalarType};
+use std::borrow::Cow;
+use std::fmt::Debug;
+
+/// A type that an array can hold.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a Pumice array",
+    label = "not an element type",
+    note = "elements are f32, f64, i32, i64, u32, u64, bool, and tuples of up to eight of these, nested at will"
+)]
+pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// The form of a value inside a program: `Exp<f32>` for `f32`, a tuple of expressions for a tuple.
+    type Exp: Lift<Elt = Self>;
+
+    /// Adds the scalar types that the type consists of, in order.
+    fn add_types(types: &mut Vec<ScalarType>);
+    /// Adds the scalars of this value, in order.
+    fn add_constants(self, constants: &mut Vec<Constant>);
+    /// Adds one column of bytes for each scalar type.
+    fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>);
+    /// Reads `count` values back from columns, taking as many columns as the type has scalars.
+    fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<Self>;
+
+    /// The scalar types that the type consists of.
+    fn types() -> Vec<ScalarType> {
+        let mut types = Vec::new();
+        Self::add_types(&mut types);
+        types
+    }
+}
+
+/// An expression of an element type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an expression",
+    label = "not an expression",
+    note = "functions on elements return expressions: write `constant(1.0)` to make one from a plain value, and \
+            return a tuple of expressions for several values"
+)]
+pub trait Lift: Copy + 'static {
+    /// The type of the value that the expression stands for.
+    type Elt: Elt<Exp = Self>;
+
+    /// Adds the scalar expressions, in order.
+    fn add_terms(self, terms: &mut Vec<Term>);
+    /// Makes the expression of scalar ones, taking as many as the type has scalars.
+    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self;
+
+    /// The scalar expressions.
+    fn terms(self) -> Vec<Term> {
+        let mut terms = Vec::new();
+        self.add_terms(&mut terms);
+        terms
+    }
+}
+
+/// A scalar type of the language.
+pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> {
+    /// Which one.
+    const TYPE: ScalarType;
+    /// Reads a column back.
+    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
+}
+
+macro_rules! primitive {
+    ($($t:ident $ty:ident $value:ident $decode:expr),* $(,)?) => { $(
+        impl Primitive for $t {
+            const TYPE: ScalarType = ScalarType::$ty;
+            fn from_bytes(bytes: &[u8]) -> Vec<$t> {
+                let decode = |$value: &[u8; size_of::<$t>()]| $decode;
+                bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().map(decode).collect()
+            }
+        }
+        impl Elt for $t {
+            type Exp = Exp<$t>;
+            fn add_types(types: &mut Vec<ScalarType>) {
+                types.push(ScalarType::$ty);
+            }
+            fn add_constants(self, constants: &mut Vec<Constant>) {
+                constants.push(self.into());
+            }
+            fn add_columns<'a>(values: &'a [$t], columns: &mut Vec<Cow<'a, [u8]>>) {
+                // SAFETY: the type has no padding and every byte of it is initialised; bytes have no alignment; the
+                // length in bytes is that of the slice.
+                let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+                columns.push(Cow::Borrowed(bytes));
+            }
+            fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<$t> {
+                let mut values = <$t as Primitive>::from_bytes(columns.next().unwrap_or(&[]));
+                values.resize(count, <$t>::default());
+                values
+            }
+        }
+    )* };
+}
+primitive! {
+    f32 F32 b f32::from_le_bytes(*b), f64 F64 b f64::from_le_bytes(*b), i32 I32 b i32::from_le_bytes(*b),
+    i64 I64 b i64::from_le_bytes(*b), u32 U32 b u32::from_le_bytes(*b), u64 U64 b u64::from_le_bytes(*b),
+    bool Bool b b[0] != 0,
+}
+
+impl<T: Primitive> Lift for Exp<T> {
+    type Elt = T;
+    fn add_terms(self, terms: &mut Vec<Term>) {
+        terms.push(self.term());
+    }
+    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
+        match terms.next() {
+            Some(term) if term.ty() == T::TYPE => Exp::from_term(term),
+            _ => Exp::from_term(Term::invalid(T::TYPE, "an expression of another type stands here")),
+        }
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident $index:tt)*) => {
+        impl<$($name: Elt),*> Elt for ($($name,)*) {
+            type Exp = ($($name::Exp,)*);
+            #[allow(unused_variables)]
+            fn add_types(types: &mut Vec<ScalarType>) {
+                $($name::add_types(types);)*
+            }
+            #[allow(unused_variables, non_snake_case)]
+            fn add_constants(self, constants: &mut Vec<Constant>) {
+                let ($($name,)*) = self;
+                $($name.add_constants(constants);)*
+            }
+            #[allow(unused_variables, non_snake_case)]
+            fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
+                $({
+                    // The column of a component borrows from a vector that lives only here: keep its bytes.
+                    let component: Vec<$name> = values.iter().map(|value| value.$index).collect();
+                    let mut own = Vec::new();
+                    $name::add_columns(&component, &mut own);
+                    columns.extend(own.into_iter().map(|column| Cow::Owned(column.into_owned())));
+                })*
+            }
+            #[allow(unused_variables, non_snake_case, clippy::unused_unit)]
+            fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<Self> {
+                $(let mut $name = $name::from_columns(columns, count).into_iter();)*
+                let row = |_| Some(($($name.next()?,)*));
+                (0..count).map_while(row).collect()
+            }
+        }
+        impl<$($name: Lift),*> Lift for ($($name,)*) {
+            type Elt = ($($name::Elt,)*);
+            #[allow(unused_variables, non_snake_case)]
+            fn add_terms(self, terms: &mut Vec<Term>) {
+                let ($($name,)*) = self;
+                $($name.add_terms(terms);)*
+            }
+            #[allow(unused_variables, clippy::unused_unit)]
+            fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
+                ($($name::from_terms(terms),)*)
+            }
+        }
+    };
+}
+tuples!();
+tuples!(A 0);
+tuples!(A 0 B 1);
+tuples!(A 0 B 1 C 2);
+tuples!(A 0 B 1 C 2 D 3);
+tuples!(A 0 B 1 C 2 D 3 E 4);
+tuples!(A 0 B 1 C 2 D 3 E 4 F 5);
+tuples!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+tuples!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuples_are_columns_and_come_back() {
+        let values = [(1i32, (true, 2.5f64)), (-3, (false, f64::INFINITY))];
+        let mut columns = Vec::new();
+        <(i32, (bool, f64))>::add_columns(&values, &mut columns);
+        assert_eq!(columns.len(), 3);
+        assert_eq!(&*columns[1], [1, 0]);
+        let back = <(i32, (bool, f64))>::from_columns(&mut columns.iter().map(|column| &**column), 2);
+        assert_eq!(back, values);
+    }
+
+    #[test]
+    fn a_bool_column_with_other_bytes_is_still_bool() {
+        assert_eq!(bool::from_bytes(&[0, 1, 7]), [false, true, true]);
+    }
+}

@@ -1,0 +1,227 @@
+//! A scalar function as data: parameters, a graph of its own, results. Immutable, and independent of any thread.
+
+use crate::arena;
+use crate::graph::{Graph, Id, Node, Site, Variable};
+use crate::schedule::{Item, Schedule, loop_dependencies};
+use crate::types::{Constant, ScalarType};
+use std::collections::hash_map::DefaultHasher;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A scalar function.
+#[derive(Clone)]
+pub struct Function(Arc<Data>);
+
+struct Data {
+    parameters: Vec<ScalarType>,
+    nodes: Vec<Node>,
+    results: Vec<Id>,
+    hash: u64,
+}
+
+impl Function {
+    /// The part of a graph that these results need.
+    pub fn extract(graph: &Graph, parameters: &[ScalarType], results: &[Id]) -> Function {
+        let needed_up_to = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
+        let mut needed = vec![false; needed_up_to];
+        results.iter().for_each(|id| needed[id.0 as usize] = true);
+        for number in (0..needed_up_to).rev() {
+            if needed[number] {
+                graph.nodes()[number].for_each_operand(|id| needed[id.0 as usize] = true);
+            }
+        }
+        let mut renumbered = vec![Id(0); needed_up_to];
+        let mut nodes = Vec::new();
+        for number in (0..needed_up_to).filter(|&number| needed[number]) {
+            renumbered[number] = Id(nodes.len() as u32);
+            nodes.push(graph.nodes()[number].map_operands(|id| renumbered[id.0 as usize]));
+        }
+        let results = results.iter().map(|id| renumbered[id.0 as usize]).collect::<Vec<_>>();
+        let mut hasher = DefaultHasher::new();
+        (parameters, &nodes, &results).hash(&mut hasher);
+        Function(Arc::new(Data { parameters: parameters.to_vec(), nodes, results, hash: hasher.finish() }))
+    }
+
+    /// The types of the parameters.
+    pub fn parameters(&self) -> &[ScalarType] {
+        &self.0.parameters
+    }
+
+    /// The nodes, operands before users.
+    pub fn nodes(&self) -> &[Node] {
+        &self.0.nodes
+    }
+
+    /// The results.
+    pub fn results(&self) -> &[Id] {
+        &self.0.results
+    }
+
+    /// The types of the results.
+    pub fn result_types(&self) -> Vec<ScalarType> {
+        self.results().iter().map(|id| self.nodes()[id.0 as usize].ty().unwrap_or(ScalarType::Bool)).collect()
+    }
+
+    /// The first mistake in it, if there is one.
+    pub fn mistake(&self) -> Option<&str> {
+        let invalid = self.nodes().iter().find_map(|node| match node {
+            Node::Invalid { message, .. } => Some(message.as_ref()),
+            _ => None,
+        });
+        let depends = loop_dependencies(self.nodes());
+        let escaped = self.results().iter().any(|id| depends[id.0 as usize] != 0);
+        invalid.or(escaped.then_some("a loop's variable is used outside the loop"))
+    }
+
+    /// The constant results, if all results are constants.
+    pub fn constants(&self) -> Option<Vec<Constant>> {
+        let constant = |id: &Id| match &self.nodes()[id.0 as usize] {
+            Node::Constant(constant) => Some(*constant),
+            _ => None,
+        };
+        self.results().iter().map(constant).collect()
+    }
+
+    /// Instructions, roughly, that one evaluation takes; a loop counts as many.
+    pub fn cost(&self) -> u32 {
+        let price = |node: &Node| match node {
+            Node::Apply { op, ty, .. } => op.cost(*ty),
+            Node::Loop { .. } => 1000,
+            Node::Load { .. } => 4,
+            Node::Check { .. } | Node::Branch { .. } => 1,
+            _ => 0,
+        };
+        self.nodes().iter().map(price).fold(0, u32::saturating_add)
+    }
+
+    /// The places at which evaluation can fail.
+    pub fn sites(&self) -> impl Iterator<Item = Site> {
+        self.nodes().iter().filter_map(|node| match node {
+            Node::Check { site, .. } => Some(*site),
+            _ => None,
+        })
+    }
+
+    /// Whether a function of two equal halves of parameters gives the same when the halves are swapped. Decided on the
+    /// graph: both applications are built, and with a canonical order of operands equal values are equal nodes. A `false`
+    /// means that it could not be shown.
+    pub fn commutes(&self) -> bool {
+        let (types, half) = (self.parameters(), self.parameters().len() / 2);
+        if types.len() != 2 * half || types[..half] != types[half..] {
+            return false;
+        }
+        arena::scope(|| {
+            let term = |(index, ty): (usize, &ScalarType)| {
+                arena::Term::variable(Variable::Parameter(index as u32), *ty)
+            };
+            let arguments: Vec<arena::Term> = types.iter().enumerate().map(term).collect();
+            let swapped = [&arguments[half..], &arguments[..half]].concat();
+            let (one, other) = (self.apply(&arguments), self.apply(&swapped));
+            one.iter().zip(&other).all(|(a, b)| a.id() == b.id())
+        })
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.0.hash == other.0.hash
+                && self.0.parameters == other.0.parameters
+                && self.0.nodes == other.0.nodes
+                && self.0.results == other.0.results)
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.hash);
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schedule = Schedule::new(self.nodes(), self.results(), |_| false);
+        let types: Vec<String> =
+            self.parameters().iter().enumerate().map(|(index, ty)| format!("p{index}: {ty}")).collect();
+        writeln!(f, "|{}| {{", types.join(", "))?;
+        self.print_block(f, &schedule, 0, 1)?;
+        let results: Vec<String> = self.results().iter().map(|id| self.name(*id)).collect();
+        write!(f, "  ({})\n}}", results.join(", "))
+    }
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Function {
+    fn name(&self, id: Id) -> String {
+        match &self.nodes()[id.0 as usize] {
+            Node::Constant(constant) => constant.to_string(),
+            Node::Variable(Variable::Parameter(index), _) => format!("p{index}"),
+            Node::Variable(Variable::Argument(index), _) => format!("argument{index}"),
+            Node::Variable(Variable::Extent { array, dimension }, _) => {
+                format!("extent(a{array}, {dimension})")
+            }
+            Node::Variable(Variable::Local(index), _) => format!("local{index}"),
+            Node::LoopVariable { depth, index, .. } => format!("loop{depth}.{index}"),
+            Node::Project { of, index, .. } => format!("%{}.{index}", of.0),
+            _ => format!("%{}", id.0),
+        }
+    }
+
+    fn print_block(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        schedule: &Schedule,
+        block: usize,
+        depth: usize,
+    ) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        let names = |ids: &[Id]| ids.iter().map(|id| self.name(*id)).collect::<Vec<_>>().join(", ");
+        for item in &schedule.blocks[block] {
+            match item {
+                Item::Compute(id) => match &self.nodes()[id.0 as usize] {
+                    Node::Apply { op, operands, ty } => {
+                        writeln!(f, "{indent}%{} = {}.{ty} {}", id.0, op.name(), names(operands.as_slice()))?;
+                    }
+                    Node::Load { array, index, .. } => {
+                        writeln!(f, "{indent}%{} = a{array}[{}]", id.0, self.name(*index))?;
+                    }
+                    Node::Check { condition, site, .. } => {
+                        writeln!(f, "{indent}%{} = check {} // {site:?}", id.0, self.name(*condition))?;
+                    }
+                    Node::Invalid { message, .. } => writeln!(f, "{indent}%{} = invalid: {message}", id.0)?,
+                    _ => {}
+                },
+                Item::Branch { id, then, otherwise } => {
+                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
+                    else {
+                        continue;
+                    };
+                    writeln!(f, "{indent}%{} = if {} {{", id.0, self.name(*condition))?;
+                    self.print_block(f, schedule, *then, depth + 1)?;
+                    writeln!(f, "{indent}  ({})\n{indent}}} else {{", names(yes))?;
+                    self.print_block(f, schedule, *otherwise, depth + 1)?;
+                    writeln!(f, "{indent}  ({})\n{indent}}}", names(no))?;
+                }
+                Item::Loop { id, header, body } => {
+                    let Node::Loop { initial, condition, next, .. } = &self.nodes()[id.0 as usize] else {
+                        continue;
+                    };
+                    writeln!(f, "{indent}%{} = loop ({}) {{", id.0, names(initial))?;
+                    self.print_block(f, schedule, *header, depth + 1)?;
+                    writeln!(f, "{indent}  while {}", self.name(*condition))?;
+                    self.print_block(f, schedule, *body, depth + 1)?;
+                    writeln!(f, "{indent}  ({})\n{indent}}}", names(next))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

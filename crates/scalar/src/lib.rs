@@ -1,0 +1,25 @@
+//! The scalar language: what a function on elements is, how it is written in Rust, simplified, placed and evaluated.
+//!
+//! [`Exp`] and [`Elt`] are how users write it; [`Term`] is the same without Rust's types; [`Function`] is the result, as
+//! data. Nothing here knows what an array or a device is.
+
+mod arena;
+mod elt;
+mod evaluate;
+mod exp;
+mod function;
+mod graph;
+mod op;
+mod schedule;
+mod simplify;
+mod types;
+
+pub use arena::{Term, branch, function, inspect, repeat, scope};
+pub use elt::{Elt, Lift, Primitive};
+pub use evaluate::{CheckFailure, Environment, Evaluator};
+pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};
+pub use function::Function;
+pub use graph::{FailureKind, Graph, Id, Node, Operands, Site, Variable};
+pub use op::Op;
+pub use schedule::{Item, Schedule};
+pub use types::{Constant, ScalarType};

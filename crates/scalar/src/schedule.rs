@@ -1,0 +1,214 @@
+//! Where each node of an expression is computed: the step from a graph to structured code.
+//!
+//! A node is placed once, in the innermost block that dominates its uses; a value that only one branch needs is
+//! computed in that branch, and what does not change in a loop before it. Two kinds of nodes are placed once *per use*
+//! instead of higher up: what must not be evaluated where it is not demanded (guarded loads and checks), and what
+//! depends on the variables of a loop that does not enclose the common dominator.
+
+use crate::graph::{Id, Node};
+
+/// One thing to do in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// Compute a node that is neither a branch nor a loop.
+    Compute(Id),
+    /// Decide a branch.
+    Branch {
+        /// The branch.
+        id: Id,
+        /// The block for its first side.
+        then: usize,
+        /// The block for its second side.
+        otherwise: usize,
+    },
+    /// Run a loop.
+    Loop {
+        /// The loop.
+        id: Id,
+        /// The block that computes its condition; the body sees its values.
+        header: usize,
+        /// The block that computes the next values.
+        body: usize,
+    },
+}
+
+/// Structured code for some results of a graph.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    /// The blocks; the first is the outermost.
+    pub blocks: Vec<Vec<Item>>,
+}
+
+/// The most loops that may enclose each other.
+pub const MAX_LOOP_DEPTH: u32 = 60;
+
+struct Block {
+    parent: Option<usize>,
+    level: u32,
+    /// The loop that this is the header or body of, and whether it is the header (done at least once).
+    of_loop: Option<(u32, bool)>,
+    /// One more than the depth of the innermost loop around it.
+    loops: u32,
+}
+
+impl Schedule {
+    /// Schedules what `results` need. `is_available` says which nodes have a value already.
+    pub fn new(nodes: &[Node], results: &[Id], is_available: impl Fn(Id) -> bool) -> Schedule {
+        Scheduler::new(nodes).run(results, is_available)
+    }
+}
+
+struct Scheduler<'a> {
+    nodes: &'a [Node],
+    blocks: Vec<Block>,
+    places: Vec<Vec<usize>>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(nodes: &'a [Node]) -> Self {
+        let root = Block { parent: None, level: 0, of_loop: None, loops: 0 };
+        Scheduler { nodes, blocks: vec![root], places: vec![Vec::new(); nodes.len()] }
+    }
+
+    fn run(mut self, results: &[Id], is_available: impl Fn(Id) -> bool) -> Schedule {
+        let depends = loop_dependencies(self.nodes);
+        let pinned = pinned(self.nodes);
+        let mut items: Vec<Vec<(Id, Item)>> = vec![Vec::new()];
+        for &result in results {
+            self.places[result.0 as usize].push(0);
+        }
+        // Users stand after their operands: when a node's turn comes, all its uses are known.
+        let highest = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
+        for number in (0..highest).rev() {
+            let id = Id(number as u32);
+            let uses = std::mem::take(&mut self.places[number]);
+            if uses.is_empty() || is_available(id) {
+                continue;
+            }
+            let innermost_loop = u64::BITS - depends[number].leading_zeros();
+            for place in self.settle(uses, innermost_loop, pinned[number]) {
+                let item = match &self.nodes[number] {
+                    Node::Branch { condition, then, otherwise } => {
+                        let then_block = self.open(place, None);
+                        let otherwise_block = self.open(place, None);
+                        items.resize_with(self.blocks.len(), Vec::new);
+                        self.use_in(*condition, place);
+                        then.iter().for_each(|&id| self.use_in(id, then_block));
+                        otherwise.iter().for_each(|&id| self.use_in(id, otherwise_block));
+                        Item::Branch { id, then: then_block, otherwise: otherwise_block }
+                    }
+                    Node::Loop { depth, initial, condition, next } => {
+                        let header = self.open(place, Some((*depth, true)));
+                        let body = self.open(header, Some((*depth, false)));
+                        items.resize_with(self.blocks.len(), Vec::new);
+                        initial.iter().for_each(|&id| self.use_in(id, place));
+                        self.use_in(*condition, header);
+                        next.iter().for_each(|&id| self.use_in(id, body));
+                        Item::Loop { id, header, body }
+                    }
+                    node => {
+                        node.for_each_operand(|operand| self.places[operand.0 as usize].push(place));
+                        Item::Compute(id)
+                    }
+                };
+                items[place].push((id, item));
+            }
+        }
+        let in_order = |mut block: Vec<(Id, Item)>| {
+            block.reverse();
+            block.into_iter().map(|(_, item)| item).collect()
+        };
+        Schedule { blocks: items.into_iter().map(in_order).collect() }
+    }
+
+    fn use_in(&mut self, id: Id, block: usize) {
+        self.places[id.0 as usize].push(block);
+    }
+
+    fn open(&mut self, parent: usize, of_loop: Option<(u32, bool)>) -> usize {
+        let loops = of_loop.map_or(self.blocks[parent].loops, |(depth, _)| depth + 1);
+        self.blocks.push(Block {
+            parent: Some(parent),
+            level: self.blocks[parent].level + 1,
+            of_loop,
+            loops,
+        });
+        self.blocks.len() - 1
+    }
+
+    /// The blocks in which to compute a node that is used in these blocks.
+    fn settle(&self, mut uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
+        uses.sort_unstable();
+        uses.dedup();
+        let mut places: Vec<usize> = Vec::new();
+        for mut place in uses {
+            let mut rest = Vec::new();
+            for &other in &places {
+                let common = self.common(place, other);
+                let dominated = common == place || common == other;
+                if dominated || (!pinned && self.blocks[common].loops >= innermost_loop) {
+                    place = common;
+                } else {
+                    rest.push(other);
+                }
+            }
+            rest.push(place);
+            places = rest;
+        }
+        for place in &mut places {
+            *place = self.hoist(*place, innermost_loop, pinned);
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// Out of the loops on whose variables the node does not depend. A pinned node leaves only a loop's header, which
+    /// is done whenever the loop is reached.
+    fn hoist(&self, mut place: usize, innermost_loop: u32, pinned: bool) -> usize {
+        while let Block { parent: Some(parent), of_loop: Some((depth, header)), .. } = self.blocks[place] {
+            if innermost_loop > depth || (pinned && !header) {
+                break;
+            }
+            place = parent;
+        }
+        place
+    }
+
+    fn common(&self, mut a: usize, mut b: usize) -> usize {
+        while a != b {
+            if self.blocks[a].level < self.blocks[b].level {
+                std::mem::swap(&mut a, &mut b);
+            }
+            a = self.blocks[a].parent.unwrap_or(0);
+        }
+        a
+    }
+}
+
+/// For every node, the set (as bits) of the loop depths whose variables it depends on.
+pub(crate) fn loop_dependencies(nodes: &[Node]) -> Vec<u64> {
+    let mut depends: Vec<u64> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let mut mine = 0;
+        node.for_each_operand(|id| mine |= depends[id.0 as usize]);
+        match node {
+            Node::LoopVariable { depth, .. } => mine |= 1 << (*depth).min(MAX_LOOP_DEPTH),
+            Node::Loop { depth, .. } => mine &= !(1 << (*depth).min(MAX_LOOP_DEPTH)),
+            _ => {}
+        }
+        depends.push(mine);
+    }
+    depends
+}
+
+/// For every node, whether it must not be evaluated where it is not demanded.
+fn pinned(nodes: &[Node]) -> Vec<bool> {
+    let mut pinned: Vec<bool> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let mut mine = matches!(node, Node::Load { guarded: true, .. } | Node::Check { .. });
+        node.for_each_operand(|id| mine |= pinned[id.0 as usize]);
+        pinned.push(mine);
+    }
+    pinned
+}

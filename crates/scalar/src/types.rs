@@ -1,0 +1,268 @@
+//! The scalar types and their constants: what a value of the language can be.
+//!
+//! A constant is a type and 64 bits, so that equality and hashing are exact (also for NaN and -0.0).
+
+use std::fmt;
+
+/// The type of a scalar value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScalarType {
+    /// Truth values; one byte in memory, 0 or 1.
+    Bool,
+    /// 32-bit signed integers.
+    I32,
+    /// 64-bit signed integers; also the type of indices.
+    I64,
+    /// 32-bit unsigned integers.
+    U32,
+    /// 64-bit unsigned integers.
+    U64,
+    /// 32-bit IEEE floats.
+    F32,
+    /// 64-bit IEEE floats.
+    F64,
+}
+
+impl ScalarType {
+    /// Every scalar type.
+    pub const ALL: [ScalarType; 7] = [
+        ScalarType::Bool,
+        ScalarType::I32,
+        ScalarType::I64,
+        ScalarType::U32,
+        ScalarType::U64,
+        ScalarType::F32,
+        ScalarType::F64,
+    ];
+
+    /// Bytes that a value takes in memory.
+    pub fn bytes(self) -> usize {
+        match self {
+            ScalarType::Bool => 1,
+            ScalarType::I32 | ScalarType::U32 | ScalarType::F32 => 4,
+            ScalarType::I64 | ScalarType::U64 | ScalarType::F64 => 8,
+        }
+    }
+
+    /// The name in programs' text form, which is Rust's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarType::Bool => "bool",
+            ScalarType::I32 => "i32",
+            ScalarType::I64 => "i64",
+            ScalarType::U32 => "u32",
+            ScalarType::U64 => "u64",
+            ScalarType::F32 => "f32",
+            ScalarType::F64 => "f64",
+        }
+    }
+
+    /// The type with this name.
+    pub fn from_name(name: &str) -> Option<ScalarType> {
+        ScalarType::ALL.into_iter().find(|ty| ty.name() == name)
+    }
+
+    /// Whether this is `f32` or `f64`.
+    pub fn is_float(self) -> bool {
+        matches!(self, ScalarType::F32 | ScalarType::F64)
+    }
+
+    /// Whether this is an integer type (`bool` is not).
+    pub fn is_integer(self) -> bool {
+        !self.is_float() && self != ScalarType::Bool
+    }
+
+    /// Whether this is a signed integer type.
+    pub fn is_signed(self) -> bool {
+        matches!(self, ScalarType::I32 | ScalarType::I64)
+    }
+
+    /// The smallest and the largest value of an integer type (`bool` counts as 0 to 1).
+    pub fn range(self) -> (i128, i128) {
+        match self {
+            ScalarType::Bool => (0, 1),
+            ScalarType::I32 => (i32::MIN.into(), i32::MAX.into()),
+            ScalarType::I64 => (i64::MIN.into(), i64::MAX.into()),
+            ScalarType::U32 => (0, u32::MAX.into()),
+            ScalarType::U64 => (0, u64::MAX.into()),
+            ScalarType::F32 | ScalarType::F64 => (i128::MIN, i128::MAX),
+        }
+    }
+}
+
+impl fmt::Display for ScalarType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A value of a scalar type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Constant {
+    ty: ScalarType,
+    bits: u64,
+}
+
+impl Constant {
+    /// The constant of type `ty` with these low bits; bits above the type's width are dropped.
+    pub fn from_bits(ty: ScalarType, bits: u64) -> Constant {
+        let bits = match ty {
+            ScalarType::Bool => u64::from(bits & 1 != 0),
+            _ if ty.bytes() == 4 => bits & 0xffff_ffff,
+            _ => bits,
+        };
+        Constant { ty, bits }
+    }
+
+    /// The type.
+    pub fn ty(self) -> ScalarType {
+        self.ty
+    }
+
+    /// The bits, zero-extended.
+    pub fn bits(self) -> u64 {
+        self.bits
+    }
+
+    /// Zero (or false) of a type.
+    pub fn zero(ty: ScalarType) -> Constant {
+        Constant { ty, bits: 0 }
+    }
+
+    /// An integer value as a constant of type `ty`, wrapped to its width; converted if `ty` is a float.
+    pub fn from_integer(ty: ScalarType, value: i128) -> Constant {
+        match ty {
+            ScalarType::F32 => (value as f32).into(),
+            ScalarType::F64 => (value as f64).into(),
+            ScalarType::Bool => (value != 0).into(),
+            _ => Constant::from_bits(ty, value as u64),
+        }
+    }
+
+    /// The value of an integer or `bool` constant; `None` for floats.
+    pub fn as_integer(self) -> Option<i128> {
+        Some(match self.ty {
+            ScalarType::Bool | ScalarType::U32 | ScalarType::U64 => self.bits.into(),
+            ScalarType::I32 => (self.bits as u32 as i32).into(),
+            ScalarType::I64 => (self.bits as i64).into(),
+            ScalarType::F32 | ScalarType::F64 => return None,
+        })
+    }
+
+    /// The value of a float constant, widened to `f64`; `None` for other types.
+    pub fn as_float(self) -> Option<f64> {
+        match self.ty {
+            ScalarType::F32 => Some(f32::from_bits(self.bits as u32).into()),
+            ScalarType::F64 => Some(f64::from_bits(self.bits)),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `true`.
+    pub fn is_true(self) -> bool {
+        self.ty == ScalarType::Bool && self.bits != 0
+    }
+
+    /// The bytes as they stand in memory (little-endian devices).
+    pub fn to_bytes(self) -> Vec<u8> {
+        self.bits.to_le_bytes()[..self.ty.bytes()].to_vec()
+    }
+
+    /// Reads a constant from memory; bytes that are missing count as zero.
+    pub fn from_bytes(ty: ScalarType, bytes: &[u8]) -> Constant {
+        let mut all = [0u8; 8];
+        let count = ty.bytes().min(bytes.len());
+        all[..count].copy_from_slice(&bytes[..count]);
+        Constant::from_bits(ty, u64::from_le_bytes(all))
+    }
+
+    /// Reads what [`Display`](fmt::Display) writes, given the type.
+    pub fn parse(ty: ScalarType, text: &str) -> Option<Constant> {
+        match ty {
+            ScalarType::Bool => text.parse::<bool>().ok().map(Into::into),
+            ScalarType::I32 => text.parse::<i32>().ok().map(Into::into),
+            ScalarType::I64 => text.parse::<i64>().ok().map(Into::into),
+            ScalarType::U32 => text.parse::<u32>().ok().map(Into::into),
+            ScalarType::U64 => text.parse::<u64>().ok().map(Into::into),
+            ScalarType::F32 | ScalarType::F64 => {
+                if let Some(bits) = text.strip_prefix("nan:") {
+                    return u64::from_str_radix(bits, 16).ok().map(|bits| Constant::from_bits(ty, bits));
+                }
+                if ty == ScalarType::F32 {
+                    text.parse::<f32>().ok().map(Into::into)
+                } else {
+                    text.parse::<f64>().ok().map(Into::into)
+                }
+            }
+        }
+    }
+}
+
+macro_rules! constant_from {
+    ($($t:ty => $ty:ident, $value:ident, $bits:expr);* $(;)?) => { $(
+        impl From<$t> for Constant {
+            fn from($value: $t) -> Constant {
+                Constant { ty: ScalarType::$ty, bits: $bits }
+            }
+        }
+    )* };
+}
+constant_from! {
+    bool => Bool, v, u64::from(v);
+    i32 => I32, v, u64::from(v as u32);
+    i64 => I64, v, v as u64;
+    u32 => U32, v, u64::from(v);
+    u64 => U64, v, v;
+    f32 => F32, v, u64::from(v.to_bits());
+    f64 => F64, v, v.to_bits();
+}
+
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ty {
+            ScalarType::Bool => write!(f, "{}", self.is_true()),
+            ScalarType::F32 => match f32::from_bits(self.bits as u32) {
+                v if v.is_nan() => write!(f, "nan:{:x}", self.bits),
+                v => write!(f, "{v:?}"),
+            },
+            ScalarType::F64 => match f64::from_bits(self.bits) {
+                v if v.is_nan() => write!(f, "nan:{:x}", self.bits),
+                v => write!(f, "{v:?}"),
+            },
+            _ => write!(f, "{}", self.as_integer().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Debug for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}:{}", self.ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_print_and_parse_back() {
+        let constants: [Constant; 12] = [
+            true.into(),
+            (-5i32).into(),
+            i64::MIN.into(),
+            u32::MAX.into(),
+            u64::MAX.into(),
+            0.1f32.into(),
+            (-0.0f32).into(),
+            f32::INFINITY.into(),
+            f32::NAN.into(),
+            1e300f64.into(),
+            f64::NAN.into(),
+            f64::MIN_POSITIVE.into(),
+        ];
+        for constant in constants {
+            assert_eq!(Constant::parse(constant.ty(), &constant.to_string()), Some(constant));
+            assert_eq!(Constant::from_bytes(constant.ty(), &constant.to_bytes()), constant);
+        }
+    }
+}

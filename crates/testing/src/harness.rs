@@ -1,0 +1,279 @@
+//! What a case is written with: it runs programs and compares, or only plans them.
+
+use pumice::layers::array::{Array, ArrayData, HostData, Node, Options, Plan};
+use pumice::layers::kernel::Profile;
+use pumice::layers::program::Verified;
+use pumice::layers::runtime::Inputs;
+use pumice::layers::scalar::{Constant, ScalarType};
+use pumice::{Arguments, Compiled, Compiler, Elt, Function, Shape};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// How a case went: an error says what was expected and what came.
+pub type Outcome = Result<(), String>;
+
+/// How far a float may be from what is expected. Other types are compared to the bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The same bits; any NaN for a NaN.
+    Exact,
+    /// Units in the last place.
+    Ulps(u64),
+    /// Times the larger of 1 and the expected magnitude.
+    Relative(f64),
+}
+
+/// Runs the programs of a case on a device, or plans them for one.
+pub struct Harness {
+    compiler: Compiler,
+    planning: Option<Planning>,
+}
+
+struct Planning {
+    profile: Profile,
+    options: Options,
+    seen: RefCell<HashSet<String>>,
+    programs: RefCell<Vec<Arc<Verified>>>,
+}
+
+impl Harness {
+    /// Runs programs with this compiler.
+    pub fn running(compiler: &Compiler) -> Harness {
+        Harness { compiler: compiler.clone(), planning: None }
+    }
+
+    /// Plans programs for a device that is like this, and runs nothing. Results are zeros of the right shape, and what
+    /// is expected of them is not looked at.
+    pub fn planning(profile: &Profile, options: &Options) -> Result<Harness, String> {
+        let planning = Planning {
+            profile: profile.clone(),
+            options: options.clone(),
+            seen: RefCell::default(),
+            programs: RefCell::default(),
+        };
+        // A program is described by a compiler; what device that is for does not matter.
+        let compiler = Compiler::on("sim").map_err(|error| error.to_string())?;
+        Ok(Harness { compiler, planning: Some(planning) })
+    }
+
+    /// The kernels that were planned, each once.
+    pub fn into_programs(self) -> Vec<Arc<Verified>> {
+        self.planning.map_or(Vec::new(), |planning| planning.programs.into_inner())
+    }
+
+    /// The compiler.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// Whether nothing is run, so that results say nothing.
+    pub fn is_planning(&self) -> bool {
+        self.planning.is_some()
+    }
+
+    /// Describes a program, to run it several times.
+    pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Program<'_, P, F::Dim, F::Elt>, String> {
+        let compiled = self.compiler.compile(program).map_err(|error| error.to_string())?;
+        Ok(Program { harness: self, compiled, of: PhantomData })
+    }
+
+    /// Runs a program once.
+    pub fn run<P, F: Function<P>>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P>,
+    ) -> Result<Array<F::Dim, F::Elt>, String> {
+        self.compile(program)?.run(arguments)
+    }
+
+    /// Runs a program once and compares the elements of its result, to the bit.
+    pub fn check<P, F: Function<P>>(&self, program: F, arguments: impl Arguments<P>, expected: &[F::Elt]) -> Outcome {
+        self.compile(program)?.check(arguments, expected)
+    }
+
+    /// Compares an array's elements.
+    pub fn expect<D: Shape, T: Elt>(&self, array: &Array<D, T>, expected: &[T], tolerance: Tolerance) -> Outcome {
+        if self.is_planning() {
+            return Ok(());
+        }
+        let found = array.to_vec().map_err(|error| error.to_string())?;
+        compare(&found, expected, tolerance, &[])
+    }
+
+    /// Expects that a program fails with a message that has all these parts, at the latest when its result is looked
+    /// at.
+    pub fn expect_error<P, F: Function<P>>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P>,
+        parts: &[&str],
+    ) -> Outcome {
+        let result = self.compile(program).and_then(|program| program.run(arguments));
+        self.expect_failure(result, parts)
+    }
+
+    /// Expects an error, at the latest when the array is looked at.
+    pub fn expect_failure<D: Shape, T: Elt>(&self, result: Result<Array<D, T>, String>, parts: &[&str]) -> Outcome {
+        if self.is_planning() {
+            return Ok(());
+        }
+        let message = match result.and_then(|array| array.to_vec().map_err(|error| error.to_string())) {
+            Ok(values) => return Err(format!("expected an error, and {} elements came", values.len())),
+            Err(message) => message,
+        };
+        match parts.iter().find(|part| !message.contains(*part)) {
+            Some(part) => Err(format!("expected an error with {part:?}, and it was {message:?}")),
+            None => Ok(()),
+        }
+    }
+
+    fn plan(&self, planning: &Planning, root: &Arc<Node>, inputs: &Inputs) -> Result<Arc<dyn ArrayData>, String> {
+        let extents: HashMap<u32, Vec<usize>> =
+            inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
+        let roots = std::slice::from_ref(root);
+        let plan = Plan::new(roots, &planning.profile, &extents, &inputs.scalars, &planning.options)
+            .map_err(|error| error.to_string())?;
+        for launch in plan.launches() {
+            if planning.seen.borrow_mut().insert(launch.program.key_text()) {
+                planning.programs.borrow_mut().push(launch.program.clone());
+            }
+        }
+        let (extents, _) = plan.results.into_iter().next().ok_or("a plan without a result")?;
+        let count: usize = extents.iter().product();
+        let columns = root.types.iter().map(|ty: &ScalarType| vec![0; count * ty.bytes()]).collect();
+        Ok(Arc::new(HostData::new(extents, root.types.clone(), columns)))
+    }
+}
+
+/// A described program.
+pub struct Program<'a, P, D, T> {
+    harness: &'a Harness,
+    compiled: Compiled<P, D, T>,
+    of: PhantomData<P>,
+}
+
+impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
+    /// Runs it.
+    pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>, String> {
+        match &self.harness.planning {
+            None => self.compiled.run(arguments).map_err(|error| error.to_string()),
+            Some(planning) => {
+                let data = self.harness.plan(planning, self.compiled.root(), &arguments.collect())?;
+                Array::from_data(data).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// Runs it and compares the elements of its result, to the bit.
+    pub fn check(&self, arguments: impl Arguments<P>, expected: &[T]) -> Outcome {
+        self.check_close(arguments, expected, Tolerance::Exact)
+    }
+
+    /// Runs it and compares the elements of its result.
+    pub fn check_close(&self, arguments: impl Arguments<P>, expected: &[T], tolerance: Tolerance) -> Outcome {
+        self.harness.expect(&self.run(arguments)?, expected, tolerance)
+    }
+
+    /// Runs it and compares extents and elements of its result, to the bit.
+    pub fn check_shaped(&self, arguments: impl Arguments<P>, extents: D::Extents, expected: &[T]) -> Outcome {
+        let array = self.run(arguments)?;
+        if array.extents() != extents {
+            return Err(format!("expected extents {extents:?}, found {:?}", array.extents()));
+        }
+        self.harness.expect(&array, expected, Tolerance::Exact)
+    }
+
+    /// Runs it and compares; `names` say what the scalars of an element are.
+    pub fn check_named(
+        &self,
+        arguments: impl Arguments<P>,
+        expected: &[T],
+        tolerance: Tolerance,
+        names: &[&str],
+    ) -> Outcome {
+        let array = self.run(arguments)?;
+        if self.harness.is_planning() {
+            return Ok(());
+        }
+        let found = array.to_vec().map_err(|error| error.to_string())?;
+        compare(&found, expected, tolerance, names)
+    }
+}
+
+fn compare<T: Elt>(found: &[T], expected: &[T], tolerance: Tolerance, names: &[&str]) -> Outcome {
+    if found.len() != expected.len() {
+        return Err(format!("expected {} elements, found {}", expected.len(), found.len()));
+    }
+    let mut wrong = 0;
+    let mut first = None;
+    for (position, (f, e)) in found.iter().zip(expected).enumerate() {
+        let scalars = |value: &T| {
+            let mut constants = Vec::new();
+            value.add_constants(&mut constants);
+            constants
+        };
+        let (f, e) = (scalars(f), scalars(e));
+        if let Some(leaf) = (0..e.len()).find(|&leaf| !close(f[leaf], e[leaf], tolerance)) {
+            wrong += 1;
+            first.get_or_insert_with(|| {
+                let name = names.get(leaf).map_or(format!("scalar {leaf} of {}", e.len()), |name| name.to_string());
+                format!("at {position} of {}, {name}: expected {:?}, found {:?}", expected.len(), e[leaf], f[leaf])
+            });
+        }
+    }
+    first.map_or(Ok(()), |first| Err(format!("{first} ({wrong} elements differ)")))
+}
+
+fn close(found: Constant, expected: Constant, tolerance: Tolerance) -> bool {
+    if found == expected {
+        return true;
+    }
+    let (Some(f), Some(e)) = (found.as_float(), expected.as_float()) else { return false };
+    if f.is_nan() || e.is_nan() {
+        return f.is_nan() && e.is_nan();
+    }
+    match tolerance {
+        Tolerance::Exact => false,
+        Tolerance::Ulps(most) => ordered(found).abs_diff(ordered(expected)) <= most,
+        Tolerance::Relative(most) => (f - e).abs() <= most * e.abs().max(1.0),
+    }
+}
+
+/// Where a float stands among all floats of its type.
+fn ordered(constant: Constant) -> i64 {
+    let (bits, sign) = match constant.ty() {
+        ScalarType::F32 => (constant.bits() as i64, 1i64 << 31),
+        _ => (constant.bits() as i64, i64::MIN),
+    };
+    if bits & sign != 0 { -(bits & !sign) } else { bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tolerances_count_floats_between() {
+        let one = Constant::from(1.0f32);
+        let next = Constant::from(f32::from_bits(1.0f32.to_bits() + 2));
+        assert!(close(next, one, Tolerance::Ulps(2)) && !close(next, one, Tolerance::Ulps(1)));
+        let (minus, plus) = (Constant::from(-1e-45f32), Constant::from(1e-45f32));
+        assert!(close(minus, plus, Tolerance::Ulps(2)) && !close(minus, plus, Tolerance::Ulps(1)));
+        assert!(!close(0.0f64.into(), (-0.0f64).into(), Tolerance::Exact));
+        assert!(close(f64::NAN.into(), (-f64::NAN).into(), Tolerance::Exact));
+        assert!(!close(f64::NAN.into(), 1.0f64.into(), Tolerance::Relative(1e9)));
+        assert!(!close(1i32.into(), 2i32.into(), Tolerance::Relative(10.0)));
+    }
+
+    #[test]
+    fn differences_name_position_and_scalar() {
+        let outcome = compare(&[(1, 2.0f32), (3, 4.0)], &[(1, 2.0), (3, 5.0)], Tolerance::Exact, &["n", "x"]);
+        assert_eq!(outcome, Err("at 1 of 2, x: expected 5.0:f32, found 4.0:f32 (1 elements differ)".into()));
+        assert_eq!(
+            compare(&[1], &[1, 2], Tolerance::Exact, &[]),
+            Err("expected 2 elements, found 1".into())
+        );
+    }
+}

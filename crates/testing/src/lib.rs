@@ -1,0 +1,14 @@
+//! The conformance suite: what every device must do, and the programs that are shown, measured and kept as snapshots.
+//!
+//! A case is a program, its inputs, and an expectation that comes from plain Rust. [`suite`] runs cases on any device
+//! (`pumice selftest`, and a `#[test]` for each case and device), or only makes the kernels that they would launch, for
+//! compilers that are there without their device. [`programs`] are the examples.
+
+mod cases;
+mod data;
+mod harness;
+pub mod programs;
+pub mod suite;
+
+pub use harness::{Harness, Outcome, Program, Tolerance};
+pub use suite::{Case, Summary, cases, cuda_like, run_suite};

@@ -1,0 +1,165 @@
+//! The programs of the examples: what `pumice emit` shows, benches measure and snapshots keep.
+//!
+//! They are written as a user would write them, with nothing of the layers below.
+
+use pumice::layers::array::{Error, Node, Options, Plan};
+use pumice::layers::kernel::Profile;
+use pumice::layers::scalar::{Constant, scope};
+use pumice::prelude::*;
+use pumice::Function;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The dot product of two vectors.
+pub fn dotp(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Scalar<f32>> {
+    xs.zip_with(ys, |x, y| x * y).fold(0.0, |a, b| a + b)
+}
+
+/// `a * xs + ys`.
+pub fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    xs.zip_with(ys, |x, y| a * x + y)
+}
+
+/// The sum of each row of a matrix.
+pub fn row_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
+    m.sum()
+}
+
+/// The sum of each column of a matrix.
+pub fn column_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
+    m.transpose().sum()
+}
+
+/// A matrix times a vector.
+pub fn matrix_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    let (rows, _) = m.shape();
+    m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
+}
+
+/// The annual interest rate of [`black_scholes`].
+pub const RISK_FREE: f32 = 0.02;
+/// The volatility of [`black_scholes`].
+pub const VOLATILITY: f32 = 0.3;
+/// The polynomial of [`black_scholes`]'s normal distribution, lowest power first; there is no constant term.
+pub const COEFFICIENTS: [f32; 5] = [0.319_381_53, -0.356_563_78, 1.781_477_9, -1.821_255_9, 1.330_274_5];
+/// One over the square root of two pi.
+pub const RSQRT_2PI: f32 = 0.398_942_3;
+
+/// The cumulative normal distribution, approximated by a polynomial: `cnd'` of the Accelerate paper, section 6.3, is
+/// `tail` here, and is used on both sides.
+fn cumulative_normal(d: Exp<f32>) -> Exp<f32> {
+    let k = 1.0 / (1.0 + 0.231_641_9 * d.abs());
+    let polynomial = COEFFICIENTS.iter().rev().fold(constant(0.0), |sum: Exp<f32>, c| (sum + *c) * k);
+    let tail = RSQRT_2PI * (-0.5 * d * d).exp() * polynomial;
+    d.gt(0.0).select(1.0 - tail, tail)
+}
+
+fn price(price: Exp<f32>, strike: Exp<f32>, years: Exp<f32>) -> (Exp<f32>, Exp<f32>) {
+    let spread = VOLATILITY * years.sqrt();
+    let drift = RISK_FREE + 0.5 * VOLATILITY * VOLATILITY;
+    let d1 = ((price / strike).ln() + drift * years) / spread;
+    let d2 = d1 - spread;
+    let (n1, n2) = (cumulative_normal(d1), cumulative_normal(d2));
+    let discounted = strike * (-RISK_FREE * years).exp();
+    (price * n1 - discounted * n2, discounted * (1.0 - n2) - price * (1.0 - n1))
+}
+
+/// The prices of call and put options by the formula of Black and Scholes, from (price, strike, years).
+pub fn black_scholes(options: Acc<Vector<(f32, f32, f32)>>) -> Acc<Vector<(f32, f32)>> {
+    options.map(|(stock, strike, years)| price(stock, strike, years))
+}
+
+/// [`black_scholes`] on numbers between 0 and 1, which are scaled to prices of 5 to 30, strikes of 1 to 100 and terms of
+/// a quarter to ten years.
+pub fn black_scholes_scaled(
+    xs: Acc<Vector<f32>>,
+    ys: Acc<Vector<f32>>,
+    zs: Acc<Vector<f32>>,
+) -> Acc<Vector<(f32, f32)>> {
+    xs.zip_with3(ys, zs, |x, y, z| price(x * 25.0 + 5.0, y * 99.0 + 1.0, z * 9.75 + 0.25))
+}
+
+/// For every pixel of the view from -2 - i to 1 + i, how often `z² + c` is applied until `z` escapes, or `cap`.
+pub fn mandelbrot(width: Exp<i64>, height: Exp<i64>, cap: Exp<i32>) -> Acc<Matrix<i32>> {
+    generate((height, width), |(i, j)| {
+        let cx = -2.0 + 3.0 * j.cast::<f32>() / width.cast::<f32>();
+        let cy = -1.0 + 2.0 * i.cast::<f32>() / height.cast::<f32>();
+        let (_, _, count) = while_(
+            (constant(0.0), constant(0.0), constant(0)),
+            |(x, y, count): (Exp<f32>, Exp<f32>, Exp<i32>)| count.lt(cap) & (x * x + y * y).le(4.0),
+            |(x, y, count)| (x * x - y * y + cx, 2.0 * x * y + cy, count + 1),
+        );
+        count
+    })
+}
+
+/// A program with arguments of typical sizes, so that it can be planned and emitted without any data.
+pub struct Example {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it computes.
+    pub about: &'static str,
+    /// Its result.
+    pub root: Arc<Node>,
+    /// The extents of its array arguments, by argument number.
+    pub extents: HashMap<u32, Vec<usize>>,
+    /// Its scalar arguments; numbers that are arrays' have any value.
+    pub scalars: Vec<Constant>,
+}
+
+impl Example {
+    fn new<P, F: Function<P>>(
+        name: &'static str,
+        about: &'static str,
+        program: F,
+        extents: &[(u32, &[usize])],
+        scalars: &[Constant],
+    ) -> Example {
+        let root = scope(|| program.describe().node().clone());
+        let extents = extents.iter().map(|(number, extents)| (*number, extents.to_vec())).collect();
+        Example { name, about, root, extents, scalars: scalars.to_vec() }
+    }
+
+    /// The program in the array language's text form.
+    pub fn describe(&self) -> String {
+        pumice::layers::array::print_program(std::slice::from_ref(&self.root))
+    }
+
+    /// The plan for a device that is like this.
+    pub fn plan(&self, profile: &Profile, options: &Options) -> Result<Plan, Error> {
+        Plan::new(std::slice::from_ref(&self.root), profile, &self.extents, &self.scalars, options)
+    }
+}
+
+/// Every example.
+pub fn examples() -> Vec<Example> {
+    let n: &[usize] = &[1 << 24];
+    let square: &[usize] = &[4096, 4096];
+    let side = Constant::from(2048i64);
+    vec![
+        Example::new("dotp", "the dot product of two vectors", dotp, &[(0, n), (1, n)], &[]),
+        Example::new("saxpy", "a * xs + ys", saxpy, &[(1, n), (2, n)], &[2.5f32.into()]),
+        Example::new("row_sums", "the sum of each row of a matrix", row_sums, &[(0, square)], &[]),
+        Example::new("column_sums", "the sum of each column of a matrix", column_sums, &[(0, square)], &[]),
+        Example::new(
+            "matrix_vector",
+            "a matrix times a vector",
+            matrix_vector,
+            &[(0, square), (1, &[4096])],
+            &[],
+        ),
+        Example::new("black_scholes", "prices of call and put options", black_scholes, &[(0, n)], &[]),
+        Example::new(
+            "mandelbrot",
+            "how fast points of the plane escape",
+            mandelbrot,
+            &[],
+            &[side, side, 64i32.into()],
+        ),
+    ]
+}
+
+/// The example with this name.
+pub fn example(name: &str) -> Option<Example> {
+    examples().into_iter().find(|example| example.name == name)
+}

@@ -1,0 +1,145 @@
+//! The suite as a whole: every case, and what to do with them.
+
+use crate::cases;
+use crate::harness::{Harness, Outcome};
+use pumice::Compiler;
+use pumice::layers::array::Options;
+use pumice::layers::kernel::Profile;
+use pumice::layers::program::Verified;
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// One thing that every device must do.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// Where it is and what it is about: `folds::empty_rows`.
+    pub name: &'static str,
+    body: fn(&Harness) -> Outcome,
+}
+
+impl Case {
+    /// Runs the case; a panic is a failure too.
+    pub fn run(&self, compiler: &Compiler) -> Outcome {
+        self.guarded(&Harness::running(compiler))
+    }
+
+    /// The kernels that the case launches on a device that is like this, without running any.
+    pub fn kernels(&self, profile: &Profile, options: &Options) -> Result<Vec<Arc<Verified>>, String> {
+        let harness = Harness::planning(profile, options)?;
+        self.guarded(&harness)?;
+        Ok(harness.into_programs())
+    }
+
+    fn guarded(&self, harness: &Harness) -> Outcome {
+        catch_unwind(AssertUnwindSafe(|| (self.body)(harness))).unwrap_or_else(|panic| {
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(format!("panicked: {}", message.unwrap_or("with something that is no text")))
+        })
+    }
+}
+
+macro_rules! collect_cases {
+    ($($module:ident { $($case:ident)* })*) => {
+        vec![$($(Case {
+            name: concat!(stringify!($module), "::", stringify!($case)),
+            body: cases::$module::$case,
+        }),*),*]
+    };
+}
+
+/// Every case.
+pub fn cases() -> Vec<Case> {
+    crate::for_each_case!(collect_cases)
+}
+
+/// How a run of the suite went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// How many cases passed.
+    pub passed: usize,
+    /// The others, with what was wrong.
+    pub failed: Vec<(String, String)>,
+}
+
+/// Runs the cases whose name contains `filter`. `progress` is told of every case before it starts (and its outcome is
+/// `None`) and when it is done.
+pub fn run_suite(
+    compiler: &Compiler,
+    filter: Option<&str>,
+    mut progress: impl FnMut(Progress<'_>),
+) -> Summary {
+    let chosen: Vec<Case> =
+        cases().into_iter().filter(|case| filter.is_none_or(|filter| case.name.contains(filter))).collect();
+    let mut summary = Summary::default();
+    for (number, case) in chosen.iter().enumerate() {
+        let of = chosen.len();
+        progress(Progress { number, of, name: case.name, outcome: None });
+        let outcome = case.run(compiler);
+        progress(Progress { number, of, name: case.name, outcome: Some(&outcome) });
+        match outcome {
+            Ok(()) => summary.passed += 1,
+            Err(message) => summary.failed.push((case.name.to_string(), message)),
+        }
+    }
+    summary
+}
+
+/// What [`run_suite`] tells while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The number of the case, from 0.
+    pub number: usize,
+    /// The number of cases that are run.
+    pub of: usize,
+    /// The case's name.
+    pub name: &'a str,
+    /// How it went; `None` before it starts.
+    pub outcome: Option<&'a Outcome>,
+}
+
+/// Every kernel that the suite launches on a device that is like this, each once: for compiling them all where the
+/// device itself is missing.
+pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for case in cases() {
+        let kernels = case.kernels(profile, &Options::default());
+        let kernels = kernels.map_err(|message| format!("{}: {message}", case.name))?;
+        all.extend(kernels.into_iter().filter(|kernel| seen.insert(kernel.key_text())));
+    }
+    Ok(all)
+}
+
+/// What a large CUDA device is like, for planning without one.
+pub fn cuda_like() -> Profile {
+    Profile {
+        threads: 256,
+        lanes: 32,
+        max_threads: 1024,
+        shared_bytes: 48 << 10,
+        max_blocks: i32::MAX as u64,
+        busy_blocks: 1056,
+        vector_bytes: 16,
+        coalesces: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_failure_with_its_message() {
+        let case = Case { name: "bad", body: |_| panic!("a {} one", "bad") };
+        let harness = Harness::planning(&cuda_like(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(case.guarded(&harness), Err("panicked: a bad one".into()));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let names: HashSet<&str> = cases().iter().map(|case| case.name).collect();
+        assert_eq!(names.len(), cases().len());
+    }
+}

@@ -1,0 +1,159 @@
+//! The task `bench`: Pumice and its peers on the same machine in one run, as a table and as a picture.
+//!
+//! Measures nothing itself: `pumice bench` and the peer programs do, and all print rows of one format. With
+//! the programs' places given on the command line it needs neither cargo nor the repository, so that it can
+//! be taken to a machine that has a GPU and no Rust.
+
+mod compare;
+mod peers;
+mod plot;
+mod rows;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::process;
+use crate::workspace::{Workspace, make_folder};
+use peers::Places;
+use rows::Row;
+
+const KNOWN_OPTIONS: &[&str] = &["--device", "--filter", "--json", "--svg", "--pumice", "--peers", "--out"];
+
+/// The task `bench`.
+pub fn run(arguments: &[String]) -> Result<()> {
+    let options = Options::parse(arguments, KNOWN_OPTIONS)?;
+    let plan = Plan::from_options(&options)?;
+    make_folder(&plan.places.out)?;
+
+    // A Pumice that does not run is an error, but the peers' figures are still worth having.
+    let pumice = measure_pumice(&plan);
+    let measured = peers::measure(&plan.places, plan.device.as_deref(), &plan.filter)?;
+
+    let mut rows = pumice.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
+    rows.extend(measured.rows);
+    rows.retain(|row| row.workload.contains(&plan.filter));
+
+    let groups = compare::compare(&rows);
+    println!("\n{}", compare::table(&groups));
+    write_file(&plan.svg, &plot::svg(&groups))?;
+    println!("plot: {}", plan.svg.display());
+    if let Some(json) = &plan.json {
+        write_file(json, &rows::rows_to_json(&rows))?;
+        println!("rows: {}", json.display());
+    }
+    for note in &measured.notes {
+        println!("left out: {note}");
+    }
+    pumice.map(|_| ())
+}
+
+/// What is to be measured, with what, and where the results go.
+struct Plan {
+    device: Option<String>,
+    filter: String,
+    pumice: Pumice,
+    places: Places,
+    svg: PathBuf,
+    json: Option<PathBuf>,
+}
+
+/// Where the `pumice` program comes from.
+enum Pumice {
+    Given(PathBuf),
+    BuiltFrom(Workspace),
+}
+
+impl Plan {
+    fn from_options(options: &Options) -> Result<Plan> {
+        let path = |name: &str| options.value(name).map(PathBuf::from);
+        let given = (path("--pumice"), path("--peers"), path("--out"), path("--svg"));
+        let (pumice, places, svg) = match given {
+            (Some(pumice), Some(sources), Some(out), svg) => {
+                let svg = svg.unwrap_or_else(|| out.join("bench.svg"));
+                (Pumice::Given(pumice), Places { sources, out }, svg)
+            }
+            (pumice, sources, out, svg) => {
+                let workspace = Workspace::find()?;
+                let places = Places {
+                    sources: sources.unwrap_or_else(|| workspace.root.join("benches").join("peers")),
+                    out: out.unwrap_or_else(|| workspace.target.join("peers")),
+                };
+                let svg = svg.unwrap_or_else(|| workspace.target.join("bench.svg"));
+                (pumice.map_or(Pumice::BuiltFrom(workspace), Pumice::Given), places, svg)
+            }
+        };
+        Ok(Plan {
+            device: options.value("--device").map(str::to_string),
+            filter: options.value("--filter").unwrap_or_default().to_string(),
+            pumice,
+            places,
+            svg,
+            json: path("--json"),
+        })
+    }
+}
+
+impl Pumice {
+    /// The program, built first if it was not given.
+    fn program(&self) -> Result<PathBuf> {
+        match self {
+            Pumice::Given(program) => Ok(program.clone()),
+            Pumice::BuiltFrom(workspace) => {
+                process::run(&mut workspace.cargo(&["build", "--release", "--package", "pumice-cli"]))?;
+                let name = format!("pumice{}", std::env::consts::EXE_SUFFIX);
+                Ok(workspace.target.join("release").join(name))
+            }
+        }
+    }
+}
+
+fn measure_pumice(plan: &Plan) -> Result<Vec<Row>> {
+    println!("── Pumice");
+    let output = plan.places.out.join("pumice.json");
+    // What an earlier run left must not pass for this one's.
+    match std::fs::remove_file(&output) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::io("remove", &output, &cause));
+        }
+        _ => {}
+    }
+    let mut command = Command::new(plan.pumice.program()?);
+    command.arg("bench").arg("--json").arg(&output);
+    if let Some(device) = &plan.device {
+        command.args(["--device", device]);
+    }
+    if !plan.filter.is_empty() {
+        command.args(["--filter", &plan.filter]);
+    }
+    process::run(&mut command)?;
+    let text = std::fs::read_to_string(&output).map_err(|cause| Error::io("read", &output, &cause))?;
+    rows::parse_rows(&text).map_err(|error| Error::new(format!("pumice bench wrote {error}")))
+}
+
+fn write_file(path: &Path, content: &str) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        make_folder(folder)?;
+    }
+    std::fs::write(path, content).map_err(|cause| Error::io("write", path, &cause))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(arguments: &[&str]) -> Plan {
+        let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
+        Plan::from_options(&Options::parse(&arguments, KNOWN_OPTIONS).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn with_all_places_given_no_repository_is_needed() {
+        let plan = plan(&["--pumice", "/p/pumice", "--peers", "/s", "--out=/o", "--filter", "dot"]);
+        assert!(matches!(&plan.pumice, Pumice::Given(program) if program == Path::new("/p/pumice")));
+        assert_eq!(plan.places.sources, Path::new("/s"));
+        assert_eq!(plan.svg, Path::new("/o/bench.svg"));
+        assert_eq!((plan.filter.as_str(), plan.device, plan.json), ("dot", None, None));
+    }
+}

@@ -1,0 +1,144 @@
+//! The rows that `pumice bench` and the peer programs write, read from JSON and written to it.
+//! Fields that are not known here are dropped; a field that is missing is an error that says which.
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+
+/// One measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// What was computed, the same name for everybody who computes it.
+    pub workload: String,
+    /// `cpu`, `cuda`, `opencl` or `sim`.
+    pub device: String,
+    /// Who computed it.
+    pub implementation: String,
+    /// Elements.
+    pub n: u64,
+    /// The median time in milliseconds.
+    pub median_ms: f64,
+    /// The bytes that must move at least.
+    pub fewest_bytes: u64,
+    /// `fewest_bytes` in that time.
+    pub gb_per_s: f64,
+}
+
+impl Row {
+    /// Whether this is ours and not a peer's.
+    pub fn is_pumice(&self) -> bool {
+        self.implementation.starts_with("Pumice")
+    }
+
+    fn from_json(value: &Value) -> Result<Row> {
+        let text = |field: &str| match value[field].as_str() {
+            Some(text) => Ok(text.to_string()),
+            None => Err(wrong_field(value, field, "a text")),
+        };
+        let count = |field: &str| value[field].as_u64().ok_or_else(|| wrong_field(value, field, "a count"));
+        let positive = |field: &str| match value[field].as_f64() {
+            Some(number) if number > 0.0 && number.is_finite() => Ok(number),
+            _ => Err(wrong_field(value, field, "a positive number")),
+        };
+        Ok(Row {
+            workload: text("workload")?,
+            device: text("device")?,
+            implementation: text("implementation")?,
+            n: count("n")?,
+            median_ms: positive("median_ms")?,
+            fewest_bytes: count("fewest_bytes")?,
+            gb_per_s: positive("gb_per_s")?,
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "workload": self.workload,
+            "device": self.device,
+            "implementation": self.implementation,
+            "n": self.n,
+            "median_ms": self.median_ms,
+            "fewest_bytes": self.fewest_bytes,
+            "gb_per_s": self.gb_per_s,
+        })
+    }
+}
+
+fn wrong_field(row: &Value, field: &str, wanted: &str) -> Error {
+    Error::new(format!("{field} is not {wanted} in the row {row}"))
+}
+
+/// Reads a JSON array of rows.
+pub fn parse_rows(text: &str) -> Result<Vec<Row>> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|cause| Error::new(format!("rows that are no JSON: {cause}")))?;
+    let Some(rows) = value.as_array() else {
+        return Err(Error::new("rows that are no JSON array"));
+    };
+    rows.iter().map(Row::from_json).collect()
+}
+
+/// Writes rows as a JSON array, one a line.
+pub fn rows_to_json(rows: &[Row]) -> String {
+    let lines: Vec<String> = rows.iter().map(|row| format!("  {}", row.to_json())).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// A row for tests: everything but the names and the time is made up.
+    pub fn row(device: &str, workload: &str, implementation: &str, median_ms: f64) -> Row {
+        Row {
+            workload: workload.to_string(),
+            device: device.to_string(),
+            implementation: implementation.to_string(),
+            n: 1024,
+            median_ms,
+            fewest_bytes: 4_000_000,
+            gb_per_s: 4.0 / median_ms,
+        }
+    }
+
+    #[test]
+    fn rows_come_back_as_they_were_written() {
+        let rows =
+            vec![row("cpu", "dot f32", "C, OpenMP", 1.25), row("cuda", "a \"b\" & <c>", "Pumice", 0.5)];
+        assert_eq!(parse_rows(&rows_to_json(&rows)).unwrap(), rows);
+        assert_eq!(parse_rows(&rows_to_json(&[])).unwrap(), []);
+    }
+
+    #[test]
+    fn unknown_fields_are_dropped() {
+        let text = r#"[{"workload": "dot f32", "device": "cpu", "implementation": "Pumice", "n": 8,
+            "median_ms": 2, "fewest_bytes": 64, "gb_per_s": 0.5, "kernel": "fold", "runs": 31}]"#;
+        let rows = parse_rows(text).unwrap();
+        assert_eq!((rows[0].n, rows[0].median_ms, rows[0].is_pumice()), (8, 2.0, true));
+    }
+
+    #[test]
+    fn a_bad_field_is_named() {
+        let good = rows_to_json(&[row("cpu", "dot f32", "NumPy", 1.5)]);
+        for (field, from, to) in [
+            ("n", "1024", "-1"),
+            ("n", "1024", "\"many\""),
+            ("median_ms", "1.5", "0"),
+            ("median_ms", "1.5", "null"),
+            ("device", "\"cpu\"", "7"),
+            ("implementation", "\"implementation\"", "\"by\""),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good);
+            let error = parse_rows(&bad).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{field} is not")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_array_of_rows_is_an_error() {
+        for text in ["", "[", "{}", "[1]", "[{\"workload\": \"dot f32\"}", "null"] {
+            assert!(parse_rows(text).is_err(), "{text}");
+        }
+    }
+}
