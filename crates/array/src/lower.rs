@@ -7,7 +7,7 @@ use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
 use crate::node::{Node, Operation};
 use crate::plan::{Argument, Buffers, Launch};
-use pumice_kernel::skeletons::{Fold, FoldPlan, WritePlan, write, write_rows};
+use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write, write_rows};
 use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Profile, Pull, Push, Scalars, build, comment};
 use pumice_kernel::{memory_parameter, read, scalar_parameter};
 use pumice_program::{
@@ -152,10 +152,12 @@ impl Lowering<'_> {
         let (rows, columns) = rows_and_columns(self.extents.of(node));
         // Where the index does not come out linear, going row by row saves a division an element.
         let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
-        if by_rows && columns % i64::from(plan.items) != 0 {
+        let function = if by_rows { self.fuser.rows(node) } else { linear };
+        if by_rows && columns_are_contiguous(&function) {
+            plan = WritePlan::across(self.profile, bytes);
+        } else if by_rows && columns % i64::from(plan.items) != 0 {
             plan.items = 1;
         }
-        let function = if by_rows { self.fuser.rows(node) } else { linear };
         self.kernel(node, node.name, plan.threads, slot, |parameters, outputs| {
             let apply = parameters.clone();
             let push: Push<Grid, Dynamic, Ix> = if by_rows {
@@ -195,8 +197,10 @@ impl Lowering<'_> {
         };
         let (rows, columns) = rows_and_columns(self.extents.of(input));
         let bytes = input.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
-        let plan = FoldPlan::new(self.profile, rows, columns, bytes, operator.commutes());
         let elements = self.fuser.rows_of_input(input);
+        let columns_are_contiguous = columns_are_contiguous(&elements);
+        let task = FoldTask { rows, columns, bytes, commutes: operator.commutes(), columns_are_contiguous };
+        let plan = FoldPlan::new(self.profile, task);
         let finish = self.finish(node, fold);
         let step = |slot, plan, columns: Columns, elements: &Function, finish: Option<&Function>| {
             let name = if finish.is_some() { fold.name } else { "fold_chunks" };
@@ -223,7 +227,8 @@ impl Lowering<'_> {
             };
             fold.types.iter().enumerate().map(load).collect()
         });
-        let again = FoldPlan { chunks: 1, ..FoldPlan::new(self.profile, rows, chunks, bytes, plan.commutes) };
+        let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
+        let again = FoldPlan { chunks: 1, ..FoldPlan::new(self.profile, task) };
         let rest = Columns { class: None, count: chunks };
         let second = step(slot, again, rest, &partial, Some(&finish))?;
         Ok(Lowered { kernels: vec![first, second], temporary: Some(between) })
@@ -432,4 +437,51 @@ fn divides(function: &Function) -> bool {
         }
         _ => false,
     })
+}
+
+/// How fast an index grows with the row and the column of an element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stride {
+    None,
+    One,
+    Many,
+}
+
+/// Whether the elements of a column, and not those of a row, are neighbours in memory: judged by the loads of a function
+/// of row and column.
+fn columns_are_contiguous(function: &Function) -> bool {
+    let mut strides: Vec<(Stride, Stride)> = Vec::with_capacity(function.nodes().len());
+    let (mut by_row, mut by_column) = (0, 0);
+    for node in function.nodes() {
+        let of = |id: &pumice_scalar::Id| strides[id.0 as usize];
+        let add = |a: Stride, b: Stride| match (a, b) {
+            (Stride::None, other) | (other, Stride::None) => other,
+            _ => Stride::Many,
+        };
+        let many = |stride: Stride| if stride == Stride::None { stride } else { Stride::Many };
+        let stride = match node {
+            ScalarNode::Variable(Variable::Parameter(0), _) => (Stride::One, Stride::None),
+            ScalarNode::Variable(Variable::Parameter(1), _) => (Stride::None, Stride::One),
+            ScalarNode::Apply { op, operands, .. } => {
+                let all = operands.as_slice().iter().map(of).reduce(|a, b| (add(a.0, b.0), add(a.1, b.1)));
+                let all = all.unwrap_or((Stride::None, Stride::None));
+                match op {
+                    Op::Add => all,
+                    _ => (many(all.0), many(all.1)),
+                }
+            }
+            ScalarNode::Load { index, .. } => {
+                match of(index) {
+                    (_, Stride::One) => by_row += 1,
+                    (Stride::One, Stride::Many) => by_column += 1,
+                    _ => {}
+                }
+                (Stride::Many, Stride::Many)
+            }
+            ScalarNode::Constant(_) | ScalarNode::Variable(..) => (Stride::None, Stride::None),
+            _ => (Stride::Many, Stride::Many),
+        };
+        strides.push(stride);
+    }
+    by_column > by_row
 }

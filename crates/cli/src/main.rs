@@ -1,1 +1,99 @@
-fn main() {}
+//! The `pumice` command: which devices work here, whether they are right, how fast they are, and what programs become.
+//!
+//! It only calls the layers below and prints. What it prints on standard output is for people and scripts; progress
+//! goes to standard error, and only on a terminal. It may not panic on anything that a user can type.
+
+mod bench;
+mod doctor;
+mod emit;
+mod error;
+mod options;
+mod progress;
+mod selftest;
+mod target;
+
+use error::{Error, Result};
+use options::Options;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Pumice: a functional array language for GPUs and CPUs, embedded in Rust.
+
+usage: pumice COMMAND [OPTION]...
+
+commands:
+  doctor                which devices work here, and why the others do not
+  selftest              run the conformance suite; the last line is `N passed, N failed`
+    --device DEVICE       on this device
+    --filter TEXT         only cases whose name contains this
+    --compile-only TARGET run nothing, but compile every kernel of the suite: cuda, opencl or c
+  bench                 measure how fast programs run
+    --device DEVICE       on this device
+    --filter TEXT         only workloads whose name contains this
+    --json FILE           write the rows as JSON
+    --quick               small sizes and few runs, to see that everything works
+  emit NAME             what a built-in example becomes
+    --target TARGET       array, program, c, opencl or cuda
+    --size N              for vectors of this length, matrices and pictures of this side
+  explain NAME          what is allocated and launched for a built-in example
+    --target TARGET       c, opencl or cuda
+    --size N              for vectors of this length, matrices and pictures of this side
+  help, version         this text; the version (also --help, --version)
+
+devices: cuda, opencl, cpu, sim. Without --device it is the one that PUMICE_DEVICE names, or the best that works.
+Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder.
+";
+
+/// What a program that was stopped by a closed pipe would leave to its shell.
+const PIPE_CLOSED: u8 = 128 + 13;
+
+fn main() -> ExitCode {
+    match run(std::env::args_os().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.is_closed_pipe() => ExitCode::from(PIPE_CLOSED),
+        Err(error @ Error::Told) => ExitCode::from(error.exit_code()),
+        Err(error) => {
+            // Where not even this can be written, the exit code has to do.
+            let _ = writeln!(std::io::stderr(), "pumice: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
+    let arguments = arguments
+        .map(|argument| {
+            argument.into_string().map_err(|argument| {
+                Error::Usage(format!("an argument is not UTF-8: {}", argument.to_string_lossy()))
+            })
+        })
+        .collect::<Result<Vec<String>>>()?;
+    let Some((command, rest)) = arguments.split_first() else {
+        return Err(Error::Usage(format!("no command is given\n\n{HELP}")));
+    };
+    if rest.iter().any(|argument| argument == "--help" || argument == "-h") {
+        return print(HELP);
+    }
+    match command.as_str() {
+        "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
+        "selftest" => selftest::run(&Options::parse(rest, &["--device", "--filter", "--compile-only"], &[], 0)?),
+        "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
+        "emit" => emit::run(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "help" | "--help" | "-h" => print(HELP),
+        "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
+        _ => Err(Error::Usage(format!(
+            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, explain, help, version"
+        ))),
+    }
+}
+
+/// Writes to standard output. `print!` would panic when nobody reads it any more.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}

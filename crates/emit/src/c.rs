@@ -60,9 +60,8 @@ impl Language for C {
         false
     }
 
-    fn open_blocks(&self, kernel: &Kernel, ty: ScalarType, block: &str, _blocks: &str, text: &mut Text) {
-        let ty = self.register(ty);
-        text.open(&format!("for ({ty} {block} = first_block; {block} < last_block; {block}++)"));
+    fn open_blocks(&self, kernel: &Kernel, block: &str, _blocks: &str, text: &mut Text) {
+        text.open(&format!("for (i64 {block} = first_block; {block} < last_block; {block}++)"));
         for array in &kernel.shared {
             text.line(&format!(
                 "{} {}[{}] __attribute__((aligned(64)));",

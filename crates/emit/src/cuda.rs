@@ -59,9 +59,8 @@ impl Language for Cuda {
         }
     }
 
-    fn open_blocks(&self, _kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text) {
-        let ty = self.register(ty);
-        text.open(&format!("for ({ty} {block} = blockIdx.x; {block} < {blocks}; {block} += gridDim.x)"));
+    fn open_blocks(&self, _kernel: &Kernel, block: &str, blocks: &str, text: &mut Text) {
+        text.open(&format!("for (i64 {block} = blockIdx.x; {block} < {blocks}; {block} += gridDim.x)"));
     }
 
     fn threads(&self) -> Threads {

@@ -98,8 +98,8 @@ pub(crate) trait Language {
         true
     }
 
-    /// Opens the loop over blocks: `ty block` up to `blocks`, and declares shared memory in or before it.
-    fn open_blocks(&self, kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text);
+    /// Opens the loop over blocks: `block`, an `i64`, up to `blocks`. Declares shared memory in or before it.
+    fn open_blocks(&self, kernel: &Kernel, block: &str, blocks: &str, text: &mut Text);
 
     /// How a block's threads are made.
     fn threads(&self) -> Threads;

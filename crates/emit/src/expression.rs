@@ -115,42 +115,30 @@ impl Writer<'_> {
             return self.constant(op.evaluate(ty, &constants), true);
         }
         let values: Vec<Expression> = operands.iter().map(|&operand| self.value(operand)).collect();
-        let mut result = match self.program.vars[var.0 as usize].exact {
-            true => self.exact(ty, op, operands, &values),
-            false => self.combine(ty, op, operands, &values),
-        };
+        let exact = self.program.vars[var.0 as usize].exact;
+        let mut result = self.combine(ty, op, operands, &values, exact);
         result.size = 1 + values.iter().map(|value| value.size).sum::<u32>();
         result.reads = values.into_iter().flat_map(|value| value.reads).collect();
         result
     }
 
-    /// An operation that is known not to wrap and not to divide by zero: C's own will do.
-    fn exact(&mut self, ty: ScalarType, op: Op, operands: &[Operand], values: &[Expression]) -> Expression {
-        match op {
-            Op::Add | Op::Sub | Op::Mul => self.arithmetic(op, &values[0], &values[1]),
-            Op::Neg => self.prefix("-", &values[0]),
-            Op::Div | Op::Rem if !self.intervals_prove_division(operands) => {
-                let symbol = if op == Op::Div { "/" } else { "%" };
-                self.infix(symbol, Binding::Product, values)
-            }
-            _ => self.combine(ty, op, operands, values),
-        }
-    }
-
-    /// Whether the interval analysis alone finds the cheaper forms of a division.
-    fn intervals_prove_division(&self, operands: &[Operand]) -> bool {
-        self.intervals.operand(operands[1]).0 > 0
-    }
-
-    fn combine(&mut self, ty: ScalarType, op: Op, operands: &[Operand], values: &[Expression]) -> Expression {
+    /// Writes an operation; an exact one is known not to wrap, or to divide by a positive number.
+    fn combine(
+        &mut self,
+        ty: ScalarType,
+        op: Op,
+        operands: &[Operand],
+        values: &[Expression],
+        exact: bool,
+    ) -> Expression {
         let from = self.program.operand_type(operands[0]);
         let float = from.is_float();
         match op {
-            Op::Add | Op::Sub | Op::Mul if float => self.arithmetic(op, &values[0], &values[1]),
+            Op::Add | Op::Sub | Op::Mul if float || exact => self.arithmetic(op, &values[0], &values[1]),
             Op::Add | Op::Sub | Op::Mul => self.wrapping(ty, op, operands, values),
             Op::Div if float => self.infix("/", Binding::Product, values),
-            Op::Div | Op::Rem if !float => self.division(ty, op, operands, values),
-            Op::Neg if float => self.prefix("-", &values[0]),
+            Op::Div | Op::Rem if !float => self.division(ty, op, operands, values, exact),
+            Op::Neg if float || exact => self.prefix("-", &values[0]),
             Op::Neg => {
                 if self.fits(ty, op, operands) {
                     return self.prefix("-", &values[0]);
@@ -273,17 +261,19 @@ impl Writer<'_> {
         op: Op,
         operands: &[Operand],
         values: &[Expression],
+        exact: bool,
     ) -> Expression {
         let symbol = if op == Op::Div { "/" } else { "%" };
         let (a, b) = (self.intervals.operand(operands[0]), self.intervals.operand(operands[1]));
-        let excludes = |value: i128| b.1 < value || value < b.0;
-        let exact = ty.bytes() == 4 || (a.0.abs().max(a.1.abs())) < EXACT_IN_DOUBLES;
+        let positive = exact || b.0 > 0;
+        let excludes = |value: i128| positive || b.1 < value || value < b.0;
         // Compilers make a shift of a division by a power of two.
         let shifts = a.0 >= 0 && b.0 == b.1 && b.0 > 0 && b.0 & (b.0 - 1) == 0;
-        if self.in_threads && self.language.divides_in_doubles() && exact && !shifts {
-            return self.helper(Helper::DivideInDoubles(op, ty), values);
+        let small = ty.bytes() == 4 || a.0.abs().max(a.1.abs()) < EXACT_IN_DOUBLES;
+        if self.in_threads && self.language.divides_in_doubles() && small && !shifts {
+            return self.helper(Helper::DivideInDoubles { op, ty, positive }, values);
         }
-        if ty.is_signed() && a.0 >= 0 && b.0 > 0 {
+        if ty.is_signed() && a.0 >= 0 && positive {
             // Unsigned division is the cheaper one, above all by a power of two.
             let a = self.as_type(unsigned(ty), operands[0], &values[0]);
             let b = self.as_type(unsigned(ty), operands[1], &values[1]);

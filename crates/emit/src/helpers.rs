@@ -17,7 +17,14 @@ pub(crate) enum Helper {
     Operation(Op, ScalarType),
     /// Integer division through doubles, of numbers so small that it is exact: unlike integer division, it
     /// vectorises.
-    DivideInDoubles(Op, ScalarType),
+    DivideInDoubles {
+        /// Division or remainder.
+        op: Op,
+        /// The type of everything.
+        ty: ScalarType,
+        /// Whether the divisor is known to be.
+        positive: bool,
+    },
     /// The same bits as another type.
     Bits {
         /// The type that comes out.
@@ -73,7 +80,9 @@ impl Helper {
     pub(crate) fn name(self) -> String {
         match self {
             Helper::Operation(op, ty) => format!("{}_{ty}", op.name()),
-            Helper::DivideInDoubles(op, ty) => format!("{}_exact_{ty}", op.name()),
+            Helper::DivideInDoubles { op, ty, positive } => {
+                format!("{}_{}_{ty}", op.name(), if positive { "positive" } else { "small" })
+            }
             Helper::Bits { to, from } => format!("bits_{from}_{to}"),
             Helper::Saturate { to, from } => format!("saturate_{from}_{to}"),
             Helper::Fail => "fail_i64".to_owned(),
@@ -123,26 +132,9 @@ impl Helper {
                 };
                 function(text, register, &parameters, &integer_body(op, ty, language));
             }
-            Helper::DivideInDoubles(op, ty) => {
+            Helper::DivideInDoubles { op, ty, positive } => {
                 let register = language.register(ty);
-                // The quotient of two integers below 2^53, rounded, has the right integer part: it is nearer to the
-                // next integer than the rounding only if it is that integer. Zero and -1 are kept away, because one
-                // has no quotient and the other's may not fit.
-                let (guard, by_minus_one) = match ty.is_signed() {
-                    true => ("(b == 0) | (b == -1)", format!("b == -1 ? ({ty})(0 - (u64)a) : ")),
-                    false => ("b == 0", String::new()),
-                };
-                let mut quotient = format!(
-                    "{register} c = {guard} ? 1 : b;\n    {register} q = ({ty})((double)a / (double)c);"
-                );
-                if options.fast_math {
-                    // Then compilers may multiply by the reciprocal, and the quotient may be one off.
-                    quotient += &correction(ty);
-                }
-                let body = match op {
-                    Op::Div => format!("{quotient}\n    return b == 0 ? 0 : {by_minus_one}q;"),
-                    _ => format!("{quotient}\n    return a - q * c;"),
-                };
+                let body = divide_in_doubles(op, ty, positive, options);
                 function(text, register, &format!("{register} a, {register} b"), &body);
             }
             Helper::Bits { to, from } => {
@@ -198,20 +190,45 @@ fn saturate_body(to: ScalarType, from: ScalarType, truncated: &str) -> String {
     )
 }
 
-/// Moves a quotient `q` of `a` and `c` that is off by one at most.
-fn correction(ty: ScalarType) -> String {
-    let wide = "i64 r = (i64)a - (i64)q * (i64)c;";
-    if !ty.is_signed() {
-        return format!("\n    {wide}\n    q = r < 0 ? q - 1 : (u64)r >= c ? q + 1 : q;");
+/// The quotient of two integers below 2^53, rounded, has the right integer part: it is nearer to the next integer than
+/// the rounding only if it is that integer.
+fn divide_in_doubles(op: Op, ty: ScalarType, positive: bool, options: &Options) -> String {
+    // Of the divisors, zero and -1 are kept away: one has no quotient, the other's may not fit.
+    let divisor = match (positive, ty.is_signed()) {
+        (true, _) => "b",
+        (false, true) => "(b == 0) | (b == -1) ? 1 : b",
+        (false, false) => "b == 0 ? 1 : b",
+    };
+    let mut lines = vec![
+        format!("{ty} c = {divisor};"),
+        format!("{ty} q = ({ty})((double)a / (double)c);"),
+    ];
+    if options.fast_math {
+        // Then compilers may multiply by the reciprocal, and the quotient may be one off.
+        lines.extend(correction(ty));
     }
-    format!(
-        "
-    {wide}
-    i64 s = a < 0 ? -r : r;
-    u64 m = c < 0 ? 0 - (u64)c : (u64)c;
-    {ty} away = (a < 0) != (c < 0) ? -1 : 1;
-    q = s < 0 ? q - away : (u64)s >= m ? q + away : q;"
-    )
+    lines.push(match (op, positive, ty.is_signed()) {
+        (Op::Rem, _, _) => "return a - q * c;".to_owned(),
+        (_, true, _) => "return q;".to_owned(),
+        (_, false, true) => format!("return b == 0 ? 0 : b == -1 ? ({ty})(0 - (u64)a) : q;"),
+        (_, false, false) => "return b == 0 ? 0 : q;".to_owned(),
+    });
+    lines.join("\n    ")
+}
+
+/// Moves a quotient `q` of `a` and `c` that is off by one at most.
+fn correction(ty: ScalarType) -> Vec<String> {
+    let rest = "i64 r = (i64)a - (i64)q * (i64)c;".to_owned();
+    if !ty.is_signed() {
+        return vec![rest, "q = r < 0 ? q - 1 : (u64)r >= c ? q + 1 : q;".to_owned()];
+    }
+    vec![
+        rest,
+        "i64 s = a < 0 ? -r : r;".to_owned(),
+        "u64 m = c < 0 ? 0 - (u64)c : (u64)c;".to_owned(),
+        format!("{ty} away = (a < 0) != (c < 0) ? -1 : 1;"),
+        "q = s < 0 ? q - away : (u64)s >= m ? q + away : q;".to_owned(),
+    ]
 }
 
 /// What an operation on integers does.

@@ -58,8 +58,6 @@ pub(crate) struct Lanes {
     lane: String,
     /// How many lanes there are.
     width: String,
-    /// The type of masks' elements.
-    mask_type: &'static str,
     /// The mask in force: an array's name.
     mask: Option<String>,
     /// By variable: whether it can differ from lane to lane.
@@ -214,7 +212,6 @@ impl Writer<'_> {
             index: Some(index),
             first: self.names.fresh(&format!("{name}_0")),
             lane: self.names.fresh("lane"),
-            mask_type: "int",
             varying: varying(self.program, index, body),
             ..Lanes::default()
         };
@@ -222,9 +219,6 @@ impl Writer<'_> {
         self.record(&mut lanes, body);
         let is_wide = |var: &Var| lanes.has_array(*var) && self.program.var_type(*var).bytes() == 8;
         let wide = lanes.crossing.iter().any(is_wide);
-        if wide {
-            lanes.mask_type = "i64";
-        }
 
         let first = lanes.first.clone();
         if low == high && high <= MOST_LANES {
@@ -361,8 +355,9 @@ impl Writer<'_> {
     /// Declares a mask and gives the place of a lane's element.
     fn new_mask(&mut self, hint: &str) -> String {
         let name = self.names.fresh(hint);
-        let Lanes { mask_type, width, lane, .. } = &self.lanes;
-        self.text.line(&format!("{mask_type} {name}[{width}];"));
+        let Lanes { width, lane, .. } = &self.lanes;
+        // Never wider: gcc 12 fails with an internal error on masks of 64-bit integers, at times.
+        self.text.line(&format!("int {name}[{width}];"));
         format!("{name}[{lane}]")
     }
 
@@ -444,7 +439,9 @@ impl Writer<'_> {
             {
                 self.statement(stmt);
             }
-            stmt if is_straight(stmt) => self.inside(|writer| writer.statement(stmt)),
+            stmt if is_straight(stmt) && !self.gives_even_results(stmt) => {
+                self.inside(|writer| writer.statement(stmt));
+            }
             Stmt::If { condition, then, otherwise, results } => {
                 if self.lanes.varies(*condition) {
                     self.masked_branch(*condition, then, otherwise, results);
@@ -483,6 +480,14 @@ impl Writer<'_> {
             }
             Stmt::Fail { unless, site, index, bound } => self.lane_check(*unless, *site, *index, *bound),
             stmt => self.statement(stmt),
+        }
+    }
+
+    /// Whether a branch gives something that is the same for all lanes: then it must be taken outside them.
+    fn gives_even_results(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::If { results, .. } => results.iter().any(|joined| !self.lanes.var_varies(joined.var)),
+            _ => false,
         }
     }
 
@@ -544,7 +549,7 @@ impl Writer<'_> {
     /// Narrows a loop's mask and leaves the loop when no lane is live.
     fn test_mask(&mut self, live: &str, condition: &Expression) {
         let any = self.names.fresh("going");
-        self.text.line(&format!("{} {any} = 0;", self.lanes.mask_type));
+        self.text.line(&format!("int {any} = 0;"));
         self.lane_line(&format!("{live} = {live} & {};", condition.within(Binding::Unary)));
         self.lane_line(&format!("{any} |= {live};"));
         self.finish_piece();
@@ -654,7 +659,7 @@ impl Writer<'_> {
         for (_, negated) in branches {
             let live = self.new_mask("live");
             let any = self.names.fresh("going");
-            self.text.line(&format!("{} {any} = 0;", self.lanes.mask_type));
+            self.text.line(&format!("int {any} = 0;"));
             let not = if *negated { "!" } else { "" };
             self.lane_line(&format!("{live} = {outer_and}{not}{condition};"));
             self.lane_line(&format!("{any} |= {live};"));
@@ -691,7 +696,7 @@ impl Writer<'_> {
     /// Looks at all lanes at once whether a check fails, and only then for the lane.
     fn lane_check(&mut self, unless: Operand, site: u32, index: Operand, bound: Operand) {
         let failed = self.names.fresh("failed");
-        self.text.line(&format!("{} {failed} = 0;", self.lanes.mask_type));
+        self.text.line(&format!("int {failed} = 0;"));
         let mask = self.lanes.mask.clone().map(|mask| format!("{mask} & ")).unwrap_or_default();
         let fails = |writer: &mut Self| format!("{mask}!{}", writer.value(unless).within(Binding::Unary));
         let test = self.inside(fails);

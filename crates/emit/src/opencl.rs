@@ -81,10 +81,9 @@ impl Language for OpenCl {
         }
     }
 
-    fn open_blocks(&self, _kernel: &Kernel, ty: ScalarType, block: &str, blocks: &str, text: &mut Text) {
-        let ty = self.register(ty);
+    fn open_blocks(&self, _kernel: &Kernel, block: &str, blocks: &str, text: &mut Text) {
         text.open(&format!(
-            "for ({ty} {block} = get_group_id(0); {block} < {blocks}; {block} += get_num_groups(0))"
+            "for (i64 {block} = get_group_id(0); {block} < {blocks}; {block} += get_num_groups(0))"
         ));
     }
 

@@ -161,8 +161,15 @@ impl Writer<'_> {
         self.statements(&program.prologue);
         let blocks = self.value(program.blocks).within(Binding::Sum);
         let block = self.name(program.block).to_owned();
-        let ty = program.var_type(program.block);
-        self.language.open_blocks(kernel, ty, &block, &blocks, &mut self.text);
+        if program.var_type(program.block) == ScalarType::I64 {
+            self.language.open_blocks(kernel, &block, &blocks, &mut self.text);
+        } else {
+            // The loop's own index may go beyond the last block, and out of a narrow type.
+            let wide = self.names.fresh("wide_block");
+            self.language.open_blocks(kernel, &wide, &blocks, &mut self.text);
+            let ty = self.register(program.block);
+            self.text.line(&format!("{ty} {block} = ({ty}){wide};"));
+        }
         self.statements(&program.body);
         // The next block's threads may not write what slower threads of this one still read.
         if let (Some(barrier), false) = (self.language.barrier(), kernel.shared.is_empty()) {

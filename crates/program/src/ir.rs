@@ -53,7 +53,7 @@ pub struct Memory {
 pub enum Space {
     /// The device's memory, given as an argument.
     Global {
-        /// What the program may do with it. Memory that is only read never aliases memory that is written.
+        /// What the program may do with it. Memory that is written never overlaps other memory of the launch.
         access: Access,
     },
     /// Memory that the threads of one block share; each block has its own, with undefined contents at first.

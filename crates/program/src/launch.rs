@@ -112,3 +112,23 @@ impl Program {
 fn value(values: &[Option<Constant>], var: Var) -> Option<Constant> {
     values.get(var.0 as usize).copied().flatten()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_counts_blocks() {
+        let text = "kernel k memory @m: global read f32 params %a: f32, @m, %n: i64 threads 256
+            prologue { %r: i64 = add %n, 255:i64 %blocks: i64 = div %r, 256:i64 }
+            blocks %block: i64 < %blocks body { }";
+        let program = crate::parse(text).unwrap();
+        let blocks = |n: i64| program.blocks_for(&[1.0f32.into(), n.into()]);
+        assert_eq!([blocks(0), blocks(1), blocks(256), blocks(257)], [Ok(0), Ok(1), Ok(1), Ok(2)]);
+        assert_eq!(blocks(-100_000), Ok(0));
+        assert_eq!(program.blocks_for(&[]), Err(LaunchError::Count { expected: 2, found: 0 }));
+        let found = ScalarType::I32;
+        let wrong = LaunchError::Type { position: 1, expected: ScalarType::I64, found };
+        assert_eq!(program.blocks_for(&[1.0f32.into(), 3i32.into()]), Err(wrong));
+    }
+}

@@ -617,3 +617,155 @@ fn unescape(text: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn error(text: &str) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    const TEXT: &str = "kernel k
+memory @m: global readwrite f32
+memory @s: shared i64[8]
+params @m, %n.0: i64
+threads 8
+prologue {
+  %x.1: i64 = add! %n.0, -5:i64
+}
+blocks %block.2: i64 < %x.1
+body {
+  // a \\\\ comment \\n of two lines
+  %c.3: bool = lt %x.1, 9223372036854775807:i64
+  %p.4: f32, %q.5: f32 = if %c.3 {
+    yield nan:7fc00001:f32, -inf:f32
+  } else {
+    yield 1e-7:f32, inf:f32
+  }
+  sync
+  parallel %i.6: i64 < 8:i64 {
+    for %k.7: i64 in 0:i64..%n.0 step 2:i64 carry %a.8: f32 = %p.4, %b.9: f32 = 0.5:f32 {
+      %l.10: f32, %r.11: f32 = load @m[%k.7]
+      store @m[%k.7] = %r.11, %l.10
+      next %b.9, %l.10
+    }
+    //
+    while carry %w.12: u32 = 4294967295:u32 {
+      %d.13: bool = eq %w.12, 0:u32
+    } test %d.13 {
+      next %w.12
+    }
+    while {
+    } test false {
+    }
+    if true {
+      store @m[%i.6] = %a.8
+    }
+  }
+}
+";
+
+    #[test]
+    fn every_statement_reads_back() {
+        let program = parse(TEXT).unwrap();
+        assert_eq!(program.to_string(), TEXT);
+        crate::check(&program).unwrap();
+        assert!(matches!(&program.body[0], Stmt::Comment(text) if text == "a \\ comment \n of two lines"));
+        assert!(program.vars[1].exact);
+    }
+
+    #[test]
+    fn numbers_may_be_left_out() {
+        let without: String = {
+            let mut text = String::new();
+            let mut rest = TEXT;
+            while let Some(at) = rest.find('%') {
+                let name = 1 + rest[at + 1..].find('.').unwrap();
+                text.push_str(&rest[..at + name]);
+                rest = rest[at + name + 1..].trim_start_matches(|c: char| c.is_ascii_digit());
+            }
+            text + rest
+        };
+        assert!(!without.contains("%x.1"));
+        assert_eq!(parse(&without).unwrap().to_string(), TEXT);
+    }
+
+    #[test]
+    fn programs_with_undefined_and_unused_variables_read_back() {
+        let mut program = parse(TEXT).unwrap();
+        program.add_var(ScalarType::U64, "spare");
+        program.body.push(Stmt::Let {
+            var: Var(13),
+            op: Op::Not,
+            operands: vec![Operand::Constant(true.into())],
+        });
+        let text = program.to_string();
+        assert!(text.contains("spare %spare.14: u64"), "{text}");
+        assert_eq!(parse(&text), Ok(program));
+    }
+
+    #[test]
+    fn errors_say_where_and_what() {
+        let head = "kernel k\nthreads 1\nblocks %b: i64 < 1:i64\nbody {\n";
+        let in_body = |statement: &str| error(&format!("{head}  {statement}\n}}\n"));
+        assert_eq!(error(""), "line 1, column 1: expected `kernel`, found the end of the text");
+        assert_eq!(error("kernel k\nblocks"), "line 2, column 1: expected `threads`, found `blocks`");
+        assert_eq!(
+            error("kernel k\nthreads x"),
+            "line 2, column 9: expected the number of threads, found `x`"
+        );
+        assert_eq!(
+            in_body("%x: i64 = ad %b"),
+            "line 5, column 13: expected an operation, `load` or `if`, found `ad`"
+        );
+        assert_eq!(in_body("%x: i64 = add %b, 1:i65"), "line 5, column 23: expected a type, found `i65`");
+        assert_eq!(
+            in_body("%x: i32 = add 1:i32, 3000000000:i32"),
+            "line 5, column 24: `3000000000` is not a value of type i32"
+        );
+        assert_eq!(in_body("%x: i64 = add %b, %y"), "line 5, column 21: `%y` is never defined");
+        assert_eq!(
+            in_body("%x.1: i64 = add %b, %b"),
+            "line 5, column 3: either all variables have numbers or none"
+        );
+        assert_eq!(in_body("store @m[%b] = %b"), "line 5, column 9: there is no memory `@m`");
+        assert_eq!(
+            in_body("%b: i32 = add 1:i32, 1:i32"),
+            "line 5, column 3: the variable has type i32 here and i64 before"
+        );
+        assert_eq!(in_body("if true { } else"), "line 6, column 1: expected `{`, found `}`");
+        assert_eq!(
+            in_body("%x: i64 = if true { yield 1:i64 }"),
+            "line 6, column 1: expected `else`, found `}`"
+        );
+        assert_eq!(
+            in_body("while carry %x: i64 = 1:i64 { } test true { next 1:i64, 2:i64 }"),
+            "line 5, column 52: expected 1 values, found 2"
+        );
+        assert_eq!(in_body("next"), "line 5, column 3: expected a statement or `}`, found `next`");
+        assert_eq!(
+            error(&format!("{head}}} x")),
+            "line 5, column 3: expected the end of the text, found `x`"
+        );
+        assert_eq!(
+            error("kernel k threads 1 blocks %b.1: i64 < 1:i64 body { }"),
+            "line 1, column 27: there is a variable with number 1, and none with number 0"
+        );
+        assert_eq!(
+            error("kernel k threads 1 blocks %b.99999999999: i64 < 1:i64 body { }"),
+            "line 1, column 27: the number of variable `%b.99999999999` is too large"
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let text = format!(
+            "kernel k threads 1 blocks %b: i64 < 1:i64 body {{ {} {} }}",
+            "if true { ".repeat(100_000),
+            "}".repeat(100_000)
+        );
+        assert!(error(&text).contains("nested more than"));
+    }
+}

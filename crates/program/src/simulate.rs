@@ -518,3 +518,86 @@ impl<'p> Machine<'p, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str =
+        "kernel k memory @xs: global read i64 memory @out: global write i64 memory @s: shared i64[4]
+        params @xs, %n: i64, @out threads 4 blocks %block: i64 < %n
+        body {
+          %x: i64 = load @xs[%block]
+          parallel %i: i64 < 4:i64 { store @s[%i] = %i }
+          sync
+          parallel %j: i64 < 4:i64 {
+            %y: i64 = load @s[%j]
+            %z: i64 = mul %x, %y
+            %first: i64 = mul %block, 4:i64
+            %at: i64 = add %first, %j
+            store @out[%at] = %z
+          }
+        }";
+
+    #[test]
+    fn a_report_counts_what_happened() {
+        let program = crate::parse(TEXT).unwrap();
+        let mut memories =
+            [SimMemory::from_constants(&[3i64.into(), 5i64.into()]), SimMemory::unwritten(2 * 4 * 8)];
+        let report = simulate(&program, &mut memories, &[2i64.into()], &Options::default()).unwrap();
+        let expected = Report {
+            blocks: 2,
+            steps: report.steps,
+            global_loads: 2,
+            global_stores: 8,
+            shared_loads: 8,
+            shared_stores: 8,
+            barriers: 2,
+            failures: 0,
+        };
+        assert_eq!(report, expected);
+        let values: Vec<i64> =
+            (0..8).map(|index| memories[1].get(ScalarType::I64, index).unwrap().bits() as i64).collect();
+        assert_eq!(values, [0, 3, 6, 9, 0, 5, 10, 15]);
+    }
+
+    #[test]
+    fn arguments_that_do_not_fit_are_refused() {
+        let program = crate::parse(TEXT).unwrap();
+        let kind = |memories: &mut [SimMemory], scalars: &[Constant]| {
+            simulate(&program, memories, scalars, &Options::default()).unwrap_err().kind
+        };
+        assert_eq!(kind(&mut [], &[1i64.into()]), FaultKind::Arguments);
+        let mut memories = [SimMemory::unwritten(8), SimMemory::unwritten(8)];
+        assert_eq!(kind(&mut memories, &[]), FaultKind::Arguments);
+        assert_eq!(kind(&mut memories, &[i64::MAX.into()]), FaultKind::Arithmetic);
+        // No blocks, nothing to do.
+        let none = simulate(&program, &mut memories, &[0i64.into()], &Options::default());
+        assert_eq!(none, Ok(Report::default()));
+    }
+
+    #[test]
+    fn a_mark_of_exactness_must_hold() {
+        let text =
+            "kernel k threads 1 blocks %block: i32 < 2:i32 body { %x: i32 = add! %block, 2147483647:i32 }";
+        let program = crate::parse(text).unwrap();
+        let fault = simulate(&program, &mut [], &[], &Options::default()).unwrap_err();
+        assert_eq!((fault.kind, fault.block), (FaultKind::Arithmetic, Some(1)));
+    }
+
+    #[test]
+    fn memory_knows_what_was_written() {
+        let mut memory = SimMemory::unwritten(40);
+        assert!(memory.set(3, 1.5f32.into()));
+        assert_eq!(memory.is_written(ScalarType::F32, 3), Some(true));
+        assert_eq!(memory.is_written(ScalarType::F64, 1), Some(false));
+        assert_eq!(memory.is_written(ScalarType::F32, 10), None);
+        assert!(memory.write_bytes(8, &[0; 4]));
+        assert_eq!(memory.is_written(ScalarType::F64, 1), Some(true));
+        assert_eq!(memory.get(ScalarType::F32, 3), Some(1.5f32.into()));
+        assert!(!memory.write_bytes(38, &[0; 4]));
+        assert!(!memory.write_bytes(usize::MAX, &[0; 4]));
+        assert!(!memory.set(10, 1.5f32.into()));
+        assert_eq!(memory.get(ScalarType::F64, usize::MAX), None);
+    }
+}

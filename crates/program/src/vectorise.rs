@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::ir::{Access, MemoryId, Operand, Program, Space, Stmt, Var};
+use crate::ir::{MemoryId, Operand, Program, Stmt, Var};
 use crate::linear::{Sums, Terms};
 
 /// Memory is aligned to at least this at index 0, in every space.
@@ -117,21 +117,10 @@ impl Pass<'_> {
     fn disturbs(&self, stmt: &Stmt, group: &Group) -> bool {
         match stmt {
             Stmt::Sync => true,
-            Stmt::Load { memory, .. } => group.store && self.may_overlap(*memory, group.memory),
-            Stmt::Store { memory, .. } => self.may_overlap(*memory, group.memory),
+            Stmt::Load { memory, .. } => group.store && *memory == group.memory,
+            Stmt::Store { memory, .. } => *memory == group.memory,
             _ => stmt.children().into_iter().flatten().any(|stmt| self.disturbs(stmt, group)),
         }
-    }
-
-    /// Whether two memories may be the same bytes.
-    fn may_overlap(&self, one: MemoryId, other: MemoryId) -> bool {
-        let written = |id: MemoryId| match self.program.memories.get(id.0 as usize).map(|memory| memory.space)
-        {
-            Some(Space::Global { access }) => access != Access::Read,
-            Some(Space::Shared { .. }) => false,
-            None => true,
-        };
-        one == other || (written(one) && written(other))
     }
 
     /// Merges what it can of a group to which nothing will be added.
@@ -335,8 +324,8 @@ store @out[%b.4] = %x3.11, %x2.9, %x1.7, %x0.5"
         assert_eq!(two("xs", "store @out[%i] = %x0"), 1);
         assert_eq!(two("s", "store @out[%i] = %x0"), 1);
         assert_eq!(two("ys", "store @ys[%b1] = %x0"), 2);
-        // Memory that is written may be the same as other memory that is.
-        assert_eq!(two("ys", "store @out[%b1] = %x0"), 2);
+        // Memory that is written is no other memory.
+        assert_eq!(two("ys", "store @out[%b1] = %x0"), 1);
         assert_eq!(two("s", "store @s[%b1] = %x0"), 2);
         assert_eq!(two("s", "%c: bool = lt %i, 3:i64 if %c { store @s[%b1] = %x0 }"), 2);
         assert_eq!(two("s", "%c: bool = lt %i, 3:i64 if %c { store @out[%b1] = %x0 }"), 1);

@@ -481,3 +481,167 @@ impl<'a> Checker<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Failure;
+    use crate::parse::parse;
+
+    /// A program with these statements, in a block and in a thread of it.
+    fn text(block: &str, thread: &str) -> String {
+        format!(
+            "kernel k memory @r: global read f32 memory @w: global write f32 memory @s: shared f32[8]
+             params @r, @w, %n: i64, %a: f32 threads 8 blocks %block: i64 < 1:i64
+             body {{ {block} parallel %i: i64 < 8:i64 {{ {thread} }} }}"
+        )
+    }
+
+    fn reason(text: &str) -> Option<String> {
+        let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        verify(program).err().map(|error| error.reason)
+    }
+
+    #[track_caller]
+    fn refused(block: &str, thread: &str, expected: &str) {
+        let reason = reason(&text(block, thread)).expect("should be refused");
+        assert!(reason.contains(expected), "{reason}");
+    }
+
+    #[track_caller]
+    fn accepted(block: &str, thread: &str) {
+        assert_eq!(reason(&text(block, thread)), None);
+    }
+
+    #[test]
+    fn uses_follow_definitions() {
+        refused("%x: f32 = add %y, %a %y: f32 = add %a, %a", "", "%y.4 is not defined at this place");
+        refused(
+            "%c: bool = lt %n, %n if %c { %x: i64 = add %n, %n } %y: i64 = add %x, %n",
+            "",
+            "not defined",
+        );
+        refused("%x: f32 = add %a, %a %x: f32 = add %a, %a", "", "defined twice");
+        refused("", "%block: i64 = add %n, %n", "defined twice");
+        refused("for %k: i64 in 0:i64..%n step 1:i64 { } %x: i64 = add %k, 1:i64", "", "not defined");
+        accepted(
+            "for %k: i64 in 0:i64..%n step 1:i64 carry %z: i64 = 0:i64 { next %k } %x: i64 = add %z, 1:i64",
+            "",
+        );
+        accepted("while { %c: bool = lt %n, 0:i64 } test %c { %d: bool = not %c }", "");
+        refused("while { %c: bool = lt %n, 0:i64 } test %c { } %d: bool = not %c", "", "not defined");
+        refused(
+            "%x: i64 = if true { yield 1:i64 } else { %y: i64 = add %x, 1:i64 yield %y }",
+            "",
+            "not defined",
+        );
+    }
+
+    #[test]
+    fn types_agree() {
+        refused("%x: f32 = add %a, %n", "", "`add` does not make f32 from (f32, i64)");
+        refused("%x: f32 = add %a", "", "`add` does not make f32 from (f32)");
+        refused(
+            "%x: i64 = if true { yield 1:i64 } else { yield %a }",
+            "",
+            "a branch's value is f32 and should be i64",
+        );
+        refused("if %a { }", "", "the condition is f32 and should be bool");
+        refused("while carry %z: i64 = %a { } test false { next %z }", "", "a first value is f32");
+        refused("while carry %z: i64 = %n { } test false { next %a }", "", "a next value is f32");
+        refused("for %k: i64 in 0:i32..%n step 1:i64 { }", "", "one integer type");
+        refused("for %k: i64 in 0:i64..%n step 0:i64 { }", "", "not positive");
+        refused("", "store @w[%i] = %n", "a stored value is i64 and should be f32");
+        refused("", "%x: i64 = load @r[%i]", "the memory holds f32, and the variable is i64");
+        refused("", "%x: f32 = load @r[%a]", "the index is f32, not an integer");
+        refused("parallel %j: i64 < 8:i32 { }", "", "one integer type");
+        accepted("", "%j: u32 = cast %i %x: f32 = load @r[%j]");
+    }
+
+    #[test]
+    fn memory_is_used_as_declared() {
+        refused("", "store @r[%i] = %a", "can only be read");
+        refused("", "%x: f32 = load @w[%i]", "can only be written");
+        refused("", "%x: f32, %y: f32, %z: f32 = load @r[%i]", "1, 2 or 4");
+        accepted("%x: f32 = load @r[0:i64]", "%p: f32, %q: f32 = load @r[%i] store @s[%i] = %p, %q, %q, %p");
+    }
+
+    #[test]
+    fn statements_stand_where_they_may() {
+        let store = text("store @w[0:i64] = %a", "");
+        assert_eq!(reason(&store).as_deref(), Some("a store outside `parallel`"));
+        refused("", "sync", "`sync` inside `parallel`");
+        refused("", "parallel %j: i64 < 2:i64 { }", "`parallel` inside `parallel`");
+        refused("fail 0 unless true, index 0:i64, bound 0:i64", "", "a `fail` outside `parallel`");
+        accepted("for %k: i64 in 0:i64..%n step 1:i64 { sync }", "if true { store @w[%i] = %a }");
+        let prologue = text("", "").replace("threads 8", "threads 8 prologue { sync }");
+        assert_eq!(reason(&prologue).as_deref(), Some("only lets can stand in the prologue"));
+    }
+
+    #[test]
+    fn failures_have_a_place() {
+        refused("", "fail 0 unless true, index %i, bound %n", "nowhere to record it");
+        let mut program = parse(&text("", "")).unwrap();
+        program.failure = Some(Failure { memory: MemoryId(1), base: Var(0) });
+        assert!(check(&program).unwrap_err().reason.contains("no `fail`"));
+        let with = "kernel k memory @f: global readwrite i64 params @f, %n: i64, %m: i32 failure @f + %n threads 1
+            blocks %block: i64 < 1:i64 body { parallel %i: i64 < 1:i64 { fail 0 unless true, index %i, bound %n } }";
+        assert_eq!(reason(with), None);
+        assert!(reason(&with.replace("@f + %n", "@f + %m")).unwrap().contains("base"));
+        assert!(reason(&with.replace("readwrite i64", "readwrite i32")).unwrap().contains("not i64"));
+        assert!(reason(&with.replace("fail 0 unless", "%x: i64 = load @f[0:i64] fail 0 unless")).is_some());
+        assert!(reason(&with.replace("index %i", "index %m")).unwrap().contains("the index is i32"));
+    }
+
+    #[test]
+    fn parameters_and_names_are_checked() {
+        let change = |change: fn(&mut Program)| {
+            let mut program = parse(&text("", "")).unwrap();
+            change(&mut program);
+            check(&program).unwrap_err().reason
+        };
+        assert!(change(|program| program.params.truncate(1)).contains("`w` is not a parameter"));
+        assert!(change(|program| program.params[1] = Param::Memory(MemoryId(0))).contains("twice"));
+        assert!(
+            change(|program| program.params[1] = Param::Memory(MemoryId(2))).contains("shared memory `s`")
+        );
+        assert!(
+            change(|program| program.params[1] = Param::Memory(MemoryId(9)))
+                .contains("no memory with number 9")
+        );
+        assert!(
+            change(|program| program.memories[1].name = "r".into()).contains("two memories are called `r`")
+        );
+        assert!(change(|program| program.name = "1".into()).contains("\"1\""));
+        assert!(change(|program| program.vars[0].name = "a b".into()).contains("\"a b\""));
+        assert!(change(|program| program.threads = 0).contains("no threads"));
+        assert!(
+            change(|program| program.blocks = Operand::Constant(1u32.into())).contains("number of blocks")
+        );
+        assert!(
+            change(|program| program.blocks = Operand::Var(Var(99))).contains("no variable with number 99")
+        );
+        assert!(change(|program| program.block = Var(99)).contains("no variable with number 99"));
+    }
+
+    #[test]
+    fn errors_show_the_statement() {
+        let error = check(&parse(&text("%x: f32 = add %a, %n", "")).unwrap()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "kernel `k` is not well formed: `add` does not make f32 from (f32, i64) in `%x.3: f32 = add %a.1, %n.0`"
+        );
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let mut list = Vec::new();
+        for _ in 0..MAX_DEPTH + 2 {
+            let condition = Operand::Constant(true.into());
+            list = vec![Stmt::If { condition, then: list, otherwise: Vec::new(), results: Vec::new() }];
+        }
+        let mut program = parse(&text("", "")).unwrap();
+        program.body = list;
+        assert!(check(&program).unwrap_err().reason.contains("nested"));
+    }
+}

@@ -15,7 +15,7 @@ use pumice_program::{
 use pumice_scalar::{Constant, Op, ScalarType};
 
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    proptest::collection::vec(any::<u8>(), 0..240)
+    proptest::collection::vec(any::<u8>(), 0..400)
 }
 
 /// The memories after a run, and how many checks failed; `None` if there was a fault.
@@ -194,7 +194,7 @@ fn do_everything(program: &Program) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_programs_are_well_formed(bytes in bytes()) {

@@ -49,7 +49,7 @@ pub const RSQRT_2PI: f32 = 0.398_942_3;
 /// `tail` here, and is used on both sides.
 fn cumulative_normal(d: Exp<f32>) -> Exp<f32> {
     let k = 1.0 / (1.0 + 0.231_641_9 * d.abs());
-    let polynomial = COEFFICIENTS.iter().rev().fold(constant(0.0), |sum: Exp<f32>, c| (sum + *c) * k);
+    let polynomial = COEFFICIENTS.iter().rev().fold(constant(0f32), |sum, c| (sum + *c) * k);
     let tail = RSQRT_2PI * (-0.5 * d * d).exp() * polynomial;
     d.gt(0.0).select(1.0 - tail, tail)
 }
@@ -85,8 +85,8 @@ pub fn mandelbrot(width: Exp<i64>, height: Exp<i64>, cap: Exp<i32>) -> Acc<Matri
         let cx = -2.0 + 3.0 * j.cast::<f32>() / width.cast::<f32>();
         let cy = -1.0 + 2.0 * i.cast::<f32>() / height.cast::<f32>();
         let (_, _, count) = while_(
-            (constant(0.0), constant(0.0), constant(0)),
-            |(x, y, count): (Exp<f32>, Exp<f32>, Exp<i32>)| count.lt(cap) & (x * x + y * y).le(4.0),
+            (constant(0f32), constant(0f32), constant(0i32)),
+            |(x, y, count)| count.lt(cap) & (x * x + y * y).le(4.0),
             |(x, y, count)| (x * x - y * y + cx, 2.0 * x * y + cy, count + 1),
         );
         count

@@ -1,6 +1,5 @@
 //! The suite as a whole: every case, and what to do with them.
 
-use crate::cases;
 use crate::harness::{Harness, Outcome};
 use pumice::Compiler;
 use pumice::layers::array::Options;
@@ -44,7 +43,7 @@ macro_rules! collect_cases {
     ($($module:ident { $($case:ident)* })*) => {
         vec![$($(Case {
             name: concat!(stringify!($module), "::", stringify!($case)),
-            body: cases::$module::$case,
+            body: crate::cases::$module::$case,
         }),*),*]
     };
 }

@@ -170,11 +170,16 @@ pub fn same(a: Constant, b: Constant) -> bool {
 
 /// Checks that C computes what the simulator does.
 pub fn check(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]) {
+    check_with(program, memories, scalars, &[]);
+}
+
+/// The same, with more flags for the compiler.
+pub fn check_with(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant], flags: &[&str]) {
     if compiler().is_none() {
         return;
     }
     let expected = run_sim(program, memories, scalars);
-    let found = run_c(program, memories, scalars, &Options::default(), &[]);
+    let found = run_c(program, memories, scalars, &Options::default(), flags);
     for (number, (ty, (expected, found))) in
         memory_types(program).into_iter().zip(expected.iter().zip(&found)).enumerate()
     {

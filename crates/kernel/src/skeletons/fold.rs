@@ -12,64 +12,79 @@ use crate::{Profile, Pull, Push, named};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
-/// How the work of a fold is divided. Everything here is fixed in the kernel; extents are not, unless `fixed_columns`.
+/// What a fold is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldTask {
+    /// Number of rows.
+    pub rows: i64,
+    /// Elements of a row.
+    pub columns: i64,
+    /// Bytes of the largest scalar of an element.
+    pub bytes: usize,
+    /// Whether the operator is known to commute.
+    pub commutes: bool,
+    /// Whether it is the elements of a column that are neighbours in memory (the rows of a transposed matrix).
+    pub columns_are_contiguous: bool,
+}
+
+/// How the work of a fold is divided. All of it but the number of chunks is fixed in the kernel; extents are not, unless
+/// `fixed_columns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FoldPlan {
     /// Threads that share a row: a power of two, at most `threads`.
     pub lanes: u32,
     /// Threads of a block, a multiple of `lanes`.
     pub threads: u32,
-    /// Neighbouring elements that a lane takes at a time, if the operator commutes.
+    /// Neighbouring elements that a lane takes at a time.
     pub items: u32,
-    /// Groups of items that a lane takes in one step of its loop, if the operator commutes.
+    /// Groups of items that a lane takes in one step of its loop.
     pub unroll: u32,
     /// Parts that a row is cut into, for one block each.
     pub chunks: u32,
     /// The length of a row, if the kernel is made for it.
     pub fixed_columns: Option<u32>,
-    /// Whether neighbouring lanes may take neighbouring elements.
+    /// Whether the order of elements is free.
     pub commutes: bool,
 }
 
 /// Rows up to this length get a kernel of their own, without loops.
 const SHORT_ROW: i64 = 16;
+/// A lane wants so many groups of items, to have several loads under way.
+const GROUPS_PER_LANE: i64 = 4;
+/// A row is cut only into chunks that give a lane at least so many groups.
+const GROUPS_PER_CHUNK: i64 = 16;
 
 impl FoldPlan {
-    /// Divides the folding of `rows` rows of `columns` elements whose largest scalar has `bytes` bytes.
-    pub fn new(profile: &Profile, rows: i64, columns: i64, bytes: usize, commutes: bool) -> FoldPlan {
-        let widest = (profile.vector_bytes as i64 / bytes.max(1) as i64).clamp(1, 4);
-        // Groups are read at multiples of their size, so every row must start at one.
-        let items = if commutes && (rows == 1 || columns % widest == 0) { widest } else { 1 };
-        let threads = profile.threads;
+    /// Divides a fold.
+    pub fn new(profile: &Profile, task: FoldTask) -> FoldPlan {
+        let FoldTask { rows, columns, commutes, .. } = task;
         let short = columns <= SHORT_ROW;
-        let lanes = if short || (!profile.coalesces && !commutes) {
+        let alone = short || task.columns_are_contiguous || (!profile.coalesces && !commutes);
+        let widest = (profile.vector_bytes as i64 / task.bytes.max(1) as i64).clamp(1, 4);
+        // Groups are read at multiples of their size, so every row must start at one.
+        let wide = (commutes || short) && !task.columns_are_contiguous && (rows == 1 || columns % widest == 0);
+        let items = if wide { widest } else { 1 };
+        let lanes = if alone {
             1
         } else {
-            // A lane wants several groups, to have several loads under way; the last lanes pay for the tree.
-            let wanted = if profile.coalesces { columns / (items * 4) } else { columns / 4 };
-            let most = if profile.coalesces { threads } else { profile.lanes };
-            (wanted.max(1) as u64).next_power_of_two().min(u64::from(most)) as u32
+            let most = if profile.coalesces { profile.threads } else { profile.lanes };
+            let wanted = (columns / (items * GROUPS_PER_LANE)).max(1) as u64;
+            wanted.next_power_of_two().min(most.into()) as u32
         };
-        let rows_at_once = i64::from(threads / lanes).max(1);
-        let blocks = rows.div_euclid(rows_at_once) + 1;
+        // On a CPU a row's lanes are one vector, and a block is one worker: more rows at once gain nothing.
+        let threads = if profile.coalesces || lanes == 1 { profile.threads.max(lanes) } else { lanes };
+        // Rows that nobody needs are not worth a thread.
+        let needed = (rows.max(1) as u64).saturating_mul(lanes.into()).next_power_of_two();
+        let threads = threads.min(needed.min(u64::from(u32::MAX)) as u32).max(lanes);
+        let blocks = (rows.max(1) as u64).div_ceil(u64::from(threads / lanes)) as i64;
         let group = i64::from(lanes) * items;
-        // Too few rows to keep the device busy: cut them, but no chunk below a few groups.
-        let busy = profile.busy_blocks as i64;
-        let worthwhile = columns / (group * 8).max(i64::from(lanes) * 256);
-        let chunks =
-            if blocks < busy && !short { (busy / blocks.max(1)).clamp(1, worthwhile.max(1)) } else { 1 };
-        let per_lane = columns / (chunks * group).max(1);
-        let unroll = if commutes && profile.coalesces && per_lane >= 16 { 4 } else { 1 };
-        FoldPlan {
-            lanes,
-            // A cut row has a block to itself, and so has every row whose lanes are a whole vector.
-            threads: if chunks > 1 || (lanes > 1 && !profile.coalesces) { lanes } else { threads },
-            items: items as u32,
-            unroll,
-            chunks: chunks as u32,
-            fixed_columns: short.then_some(columns as u32),
-            commutes,
-        }
+        // Too few rows to keep the device busy: cut them.
+        let wanted_chunks = (profile.busy_blocks as i64) / blocks;
+        let chunks = if short { 1 } else { wanted_chunks.clamp(1, (columns / (group * GROUPS_PER_CHUNK)).max(1)) };
+        let per_lane = columns / (chunks * group);
+        let unroll = if profile.coalesces && !short && per_lane >= 4 && (commutes || lanes == 1) { 4 } else { 1 };
+        let fixed_columns = short.then_some(columns as u32);
+        FoldPlan { lanes, threads, items: items as u32, unroll, chunks: chunks as u32, fixed_columns, commutes }
     }
 
     /// Rows that a block folds at once.
@@ -118,18 +133,18 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
         let (rows, cut) = (self.rows, self.cut);
         let groups = (rows + (rows_at_once - 1)) / rows_at_once;
         let chunks = cut.map_or(Exp::from(1), |(chunks, _)| chunks);
-        Pull::<Push<Block, T, Ix>, Ix>::new(groups * chunks, move |block| {
+        let blocks = Pull::<Push<Block, T, Ix>, Ix>::new(groups * chunks, move |block| {
             let (group, chunk) = match cut {
                 None => (block, Exp::from(0)),
                 Some((chunks, _)) => (quotient(block, chunks), remainder(block, chunks)),
             };
             let first_row = named(group * rows_at_once, "first_row");
-            let here =
-                if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
+            let here = if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
             let here = named(here, "rows_here");
-            self.block(plan, first_row, here, chunk)
-        })
-        .concat(rows_at_once, rows * chunks)
+            self.block(plan, first_row, here, chunk).index_map(move |row| (first_row + row) * chunks + chunk)
+        });
+        // The indices are those of the whole already.
+        blocks.concat(0, rows * chunks)
     }
 
     /// The results of one block: `here` rows from `first_row` on, one chunk of each.
@@ -151,7 +166,8 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
             let lane = if plan.rows_at_once() == 1 { thread } else { named(lane, "lane") };
             let at = at.clone();
             let elements = Pull::<T, Ix>::new(length, move |i| at(row, start + i));
-            match plan.commutes {
+            // One lane alone takes the elements in order in any case.
+            match plan.commutes || plan.lanes == 1 {
                 true => strided(elements, plan, lane, neutral.clone(), &operator),
                 false => contiguous(elements, plan, lane, neutral.clone(), &operator),
             }
@@ -199,9 +215,6 @@ fn contiguous<T: Storable>(
     f: &impl Fn(T::Form, T::Form) -> T::Form,
 ) -> T::Form {
     let lanes = i64::from(plan.lanes);
-    if lanes == 1 {
-        return xs.seq_reduce(neutral, f);
-    }
     let stretch = (xs.len() + (lanes - 1)) / lanes;
     let start = lane * stretch;
     let own = (xs.len() - start).min(stretch).max(0);

@@ -5,5 +5,5 @@
 mod fold;
 mod write;
 
-pub use fold::{Fold, FoldPlan};
+pub use fold::{Fold, FoldPlan, FoldTask};
 pub use write::{WritePlan, write, write_rows};

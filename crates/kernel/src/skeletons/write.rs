@@ -2,7 +2,8 @@
 
 use crate::item::{Block, Grid, Ix, Storable};
 use crate::pull::{quotient, remainder};
-use crate::{Profile, Pull, Push, named};
+use crate::{Profile, Pull, Push, named, sequential};
+use pumice_scalar::Exp;
 use std::rc::Rc;
 
 /// How the work of a write is divided.
@@ -12,6 +13,8 @@ pub struct WritePlan {
     pub threads: u32,
     /// Neighbouring elements that a thread writes.
     pub items: u32,
+    /// Rows that a block writes one after the other, where it goes row by row.
+    pub rows: u32,
 }
 
 /// An element that costs more than this is written alone: the threads are busy enough, and registers are dear.
@@ -22,7 +25,15 @@ impl WritePlan {
     /// instructions.
     pub fn new(profile: &Profile, bytes: usize, cost: u32) -> WritePlan {
         let widest = (profile.vector_bytes as usize / bytes.max(1)).clamp(1, 4) as u32;
-        WritePlan { threads: profile.threads, items: if cost > EXPENSIVE { 1 } else { widest } }
+        WritePlan { threads: profile.threads, items: if cost > EXPENSIVE { 1 } else { widest }, rows: 1 }
+    }
+
+    /// Divides the writing of a matrix whose elements are read down the columns. A piece of memory that one row's element
+    /// is read from holds those of the next rows too; a block writes these soon after, while the piece is in its cache.
+    pub fn across(profile: &Profile, bytes: usize) -> WritePlan {
+        let piece = if profile.coalesces { 32 } else { 64 };
+        let rows = (piece / bytes.max(1)).max(1) as u32;
+        WritePlan { threads: profile.threads.min(256), items: 1, rows }
     }
 
     /// Elements that a block writes.
@@ -40,7 +51,7 @@ pub fn write<T: Storable>(xs: Pull<T, Ix>, plan: WritePlan) -> Push<Grid, T, Ix>
 }
 
 /// Writes a matrix row by row, so that an element's row and column are known without dividing its index: a block takes a
-/// part of one row. Good where rows are long enough to fill blocks, and the index is not linear.
+/// part of one row, or of a few. Good where rows are long enough to fill blocks, and the index is not linear.
 pub fn write_rows<T: Storable>(
     rows: Ix,
     columns: Ix,
@@ -49,13 +60,29 @@ pub fn write_rows<T: Storable>(
 ) -> Push<Grid, T, Ix> {
     let tile = plan.tile() as i64;
     let tiles = named((columns + (tile - 1)) / tile, "tiles");
-    let parts = Pull::<Push<Block, T, Ix>, Ix>::new(rows * tiles, move |block| {
-        let row = named(quotient(block, tiles), "row");
+    let rows_at_once = i64::from(plan.rows);
+    let groups = (rows + (rows_at_once - 1)) / rows_at_once;
+    let parts = Pull::<Push<Block, T, Ix>, Ix>::new(groups * tiles, move |block| {
+        let first_row = named(quotient(block, tiles) * rows_at_once, "first_row");
         let start = named(remainder(block, tiles) * tile, "start");
+        let length = named((columns - start).min(tile), "length");
         let at = at.clone();
-        Pull::<T, Ix>::new((columns - start).min(tile), move |i| at(row, named(start + i, "column")))
-            .push_items(plan.threads as usize, plan.items as usize)
-            .index_map(move |i| row * columns + (start + i))
+        let row = move |row: Ix| {
+            let at = at.clone();
+            Pull::<T, Ix>::new(length, move |i| at(row, named(start + i, "column")))
+                .push_items(plan.threads as usize, plan.items as usize)
+                .index_map(move |i| row * columns + (start + i))
+        };
+        if rows_at_once == 1 {
+            return row(first_row);
+        }
+        let last_row = (first_row + rows_at_once).min(rows);
+        Push::new(length, move |write| {
+            sequential(first_row.term()..last_row.term(), Exp::<i64>::from(1).term(), &[], |index, _| {
+                row(Exp::from_term(index)).write(write);
+                Vec::new()
+            });
+        })
     });
     parts.concat(0, rows * columns)
 }

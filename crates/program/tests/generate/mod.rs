@@ -61,6 +61,7 @@ struct Generator<'a> {
     /// Shared memories that were read and written since the last barrier.
     touched: Vec<(bool, bool)>,
     depth: usize,
+    in_thread: bool,
 }
 
 /// A program.
@@ -96,6 +97,7 @@ pub fn program(bytes: &[u8]) -> Program {
         written: vec![false; SHARED_COUNT as usize],
         touched: vec![(false, false); SHARED_COUNT as usize],
         depth: 0,
+        in_thread: false,
     };
     generator.generate();
     generator.program
@@ -103,7 +105,10 @@ pub fn program(bytes: &[u8]) -> Program {
 
 /// Memories for a run.
 pub fn memories() -> Vec<SimMemory> {
-    let xs: Vec<Constant> = (0..INPUTS as i64).map(|i| Constant::from((i - 20) * (i * i - 7))).collect();
+    // Small ones, and some that fit no `i32`.
+    let scale = |i: i64| if i % 3 == 0 { 1_000_000_007 } else { 1 };
+    let xs: Vec<Constant> =
+        (0..INPUTS as i64).map(|i| Constant::from((i - 20) * (i * i - 7) * scale(i))).collect();
     let fs: Vec<Constant> = (0..INPUTS).map(|i| Constant::from(i as f32 * 0.75 - 8.0)).collect();
     let outputs = MAX_BLOCKS * THREADS as usize * 4;
     vec![
@@ -187,6 +192,9 @@ impl Generator<'_> {
                     let (low, high) = ty.range();
                     constant(ty, if small < 0 { low } else { high })
                 }
+                _ if self.choices.one_in(6) => {
+                    constant(ty, self.choices.pick(&[31, 32, 33, 40, 63, 64, 255, 65536]))
+                }
                 _ => constant(ty, small),
             };
         }
@@ -266,7 +274,7 @@ impl Generator<'_> {
             1 => {
                 let var = self.var(I64, "k");
                 let start = self.choices.below(4) as i128 * 2;
-                let end = constant(I64, start + self.choices.below(4) as i128);
+                let end = constant(I64, start + self.choices.below(5) as i128);
                 let (start, step) = (constant(I64, start), constant(I64, 1 + self.choices.below(2) as i128));
                 let initial = self.operand(ty);
                 let carried = self.var(ty, "carried");
@@ -309,7 +317,8 @@ impl Generator<'_> {
     }
 
     fn some(&mut self, list: &mut Vec<Stmt>, fill: fn(&mut Self, &mut Vec<Stmt>)) {
-        for _ in 0..1 + self.choices.below(3) {
+        let most = if self.in_thread { 3 } else { 6 };
+        for _ in 0..1 + self.choices.below(most) {
             fill(self, list);
         }
     }
@@ -319,8 +328,10 @@ impl Generator<'_> {
     fn block_statement(&mut self, out: &mut Vec<Stmt>) {
         match self.choices.below(8) {
             0 => self.computation(out),
-            1 => out.push(Stmt::Comment(format!("step {}\\ {}", self.choices.below(100), "\n"))),
-            2 if self.depth < 2 => {
+            1 if self.choices.one_in(2) => {
+                out.push(Stmt::Comment(format!("step {}\\ {}", self.choices.below(100), "\n")));
+            }
+            1 | 2 if self.depth < 2 => {
                 // Whatever was touched in or around it is in the way of what comes next.
                 self.touched.fill((true, true));
                 self.control(out, Self::block_statement);
@@ -342,7 +353,7 @@ impl Generator<'_> {
         let writes = self.choices.one_in(2).then(|| self.choices.below(SHARED_COUNT as usize));
         let written: Vec<usize> = (0..self.written.len()).filter(|&number| self.written[number]).collect();
         let reads: Option<usize> =
-            (!written.is_empty() && self.choices.one_in(2)).then(|| self.choices.pick(&written));
+            (!written.is_empty() && self.choices.below(3) > 0).then(|| self.choices.pick(&written));
         let reads = reads.filter(|&reads| Some(reads) != writes);
         let conflict = reads.is_some_and(|number| self.touched[number].1)
             || writes.is_some_and(|number| self.touched[number] != (false, false));
@@ -353,6 +364,7 @@ impl Generator<'_> {
         }
         let ty = self.choices.pick(&[I64, I64, I32]);
         let index = self.var(ty, "i");
+        self.in_thread = true;
         let body = self.scoped(|generator, list| {
             generator.visible.push(index);
             let first = generator.wide_index(list, index);
@@ -373,10 +385,21 @@ impl Generator<'_> {
             if let Some(number) = writes {
                 let value = generator.operand(F32);
                 let memory = MemoryId(SHARED + number as u32);
-                list.push(Stmt::Store { memory, index: Operand::Var(index), values: vec![value] });
+                let store = Stmt::Store { memory, index: Operand::Var(index), values: vec![value] };
+                // Memory that holds something may be written in part only.
+                match generator.written[number] && generator.choices.one_in(2) {
+                    true => {
+                        let middle = vec![Operand::Var(index), constant(ty, 7)];
+                        let condition = generator.let_(list, Bool, Op::Lt, middle);
+                        let (otherwise, results) = (Vec::new(), Vec::new());
+                        list.push(Stmt::If { condition, then: vec![store], otherwise, results });
+                    }
+                    false => list.push(store),
+                }
             }
             generator.store(list, first, false);
         });
+        self.in_thread = false;
         out.push(Stmt::Parallel { var: index, extent: constant(ty, THREADS.into()), body });
         if let Some(number) = reads {
             self.touched[number].0 = true;
@@ -437,7 +460,8 @@ impl Generator<'_> {
     fn load(&mut self, out: &mut Vec<Stmt>, index: Var) {
         let ty = self.program.var_type(index);
         let memory = self.choices.pick(&[XS, FS]);
-        let base = self.let_(out, ty, Op::Mul, vec![Operand::Var(index), constant(ty, 4)]);
+        let factor = self.choices.pick(&[4, 4, 2, 3]);
+        let base = self.let_(out, ty, Op::Mul, vec![Operand::Var(index), constant(ty, factor)]);
         let mut offsets = vec![0, 1, 2, 3];
         for _ in 0..1 + self.choices.below(4) {
             let offset = offsets.remove(self.choices.below(offsets.len()));

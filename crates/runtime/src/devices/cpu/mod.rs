@@ -47,8 +47,8 @@ impl Cpu {
         let processor = Processor::detect();
         let compiler = Compiler::find()?;
         let profile = Profile {
-            threads: 64,
-            lanes: 16,
+            threads: 2048,
+            lanes: 32,
             max_threads: 4096,
             shared_bytes: 256 << 10,
             max_blocks: i64::MAX as u64,

@@ -1,0 +1,32 @@
+//! The numbers that workloads are given: the same in every program of `benches/peers`.
+
+/// `n` numbers in [0, 1); another stream has others.
+pub fn uniform(n: usize, stream: u32) -> Vec<f32> {
+    // The index wraps beyond 2³², which no workload reaches.
+    (0..n).map(|i| (hash(i as u32, stream) >> 8) as f32 * (1.0 / 16_777_216.0)).collect()
+}
+
+fn hash(index: u32, stream: u32) -> u32 {
+    let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
+    x ^= x >> 16;
+    x = x.wrapping_mul(0x7feb_352d);
+    x ^= x >> 15;
+    x = x.wrapping_mul(0x846c_a68b);
+    x ^ x >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_spread_evenly_and_streams_differ() {
+        let (xs, ys) = (uniform(10_000, 0), uniform(10_000, 1));
+        for numbers in [&xs, &ys] {
+            let mean = numbers.iter().sum::<f32>() / numbers.len() as f32;
+            assert!((0.49..0.51).contains(&mean), "{mean}");
+            assert!(numbers.iter().all(|x| (0.0..1.0).contains(x)));
+        }
+        assert!(xs.iter().zip(&ys).filter(|(x, y)| x == y).count() < 10);
+    }
+}

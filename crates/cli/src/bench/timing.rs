@@ -1,0 +1,77 @@
+//! How a program is timed: checked, warmed up, and run often enough for a median to mean something.
+
+use pumice::{Arguments, Compiler, Function};
+
+/// As many runs as fit into this many milliseconds, between the fewest and the most.
+const BUDGET_MS: f64 = 1000.0;
+const FEWEST_RUNS: usize = 7;
+const MOST_RUNS: usize = 101;
+const WARM_UP_RUNS: usize = 3;
+
+/// Times programs with one compiler.
+pub struct Timing {
+    compiler: Compiler,
+    quick: bool,
+}
+
+impl Timing {
+    /// Times what this compiler compiles; quickly means the fewest runs.
+    pub fn new(compiler: Compiler, quick: bool) -> Timing {
+        Timing { compiler, quick }
+    }
+
+    /// The median time of a program in milliseconds, after its result has been checked.
+    pub fn median<P, F: Function<P>>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P> + Clone,
+        check: impl FnOnce(Vec<F::Elt>) -> Result<(), String>,
+    ) -> Result<f64, String> {
+        let told = |error: pumice::Error| error.to_string();
+        let program = self.compiler.compile(program).map_err(told)?;
+        if program.plan(arguments.clone()).map_err(told)?.launches().next().is_none() {
+            return Err("nothing is launched, so there is nothing to time".into());
+        }
+        let result = program.run(arguments.clone()).map_err(told)?;
+        check(result.to_vec().map_err(|error| error.to_string())?)?;
+        drop(result);
+        let warm = median(program.time(arguments.clone(), WARM_UP_RUNS).map_err(told)?);
+        let runs = if self.quick { FEWEST_RUNS } else { runs_for(warm) };
+        Ok(median(program.time(arguments, runs).map_err(told)?))
+    }
+}
+
+fn runs_for(once_ms: f64) -> usize {
+    // A float beyond the range becomes the nearest number in it.
+    ((BUDGET_MS / once_ms.max(1e-3)) as usize).clamp(FEWEST_RUNS, MOST_RUNS)
+}
+
+/// The middle one; nothing has none.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_programs_run_often_and_slow_ones_often_enough() {
+        assert_eq!((runs_for(0.0), runs_for(0.1), runs_for(20.0), runs_for(1e9)), (101, 101, 50, 7));
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+    }
+
+    #[test]
+    fn a_wrong_result_is_an_error() -> pumice::Result<()> {
+        use pumice::prelude::*;
+        let timing = Timing::new(Compiler::on("sim")?, true);
+        let program = |xs: Acc<Vector<i32>>| xs.map(|x| x + 1);
+        let check = |expected: i32| {
+            move |found: Vec<i32>| if found == [expected] { Ok(()) } else { Err(format!("found {found:?}")) }
+        };
+        assert!(timing.median(program, &[1], check(2)).is_ok());
+        assert_eq!(timing.median(program, &[1], check(3)), Err("found [2]".into()));
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The workloads: programs, inputs, and what must come out.
+
+use super::inputs::uniform;
+use super::reference::{self, check, check_all, check_length};
+use super::timing::Timing;
+use pumice::prelude::*;
+use pumice_testing::programs;
+
+/// Something that is measured.
+pub struct Workload {
+    /// What it is called, here and by its peers.
+    pub name: String,
+    /// Elements of the input, or of the picture.
+    pub n: usize,
+    /// The bytes that must move at least: each input read once, each output written once.
+    pub fewest_bytes: usize,
+    /// With which settings of fast math it is measured.
+    pub fast_math: &'static [bool],
+    median: Box<dyn Fn(&Timing) -> Result<f64, String>>,
+}
+
+impl Workload {
+    fn new(
+        name: impl Into<String>,
+        n: usize,
+        fewest_bytes: usize,
+        median: impl Fn(&Timing) -> Result<f64, String> + 'static,
+    ) -> Workload {
+        Workload { name: name.into(), n, fewest_bytes, fast_math: &[false], median: Box::new(median) }
+    }
+
+    /// The same with and without fast math, for what computes more than it loads.
+    fn with_fast_math(self) -> Workload {
+        Workload { fast_math: &[false, true], ..self }
+    }
+
+    /// The median time in milliseconds; an error if the result is wrong.
+    pub fn measure(&self, timing: &Timing) -> Result<f64, String> {
+        (self.median)(timing)
+    }
+}
+
+/// How large the inputs are.
+pub struct Sizes {
+    vector: usize,
+    options: usize,
+    rows: &'static [[usize; 2]],
+    side: usize,
+    picture: usize,
+}
+
+impl Sizes {
+    /// For a CPU: larger than its caches.
+    pub fn cpu() -> Sizes {
+        Sizes { vector: 1 << 24, options: 1 << 22, rows: &[[4096, 4096]], side: 4096, picture: 2048 }
+    }
+
+    /// For a GPU: larger than its caches, and rows from very short to very long.
+    pub fn gpu() -> Sizes {
+        const ROWS: [[usize; 2]; 5] = [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
+        Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048 }
+    }
+
+    /// To see that everything works.
+    pub fn quick() -> Sizes {
+        Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128 }
+    }
+}
+
+/// The cap of Mandelbrot's iterations.
+const CAP: i32 = 64;
+const SAXPY_FACTOR: f32 = 2.5;
+
+/// All workloads.
+pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
+    let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
+    all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
+    all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
+    all
+}
+
+fn matrix(rows: usize, columns: usize, values: &[f32]) -> Result<Matrix<f32>, String> {
+    Array::from_slice([rows, columns], values).map_err(|error| error.to_string())
+}
+
+fn copy(n: usize) -> Workload {
+    Workload::new("copy f32", n, 8 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let program = |xs: Acc<Vector<f32>>| xs.map(|x| x);
+        let arguments = Vector::from(xs.as_slice());
+        timing.median(program, arguments, |found| check_all(&found, n, 0.0, |i| f64::from(xs[i])))
+    })
+}
+
+fn saxpy(n: usize) -> Workload {
+    Workload::new("saxpy f32", n, 12 * n, move |timing| {
+        let (xs, ys) = (uniform(n, 0), uniform(n, 1));
+        let arguments = (SAXPY_FACTOR, Vector::from(xs.as_slice()), Vector::from(ys.as_slice()));
+        let expected = |i: usize| f64::from(SAXPY_FACTOR) * f64::from(xs[i]) + f64::from(ys[i]);
+        timing.median(programs::saxpy, arguments, |found| check_all(&found, n, 1e-6, expected))
+    })
+}
+
+fn dot(n: usize) -> Workload {
+    Workload::new("dot f32", n, 8 * n, move |timing| {
+        let (xs, ys) = (uniform(n, 0), uniform(n, 1));
+        let expected: f64 = xs.iter().zip(&ys).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+        let arguments = (Vector::from(xs.as_slice()), Vector::from(ys.as_slice()));
+        timing.median(programs::dotp, arguments, |found| check_all(&found, 1, 1e-4, |_| expected))
+    })
+}
+
+fn sum(n: usize) -> Workload {
+    Workload::new("sum f32", n, 4 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let expected: f64 = xs.iter().map(|x| f64::from(*x)).sum();
+        let program = |xs: Acc<Vector<f32>>| xs.sum();
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_all(&found, 1, 1e-4, |_| expected))
+    })
+}
+
+fn row_sums(rows: usize, columns: usize) -> Workload {
+    let n = rows * columns;
+    Workload::new(format!("row sums f32 {rows}x{columns}"), n, 4 * n + 4 * rows, move |timing| {
+        let xs = uniform(n, 0);
+        let row = |row: usize| &xs[row * columns..(row + 1) * columns];
+        let expected = |i: usize| row(i).iter().map(|x| f64::from(*x)).sum();
+        let arguments = matrix(rows, columns, &xs)?;
+        timing.median(programs::row_sums, arguments, |found| check_all(&found, rows, 1e-5, expected))
+    })
+}
+
+fn black_scholes(n: usize) -> Workload {
+    Workload::new("black-scholes f32", n, 20 * n, move |timing| {
+        let (xs, ys, zs) = (uniform(n, 0), uniform(n, 1), uniform(n, 2));
+        let arguments = (Vector::from(xs.as_slice()), Vector::from(ys.as_slice()), Vector::from(zs.as_slice()));
+        timing.median(programs::black_scholes_scaled, arguments, |found| {
+            check_length(&found, n)?;
+            found.iter().enumerate().try_for_each(|(i, (call, put))| {
+                let expected = reference::black_scholes(xs[i], ys[i], zs[i]);
+                // Prices go up to 100, and are differences of numbers of that size.
+                check(&format!("call {i}"), *call, 5e-5, expected.0)?;
+                check(&format!("put {i}"), *put, 5e-5, expected.1)
+            })
+        })
+    })
+    .with_fast_math()
+}
+
+fn mandelbrot(side: usize) -> Workload {
+    let n = side * side;
+    Workload::new(format!("mandelbrot {side}x{side} cap {CAP}"), n, 4 * n, move |timing| {
+        let extent = side as i64;
+        timing.median(programs::mandelbrot, (extent, extent, CAP), |found| {
+            check_length(&found, n)?;
+            // A point near the edge of the set answers a difference in the last bit with another count: some may.
+            let is_wrong = |(i, count): &(usize, &i32)| {
+                **count != reference::mandelbrot(i / side, i % side, side, CAP)
+            };
+            let wrong = found.iter().enumerate().filter(is_wrong).count();
+            if wrong * 200 <= n { Ok(()) } else { Err(format!("{wrong} of {n} counts are wrong")) }
+        })
+    })
+    .with_fast_math()
+}
+
+fn transpose(side: usize) -> Workload {
+    let n = side * side;
+    Workload::new(format!("transpose f32 {side}x{side}"), n, 8 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let program = |xs: Acc<Matrix<f32>>| xs.transpose();
+        let expected = |i: usize| f64::from(xs[i % side * side + i / side]);
+        timing.median(program, matrix(side, side, &xs)?, |found| check_all(&found, n, 0.0, expected))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_bytes_are_those_of_the_peers() {
+        let all = workloads(&Sizes::gpu());
+        let facts = |name: &str| {
+            all.iter().find(|workload| workload.name == name).map(|workload| (workload.n, workload.fewest_bytes))
+        };
+        assert_eq!(facts("saxpy f32"), Some((1 << 26, 12 << 26)));
+        assert_eq!(facts("row sums f32 16777216x4"), Some((1 << 26, (4 << 26) + (4 << 24))));
+        assert_eq!(facts("black-scholes f32"), Some((1 << 24, 20 << 24)));
+        assert_eq!(facts("mandelbrot 2048x2048 cap 64"), Some((1 << 22, 4 << 22)));
+        assert_eq!(facts("transpose f32 8192x8192"), Some((1 << 26, 8 << 26)));
+        assert_eq!(workloads(&Sizes::cpu()).len(), 8);
+    }
+}

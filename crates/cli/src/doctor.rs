@@ -1,0 +1,103 @@
+//! `pumice doctor`: which devices work here, and why the others do not.
+//!
+//! A device works if it compiles and runs a program; that it can be opened is not enough. Nothing is changed but the
+//! cache of kernels.
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::print;
+use crate::progress::Progress;
+use pumice::Compiler;
+use pumice::layers::runtime::{Device, Engine, KernelTable, NAMES, default_device, devices::cuda::nvrtc, open};
+use pumice::prelude::*;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Examines every device.
+pub fn run(_: &Options) -> Result<()> {
+    let mut progress = Progress::new();
+    let mut usable = 0;
+    for (number, name) in NAMES.iter().enumerate() {
+        progress.step(number, NAMES.len(), name);
+        let line = match open(name) {
+            Err(error) => entry(name, &format!("not usable: {error}")),
+            Ok(device) => match try_out(&device) {
+                Ok(note) => {
+                    usable += 1;
+                    entry(name, &format!("usable: {}\n{note}", device.description()))
+                }
+                Err(error) => entry(name, &format!("not usable: {}\n{error}", device.description())),
+            },
+        };
+        progress.clear();
+        print(&line)?;
+    }
+    let chosen = match default_device() {
+        Ok(device) => device.name().to_string(),
+        Err(error) => format!("none: {error}"),
+    };
+    let why = match std::env::var_os("PUMICE_DEVICE").filter(|name| !name.is_empty()) {
+        Some(_) => "chosen by PUMICE_DEVICE",
+        None => "the best that works; PUMICE_DEVICE chooses another",
+    };
+    print(&entry("default", &format!("{chosen} ({why})")))?;
+    print(&entry("nvrtc", &nvrtc::nvrtc().map_or_else(|error| error.to_string(), |nvrtc| nvrtc.version())))?;
+    print(&entry("cache", &cache()))?;
+    match usable {
+        0 => Err(Error::Failed("no device can be used".into())),
+        _ => Ok(()),
+    }
+}
+
+/// A name, and a text whose further lines are indented.
+fn entry(name: &str, text: &str) -> String {
+    const WIDTH: usize = 9;
+    let text = text.trim_end().replace('\n', &format!("\n{:WIDTH$}", ""));
+    format!("{name:<WIDTH$}{text}\n")
+}
+
+/// Compiles a program and runs it, and says how long both took.
+fn try_out(device: &Arc<dyn Device>) -> Result<String> {
+    const N: i64 = 1000;
+    let compiler = Compiler::with(device.clone());
+    let program = compiler.compile(|n: Exp<i64>| generate(n, |i| i).sum())?;
+    let start = Instant::now();
+    // What is kept on disk would hide a compiler that no longer works.
+    for launch in program.plan(N)?.launches() {
+        let binary = device.build(&launch.program, &Default::default())?;
+        device.load(&launch.program, &binary)?;
+    }
+    let compiled = start.elapsed();
+    let start = Instant::now();
+    let sum = program.run(N)?.to_value().map_err(pumice::Error::from)?;
+    let ran = start.elapsed();
+    if sum != N * (N - 1) / 2 {
+        return Err(Error::Failed(format!("the sum of the numbers below {N} came out as {sum}")));
+    }
+    Ok(format!("compiled a program in {compiled:.0?}, ran it in {ran:.0?}"))
+}
+
+/// Where kernels are kept, and what is wrong with that.
+fn cache() -> String {
+    let opened = NAMES.iter().filter_map(|name| open(name).ok());
+    let mut notes: Vec<String> =
+        opened.flat_map(|device| Engine::of(device).kernels().diagnostics()).collect();
+    let table = KernelTable::new();
+    let place = match table.folder() {
+        Some(folder) => {
+            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+            let sizes: Vec<u64> = entries
+                .filter_map(|entry| entry.metadata().ok())
+                .filter(|entry| entry.is_file())
+                .map(|entry| entry.len())
+                .collect();
+            let megabytes = sizes.iter().sum::<u64>() as f64 / 1e6;
+            format!("{}: {} kernels, {megabytes:.1} MB", folder.display(), sizes.len())
+        }
+        None => "kernels are kept in memory only".to_string(),
+    };
+    notes.extend(table.diagnostics());
+    notes.sort();
+    notes.dedup();
+    std::iter::once(place).chain(notes).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,86 @@
+//! `pumice emit` and `pumice explain`: what the built-in examples become on their way to a device. Runs nothing.
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::{print, target};
+use pumice::layers::array::{Options as PlanOptions, Plan};
+use pumice::layers::emit::{self, Dialect};
+use pumice::layers::scalar::{Constant, ScalarType};
+use pumice_testing::programs::{self, Example};
+
+/// Prints an example in the language that `--target` names.
+pub fn run(options: &Options) -> Result<()> {
+    let example = chosen(options)?;
+    let target = options.value("--target").ok_or_else(|| {
+        Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
+    })?;
+    let text = match target {
+        "array" => example.describe(),
+        "program" => {
+            let plan = plan(&example, Dialect::Cuda)?;
+            join(plan.launches().map(|launch| launch.program.to_string()))
+        }
+        _ => {
+            let dialect = target::dialect(target).map_err(|_| unknown_target(target))?;
+            let plan = plan(&example, dialect)?;
+            let sources = plan.launches().map(|launch| {
+                let source = emit::emit(&launch.program, dialect, &emit::Options::default());
+                source.map(|source| source.text).map_err(|error| Error::Failed(error.to_string()))
+            });
+            join(sources.collect::<Result<Vec<_>>>()?.into_iter())
+        }
+    };
+    print(&text)
+}
+
+/// Prints an example's plan.
+pub fn explain(options: &Options) -> Result<()> {
+    let example = chosen(options)?;
+    let dialect = target::dialect(options.value("--target").unwrap_or("cuda"))?;
+    print(&plan(&example, dialect)?.to_string())
+}
+
+fn unknown_target(target: &str) -> Error {
+    Error::Usage(format!("there is no target `{target}`; the targets are array, program, c, opencl, cuda"))
+}
+
+fn plan(example: &Example, dialect: Dialect) -> Result<Plan> {
+    let plan = example.plan(&target::profile(dialect), &PlanOptions::default());
+    plan.map_err(|error| Error::Failed(error.to_string()))
+}
+
+/// The texts one after another, with an empty line between.
+fn join(texts: impl Iterator<Item = String>) -> String {
+    texts.map(|text| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n")
+}
+
+/// The example that the command line names, in the size that it asks for.
+fn chosen(options: &Options) -> Result<Example> {
+    let names = || {
+        let line = |example: &Example| format!("  {:<15}{}\n", example.name, example.about);
+        programs::examples().iter().map(line).collect::<String>()
+    };
+    let Some(name) = options.word() else {
+        return Err(Error::Usage(format!("name an example:\n{}", names())));
+    };
+    let Some(mut example) = programs::example(name) else {
+        return Err(Error::Usage(format!("there is no example `{name}`; the examples are\n{}", names())));
+    };
+    if let Some(size) = options.value("--size") {
+        resize(&mut example, size)?;
+    }
+    Ok(example)
+}
+
+/// Gives every extent the same size: those of arguments, and the scalars that extents are made of, which are 64-bit.
+fn resize(example: &mut Example, size: &str) -> Result<()> {
+    let number = size.parse::<i64>().ok().filter(|number| *number >= 0);
+    let extent = number.and_then(|number| usize::try_from(number).ok());
+    let (Some(number), Some(extent)) = (number, extent) else {
+        return Err(Error::Usage(format!("--size takes a number of elements, and `{size}` is none")));
+    };
+    example.extents.values_mut().flatten().for_each(|dimension| *dimension = extent);
+    let extents = example.scalars.iter_mut().filter(|scalar| scalar.ty() == ScalarType::I64);
+    extents.for_each(|scalar| *scalar = Constant::from(number));
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `pumice selftest`: the conformance suite on one device, or its kernels through one compiler.
+//!
+//! Scripts read the last line, `N passed, N failed`; it is printed whenever the suite could be started.
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::{print, target};
+use pumice::Compiler;
+use pumice::layers::array::Options as PlanOptions;
+use pumice::layers::emit::{self, Dialect};
+use pumice::layers::kernel::Profile;
+use pumice::layers::program::Verified;
+use pumice::layers::runtime::devices::cuda::nvrtc::{self, Nvrtc};
+use pumice::layers::runtime::{Device, open};
+use pumice_testing::{Case, Outcome, cases};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Runs or compiles the suite.
+pub fn run(options: &Options) -> Result<()> {
+    let filter = options.value("--filter").unwrap_or_default();
+    let chosen: Vec<Case> = cases().into_iter().filter(|case| case.name.contains(filter)).collect();
+    if chosen.is_empty() {
+        return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
+    }
+    match (options.value("--compile-only"), options.value("--device")) {
+        (Some(_), Some(_)) => Err(Error::Usage("--compile-only runs on no device: leave --device out".into())),
+        (Some(target), None) => compile(&chosen, target::dialect(target)?),
+        (None, device) => {
+            let compiler = device.map_or_else(Compiler::new, Compiler::on)?;
+            let failed = each(&chosen, |case| case.run(&compiler))?;
+            finish(chosen.len(), failed)
+        }
+    }
+}
+
+/// Compiles the kernels of every case, each once, with and without fast math.
+fn compile(chosen: &[Case], dialect: Dialect) -> Result<()> {
+    let compiler = KernelCompiler::find(dialect)?;
+    let mut seen = HashSet::new();
+    let failed = each(chosen, |case| {
+        for program in case.kernels(&compiler.profile(), &PlanOptions::default())? {
+            if seen.insert(program.key_text()) {
+                compiler.compile(&program)?;
+            }
+        }
+        Ok(())
+    })?;
+    print(&format!("{} different kernels, compiled for {dialect}\n", seen.len()))?;
+    finish(chosen.len(), failed)
+}
+
+/// Does something with every case, prints what went wrong, and returns how often it did.
+fn each(chosen: &[Case], mut work: impl FnMut(&Case) -> Outcome) -> Result<usize> {
+    let mut progress = Progress::new();
+    let mut failed = 0;
+    for (number, case) in chosen.iter().enumerate() {
+        progress.step(number, chosen.len(), case.name);
+        if let Err(message) = work(case) {
+            failed += 1;
+            progress.clear();
+            print(&format!("FAILED {}: {message}\n", case.name))?;
+        }
+    }
+    Ok(failed)
+}
+
+/// Prints the last line.
+fn finish(all: usize, failed: usize) -> Result<()> {
+    print(&format!("{} passed, {failed} failed\n", all - failed))?;
+    if failed == 0 { Ok(()) } else { Err(Error::Told) }
+}
+
+/// What compiles the kernels of a dialect.
+enum KernelCompiler {
+    /// CUDA's, which needs no GPU.
+    Nvrtc(&'static Nvrtc),
+    /// A device's own.
+    Device(Arc<dyn Device>),
+}
+
+impl KernelCompiler {
+    fn find(dialect: Dialect) -> Result<KernelCompiler> {
+        Ok(match dialect {
+            Dialect::Cuda => KernelCompiler::Nvrtc(nvrtc::nvrtc()?),
+            Dialect::OpenCl => KernelCompiler::Device(open("opencl")?),
+            Dialect::C => KernelCompiler::Device(open("cpu")?),
+        })
+    }
+
+    fn profile(&self) -> Profile {
+        match self {
+            KernelCompiler::Nvrtc(_) => target::profile(Dialect::Cuda),
+            KernelCompiler::Device(device) => device.profile().clone(),
+        }
+    }
+
+    fn compile(&self, program: &Verified) -> Outcome {
+        for fast_math in [false, true] {
+            let options = emit::Options { fast_math };
+            match self {
+                KernelCompiler::Device(device) => device.build(program, &options),
+                KernelCompiler::Nvrtc(nvrtc) => {
+                    let source = emit::emit(program, Dialect::Cuda, &options).map_err(|error| error.to_string())?;
+                    nvrtc.compile(&program.name, &source.text, nvrtc::DEFAULT_ARCHITECTURE, fast_math)
+                }
+            }
+            .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}

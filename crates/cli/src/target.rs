@@ -1,0 +1,57 @@
+//! What programs can be turned into, and the devices that they are then planned for. Opens no device but the CPU.
+
+use crate::error::{Error, Result};
+use pumice::layers::emit::Dialect;
+use pumice::layers::kernel::Profile;
+use pumice::layers::runtime::open;
+use pumice_testing::cuda_like;
+
+/// The dialect with this name.
+pub fn dialect(name: &str) -> Result<Dialect> {
+    // The C dialect is what the device `cpu` runs, and people will say that.
+    let name = if name == "cpu" { "c" } else { name };
+    Dialect::ALL.into_iter().find(|dialect| dialect.name() == name).ok_or_else(|| {
+        let names = Dialect::ALL.map(Dialect::name).join(", ");
+        Error::Usage(format!("there is no target `{name}`; the targets are {names}"))
+    })
+}
+
+/// What a typical device of a dialect is like. For C that is this machine, where it has a compiler.
+pub fn profile(dialect: Dialect) -> Profile {
+    match dialect {
+        Dialect::Cuda | Dialect::OpenCl => cuda_like(),
+        Dialect::C => open("cpu").map_or_else(|_| cpu_like(), |cpu| cpu.profile().clone()),
+    }
+}
+
+/// What a small CPU is like.
+fn cpu_like() -> Profile {
+    Profile {
+        threads: 64,
+        lanes: 16,
+        max_threads: 4096,
+        shared_bytes: 256 << 10,
+        max_blocks: i64::MAX as u64,
+        busy_blocks: 16,
+        vector_bytes: 0,
+        coalesces: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_found_by_name() {
+        assert_eq!(dialect("cuda").ok(), Some(Dialect::Cuda));
+        assert_eq!(dialect("cpu").ok(), Some(Dialect::C));
+        let message = dialect("ptx").err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.contains("there is no target `ptx`; the targets are c, opencl, cuda"), "{message}");
+    }
+
+    #[test]
+    fn a_cpu_is_no_gpu() {
+        assert!(!profile(Dialect::C).coalesces && profile(Dialect::Cuda).coalesces);
+    }
+}

@@ -1,0 +1,180 @@
+//! The cases, by what they are about. Each is a function on a [`crate::Harness`], and stands in the list below.
+
+pub mod casts;
+pub mod control;
+pub mod elements;
+pub mod failures;
+pub mod folds;
+pub mod orders;
+pub mod programs;
+pub mod runs;
+pub mod scalars;
+pub mod shapes;
+
+/// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
+#[macro_export]
+macro_rules! for_each_case {
+    ($callback:ident) => {
+        $callback! {
+            elements {
+                every_type_is_copied
+                maps_of_every_type
+                used_arrays
+                units
+                generated_in_every_rank
+                extents_from_scalar_arguments
+                zips_of_two
+                zips_of_three_and_four
+                pairs
+                tuples_of_eight
+                nested_tuples
+                arrays_of_truth_values
+                scalar_arguments_of_every_type
+                shapes_inside_functions
+                a_long_chain_of_maps
+                values_beyond_32_bits_from_indices
+                values_beyond_32_bits_from_memory
+                an_argument_as_the_result
+            }
+            shapes {
+                reshapes
+                reshapes_of_computed_arrays
+                flattened
+                ranks_three_and_four
+                reversed_and_strided
+                gathered_by_values_of_the_index
+                rows_columns_and_diagonals
+                backpermutes_that_need_no_check
+                transposes
+                transposes_of_tuples_and_twice
+                replicated_rows_and_columns
+                replicated_values
+                permutations_of_three_and_four_dimensions
+                chains_of_index_changes
+            }
+            folds {
+                sums_of_every_type
+                sums_of_every_shape
+                long_rows
+                smallest_and_largest
+                logical_operators
+                products_that_wrap
+                several_results_at_once
+                empty_rows_give_the_neutral_element
+                close_sums_of_floats
+                folds_of_folds
+                folds_in_ranks_three_and_four
+                functions_after_folds
+                reshapes_after_folds
+                arrays_beside_folds
+                folds_of_transposes
+                folds_of_generated_arrays
+                folds_of_replications
+                folds_of_backpermutes
+                scalar_arguments_in_folds
+                operators_with_loops
+                elements_with_loops
+            }
+            orders {
+                affine_maps_of_64_bits
+                affine_maps_of_32_bits
+                affine_maps_in_long_rows
+                products_of_matrices
+                the_first_and_the_last
+                polynomial_hashes
+                affine_maps_of_computed_elements
+                columns_in_order
+            }
+            scalars {
+                arithmetic_of_i32
+                arithmetic_of_i64
+                arithmetic_of_u32
+                arithmetic_of_u64
+                division_of_i32
+                division_of_i64
+                division_of_u32
+                division_of_u64
+                bits_of_i32
+                bits_of_i64
+                bits_of_u32
+                bits_of_u64
+                comparisons_of_integers
+                operations_with_constants
+                arithmetic_of_f32
+                arithmetic_of_f64
+                comparisons_of_floats
+                rounding_of_f32
+                rounding_of_f64
+                functions_of_f32
+                functions_of_f64
+                powers_and_angles
+                bit_patterns_of_floats
+                truth_values
+            }
+            casts {
+                from_bool
+                from_i32
+                from_i64
+                from_u32
+                from_u64
+                from_f32
+                from_f64
+            }
+            control {
+                selected_values
+                conditional_values
+                conditions_inside_conditions
+                values_shared_between_branches
+                the_other_branch_is_not_evaluated
+                loops_of_different_lengths
+                loops_inside_loops
+                loops_inside_branches
+                branches_inside_loops
+                loops_of_several_values
+                a_loop_that_is_never_entered
+                values_that_do_not_change_in_a_loop
+            }
+            failures {
+                shapes_that_differ
+                reshapes_of_another_size
+                impossible_extents
+                an_index_too_large
+                an_index_too_small
+                an_index_out_of_one_of_two_dimensions
+                one_bad_index_among_many
+                bad_indices_inside_a_fold
+                a_bad_index_behind_a_bad_index
+                nothing_fails_where_nothing_is_computed
+                divisions_by_zero
+                divisions_by_zero_in_loops_and_folds
+                divisions_by_a_constant_zero
+                divisions_by_zero_in_shapes
+                a_failure_reaches_what_depends_on_it
+                the_next_run_works
+                expressions_outside_their_function
+            }
+            runs {
+                an_array_used_twice_and_cheap
+                an_array_used_twice_and_expensive
+                an_array_used_at_two_indices
+                many_uses_of_many_arrays
+                results_as_arguments
+                one_array_as_two_arguments
+                results_on_another_device
+                other_sizes_in_turn
+                scalars_in_turn
+                inputs_that_come_and_go
+                the_same_bits_every_time
+                several_threads
+            }
+            programs {
+                dot_product
+                saxpy
+                sums_of_rows_and_columns
+                matrix_times_vector
+                black_scholes
+                mandelbrot
+            }
+        }
+    };
+}

@@ -1,0 +1,391 @@
+//! Every operation and function on scalars, on every type, with values at the edges.
+//!
+//! A table has one expression for Pumice and one for plain Rust in a line; its lines are computed by one kernel.
+
+use crate::data::{floats, values};
+use crate::{Harness, Outcome, Tolerance};
+use pumice::prelude::*;
+
+/// `(a, (b, (c, ())))`, so that a table may have any number of lines.
+macro_rules! nest {
+    () => { () };
+    ($first:expr $(, $rest:expr)*) => { ($first, nest!($($rest),*)) };
+}
+
+/// Computes each line for every input and compares.
+macro_rules! table {
+    ($h:expr, $t:ty, $inputs:expr, $tolerance:expr, |$pattern:pat_param| { $($pumice:expr => $rust:expr;)* }) => {{
+        let inputs: Vec<$t> = $inputs;
+        let program = $h.compile(|xs: Acc<Vector<$t>>| xs.map(|$pattern| nest!($($pumice),*)))?;
+        let expected: Vec<_> = inputs.iter().map(|&$pattern| nest!($($rust),*)).collect();
+        program.check_named(&inputs, &expected, $tolerance, &[$(stringify!($pumice)),*])
+    }};
+}
+
+/// Every pair of these.
+fn pairs<T: Copy>(values: &[T]) -> Vec<(T, T)> {
+    values.iter().flat_map(|a| values.iter().map(|b| (*a, *b))).collect()
+}
+
+macro_rules! edges {
+    ($($name:ident $t:ident [$($more:expr),*];)*) => { $(
+        fn $name() -> Vec<$t> {
+            let mut all = vec![0, 1, 2, 3, 7, 10, 31, 32, 33, 100, <$t>::MAX, <$t>::MAX - 1, <$t>::MIN, <$t>::MIN + 1];
+            all.extend_from_slice(&[$($more),*]);
+            all.extend(values::<$t>(50, 12));
+            all
+        }
+    )* };
+}
+edges! {
+    edges_i32 i32 [-1, -2, -7, -32, 65_535, 65_536, -65_536];
+    edges_i64 i64 [-1, -2, -7, -64, 64, i64::from(u32::MAX), 1 << 32, i64::from(i32::MIN), -(1 << 40)];
+    edges_u32 u32 [65_535, 65_536, i32::MAX as u32, i32::MAX as u32 + 1];
+    edges_u64 u64 [64, u64::from(u32::MAX), 1 << 32, i64::MAX as u64, i64::MAX as u64 + 1];
+}
+
+macro_rules! integer_tables {
+    ($($t:ident $edges:ident $arithmetic:ident $division:ident $bits:ident;)*) => { $(
+        pub fn $arithmetic(h: &Harness) -> Outcome {
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                a + b => a.wrapping_add(b);
+                a - b => a.wrapping_sub(b);
+                a * b => a.wrapping_mul(b);
+                a.min(b) => a.min(b);
+                a.max(b) => a.max(b);
+                a.clamp(3, 100) => a.clamp(3, 100);
+                (a + b) * (a - b) => a.wrapping_add(b).wrapping_mul(a.wrapping_sub(b));
+                a * a * b + a => a.wrapping_mul(a).wrapping_mul(b).wrapping_add(a);
+            })
+        }
+
+        pub fn $division(h: &Harness) -> Outcome {
+            let inputs = pairs(&$edges()).into_iter().filter(|(_, b)| *b != 0).collect();
+            table!(h, ($t, $t), inputs, Tolerance::Exact, |(a, b)| {
+                a / b => a.wrapping_div(b);
+                a % b => a.wrapping_rem(b);
+                (a / b) * b + a % b => a;
+                a / 7 => a / 7;
+                a % 7 => a % 7;
+                a / 8 => a / 8;
+                a % 8 => a % 8;
+                1000 / b => (1000 as $t).wrapping_div(b);
+                <$t>::MIN / b => <$t>::MIN.wrapping_div(b);
+                a / <$t>::MAX => a / <$t>::MAX;
+            })
+        }
+
+        pub fn $bits(h: &Harness) -> Outcome {
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                a & b => a & b;
+                a | b => a | b;
+                a ^ b => a ^ b;
+                !a => !a;
+                a << b => a.wrapping_shl(b as u32);
+                a >> b => a.wrapping_shr(b as u32);
+                a << 5 => a << 5;
+                a >> 5 => a >> 5;
+                1 << b => (1 as $t).wrapping_shl(b as u32);
+                a.count_ones() => a.count_ones() as $t;
+                a.leading_zeros() => a.leading_zeros() as $t;
+                a.trailing_zeros() => a.trailing_zeros() as $t;
+            })
+        }
+    )* };
+}
+integer_tables! {
+    i32 edges_i32 arithmetic_of_i32_unsigned division_of_i32 bits_of_i32;
+    i64 edges_i64 arithmetic_of_i64_unsigned division_of_i64 bits_of_i64;
+    u32 edges_u32 arithmetic_of_u32 division_of_u32 bits_of_u32;
+    u64 edges_u64 arithmetic_of_u64 division_of_u64 bits_of_u64;
+}
+
+macro_rules! signed_tables {
+    ($($t:ident $edges:ident $unsigned:ident $name:ident;)*) => { $(
+        pub fn $name(h: &Harness) -> Outcome {
+            $unsigned(h)?;
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                -a => a.wrapping_neg();
+                a.abs() => a.wrapping_abs();
+                a.signum() => a.signum();
+                a.clamp(-5, 5) => a.clamp(-5, 5);
+                -(a - b) => b.wrapping_sub(a);
+                (-a).abs() => a.wrapping_abs();
+                a - (-b) => a.wrapping_add(b);
+                a.abs().min(b.abs()) => a.wrapping_abs().min(b.wrapping_abs());
+            })
+        }
+    )* };
+}
+signed_tables! {
+    i32 edges_i32 arithmetic_of_i32_unsigned arithmetic_of_i32;
+    i64 edges_i64 arithmetic_of_i64_unsigned arithmetic_of_i64;
+}
+
+pub fn comparisons_of_integers(h: &Harness) -> Outcome {
+    macro_rules! comparisons {
+        ($($t:ident $edges:ident),*) => { $(
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                a.eq(b) => a == b;
+                a.ne(b) => a != b;
+                a.lt(b) => a < b;
+                a.le(b) => a <= b;
+                a.gt(b) => a > b;
+                a.ge(b) => a >= b;
+                a.lt(10) => a < 10;
+                a.ge(<$t>::MAX) => a == <$t>::MAX;
+                (a + 1).gt(a) => a.wrapping_add(1) > a;
+            })?;
+        )* };
+    }
+    comparisons!(i32 edges_i32, i64 edges_i64, u32 edges_u32, u64 edges_u64);
+    Ok(())
+}
+
+pub fn operations_with_constants(h: &Harness) -> Outcome {
+    // What the simplifier rewrites must mean the same.
+    table!(h, (i32, i32), pairs(&edges_i32()), Tolerance::Exact, |(a, b)| {
+        a + 0 => a;
+        0 + a => a;
+        a * 1 => a;
+        a * 0 => 0;
+        a - 0 => a;
+        0 - a => a.wrapping_neg();
+        a - a => 0;
+        a ^ a => 0;
+        a & -1 => a;
+        a | -1 => -1;
+        a | 0 => a;
+        a / 1 => a;
+        a % 1 => 0;
+        a / -1 => a.wrapping_neg();
+        a % -1 => 0;
+        (a + 5) - 3 => a.wrapping_add(2);
+        (a - 5) + (b + 7) => a.wrapping_add(b).wrapping_add(2);
+        (a * 3) * 5 => a.wrapping_mul(15);
+        a.min(a) => a;
+        a.eq(a) => true;
+        a.lt(a) => false;
+        a.cast::<i64>().cast::<i32>() => a;
+        -(-a) => a;
+        !!a => a;
+        a << 32 => a;
+        a.select_if_even(b) => if a % 2 == 0 { b } else { a };
+    })
+}
+
+/// Something to chain in a table.
+trait SelectIfEven {
+    fn select_if_even(self, other: Exp<i32>) -> Exp<i32>;
+}
+
+impl SelectIfEven for Exp<i32> {
+    fn select_if_even(self, other: Exp<i32>) -> Exp<i32> {
+        (self % 2).eq(0).select(other, self)
+    }
+}
+
+macro_rules! float_tables {
+    ($($t:ident $edges:ident $arithmetic:ident $rounding:ident;)*) => { $(
+        fn $edges() -> Vec<$t> {
+            let mut all = vec![
+                0.0, -0.0, 1.0, -1.0, 0.1, 2.5, -3.75, 7.0, 1e10, -1e-10, <$t>::MAX, <$t>::MIN, <$t>::MIN_POSITIVE,
+                <$t>::MIN_POSITIVE / 8.0, <$t>::EPSILON, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::NAN,
+            ];
+            all.extend(floats(51, 12, -100.0, 100.0).into_iter().map(|x| x as $t));
+            all
+        }
+
+        pub fn $arithmetic(h: &Harness) -> Outcome {
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                a + b => a + b;
+                a - b => a - b;
+                a * b => a * b;
+                a / b => a / b;
+                a % b => a % b;
+                -a => -a;
+                a.abs() => a.abs();
+                a.mul_add(b, 1.0) => a.mul_add(b, 1.0);
+                a * b + 1.0 => a * b + 1.0;
+                a * b - a * a => a * b - a * a;
+                (a + b) - b => (a + b) - b;
+                a + 0.0 => a + 0.0;
+                a - 0.0 => a - 0.0;
+                a * 1.0 => a * 1.0;
+                a * 0.0 => a * 0.0;
+                0.0 - a => 0.0 - a;
+                a - a => a - a;
+                a / a => a / a;
+                2.0 * a => 2.0 * a;
+                1.0 / a => 1.0 / a;
+                a.signum() => if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else { 0.0 };
+                a.abs().sqrt() => a.abs().sqrt();
+            })?;
+            // Which zero is the smaller one is nobody's promise.
+            let zeros = |(a, b): &($t, $t)| *a == 0.0 && *b == 0.0;
+            let inputs = pairs(&$edges()).into_iter().filter(|pair| !zeros(pair)).collect();
+            table!(h, ($t, $t), inputs, Tolerance::Exact, |(a, b)| {
+                a.min(b) => a.min(b);
+                a.max(b) => a.max(b);
+                (a * 2.0).clamp(-3.0, 5.0) => (a * 2.0).max(-3.0).min(5.0);
+            })
+        }
+
+        pub fn $rounding(h: &Harness) -> Outcome {
+            let mut inputs = $edges();
+            inputs.extend([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.499_999_97, 8_388_607.5, 4_503_599_627_370_495.5]);
+            inputs.extend(floats(52, 50, -10.0, 10.0).into_iter().map(|x| x as $t));
+            table!(h, ($t, bool), inputs.into_iter().map(|x| (x, true)).collect(), Tolerance::Exact, |(a, _)| {
+                a.floor() => a.floor();
+                a.ceil() => a.ceil();
+                a.round() => a.round();
+                a.trunc() => a.trunc();
+                a - a.floor() => a - a.floor();
+            })
+        }
+    )* };
+}
+float_tables! {
+    f32 edges_f32 arithmetic_of_f32 rounding_of_f32;
+    f64 edges_f64 arithmetic_of_f64 rounding_of_f64;
+}
+
+pub fn comparisons_of_floats(h: &Harness) -> Outcome {
+    macro_rules! comparisons {
+        ($($t:ident $edges:ident),*) => { $(
+            table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
+                a.eq(b) => a == b;
+                a.ne(b) => a != b;
+                a.lt(b) => a < b;
+                a.le(b) => a <= b;
+                a.gt(b) => a > b;
+                a.ge(b) => a >= b;
+                !a.lt(b) => !matches!(a.partial_cmp(&b), Some(std::cmp::Ordering::Less));
+                a.eq(a) => !a.is_nan();
+                a.is_nan() => a.is_nan();
+                a.lt(b).select(a, b) => if a < b { a } else { b };
+            })?;
+        )* };
+    }
+    comparisons!(f32 edges_f32, f64 edges_f64);
+    Ok(())
+}
+
+macro_rules! function_tables {
+    ($($t:ident $name:ident $ulps:literal;)*) => { $(
+        pub fn $name(h: &Harness) -> Outcome {
+            // What is expected is computed in 64 bits and rounded once.
+            let inputs = |low, high| {
+                let mut all: Vec<($t, bool)> = floats(53, 300, low, high).iter().map(|x| (*x as $t, true)).collect();
+                all.extend([(low as $t, true), (high as $t, true), (<$t>::NAN, true)]);
+                all
+            };
+            let exact = |x: $t, f: fn(f64) -> f64| f(x as f64) as $t;
+            let tolerance = Tolerance::Ulps($ulps);
+            table!(h, ($t, bool), inputs(-20.0, 20.0), tolerance, |(a, _)| {
+                a.exp() => exact(a, f64::exp);
+                a.exp2() => exact(a, f64::exp2);
+                a.sin() => exact(a, f64::sin);
+                a.cos() => exact(a, f64::cos);
+                a.tan() => exact(a, f64::tan);
+                a.atan() => exact(a, f64::atan);
+                a.sinh() => exact(a, f64::sinh);
+                a.cosh() => exact(a, f64::cosh);
+                a.tanh() => exact(a, f64::tanh);
+            })?;
+            table!(h, ($t, bool), inputs(0.0, 1000.0), tolerance, |(a, _)| {
+                a.ln() => exact(a, f64::ln);
+                a.log2() => exact(a, f64::log2);
+                a.log10() => exact(a, f64::log10);
+            })?;
+            table!(h, ($t, bool), inputs(-1.0, 1.0), tolerance, |(a, _)| {
+                a.asin() => exact(a, f64::asin);
+                a.acos() => exact(a, f64::acos);
+                a.sinh() => exact(a, f64::sinh);
+                a.tanh() => exact(a, f64::tanh);
+                a.sin() => exact(a, f64::sin);
+                a.tan() => exact(a, f64::tan);
+            })?;
+            // The far ends.
+            let far: Vec<($t, bool)> = [<$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::MAX, -1e4, 1e4, -0.0, -5.0]
+                .into_iter()
+                .map(|x| (x, true))
+                .collect();
+            table!(h, ($t, bool), far, tolerance, |(a, _)| {
+                a.exp() => a.exp();
+                a.tanh() => a.tanh();
+                a.atan() => a.atan();
+                a.ln() => a.ln();
+                a.abs().ln() => a.abs().ln();
+                a.sqrt() => a.sqrt();
+            })
+        }
+    )* };
+}
+function_tables! {
+    f32 functions_of_f32 5;
+    f64 functions_of_f64 8;
+}
+
+pub fn powers_and_angles(h: &Harness) -> Outcome {
+    macro_rules! both {
+        ($($t:ident $ulps:literal),*) => { $({
+            let (a, b) = (floats(54, 300, 0.0, 20.0), floats(55, 300, -8.0, 8.0));
+            let mut inputs: Vec<($t, $t)> = a.iter().zip(&b).map(|(a, b)| (*a as $t, *b as $t)).collect();
+            inputs.extend([(0.0, 2.0), (2.0, 0.0), (1.0, 1e9), (2.0, 10.0), (0.0, 0.0), (4.0, 0.5)]);
+            table!(h, ($t, $t), inputs, Tolerance::Ulps($ulps), |(a, b)| {
+                a.pow(b) => (a as f64).powf(b as f64) as $t;
+                a.atan2(b) => (a as f64).atan2(b as f64) as $t;
+                b.atan2(a) => (b as f64).atan2(a as f64) as $t;
+                (-a).atan2(b) => (-a as f64).atan2(b as f64) as $t;
+            })?;
+            let inputs: Vec<($t, $t)> = pairs(&[-2.0, -1.0, -0.5, 0.5, 3.0]).into_iter().map(|(a, b)| (a, (b as $t).round())).collect();
+            table!(h, ($t, $t), inputs, Tolerance::Ulps($ulps), |(a, b)| {
+                a.pow(b) => (a as f64).powf(b as f64) as $t;
+                a.pow(3.0) => (a as f64).powf(3.0) as $t;
+            })?;
+        })* };
+    }
+    both!(f32 16, f64 16);
+    Ok(())
+}
+
+pub fn bit_patterns_of_floats(h: &Harness) -> Outcome {
+    // A NaN may come back as another NaN.
+    let inputs: Vec<(f32, u32)> = edges_f32().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
+    table!(h, (f32, u32), inputs, Tolerance::Exact, |(a, bits)| {
+        a.to_bits() => a.to_bits();
+        Exp::<f32>::from_bits(bits) => f32::from_bits(bits);
+        Exp::<f32>::from_bits(a.to_bits() ^ 0x8000_0000) => -a;
+        Exp::<f32>::from_bits(bits & 0x007f_ffff) => f32::from_bits(bits & 0x007f_ffff);
+    })?;
+    let inputs: Vec<(f64, u64)> = edges_f64().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
+    table!(h, (f64, u64), inputs, Tolerance::Exact, |(a, bits)| {
+        a.to_bits() => a.to_bits();
+        Exp::<f64>::from_bits(bits) => f64::from_bits(bits);
+        Exp::<f64>::from_bits(a.to_bits() ^ (1 << 63)) => -a;
+    })
+}
+
+pub fn truth_values(h: &Harness) -> Outcome {
+    table!(h, (bool, bool), pairs(&[false, true]), Tolerance::Exact, |(a, b)| {
+        a & b => a & b;
+        a | b => a | b;
+        a ^ b => a ^ b;
+        !a => !a;
+        a.eq(b) => a == b;
+        a.ne(b) => a != b;
+        a.eq(true) => a;
+        a.eq(false) => !a;
+        a & true => a;
+        a & false => false;
+        a | true => true;
+        a | false => a;
+        a ^ true => !a;
+        a ^ a => false;
+        !(a & b) => !(a && b);
+        !!a => a;
+        a.select(b, !b) => if a { b } else { !b };
+        (!a).select(constant(1i32), constant(2)) => if a { 2 } else { 1 };
+    })
+}
