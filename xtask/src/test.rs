@@ -42,10 +42,10 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "clippy",
         need: Need::Nothing,
-        cargo: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        cargo: &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"],
     },
     // Unit, file, snapshot, property, compile-fail and documentation tests.
-    Stage { name: "tests", need: Need::Nothing, cargo: &["test", "--workspace"] },
+    Stage { name: "tests", need: Need::Nothing, cargo: &["test", "--workspace", "--all-features"] },
     Stage { name: "conformance-sim", need: Need::Nothing, cargo: selftest!["--device", "sim"] },
     Stage { name: "conformance-cpu", need: Need::Nothing, cargo: selftest!["--device", "cpu"] },
     Stage { name: "conformance-opencl", need: Need::OpenCl, cargo: selftest!["--device", "opencl"] },

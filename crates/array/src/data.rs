@@ -89,10 +89,15 @@ impl<D: Shape, T: Elt> Array<D, T> {
                 "an array of extents {extents:?} cannot hold {count} elements"
             )));
         }
+        Ok(Self::from_parts(extents, values))
+    }
+
+    /// The array with these extents and as many elements.
+    pub(crate) fn from_parts(extents: Vec<usize>, values: &[T]) -> Self {
         let mut columns = Vec::new();
         T::add_columns(values, &mut columns);
         let columns = columns.into_iter().map(Cow::into_owned).collect();
-        Ok(Array { data: Arc::new(HostData::new(extents, T::types(), columns)), of: PhantomData })
+        Array { data: Arc::new(HostData::new(extents, T::types(), columns)), of: PhantomData }
     }
 
     /// The array that this data is; an error if it has another shape or element type.
@@ -149,10 +154,7 @@ impl<T: Elt> From<Vec<T>> for Array<Dim1, T> {
 
 impl<T: Elt> From<&[T]> for Array<Dim1, T> {
     fn from(values: &[T]) -> Self {
-        let mut columns = Vec::new();
-        T::add_columns(values, &mut columns);
-        let columns = columns.into_iter().map(Cow::into_owned).collect();
-        Array { data: Arc::new(HostData::new(vec![values.len()], T::types(), columns)), of: PhantomData }
+        Self::from_parts(vec![values.len()], values)
     }
 }
 

@@ -67,7 +67,9 @@ impl Forms {
                 (false, false) => Form::Pull,
             };
             for input in node.inputs() {
-                if pushes.contains(&input.id) && !push {
+                // Maps and reshapes pass a push on; everything else indexes into its input.
+                let passes_on = push && !matches!(node.operation, Operation::Fold { .. });
+                if pushes.contains(&input.id) && !passes_on {
                     must_exist.insert(input.id);
                 }
                 if let Operation::Backpermute { bounds: Bounds::Replicates, .. } = node.operation

@@ -11,6 +11,8 @@ mod extents;
 mod form;
 mod interpret;
 mod lower;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod node;
 mod plan;
 mod shape;
@@ -21,6 +23,8 @@ pub use error::Error;
 pub use extents::Extents;
 pub use form::{Form, Forms, RECOMPUTE};
 pub use interpret::interpret;
+#[cfg(feature = "ndarray")]
+pub use ndarray::NdShape;
 pub use node::{Bounds, Node, Operation, in_order, print_program};
 pub use plan::{Argument, Buffer, Launch, Options, Plan, Step};
 pub use shape::{Dim0, Dim1, Dim2, Dim3, Dim4, IntoExtent, IntoShape, Larger, Shape};

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
 use crate::node::{Node, Operation};
-use crate::plan::{Argument, Buffers, Launch};
+use crate::plan::{Argument, Buffers, Launch, Options};
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write, write_rows};
 use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Profile, Pull, Push, Scalars, build, comment};
 use pumice_kernel::{memory_parameter, read, scalar_parameter};
@@ -26,6 +26,8 @@ use std::sync::Arc;
 pub struct Lowering<'a> {
     /// What the device is like.
     pub profile: &'a Profile,
+    /// Which passes run.
+    pub options: &'a Options,
     /// The extents of the arrays.
     pub extents: &'a Extents,
     /// Writes pulls as functions.
@@ -382,11 +384,13 @@ impl Lowering<'_> {
         multiples: BTreeMap<pumice_program::Var, u64>,
     ) -> Program {
         let mut program = program;
-        if self.profile.vector_bytes > 0 {
+        if self.options.vectorise && self.profile.vector_bytes > 0 {
             let options = VectorOptions { bytes: self.profile.vector_bytes as usize, multiples };
             vectorise(&mut program, &options);
         }
-        let mut program = narrow(&program, ranges);
+        if self.options.narrow {
+            program = narrow(&program, ranges);
+        }
         mark_exact(&mut program, ranges);
         eliminate_dead(&mut program);
         drop_spare_vars(&mut program);

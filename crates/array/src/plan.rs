@@ -83,11 +83,15 @@ pub struct Input {
 pub struct Options {
     /// Whether producers are fused with consumers; without it every array is written to memory.
     pub fuse: bool,
+    /// Whether neighbouring accesses become wide ones, where the device has them.
+    pub vectorise: bool,
+    /// Whether index arithmetic is done in 32 bits where that provably suffices.
+    pub narrow: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuse: true }
+        Options { fuse: true, vectorise: true, narrow: true }
     }
 }
 
@@ -124,7 +128,7 @@ impl Plan {
         }
         let extents = Extents::new(&order, arguments, scalars)?;
         let forms = if options.fuse { Forms::new(&order, roots) } else { Forms::all_manifest(&order) };
-        Plan::make(&order, roots, profile, &extents, &forms)
+        Plan::make(&order, roots, profile, options, &extents, &forms)
     }
 
     /// The launches, in order.
@@ -168,6 +172,7 @@ impl Plan {
         order: &[Arc<Node>],
         roots: &[Arc<Node>],
         profile: &Profile,
+        options: &Options,
         extents: &Extents,
         forms: &Forms,
     ) -> Result<Plan, Error> {
@@ -188,7 +193,7 @@ impl Plan {
             }
             let fuser = Fuser::new(extents, forms, &slots);
             let Lowered { kernels, temporary } =
-                Lowering { profile, extents, fuser, buffers: &buffers }.array(node, slot)?;
+                Lowering { profile, options, extents, fuser, buffers: &buffers }.array(node, slot)?;
             let between = temporary.map_or(Vec::new(), |slot| buffers.borrow().of(slot).to_vec());
             steps.extend(between.iter().copied().map(Step::Allocate));
             for kernel in kernels {

@@ -8,7 +8,9 @@ use crate::options::Options;
 use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
-use pumice::layers::runtime::{Device, Engine, KernelTable, NAMES, default_device, devices::cuda::nvrtc, open};
+use pumice::layers::runtime::{
+    Device, Engine, KernelTable, NAMES, default_device, devices::cuda::nvrtc, open,
+};
 use pumice::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +22,7 @@ pub fn run(_: &Options) -> Result<()> {
     for (number, name) in NAMES.iter().enumerate() {
         progress.step(number, NAMES.len(), name);
         let line = match open(name) {
+            Err(pumice::Error::DeviceUnavailable { reason, .. }) => entry(name, &format!("not usable: {reason}")),
             Err(error) => entry(name, &format!("not usable: {error}")),
             Ok(device) => match try_out(&device) {
                 Ok(note) => {
@@ -41,7 +44,7 @@ pub fn run(_: &Options) -> Result<()> {
         None => "the best that works; PUMICE_DEVICE chooses another",
     };
     print(&entry("default", &format!("{chosen} ({why})")))?;
-    print(&entry("nvrtc", &nvrtc::nvrtc().map_or_else(|error| error.to_string(), |nvrtc| nvrtc.version())))?;
+    print(&entry("nvrtc", &nvrtc()))?;
     print(&entry("cache", &cache()))?;
     match usable {
         0 => Err(Error::Failed("no device can be used".into())),
@@ -75,6 +78,15 @@ fn try_out(device: &Arc<dyn Device>) -> Result<String> {
         return Err(Error::Failed(format!("the sum of the numbers below {N} came out as {sum}")));
     }
     Ok(format!("compiled a program in {compiled:.0?}, ran it in {ran:.0?}"))
+}
+
+/// The version of CUDA's compiler, which needs no GPU, or why there is none.
+fn nvrtc() -> String {
+    match nvrtc::nvrtc() {
+        Ok(nvrtc) => nvrtc.version(),
+        Err(pumice::Error::DeviceUnavailable { reason, .. }) => reason,
+        Err(error) => error.to_string(),
+    }
 }
 
 /// Where kernels are kept, and what is wrong with that.

@@ -11,9 +11,9 @@ use pumice_testing::programs::{self, Example};
 /// Prints an example in the language that `--target` names.
 pub fn run(options: &Options) -> Result<()> {
     let example = chosen(options)?;
-    let target = options.value("--target").ok_or_else(|| {
-        Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
-    })?;
+    let target = options
+        .value("--target")
+        .ok_or_else(|| Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string()))?;
     let text = match target {
         "array" => example.describe(),
         "program" => {

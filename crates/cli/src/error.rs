@@ -71,6 +71,8 @@ mod tests {
         assert_eq!(unknown.map(|error| error.exit_code()), Some(2));
         assert_eq!(Error::from(pumice::Error::Failure("a check".into())).exit_code(), 1);
         let closed = Error::from(io::Error::from(ErrorKind::BrokenPipe));
-        assert!(closed.is_closed_pipe() && !Error::from(io::Error::from(ErrorKind::StorageFull)).is_closed_pipe());
+        assert!(
+            closed.is_closed_pipe() && !Error::from(io::Error::from(ErrorKind::StorageFull)).is_closed_pipe()
+        );
     }
 }

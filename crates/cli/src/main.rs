@@ -78,7 +78,9 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     }
     match command.as_str() {
         "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
-        "selftest" => selftest::run(&Options::parse(rest, &["--device", "--filter", "--compile-only"], &[], 0)?),
+        "selftest" => {
+            selftest::run(&Options::parse(rest, &["--device", "--filter", "--compile-only"], &[], 0)?)
+        }
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
         "emit" => emit::run(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),

@@ -74,7 +74,8 @@ mod tests {
 
     fn parse(arguments: &[&str]) -> std::result::Result<Options, String> {
         let arguments: Vec<String> = arguments.iter().map(|argument| argument.to_string()).collect();
-        Options::parse(&arguments, &["--device", "--filter"], &["--quick"], 1).map_err(|error| error.to_string())
+        Options::parse(&arguments, &["--device", "--filter"], &["--quick"], 1)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -93,7 +94,10 @@ mod tests {
             let message = parse(arguments).err().unwrap_or_default();
             assert!(message.contains(part), "{arguments:?}: {message}");
         };
-        wrong(&["--devise", "cpu"], "there is no option --devise; this command has --device, --filter, --quick");
+        wrong(
+            &["--devise", "cpu"],
+            "there is no option --devise; this command has --device, --filter, --quick",
+        );
         wrong(&["--device"], "--device needs a value");
         wrong(&["--quick=yes"], "--quick takes no value");
         wrong(&["--quick", "--quick"], "--quick is given twice");

@@ -25,7 +25,9 @@ pub fn run(options: &Options) -> Result<()> {
         return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
     }
     match (options.value("--compile-only"), options.value("--device")) {
-        (Some(_), Some(_)) => Err(Error::Usage("--compile-only runs on no device: leave --device out".into())),
+        (Some(_), Some(_)) => {
+            Err(Error::Usage("--compile-only runs on no device: leave --device out".into()))
+        }
         (Some(target), None) => compile(&chosen, target::dialect(target)?),
         (None, device) => {
             let compiler = device.map_or_else(Compiler::new, Compiler::on)?;
@@ -102,7 +104,8 @@ impl KernelCompiler {
             match self {
                 KernelCompiler::Device(device) => device.build(program, &options),
                 KernelCompiler::Nvrtc(nvrtc) => {
-                    let source = emit::emit(program, Dialect::Cuda, &options).map_err(|error| error.to_string())?;
+                    let source =
+                        emit::emit(program, Dialect::Cuda, &options).map_err(|error| error.to_string())?;
                     nvrtc.compile(&program.name, &source.text, nvrtc::DEFAULT_ARCHITECTURE, fast_math)
                 }
             }

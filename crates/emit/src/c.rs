@@ -1,13 +1,17 @@
 //! The dialect of CPUs: C11 with what gcc and clang share. One call runs a range of blocks; the threads of a block are
 //! a loop.
 
+use std::sync::LazyLock;
+
 use pumice_program::Access;
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
 use crate::dialect::{Function, Kernel, Language, Threads};
-use crate::helpers::{Helper, section};
+use crate::helpers::{Helper, Library, library};
 use crate::text::Text;
+
+static MATH: LazyLock<Library> = LazyLock::new(|| library(include_str!("math.c")));
 
 /// The dialect.
 pub(crate) struct C;
@@ -95,7 +99,7 @@ impl Language for C {
     }
 
     fn function(&self, op: Op, ty: ScalarType, _options: &Options) -> Function {
-        if section(self, &Helper::Operation(op, ty).name()).is_some() {
+        if MATH.contains_key(Helper::Operation(op, ty).name().as_str()) {
             return Function::Helper;
         }
         let name = match op {
@@ -123,8 +127,8 @@ impl Language for C {
         true
     }
 
-    fn library(&self) -> &'static str {
-        include_str!("math.c")
+    fn library(&self) -> Option<&'static Library> {
+        Some(&MATH)
     }
 
     fn keep_failure(&self) -> &'static str {

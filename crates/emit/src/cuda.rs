@@ -35,20 +35,16 @@ impl Language for Cuda {
     }
 
     fn open(&self, kernel: &Kernel, text: &mut Text) {
-        let arguments: Vec<String> = kernel
-            .arguments
-            .iter()
-            .map(|argument| {
-                let element = self.element(argument.ty);
-                match argument.access {
-                    Some(Access::Read) => format!("const {element} *__restrict__ {}", argument.name),
-                    Some(_) => format!("{element} *__restrict__ {}", argument.name),
-                    None => format!("{element} {}", argument.name),
-                }
-            })
-            .collect();
+        let parameters = kernel.parameters(|argument| {
+            let (element, name) = (self.element(argument.ty), &argument.name);
+            match argument.access {
+                Some(Access::Read) => format!("const {element} *__restrict__ {name}"),
+                Some(_) => format!("{element} *__restrict__ {name}"),
+                None => format!("{element} {name}"),
+            }
+        });
         text.line(&format!("extern \"C\" __global__ void __launch_bounds__({})", kernel.threads));
-        text.open(&format!("{}({})", kernel.entry, arguments.join(", ")));
+        text.open(&format!("{}({parameters})", kernel.entry));
         let arena = &kernel.arena;
         if kernel.shared_bytes > 0 {
             text.line(&format!("__shared__ __align__(16) unsigned char {arena}[{}];", kernel.shared_bytes));

@@ -5,7 +5,11 @@ use pumice_program::Access;
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
+use crate::helpers::Library;
 use crate::text::Text;
+
+/// A line of text that is easily read.
+const LINE: usize = 100;
 
 /// One argument of the entry point.
 #[derive(Clone, Debug)]
@@ -51,6 +55,19 @@ pub(crate) struct Kernel {
     pub(crate) doubles: bool,
     /// Whether a check can fail.
     pub(crate) fails: bool,
+}
+
+impl Kernel {
+    /// The parameters of the entry point: on one line if they fit, else one a line.
+    pub(crate) fn parameters(&self, parameter: impl Fn(&Argument) -> String) -> String {
+        let parameters: Vec<String> = self.arguments.iter().map(parameter).collect();
+        let line = parameters.join(", ");
+        if line.len() + self.entry.len() <= LINE {
+            line
+        } else {
+            format!("\n    {}", parameters.join(",\n    "))
+        }
+    }
 }
 
 /// How an operation on floats is written.
@@ -140,9 +157,9 @@ pub(crate) trait Language {
         false
     }
 
-    /// Functions of the prelude that are written in the dialect itself: sections, each after a line `//@ name: needs`.
-    fn library(&self) -> &'static str {
-        ""
+    /// The functions of the prelude that are written in the dialect itself.
+    fn library(&self) -> Option<&'static Library> {
+        None
     }
 
     /// The statement in the helper that keeps the first failure.

@@ -87,8 +87,9 @@ impl Writer<'_> {
     /// A constant as an expression.
     pub(crate) fn constant(&mut self, constant: Constant, typed: bool) -> Expression {
         if constant.as_float().is_some_and(|value| !value.is_finite()) {
-            let bits = unsigned(constant.ty());
-            let value = Expression::atom(literal(Constant::from_bits(bits, constant.bits()), true));
+            // No dialect has literals for these.
+            let bits = if constant.ty().bytes() == 8 { ScalarType::I64 } else { ScalarType::I32 };
+            let value = Expression::atom(format!("({bits}){:#x}u", constant.bits()));
             return self.bitcast(constant.ty(), bits, value);
         }
         let text = literal(constant, typed);
@@ -265,8 +266,10 @@ impl Writer<'_> {
     ) -> Expression {
         let symbol = if op == Op::Div { "/" } else { "%" };
         let (a, b) = (self.intervals.operand(operands[0]), self.intervals.operand(operands[1]));
-        let positive = exact || b.0 > 0;
-        let excludes = |value: i128| positive || b.1 < value || value < b.0;
+        // Lanes that are not live compute along, with values that the program never has.
+        let trusted = self.mask().is_none() || !self.lanes.varies(operands[1]);
+        let positive = trusted && (exact || b.0 > 0);
+        let excludes = |value: i128| positive || (trusted && (b.1 < value || value < b.0));
         // Compilers make a shift of a division by a power of two.
         let shifts = a.0 >= 0 && b.0 == b.1 && b.0 > 0 && b.0 & (b.0 - 1) == 0;
         let small = ty.bytes() == 4 || a.0.abs().max(a.1.abs()) < EXACT_IN_DOUBLES;

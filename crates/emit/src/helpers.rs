@@ -1,7 +1,7 @@
 //! The prelude: small functions for what C cannot say in an expression. Only those that a program uses are written.
 //! They are total, like [`Op::evaluate`]: no input is undefined behaviour.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -53,13 +53,17 @@ pub(crate) struct Section {
     text: &'static str,
 }
 
-/// Finds a section of the dialect's library.
-pub(crate) fn section(language: &dyn Language, name: &str) -> Option<Section> {
-    language.library().split("\n//@ ").skip(1).find_map(|section| {
+/// Functions of the prelude that are written in a dialect itself, by name.
+pub(crate) type Library = BTreeMap<&'static str, Section>;
+
+/// Reads a library: sections, each after a line `//@ name: needs`.
+pub(crate) fn library(text: &'static str) -> Library {
+    let sections = text.split("\n//@ ").skip(1).filter_map(|section| {
         let (head, text) = section.split_once('\n')?;
-        let (found, needs) = head.split_once(':').unwrap_or((head, ""));
-        (found == name).then_some(Section { needs, text: text.trim_end() })
-    })
+        let (name, needs) = head.split_once(':').unwrap_or((head, ""));
+        Some((name, Section { needs, text: text.trim_end() }))
+    });
+    sections.collect()
 }
 
 /// Writes functions, and before each what it builds on.
@@ -101,7 +105,7 @@ impl Helper {
         if !written.insert(name.clone()) {
             return;
         }
-        let Some(section) = section(language, &name) else {
+        let Some(section) = language.library().and_then(|library| library.get(name.as_str())) else {
             self.write(language, options, text);
             return;
         };
@@ -199,10 +203,7 @@ fn divide_in_doubles(op: Op, ty: ScalarType, positive: bool, options: &Options) 
         (false, true) => "(b == 0) | (b == -1) ? 1 : b",
         (false, false) => "b == 0 ? 1 : b",
     };
-    let mut lines = vec![
-        format!("{ty} c = {divisor};"),
-        format!("{ty} q = ({ty})((double)a / (double)c);"),
-    ];
+    let mut lines = vec![format!("{ty} c = {divisor};"), format!("{ty} q = ({ty})((double)a / (double)c);")];
     if options.fast_math {
         // Then compilers may multiply by the reciprocal, and the quotient may be one off.
         lines.extend(correction(ty));

@@ -25,6 +25,9 @@ const MOST_LANES: i128 = 64;
 /// A value computed again where it is needed takes at most so many operations.
 const RECOMPUTED_SIZE: u32 = 4;
 
+/// Loops over so few lanes are unrolled before they can be vectorised.
+const UNROLLED_LANES: u32 = 16;
+
 /// How many lanes a strip has: enough independent work to hide the latency of arithmetic, few enough that a loop's
 /// values stay in registers. More than 16, because gcc unrolls shorter loops before it vectorises.
 pub(crate) fn preamble(text: &mut Text) {
@@ -79,7 +82,8 @@ impl Lanes {
         self.collecting.then_some(&mut self.body)
     }
 
-    fn varies(&self, operand: Operand) -> bool {
+    /// Whether an operand can differ from lane to lane.
+    pub(crate) fn varies(&self, operand: Operand) -> bool {
         matches!(operand, Operand::Var(var) if self.var_varies(var))
     }
 
@@ -335,8 +339,16 @@ impl Writer<'_> {
         self.lanes.body.line(line);
     }
 
-    /// Ends a loop over lanes.
+    /// Ends a loop over lanes, which do not depend on each other.
     fn finish_piece(&mut self) {
+        if !self.lanes.body.is_empty() {
+            self.text.directive("#pragma GCC ivdep");
+        }
+        self.finish_ordered_piece();
+    }
+
+    /// Ends a loop over lanes.
+    fn finish_ordered_piece(&mut self) {
         let definitions = std::mem::take(&mut self.lanes.definitions);
         let body = std::mem::take(&mut self.lanes.body);
         self.lanes.recomputed_here.clear();
@@ -345,7 +357,6 @@ impl Writer<'_> {
             return;
         }
         let (lane, width) = (&self.lanes.lane, &self.lanes.width);
-        self.text.directive("#pragma GCC ivdep");
         self.text.open(&format!("for (int {lane} = 0; {lane} < {width}; {lane}++)"));
         self.text.append_inside(&definitions);
         self.text.append_inside(&body);
@@ -516,6 +527,11 @@ impl Writer<'_> {
         self.finish_piece();
         let next = even.iter().map(|carried| (carried.var, self.value(carried.next))).collect();
         self.assign_at_once(next, None);
+        // GCC 12 unrolls so few lanes, takes them for one reduction of the loop around them, and computes nonsense where a
+        // vector holds more elements than there are lanes. It leaves a loop with such a statement alone.
+        if self.lanes.width.parse::<u32>().is_ok_and(|width| width <= UNROLLED_LANES) {
+            self.text.line("__asm__ volatile(\"\");");
+        }
     }
 
     /// Ends a round of a loop that some lanes have left.
@@ -706,7 +722,7 @@ impl Writer<'_> {
         let test = self.inside(fails);
         let call = self.inside(|writer| writer.fail_call(site, index, bound));
         self.lane_line(&format!("if ({test}) {call}"));
-        self.finish_piece();
+        self.finish_ordered_piece();
         self.text.close();
     }
 }

@@ -51,20 +51,16 @@ impl Language for OpenCl {
     }
 
     fn open(&self, kernel: &Kernel, text: &mut Text) {
-        let arguments: Vec<String> = kernel
-            .arguments
-            .iter()
-            .map(|argument| {
-                let element = self.element(argument.ty);
-                match argument.access {
-                    Some(Access::Read) => format!("__global const {element} *restrict {}", argument.name),
-                    Some(_) => format!("__global {element} *restrict {}", argument.name),
-                    None => format!("{element} {}", argument.name),
-                }
-            })
-            .collect();
+        let parameters = kernel.parameters(|argument| {
+            let (element, name) = (self.element(argument.ty), &argument.name);
+            match argument.access {
+                Some(Access::Read) => format!("__global const {element} *restrict {name}"),
+                Some(_) => format!("__global {element} *restrict {name}"),
+                None => format!("{element} {name}"),
+            }
+        });
         text.line(&format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", kernel.threads));
-        text.open(&format!("void {}({})", kernel.entry, arguments.join(", ")));
+        text.open(&format!("void {}({parameters})", kernel.entry));
         let arena = &kernel.arena;
         if kernel.shared_bytes > 0 {
             text.line(&format!(

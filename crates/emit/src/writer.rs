@@ -307,10 +307,10 @@ impl Writer<'_> {
 
     /// Writes a comment, which cannot do anything but comment.
     pub(crate) fn comment(&mut self, comment: &str) {
-        for line in comment.lines() {
-            // A backslash at the end would swallow the next line.
-            let line = line.trim_end().trim_end_matches('\\');
-            self.sink().line(&format!("// {line}"));
+        for line in comment.split(|c: char| c.is_control()) {
+            // A backslash at the end would swallow the next line, even with spaces behind it.
+            let line = line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+            self.sink().line(format!("// {line}").trim_end());
         }
     }
 

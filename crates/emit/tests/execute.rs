@@ -6,7 +6,7 @@ mod common;
 mod generate;
 
 use common::{check, check_with, compiler, f32s, i32s, i64s, read};
-use pumice_program::{Operand, Param, Program, SimMemory, Stmt, simulate, verify};
+use pumice_program::{Operand, Param, Program, Ranges, SimMemory, Stmt, mark_exact, simulate, verify};
 use pumice_scalar::{Constant, ScalarType};
 
 /// Sizes: nothing, one, less than a strip, a strip, more, several blocks, and always some that fit nothing.
@@ -188,6 +188,37 @@ fn what_is_the_same_for_all_lanes_is_done_once() {
 }
 
 #[test]
+fn lanes_that_are_not_live_divide_by_anything() {
+    // A divisor that is positive for every thread that there is: in the last strip, there are lanes without a thread.
+    let rest = "memory @xs: global read i64 memory @out: global write i64 params @xs, @out";
+    let body = "%left: i64 = sub %n, %t
+        %x: i64 = load @xs[%t]
+        %some: bool = lt 0:i64, %x
+        %divisor: i64 = if %some {
+          for %j: i64 in 0:i64..%x step 1:i64 carry %d: i64 = 1:i64 { %e: i64 = add %d, 1:i64 next %e }
+          yield %d
+        } else {
+          for %k: i64 in 0:i64..3:i64 step 1:i64 carry %f: i64 = 5:i64 { %g: i64 = add %f, 1:i64 next %g }
+          yield %f
+        }
+        %big: i64 = mul %x, 1000000007:i64
+        %q: i64 = div %big, %left
+        %r: i64 = div %q, %divisor
+        for %m: i64 in 0:i64..2:i64 step 1:i64 carry %s: i64 = %r { %u: i64 = rem %s, %left next %u }
+        %v: i64 = add %s, %r
+        store @out[%t] = %v";
+    for n in [37i64, 100, 130] {
+        let body = body.replace("%n", &format!("{n}:i64"));
+        let text = format!(
+            "kernel k {rest} threads 64 blocks %block: i64 < 1:i64 body {{ parallel %t: i64 < {n}:i64 {{ {body} }} }}"
+        );
+        let mut program = read(&text).into_program();
+        mark_exact(&mut program, &Ranges::new());
+        check(&verify(program).unwrap(), &[small_numbers(), i64s([0; 200])], &[]);
+    }
+}
+
+#[test]
 fn carried_values_change_at_once() {
     // Fibonacci and a rotation: an order of assignments exists for one and not for the other.
     let body = "%x: i64 = load @xs[%t]
@@ -207,7 +238,8 @@ fn carried_values_change_at_once() {
 
 #[test]
 fn doubles_and_truth_values_live_in_lanes_too() {
-    let rest = "memory @xs: global read bool memory @out: global write f64 params @xs, @out, %n: i64, %on: bool";
+    let rest =
+        "memory @xs: global read bool memory @out: global write f64 params @xs, @out, %n: i64, %on: bool";
     let body = "%b: bool = load @xs[%t]
         %d: f64 = cast %t
         while carry %flag: bool = %b, %v: f64 = %d, %k: i32 = 0:i32 {
@@ -234,7 +266,8 @@ fn doubles_and_truth_values_live_in_lanes_too() {
 
 #[test]
 fn failures_are_kept_and_execution_goes_on() {
-    let rest = "memory @xs: global read i64 memory @failure: global readwrite i64 memory @out: global write i64
+    let rest =
+        "memory @xs: global read i64 memory @failure: global readwrite i64 memory @out: global write i64
         params @xs, @failure, @out, %n: i64, %base: i64
         failure @failure + %base";
     let body = "%x: i64 = load @xs[%t]
@@ -338,7 +371,8 @@ fn random_programs() {
         if simulate(&chosen, &mut held, &scalars, &Default::default()).is_ok() {
             eprintln!("case {case}");
             // Machines without the widest vectors have fewer lanes.
-            let flags: &[&str] = if cfg!(target_arch = "x86_64") && case % 4 < 2 { &["-mno-avx512f"] } else { &[] };
+            let flags: &[&str] =
+                if cfg!(target_arch = "x86_64") && case % 4 < 2 { &["-mno-avx512f"] } else { &[] };
             check_with(&verify(chosen).unwrap(), &memories, &scalars, flags);
         }
     }

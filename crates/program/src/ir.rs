@@ -3,8 +3,8 @@
 //! A program runs `blocks` blocks of `threads` threads. Its body is written from a block's point of view: what stands
 //! outside a [`Stmt::Parallel`] is done once by the block as a whole (every thread computes the same value), what
 //! stands inside is done by each thread of it. Values are assigned once, loops carry values explicitly, control flow
-//! is structured. This file holds the data only: [`crate::text`] prints it, [`crate::verify`] says what is well formed,
-//! and [`crate::simulate`] says what it means.
+//! is structured. This file holds the data only: [`crate::text`] prints it, [`mod@crate::verify`] says what is well formed,
+//! and [`mod@crate::simulate`] says what it means.
 
 use pumice_scalar::{Constant, Op, ScalarType};
 

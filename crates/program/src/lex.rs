@@ -1,4 +1,4 @@
-//! Cuts the text of a program into tokens, for [`crate::parse`]. It knows no keywords and never fails: what it does not
+//! Cuts the text of a program into tokens, for [`mod@crate::parse`]. It knows no keywords and never fails: what it does not
 //! know becomes a token of its own that the parser refuses.
 
 /// A piece of the text.

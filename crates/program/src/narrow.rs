@@ -376,6 +376,7 @@ body {
         let text = narrowed(COPY, &[]);
         assert!(text.contains("%at.6: i64"), "{text}");
         assert!(text.contains("%block.3: i64"), "{text}");
+        assert!(text.contains("%inside.7: bool = lt %at.6, %n.0"), "{text}");
         // The parallel loop is over 256 whatever the arguments are.
         assert!(text.contains("parallel %i.4: i32 < 256:i32"), "{text}");
     }

@@ -1,6 +1,6 @@
 //! Reads the text that [`crate::text`] prints.
 //!
-//! The result is a program exactly as it was printed; whether it is well formed is for [`crate::verify`] to say. Any
+//! The result is a program exactly as it was printed; whether it is well formed is for [`mod@crate::verify`] to say. Any
 //! text gives a program or an error that says where: never a panic, however hostile it is.
 //!
 //! Two things are for people who write programs by hand. Variables may go without their numbers (`%x` for `%x.3`), if
@@ -16,7 +16,7 @@ use crate::ir::{
     Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
 };
 use crate::lex::{Spanned, Token, lex};
-use crate::verify::MAX_DEPTH;
+use crate::verify::{MAX_DEPTH, is_identifier};
 
 /// Why a text is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,8 +196,8 @@ impl<'a> Parser<'a> {
         let Token::Var(name, number) = at.token else {
             return self.expected("a variable");
         };
-        if name.is_empty() {
-            return self.error(at, "a variable without a name");
+        if !is_identifier(name) {
+            return self.error(at, format!("`%{name}` is not a name"));
         }
         let numbered = *self.numbered.get_or_insert(number.is_some());
         let number = match number {
@@ -346,8 +346,8 @@ impl<'a> Parser<'a> {
             return self.expected("a memory");
         };
         let id = MemoryId(self.memories.len() as u32);
-        if name.is_empty() {
-            return self.error(at, "a memory without a name");
+        if !is_identifier(name) {
+            return self.error(at, format!("`@{name}` is not a name"));
         }
         if self.memory_names.insert(name, id).is_some() {
             return self.error(at, format!("there is a memory `@{name}` already"));
@@ -730,6 +730,7 @@ body {
             in_body("%x.1: i64 = add %b, %b"),
             "line 5, column 3: either all variables have numbers or none"
         );
+        assert_eq!(in_body("%7: i64 = add %b, %b"), "line 5, column 3: `%7` is not a name");
         assert_eq!(in_body("store @m[%b] = %b"), "line 5, column 9: there is no memory `@m`");
         assert_eq!(
             in_body("%b: i32 = add 1:i32, 1:i32"),

@@ -1,6 +1,6 @@
 //! Prints programs: for people ([`Display`](std::fmt::Display)) and as an identity ([`Program::key_text`]).
 //!
-//! [`crate::parse`] reads the same text back. Printing works on any program, also on one that the verifier would
+//! [`mod@crate::parse`] reads the same text back. Printing works on any program, also on one that the verifier would
 //! refuse (error messages need that); it must not decide what is well formed.
 //!
 //! ```text
@@ -26,7 +26,7 @@
 //!
 //! A variable is `%name.number`, and its type stands where it is defined. A constant is `value:type`, or `true` and
 //! `false`. Values that loops carry and branches give are spelled as in MLIR: `next` ends a loop's body, `yield` ends a
-//! branch.
+//! branch. An exclamation mark after an operation (`add!`) says that it is exact ([`VarInfo::exact`](crate::VarInfo)).
 
 use std::fmt::{self, Write};
 
@@ -335,7 +335,7 @@ fn identifier(name: &str) -> String {
     text
 }
 
-/// A comment on one line; [`crate::parse`] undoes it.
+/// A comment on one line; [`mod@crate::parse`] undoes it.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }

@@ -15,6 +15,9 @@ use crate::linear::{Sums, Terms};
 /// Memory is aligned to at least this at index 0, in every space.
 const ALIGNED_BYTES: usize = 16;
 
+/// With more groups than this under way, the oldest is closed, so that long lists do not take quadratic time.
+const MAX_GROUPS: usize = 64;
+
 /// What to merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorOptions {
@@ -75,6 +78,9 @@ impl Pass<'_> {
         let mut edits = Edits::new();
         let mut open: Vec<Group> = Vec::new();
         for (position, stmt) in list.iter_mut().enumerate() {
+            if let Stmt::Let { .. } | Stmt::Comment(_) = stmt {
+                continue;
+            }
             for child in stmt.children_mut() {
                 self.list(child);
             }
@@ -103,6 +109,10 @@ impl Pass<'_> {
                 }
             }
             open = rest;
+            if open.len() > MAX_GROUPS {
+                let oldest = open.remove(0);
+                self.close(&oldest, &mut edits);
+            }
         }
         open.iter().for_each(|group| self.close(group, &mut edits));
         if !edits.is_empty() {

@@ -23,7 +23,8 @@ const VOLATILITY: f32 = 0.3;
 /// The cumulative normal distribution, by a polynomial.
 fn normal(d: Exp<f32>) -> Exp<f32> {
     let k = 1.0 / (1.0 + 0.2316419 * d.abs());
-    let polynomial = k * (0.31938153 + k * (-0.35656378 + k * (1.7814779 + k * (-1.8212559 + k * 1.3302745))));
+    let polynomial =
+        k * (0.31938153 + k * (-0.35656378 + k * (1.7814779 + k * (-1.8212559 + k * 1.3302745))));
     let tail = 0.3989423 * (-0.5 * d * d).exp() * polynomial;
     d.gt(0.0).select(1.0 - tail, tail)
 }

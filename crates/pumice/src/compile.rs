@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, Function};
 use pumice_array::{
-    Acc, Array, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
+    Acc, Array, ArrayData, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
 };
 use pumice_runtime::{
     Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
@@ -57,17 +57,33 @@ impl Compiler {
         self
     }
 
+    /// Whether neighbouring accesses become wide ones where the device has them. On by default.
+    pub fn vectorise(mut self, on: bool) -> Compiler {
+        self.plan.vectorise = on;
+        self
+    }
+
+    /// Whether index arithmetic is done in 32 bits where that provably suffices. On by default.
+    pub fn narrow(mut self, on: bool) -> Compiler {
+        self.plan.narrow = on;
+        self
+    }
+
     /// Compiles a program.
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
         let root = scope(|| program.describe().node().clone());
+        Ok(Compiled { untyped: self.compile_node(root)?, of: PhantomData })
+    }
+
+    /// Compiles the program whose result this operation is, for front ends that have no Rust types.
+    pub fn compile_node(&self, root: Arc<Node>) -> Result<Untyped> {
         self.check(&root)?;
-        Ok(Compiled {
+        Ok(Untyped {
             compiler: self.clone(),
             engine: Engine::of(self.device.clone()),
             shaping: shaping_arguments(&root),
             root,
             plans: Mutex::default(),
-            of: PhantomData,
         })
     }
 
@@ -114,13 +130,18 @@ pub fn run<D: Shape, T: Elt>(program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
 
 /// A compiled program: parameters `P`, and a result of shape `D` with elements `T`. It can be run from any thread.
 pub struct Compiled<P, D, T> {
+    untyped: Untyped,
+    of: PhantomData<fn(P) -> (D, T)>,
+}
+
+/// A compiled program without Rust's types: what [`Compiled`] is made of, and what other front ends run.
+pub struct Untyped {
     compiler: Compiler,
     engine: Arc<Engine>,
     root: Arc<Node>,
     /// The scalar arguments that extents depend on.
     shaping: Vec<u32>,
     plans: Mutex<HashMap<PlanKey, Arc<Prepared>>>,
-    of: PhantomData<fn(P) -> (D, T)>,
 }
 
 /// What a plan depends on: the extents of array arguments, and scalars that extents depend on.
@@ -132,27 +153,55 @@ const MOST_PLANS: usize = 64;
 impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     /// Runs the program. The result stays on the device until it is looked at.
     pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>> {
-        let inputs = arguments.collect();
-        let prepared = self.prepare(&inputs)?;
-        let execution = prepared.bind(&self.engine, &inputs)?;
-        execution.launch()?;
-        let results = execution.results()?;
-        let result =
-            results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))?;
-        Ok(Array::from_data(result)?)
+        Ok(Array::from_data(self.untyped.run(&arguments.collect())?)?)
     }
 
     /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs.
     pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
-        let inputs = arguments.collect();
-        let prepared = self.prepare(&inputs)?;
-        let execution: Execution<'_> = prepared.bind(&self.engine, &inputs)?;
-        (0..runs).map(|_| execution.time()).collect()
+        self.untyped.time(&arguments.collect(), runs)
     }
 
     /// The plan for these arguments: what is allocated and launched, and what each kernel comes from.
     pub fn plan(&self, arguments: impl Arguments<P>) -> Result<Plan> {
-        Ok(self.prepare(&arguments.collect())?.plan().clone())
+        self.untyped.plan(&arguments.collect())
+    }
+
+    /// The program in the array language's text form.
+    pub fn describe(&self) -> String {
+        self.untyped.describe()
+    }
+
+    /// The operation that the program's result is.
+    pub fn root(&self) -> &Arc<Node> {
+        self.untyped.root()
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        self.untyped.device()
+    }
+}
+
+impl Untyped {
+    /// Runs the program. The result stays on the device until it is looked at.
+    pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
+        let prepared = self.prepare(inputs)?;
+        let execution = prepared.bind(&self.engine, inputs)?;
+        execution.launch()?;
+        let results = execution.results()?;
+        results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
+    }
+
+    /// See [`Compiled::time`].
+    pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
+        let prepared = self.prepare(inputs)?;
+        let execution: Execution<'_> = prepared.bind(&self.engine, inputs)?;
+        (0..runs).map(|_| execution.time()).collect()
+    }
+
+    /// See [`Compiled::plan`].
+    pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
+        Ok(self.prepare(inputs)?.plan().clone())
     }
 
     /// The program in the array language's text form.

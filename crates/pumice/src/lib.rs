@@ -22,7 +22,7 @@ mod arguments;
 mod compile;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
-pub use compile::{Compiled, Compiler, compile, run};
+pub use compile::{Compiled, Compiler, Untyped, compile, run};
 pub use pumice_array::{
     Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, IntoArray, IntoExtent, IntoShape, Larger, Matrix, Scalar,
     Shape, Vector, generate, unit, use_,

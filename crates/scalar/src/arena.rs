@@ -186,59 +186,106 @@ pub fn repeat(
     condition: impl FnOnce(&[Term]) -> Term,
     next: impl FnOnce(&[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
-    let depth = with(|arena| {
-        arena.loop_depth += 1;
-        arena.loop_depth - 1
-    });
-    // The depth goes back even if the user's closure panics.
-    let _restore = OnDrop(|| with(|arena| arena.loop_depth -= 1));
-    if depth >= MAX_LOOP_DEPTH {
+    let scope = LoopScope::open();
+    if scope.depth >= MAX_LOOP_DEPTH {
         return initial.iter().map(|term| Term::invalid(term.ty, "loops are nested too deeply")).collect();
     }
-    let variables: Vec<Term> = initial
-        .iter()
-        .enumerate()
-        .map(|(index, term)| {
-            with(|arena| arena.add(Node::LoopVariable { depth, index: index as u32, ty: term.ty }))
-        })
-        .collect();
+    let variables = scope.variables(initial);
     let condition = condition(&variables);
     let next = next(&variables);
-    with(|arena| {
-        let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
-        let initial_ids = ids(arena, initial);
-        let next = ids(arena, &next);
-        let condition = arena.id(condition);
-        let of = arena.graph.add(Node::Loop { depth, initial: initial_ids, condition, next });
-        let project = |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
-        initial.iter().enumerate().map(|value| arena.add(project(value))).collect()
-    })
+    scope.close(initial, condition, &next)
+}
+
+/// A loop that is being written. Functions that take closures do nothing but call them: they are compiled anew for every
+/// closure, so what need not be is in functions of its own.
+struct LoopScope {
+    depth: u32,
+}
+
+impl LoopScope {
+    fn open() -> LoopScope {
+        with(|arena| {
+            arena.loop_depth += 1;
+            LoopScope { depth: arena.loop_depth - 1 }
+        })
+    }
+
+    fn variables(&self, initial: &[Term]) -> Vec<Term> {
+        let variable = |(index, term): (usize, &Term)| {
+            let node = Node::LoopVariable { depth: self.depth, index: index as u32, ty: term.ty };
+            with(|arena| arena.add(node))
+        };
+        initial.iter().enumerate().map(variable).collect()
+    }
+
+    fn close(&self, initial: &[Term], condition: Term, next: &[Term]) -> Vec<Term> {
+        with(|arena| {
+            let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
+            let initial_ids = ids(arena, initial);
+            let next = ids(arena, next);
+            let condition = arena.id(condition);
+            let of = arena.graph.add(Node::Loop { depth: self.depth, initial: initial_ids, condition, next });
+            let project =
+                |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
+            initial.iter().enumerate().map(|value| arena.add(project(value))).collect()
+        })
+    }
+}
+
+impl Drop for LoopScope {
+    /// The depth goes back even if the user's closure panics.
+    fn drop(&mut self) {
+        with(|arena| arena.loop_depth -= 1);
+    }
 }
 
 /// Runs `f` in a scope of its own: the nodes that it makes are forgotten afterwards.
 pub fn scope<R>(f: impl FnOnce() -> R) -> R {
-    let (mark, depth) = with(|arena| (arena.graph.nodes().len(), std::mem::take(&mut arena.loop_depth)));
-    let _close = OnDrop(move || {
-        with(|arena| {
-            arena.graph.truncate(mark);
-            arena.stamps.truncate(mark);
-            arena.loop_depth = depth;
-        })
-    });
+    let _scope = Scope::open();
     f()
+}
+
+/// A scope that is open; see [`LoopScope`] for why it is not part of [`scope`].
+struct Scope {
+    mark: usize,
+    loop_depth: u32,
+}
+
+impl Scope {
+    fn open() -> Scope {
+        with(|arena| Scope {
+            mark: arena.graph.nodes().len(),
+            loop_depth: std::mem::take(&mut arena.loop_depth),
+        })
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        with(|arena| {
+            arena.graph.truncate(self.mark);
+            arena.stamps.truncate(self.mark);
+            arena.loop_depth = self.loop_depth;
+        });
+    }
 }
 
 /// Builds a function from what `f` makes of its parameters.
 pub fn function(parameters: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
-    scope(|| {
-        let variable =
-            |(index, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(index as u32), *ty);
-        let arguments: Vec<Term> = parameters.iter().enumerate().map(variable).collect();
-        let results = f(&arguments);
-        with(|arena| {
-            let results: Vec<Id> = results.iter().map(|term| arena.id(*term)).collect();
-            Function::extract(&arena.graph, parameters, &results)
-        })
+    let _scope = Scope::open();
+    finish(parameters, &f(&variables(parameters)))
+}
+
+/// The parameters of a function, as expressions.
+fn variables(parameters: &[ScalarType]) -> Vec<Term> {
+    let variable = |(index, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(index as u32), *ty);
+    parameters.iter().enumerate().map(variable).collect()
+}
+
+fn finish(parameters: &[ScalarType], results: &[Term]) -> Function {
+    with(|arena| {
+        let results: Vec<Id> = results.iter().map(|term| arena.id(*term)).collect();
+        Function::extract(&arena.graph, parameters, &results)
     })
 }
 
@@ -290,13 +337,5 @@ impl Function {
             },
             &mut Term::load,
         )
-    }
-}
-
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
     }
 }

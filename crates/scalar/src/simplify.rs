@@ -178,7 +178,8 @@ fn select(graph: &mut Graph, op: Op, ty: ScalarType, c: Id, a: Id, b: Id) -> Opt
     }
     match graph.constant(c) {
         Some(condition) => return Some(Simplified::Known(if condition.is_true() { a } else { b })),
-        None if a == b => return Some(Simplified::Known(a)),
+        // A check must be evaluated even if its outcome does not matter to the value.
+        None if a == b && !matches!(graph.node(c), Node::Check { .. }) => return Some(Simplified::Known(a)),
         None => {}
     }
     if let Node::Apply { op: Op::Not, operands, .. } = graph.node(c) {

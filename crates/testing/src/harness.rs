@@ -1,14 +1,16 @@
 //! What a case is written with: it runs programs and compares, or only plans them.
 
-use pumice::layers::array::{Array, ArrayData, HostData, Node, Options, Plan};
+use pumice::layers::array::{Array, ArrayData, HostData, Node, Operation, Options, Plan};
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, ScalarType};
-use pumice::{Arguments, Compiled, Compiler, Elt, Function, Shape};
+use pumice::layers::scalar::{Constant, ScalarType, Term, function, scope};
+use pumice::{Arguments, Compiler, Elt, Function, Shape, Untyped};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// How a case went: an error says what was expected and what came.
@@ -75,8 +77,14 @@ impl Harness {
 
     /// Describes a program, to run it several times.
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Program<'_, P, F::Dim, F::Elt>, String> {
-        let compiled = self.compiler.compile(program).map_err(|error| error.to_string())?;
-        Ok(Program { harness: self, compiled, of: PhantomData })
+        let root = scope(|| program.describe().node().clone());
+        Ok(Program { untyped: self.compile_node(root)?, of: PhantomData })
+    }
+
+    /// What need not be compiled anew for each program's types.
+    fn compile_node(&self, root: Arc<Node>) -> Result<UntypedProgram<'_>, String> {
+        let compiled = self.compiler.compile_node(root).map_err(|error| error.to_string())?;
+        Ok(UntypedProgram { harness: self, compiled })
     }
 
     /// Runs a program once.
@@ -93,13 +101,46 @@ impl Harness {
         self.compile(program)?.check(arguments, expected)
     }
 
+    /// Runs a function of each element of a vector whose results are any number of scalars, called `names`, and compares
+    /// them, one element's after another's. Without Rust's types, so that a large table of expressions is compiled
+    /// quickly.
+    #[track_caller]
+    pub fn check_table(
+        &self,
+        input: &Arc<dyn ArrayData>,
+        expressions: &dyn Fn(&[Term]) -> Vec<Term>,
+        expected: &[Constant],
+        tolerance: Tolerance,
+        names: &[&str],
+    ) -> Outcome {
+        let place = Location::caller();
+        let argument = Node::new(Operation::Argument(0), 1, input.types().to_vec(), "argument", place);
+        let function = function(input.types(), expressions);
+        let types = function.result_types();
+        let root = Node::new(Operation::ZipWith { function, inputs: vec![argument] }, 1, types.clone(), "map", place);
+        let inputs = Inputs { arrays: HashMap::from([(0, input.clone())]), scalars: Vec::new() };
+        let data = self.compile_node(root)?.run(&inputs)?;
+        if self.is_planning() {
+            return Ok(());
+        }
+        let columns = data.columns().map_err(|error| error.to_string())?;
+        let count = data.extents()[0];
+        let element = |position: usize| {
+            let scalar = move |(ty, column): (&ScalarType, &Cow<'_, [u8]>)| {
+                Constant::from_bytes(*ty, &column[position * ty.bytes()..])
+            };
+            types.iter().zip(&columns).map(scalar)
+        };
+        compare(&(0..count).flat_map(element).collect::<Vec<_>>(), expected, types.len(), tolerance, names)
+    }
+
     /// Compares an array's elements.
     pub fn expect<D: Shape, T: Elt>(&self, array: &Array<D, T>, expected: &[T], tolerance: Tolerance) -> Outcome {
         if self.is_planning() {
             return Ok(());
         }
         let found = array.to_vec().map_err(|error| error.to_string())?;
-        compare(&found, expected, tolerance, &[])
+        compare(&scalars(&found), &scalars(expected), T::types().len(), tolerance, &[])
     }
 
     /// Expects that a program fails with a message that has all these parts, at the latest when its result is looked
@@ -149,21 +190,28 @@ impl Harness {
 
 /// A described program.
 pub struct Program<'a, P, D, T> {
+    untyped: UntypedProgram<'a>,
+    of: PhantomData<fn(P) -> (D, T)>,
+}
+
+struct UntypedProgram<'a> {
     harness: &'a Harness,
-    compiled: Compiled<P, D, T>,
-    of: PhantomData<P>,
+    compiled: Untyped,
+}
+
+impl UntypedProgram<'_> {
+    fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>, String> {
+        match &self.harness.planning {
+            None => self.compiled.run(inputs).map_err(|error| error.to_string()),
+            Some(planning) => self.harness.plan(planning, self.compiled.root(), inputs),
+        }
+    }
 }
 
 impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
     /// Runs it.
     pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>, String> {
-        match &self.harness.planning {
-            None => self.compiled.run(arguments).map_err(|error| error.to_string()),
-            Some(planning) => {
-                let data = self.harness.plan(planning, self.compiled.root(), &arguments.collect())?;
-                Array::from_data(data).map_err(|error| error.to_string())
-            }
-        }
+        Array::from_data(self.untyped.run(&arguments.collect())?).map_err(|error| error.to_string())
     }
 
     /// Runs it and compares the elements of its result, to the bit.
@@ -173,7 +221,7 @@ impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
 
     /// Runs it and compares the elements of its result.
     pub fn check_close(&self, arguments: impl Arguments<P>, expected: &[T], tolerance: Tolerance) -> Outcome {
-        self.harness.expect(&self.run(arguments)?, expected, tolerance)
+        self.untyped.harness.expect(&self.run(arguments)?, expected, tolerance)
     }
 
     /// Runs it and compares extents and elements of its result, to the bit.
@@ -182,7 +230,7 @@ impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
         if array.extents() != extents {
             return Err(format!("expected extents {extents:?}, found {:?}", array.extents()));
         }
-        self.harness.expect(&array, expected, Tolerance::Exact)
+        self.untyped.harness.expect(&array, expected, Tolerance::Exact)
     }
 
     /// Runs it and compares; `names` say what the scalars of an element are.
@@ -194,36 +242,40 @@ impl<P, D: Shape, T: Elt> Program<'_, P, D, T> {
         names: &[&str],
     ) -> Outcome {
         let array = self.run(arguments)?;
-        if self.harness.is_planning() {
+        if self.untyped.harness.is_planning() {
             return Ok(());
         }
         let found = array.to_vec().map_err(|error| error.to_string())?;
-        compare(&found, expected, tolerance, names)
+        compare(&scalars(&found), &scalars(expected), T::types().len(), tolerance, names)
     }
 }
 
-fn compare<T: Elt>(found: &[T], expected: &[T], tolerance: Tolerance, names: &[&str]) -> Outcome {
+/// The scalars of all elements, one after the other.
+fn scalars<T: Elt>(values: &[T]) -> Vec<Constant> {
+    let mut constants = Vec::new();
+    values.iter().for_each(|value| value.add_constants(&mut constants));
+    constants
+}
+
+/// Compares elements of `width` scalars.
+fn compare(
+    found: &[Constant],
+    expected: &[Constant],
+    width: usize,
+    tolerance: Tolerance,
+    names: &[&str],
+) -> Outcome {
+    let width = width.max(1);
     if found.len() != expected.len() {
-        return Err(format!("expected {} elements, found {}", expected.len(), found.len()));
+        return Err(format!("expected {} elements, found {}", expected.len() / width, found.len() / width));
     }
-    let mut wrong = 0;
-    let mut first = None;
-    for (position, (f, e)) in found.iter().zip(expected).enumerate() {
-        let scalars = |value: &T| {
-            let mut constants = Vec::new();
-            value.add_constants(&mut constants);
-            constants
-        };
-        let (f, e) = (scalars(f), scalars(e));
-        if let Some(leaf) = (0..e.len()).find(|&leaf| !close(f[leaf], e[leaf], tolerance)) {
-            wrong += 1;
-            first.get_or_insert_with(|| {
-                let name = names.get(leaf).map_or(format!("scalar {leaf} of {}", e.len()), |name| name.to_string());
-                format!("at {position} of {}, {name}: expected {:?}, found {:?}", expected.len(), e[leaf], f[leaf])
-            });
-        }
-    }
-    first.map_or(Ok(()), |first| Err(format!("{first} ({wrong} elements differ)")))
+    let mut pairs = found.iter().zip(expected).enumerate().filter(|(_, (f, e))| !close(**f, **e, tolerance));
+    let Some((place, (f, e))) = pairs.next() else { return Ok(()) };
+    let more = pairs.count();
+    let (position, scalar) = (place / width, place % width);
+    let name = names.get(scalar).map_or(format!("scalar {scalar} of {width}"), |name| name.to_string());
+    let count = expected.len() / width;
+    Err(format!("at {position} of {count}, {name}: expected {e:?}, found {f:?} ({more} more differ)"))
 }
 
 fn close(found: Constant, expected: Constant, tolerance: Tolerance) -> bool {
@@ -269,11 +321,10 @@ mod tests {
 
     #[test]
     fn differences_name_position_and_scalar() {
-        let outcome = compare(&[(1, 2.0f32), (3, 4.0)], &[(1, 2.0), (3, 5.0)], Tolerance::Exact, &["n", "x"]);
-        assert_eq!(outcome, Err("at 1 of 2, x: expected 5.0:f32, found 4.0:f32 (1 elements differ)".into()));
-        assert_eq!(
-            compare(&[1], &[1, 2], Tolerance::Exact, &[]),
-            Err("expected 2 elements, found 1".into())
-        );
+        let (found, expected) = (scalars(&[(1, 2.0f32), (3, 4.0)]), scalars(&[(1, 2.0f32), (3, 5.0)]));
+        let outcome = compare(&found, &expected, 2, Tolerance::Exact, &["n", "x"]);
+        assert_eq!(outcome, Err("at 1 of 2, x: expected 5.0:f32, found 4.0:f32 (0 more differ)".into()));
+        let outcome = compare(&found[..2], &expected, 2, Tolerance::Exact, &[]);
+        assert_eq!(outcome, Err("expected 2 elements, found 1".into()));
     }
 }

@@ -26,7 +26,8 @@ pub fn run(options: &Options) -> Result<()> {
     let quick = options.has("--quick");
     let sizes = match (device.name(), quick) {
         ("sim", _) => {
-            let reason = "`sim` executes threads one by one to find mistakes: it has no speed that could be measured";
+            let reason =
+                "`sim` executes threads one by one to find mistakes: it has no speed that could be measured";
             return Err(Error::Usage(format!("{reason}; choose cpu, opencl or cuda by --device")));
         }
         (_, true) => Sizes::quick(),
@@ -39,7 +40,9 @@ pub fn run(options: &Options) -> Result<()> {
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|workload| workload.name.as_str()).collect();
         let names = names.join("\n  ");
-        return Err(Error::Usage(format!("no workload has a name that contains `{filter}`; there are\n  {names}")));
+        return Err(Error::Usage(format!(
+            "no workload has a name that contains `{filter}`; there are\n  {names}"
+        )));
     }
 
     print(&format!("{}: {}\n{}\n", device.name(), device.description(), row::HEADING))?;

@@ -4,9 +4,17 @@ use pumice_testing::programs::{COEFFICIENTS, RISK_FREE, VOLATILITY};
 
 /// An error if there are not `n` elements, or one that names the first which is too far from what is expected: further
 /// than `tolerance` times one more than that.
-pub fn check_all(found: &[f32], n: usize, tolerance: f64, expected: impl Fn(usize) -> f64) -> Result<(), String> {
+pub fn check_all(
+    found: &[f32],
+    n: usize,
+    tolerance: f64,
+    expected: impl Fn(usize) -> f64,
+) -> Result<(), String> {
     check_length(found, n)?;
-    found.iter().enumerate().try_for_each(|(i, found)| check(&format!("element {i}"), *found, tolerance, expected(i)))
+    found
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, found)| check(&format!("element {i}"), *found, tolerance, expected(i)))
 }
 
 /// An error if there are not `n` elements.
@@ -78,7 +86,10 @@ mod tests {
 
     #[test]
     fn nan_is_never_right() {
-        assert!(check_all(&[1.0, f32::NAN], 2, 1e9, |_| 1.0).is_err_and(|message| message.starts_with("element 1 ")));
+        assert!(
+            check_all(&[1.0, f32::NAN], 2, 1e9, |_| 1.0)
+                .is_err_and(|message| message.starts_with("element 1 "))
+        );
         assert!(check_all(&[1.0, 2.000_001], 2, 1e-5, |i| i as f64 + 1.0).is_ok());
         assert!(check_all(&[], 1, 1e9, |_| 1.0).is_err());
     }

@@ -14,11 +14,17 @@ pub struct Row {
 }
 
 /// The titles over [`Row::line`].
-pub const HEADING: &str = "workload                       implementation               n    median ms       GB/s";
+pub const HEADING: &str =
+    "workload                       implementation               n    median ms       GB/s";
 
 impl Row {
     /// A row of a workload.
-    pub fn new(workload: &Workload, device: &'static str, implementation: &'static str, median_ms: f64) -> Row {
+    pub fn new(
+        workload: &Workload,
+        device: &'static str,
+        implementation: &'static str,
+        median_ms: f64,
+    ) -> Row {
         let (n, fewest_bytes) = (workload.n, workload.fewest_bytes);
         Row { workload: workload.name.clone(), device, implementation, n, median_ms, fewest_bytes }
     }

@@ -57,7 +57,8 @@ impl Sizes {
 
     /// For a GPU: larger than its caches, and rows from very short to very long.
     pub fn gpu() -> Sizes {
-        const ROWS: [[usize; 2]; 5] = [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
+        const ROWS: [[usize; 2]; 5] =
+            [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
         Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048 }
     }
 
@@ -133,7 +134,8 @@ fn row_sums(rows: usize, columns: usize) -> Workload {
 fn black_scholes(n: usize) -> Workload {
     Workload::new("black-scholes f32", n, 20 * n, move |timing| {
         let (xs, ys, zs) = (uniform(n, 0), uniform(n, 1), uniform(n, 2));
-        let arguments = (Vector::from(xs.as_slice()), Vector::from(ys.as_slice()), Vector::from(zs.as_slice()));
+        let arguments =
+            (Vector::from(xs.as_slice()), Vector::from(ys.as_slice()), Vector::from(zs.as_slice()));
         timing.median(programs::black_scholes_scaled, arguments, |found| {
             check_length(&found, n)?;
             found.iter().enumerate().try_for_each(|(i, (call, put))| {
@@ -154,9 +156,8 @@ fn mandelbrot(side: usize) -> Workload {
         timing.median(programs::mandelbrot, (extent, extent, CAP), |found| {
             check_length(&found, n)?;
             // A point near the edge of the set answers a difference in the last bit with another count: some may.
-            let is_wrong = |(i, count): &(usize, &i32)| {
-                **count != reference::mandelbrot(i / side, i % side, side, CAP)
-            };
+            let is_wrong =
+                |(i, count): &(usize, &i32)| **count != reference::mandelbrot(i / side, i % side, side, CAP);
             let wrong = found.iter().enumerate().filter(is_wrong).count();
             if wrong * 200 <= n { Ok(()) } else { Err(format!("{wrong} of {n} counts are wrong")) }
         })
@@ -182,7 +183,9 @@ mod tests {
     fn names_and_bytes_are_those_of_the_peers() {
         let all = workloads(&Sizes::gpu());
         let facts = |name: &str| {
-            all.iter().find(|workload| workload.name == name).map(|workload| (workload.n, workload.fewest_bytes))
+            all.iter()
+                .find(|workload| workload.name == name)
+                .map(|workload| (workload.n, workload.fewest_bytes))
         };
         assert_eq!(facts("saxpy f32"), Some((1 << 26, 12 << 26)));
         assert_eq!(facts("row sums f32 16777216x4"), Some((1 << 26, (4 << 26) + (4 << 24))));

@@ -1,10 +1,11 @@
 //! Compiles emitted C, runs it, and compares it with the simulator.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use pumice_emit::{Dialect, Options, Source, compiler_flags, emit};
 use pumice_program::{Param, Program, SimMemory, Space, Verified, parse, simulate, verify};
@@ -66,6 +67,20 @@ pub fn compile_text(text: &str, folder: &Folder, flags: &[&str]) -> (PathBuf, St
     (library, said)
 }
 
+/// Compiles C and loads it; the same text only once.
+fn load(text: &str, flags: &[&str]) -> Arc<libloading::Library> {
+    static LOADED: Mutex<BTreeMap<String, Arc<libloading::Library>>> = Mutex::new(BTreeMap::new());
+    let key = format!("{flags:?}{text}");
+    if let Some(library) = LOADED.lock().unwrap().get(&key) {
+        return library.clone();
+    }
+    let folder = Folder::new();
+    let (path, _) = compile_text(text, &folder, flags);
+    let library = Arc::new(unsafe { libloading::Library::new(path).unwrap() });
+    LOADED.lock().unwrap().insert(key, library.clone());
+    library
+}
+
 #[repr(align(64))]
 #[derive(Clone)]
 struct Line([u8; 64]);
@@ -100,10 +115,9 @@ pub fn run_c(
     more_flags: &[&str],
 ) -> Vec<Vec<u8>> {
     let Source { text, entry, .. } = emit(program, Dialect::C, options).unwrap();
-    let folder = Folder::new();
     let mut flags = compiler_flags(Dialect::C, options);
     flags.extend(more_flags);
-    let (library, _) = compile_text(&text, &folder, &flags);
+    let library = load(&text, &flags);
 
     let mut buffers: Vec<Buffer> = memories.iter().map(|bytes| Buffer::new(bytes)).collect();
     let values: Vec<[u8; 8]> = scalars.iter().map(|scalar| scalar.bits().to_le_bytes()).collect();
@@ -118,7 +132,6 @@ pub fn run_c(
         .collect();
     let blocks = program.blocks_for(scalars).unwrap() as i64;
     unsafe {
-        let library = libloading::Library::new(&library).unwrap();
         let entry: libloading::Symbol<unsafe extern "C" fn(*const *mut u8, i64, i64)> =
             library.get(entry.as_bytes()).unwrap();
         entry(args.as_ptr(), 0, blocks / 2);

@@ -67,9 +67,12 @@ impl FoldPlan {
         let lanes = if alone {
             1
         } else {
-            let most = if profile.coalesces { profile.threads } else { profile.lanes };
             let wanted = (columns / (items * GROUPS_PER_LANE)).max(1) as u64;
-            wanted.next_power_of_two().min(most.into()) as u32
+            match profile.coalesces {
+                true => wanted.next_power_of_two().min(profile.threads.into()) as u32,
+                // A vector is there whether it is filled or not.
+                false => profile.lanes,
+            }
         };
         // On a CPU a row's lanes are one vector, and a block is one worker: more rows at once gain nothing.
         let threads = if profile.coalesces || lanes == 1 { profile.threads.max(lanes) } else { lanes };

@@ -4,21 +4,23 @@
 
 use crate::data::{floats, values};
 use crate::{Harness, Outcome, Tolerance};
+use pumice::layers::scalar::{Constant, Lift, Term};
 use pumice::prelude::*;
-
-/// `(a, (b, (c, ())))`, so that a table may have any number of lines.
-macro_rules! nest {
-    () => { () };
-    ($first:expr $(, $rest:expr)*) => { ($first, nest!($($rest),*)) };
-}
 
 /// Computes each line for every input and compares.
 macro_rules! table {
     ($h:expr, $t:ty, $inputs:expr, $tolerance:expr, |$pattern:pat_param| { $($pumice:expr => $rust:expr;)* }) => {{
         let inputs: Vec<$t> = $inputs;
-        let program = $h.compile(|xs: Acc<Vector<$t>>| xs.map(|$pattern| nest!($($pumice),*)))?;
-        let expected: Vec<_> = inputs.iter().map(|&$pattern| nest!($($rust),*)).collect();
-        program.check_named(&inputs, &expected, $tolerance, &[$(stringify!($pumice)),*])
+        let expressions = |terms: &[Term]| {
+            let $pattern = <$t as Elt>::Exp::from_terms(&mut terms.iter().copied());
+            vec![$(($pumice).term()),*]
+        };
+        let mut expected: Vec<Constant> = Vec::new();
+        for &$pattern in &inputs {
+            $(expected.push(Constant::from($rust));)*
+        }
+        let input = Vector::from(inputs.as_slice());
+        $h.check_table(input.data(), &expressions, &expected, $tolerance, &[$(stringify!($pumice)),*])
     }};
 }
 

@@ -1,0 +1,197 @@
+//! The `pumice` command as scripts see it: output, last lines and exit codes.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The command, with a cache of its own.
+fn pumice(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
+    command.args(arguments).env("PUMICE_CACHE_DIR", scratch("cache")).env_remove("PUMICE_DEVICE");
+    command
+}
+
+fn scratch(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn run(arguments: &[&str]) -> Output {
+    pumice(arguments).output().unwrap_or_else(|error| panic!("pumice cannot be started: {error}"))
+}
+
+/// What a command that must succeed prints.
+fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{arguments:?} ended with {}:\n{text}{errors}", output.status);
+    text.into_owned()
+}
+
+/// The exit code and the messages of a command that must not succeed.
+fn refused(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = run(arguments);
+    assert!(!output.status.success(), "{arguments:?} succeeded");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn help_and_version() {
+    for arguments in [&["--help"][..], &["help"], &["bench", "--help"], &["-h"]] {
+        assert!(stdout(arguments).contains("usage: pumice COMMAND"));
+    }
+    assert_eq!(stdout(&["--version"]), format!("pumice {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn doctor_names_every_device_and_the_cache() {
+    let text = stdout(&["doctor"]);
+    for name in ["cuda", "opencl", "cpu", "sim", "default", "nvrtc", "cache"] {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} is missing:\n{text}");
+    }
+    assert!(text.contains("sim      usable: "), "{text}");
+}
+
+#[test]
+fn doctor_says_what_is_wrong_with_compiler_and_cache() {
+    let mut command = pumice(&["doctor"]);
+    let file = scratch("not-a-folder");
+    std::fs::write(&file, "").unwrap_or_else(|error| panic!("{error}"));
+    command.env("PUMICE_CC", "no-such-compiler").env("PUMICE_CACHE_DIR", &file);
+    let output = command.output().unwrap_or_else(|error| panic!("{error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    // The simulator needs neither.
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("cpu      not usable: ") && text.contains("no-such-compiler"), "{text}");
+    let cache = text.split("\ncache ").nth(1).unwrap_or_default();
+    assert!(cache.contains("memory only") && cache.contains("not-a-folder"), "{text}");
+}
+
+#[test]
+fn every_example_is_emitted_for_every_target() {
+    let marks = [
+        ("array", "return a"),
+        ("program", "kernel "),
+        ("c", "void *const *args"),
+        ("opencl", "__kernel "),
+        ("cuda", "__global__ "),
+    ];
+    let names = ["dotp", "saxpy", "row_sums", "column_sums", "matrix_vector", "black_scholes", "mandelbrot"];
+    for name in names {
+        for (target, mark) in marks {
+            let text = stdout(&["emit", name, "--target", target]);
+            assert!(text.contains(mark), "{name} as {target}:\n{text}");
+        }
+        assert!(stdout(&["explain", name]).contains("launch "), "{name}");
+    }
+}
+
+#[test]
+fn sizes_change_the_plan() {
+    assert!(stdout(&["explain", "saxpy", "--size", "1000"]).contains("1000 f32"));
+    assert!(stdout(&["explain", "mandelbrot", "--size=100", "--target=c"]).contains("return [100, 100]"));
+    assert_eq!(refused(&["explain", "saxpy", "--size", "-1"]).0, Some(2));
+}
+
+#[test]
+fn black_scholes_computes_each_shared_value_once() {
+    let text = stdout(&["emit", "black_scholes", "--target", "c"]);
+    let kernel = text.split("\nvoid ").nth(1).unwrap_or_default();
+    let calls = |function: &str| kernel.matches(&format!("{function}(")).count();
+    // One logarithm and one root; an exponential for each of the two distributions and one for the discount.
+    assert_eq!((calls("log_f32"), calls("sqrtf"), calls("exp_f32")), (1, 1, 3), "{text}");
+}
+
+#[test]
+fn the_last_line_of_selftest_counts() {
+    let text = stdout(&["selftest", "--device", "sim", "--filter", "elements::zips"]);
+    let last = text.lines().last().unwrap_or_default();
+    let (passed, rest) = last.split_once(" passed, ").unwrap_or_default();
+    assert!(passed.parse::<usize>().is_ok_and(|passed| passed > 0) && rest == "0 failed", "{text}");
+}
+
+#[test]
+fn kernels_are_compiled_without_a_device() {
+    let output = run(&["selftest", "--compile-only", "cuda", "--filter", "elements::zips_of_two"]);
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if output.status.success() {
+        assert!(text.ends_with("1 passed, 0 failed\n"), "{text}");
+    } else {
+        // Without NVRTC it says what it looked for.
+        assert!(std::env::var("CI").as_deref() != Ok("true") && errors.contains("nvrtc"), "{text}{errors}");
+    }
+}
+
+#[test]
+fn bench_writes_rows() {
+    let file = scratch("rows.json");
+    let name = file.to_string_lossy();
+    stdout(&["bench", "--quick", "--device", "cpu", "--filter", "dot", "--json", &name]);
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}"));
+    let rows: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let row = &rows[0];
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "{text}");
+    assert_eq!((row["workload"].as_str(), row["device"].as_str()), (Some("dot f32"), Some("cpu")));
+    assert_eq!(row["implementation"], "Pumice");
+    assert_eq!((row["n"].as_u64(), row["fewest_bytes"].as_u64()), (Some(1 << 16), Some(8 << 16)));
+    assert!(row["median_ms"].as_f64().is_some_and(|time| time > 0.0), "{text}");
+    assert!(row["gb_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{text}");
+}
+
+#[test]
+fn every_workload_gives_the_right_result() {
+    let text = stdout(&["bench", "--quick", "--device", "cpu"]);
+    for name in ["copy", "saxpy", "dot", "sum", "row sums", "black-scholes", "mandelbrot", "transpose"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
+    }
+    assert!(text.contains("Pumice, fast math"), "{text}");
+}
+
+#[test]
+fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
+    let wrong = |arguments: &[&str], part: &str| {
+        let (code, message) = refused(arguments);
+        assert!(code == Some(2) && message.contains(part), "{arguments:?} ended with {code:?}: {message}");
+    };
+    wrong(&[], "no command is given");
+    wrong(&["frobnicate"], "there is no command `frobnicate`; the commands are doctor");
+    wrong(&["doctor", "--verbose"], "there is no option --verbose");
+    wrong(&["selftest", "--device", "gpu"], "there is no device `gpu`; the devices are cuda");
+    wrong(&["selftest", "--filter", "no such case"], "no case has a name that contains");
+    wrong(&["selftest", "--compile-only", "ptx"], "there is no target `ptx`");
+    wrong(&["bench", "--device"], "--device needs a value");
+    wrong(&["bench", "--device", "sim"], "has no speed");
+    wrong(&["bench", "--device", "cpu", "--filter", "sort"], "copy f32");
+    wrong(&["emit"], "name an example");
+    wrong(&["emit", "sort", "--target", "c"], "black_scholes");
+    wrong(&["emit", "dotp"], "--target is missing");
+    wrong(&["emit", "dotp", "--target", "ptx"], "the targets are array, program, c, opencl, cuda");
+    wrong(&["emit", "dotp", "saxpy", "--target", "c"], "one word too many");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_a_failure() {
+    let file = scratch("no-such-folder").join("rows.json");
+    let (code, message) = refused(&[
+        "bench",
+        "--quick",
+        "--device",
+        "cpu",
+        "--filter",
+        "sum f32",
+        "--json",
+        &file.to_string_lossy(),
+    ]);
+    assert!(code == Some(1) && message.contains("cannot write"), "{code:?}: {message}");
+}
+
+#[test]
+fn nobody_has_to_read_to_the_end() {
+    let mut child = pumice(&["emit", "black_scholes", "--target", "c"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{error}"));
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

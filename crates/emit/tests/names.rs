@@ -1,0 +1,102 @@
+//! Names that mean something to a dialect.
+
+mod common;
+
+use common::{Folder, compile_text, compiler, read};
+use pumice_emit::{Dialect, Options, compiler_flags, emit};
+use pumice_program::{Program, verify};
+
+/// Words that are taken in one dialect or another, or would be if nobody looked.
+const WORDS: &str = "
+    kernel global local constant private half float4 uint2 threadIdx blockIdx gridDim get_global_id barrier
+    int double float long short signed unsigned bool true false class new delete template this operator namespace
+    restrict inline static extern typedef struct union enum switch case default goto return void volatile
+    i32 i64 u32 u64 args first_block last_block lane LANES min max exp expf log sin fma min_f32 div_i64 bits_f32_i32
+    linux unix NULL INFINITY M_PI asm typeof and or not xor main select dot shared live going sizeof if for while
+    make_float4 convert_int as_float vload4 atomicAdd printf __shared__ __x _Bool x__y t t_0 failed
+";
+
+fn program() -> Program {
+    let words: Vec<&str> = WORDS.split_whitespace().collect();
+    let mut text = String::from(
+        "kernel words memory @xs: global read f32 memory @out: global write f32 memory @s: shared f32[64]
+         params @xs, @out, %n: i64 threads 64 blocks %block: i64 < %n
+         body { parallel %t: i64 < 64:i64 { %v0: f32 = load @xs[%t]\n",
+    );
+    for k in 0..words.len() {
+        text += &format!("%v{}: f32 = add %v{k}, 1.0:f32\n", k + 1);
+        // Used twice, so that it keeps its name.
+        text += &format!("%u{k}: f32 = exp %v{}\n store @s[%t] = %u{k}\n", k + 1);
+    }
+    text += &format!(
+        "for %k: i64 in 0:i64..%n step 1:i64 carry %c: f32 = %v{} {{ %d: f32 = max %c, 2.0:f32 next %d }}
+         store @out[%t] = %c }} }}",
+        words.len()
+    );
+    let mut program = read(&text).into_program();
+    for info in &mut program.vars {
+        let word = info.name.strip_prefix('v').and_then(|number| words.get(number.parse::<usize>().ok()?));
+        if let Some(word) = word {
+            info.name = (*word).to_owned();
+        }
+    }
+    for (memory, name) in program.memories.iter_mut().zip(["float4", "kernel", "shared"]) {
+        memory.name = name.to_owned();
+    }
+    program.name = "double".to_owned();
+    program
+}
+
+/// The identifiers that a text declares: what stands between a type and an `=`.
+fn declared(text: &str) -> Vec<&str> {
+    let types = ["int", "i32", "i64", "u32", "u64", "float", "double", "bool"];
+    text.lines()
+        .filter_map(|line| {
+            let (left, _) = line.trim().split_once(" = ")?;
+            let (ty, name) = left.split_once(' ')?;
+            types.contains(&ty).then_some(name)
+        })
+        .collect()
+}
+
+#[test]
+fn reserved_words_are_escaped() {
+    let program = verify(program()).unwrap();
+    for dialect in Dialect::ALL {
+        let source = emit(&program, dialect, &Options::default()).unwrap();
+        assert_ne!(source.entry, "double");
+        let body = source.text.split_once(&format!("{}(", source.entry)).unwrap().1;
+        let declared = declared(body);
+        assert!(declared.len() > 100);
+        for word in WORDS.split_whitespace() {
+            // These are names that only this writer uses, and it counts them.
+            if ["t", "t_0", "lane", "live", "going", "failed", "shared"].contains(&word) {
+                continue;
+            }
+            assert!(!declared.contains(&word), "{word} in {dialect}\n{}", source.text);
+        }
+        for (k, name) in declared.iter().enumerate() {
+            // Lanes of two strips have the same names, each in a scope of its own.
+            assert!(
+                dialect == Dialect::C || !declared[..k].contains(name),
+                "{name} is declared twice in {dialect}"
+            );
+        }
+    }
+    if compiler().is_some() {
+        let options = Options::default();
+        let source = emit(&program, Dialect::C, &options).unwrap();
+        compile_text(&source.text, &Folder::new(), &compiler_flags(Dialect::C, &options));
+    }
+}
+
+#[test]
+fn comments_stay_comments() {
+    let text = "kernel k memory @out: global write i64 params @out threads 1 blocks %b: i64 < 1:i64
+        body { parallel %t: i64 < 1:i64 { store @out[%t] = 7:i64 } }";
+    let mut program = read(text).into_program();
+    program.body.insert(0, pumice_program::Stmt::Comment("ends in \\\nsecond line \\ \\".to_owned()));
+    program.body.insert(0, pumice_program::Stmt::Comment("*/ #define out nothing\r#define x".to_owned()));
+    let program = verify(program).unwrap();
+    common::check(&program, &[common::i64s([0])], &[]);
+}

@@ -1,0 +1,37 @@
+//! What programs look like in every dialect. The texts are in `snapshots/`, for people to read when they change.
+
+mod common;
+
+use common::read;
+use pumice_emit::{Dialect, Options, emit};
+
+fn snapshot(name: &str, text: &str) {
+    let program = read(text);
+    for dialect in Dialect::ALL {
+        let source = emit(&program, dialect, &Options::default()).unwrap();
+        assert_eq!((source.dialect, source.threads), (dialect, program.threads));
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(format!("{name}.{dialect}"), source.text);
+        });
+    }
+}
+
+#[test]
+fn saxpy() {
+    snapshot("saxpy", include_str!("programs/saxpy.pir"));
+}
+
+#[test]
+fn dot() {
+    snapshot("dot", include_str!("programs/dot.pir"));
+}
+
+#[test]
+fn mandelbrot() {
+    snapshot("mandelbrot", include_str!("programs/mandelbrot.pir"));
+}
+
+#[test]
+fn checked() {
+    snapshot("checked", include_str!("programs/checked.pir"));
+}
