@@ -98,16 +98,12 @@ impl Default for Options {
 /// What to do to execute a program on arrays of certain extents.
 #[derive(Clone)]
 pub struct Plan {
-    /// All buffers.
-    pub buffers: Vec<Buffer>,
-    /// The arrays that exist already.
-    pub inputs: Vec<Input>,
-    /// What to do, in order.
-    pub steps: Vec<Step>,
-    /// For each result its extents and buffers.
-    pub results: Vec<(Vec<usize>, Vec<usize>)>,
-    /// Where it can fail: a failure's code is one more than an index into these.
-    pub sites: Vec<Site>,
+    // Private, because a runtime relies on it: programs stay within the buffers that they are given.
+    buffers: Vec<Buffer>,
+    inputs: Vec<Input>,
+    steps: Vec<Step>,
+    results: Vec<(Vec<usize>, Vec<usize>)>,
+    sites: Vec<Site>,
 }
 
 impl Plan {
@@ -129,6 +125,31 @@ impl Plan {
         let extents = Extents::new(&order, arguments, scalars)?;
         let forms = if options.fuse { Forms::new(&order, roots) } else { Forms::all_manifest(&order) };
         Plan::make(&order, roots, profile, options, &extents, &forms)
+    }
+
+    /// All buffers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The arrays that exist already.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// What to do, in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// For each result its extents and buffers.
+    pub fn results(&self) -> &[(Vec<usize>, Vec<usize>)] {
+        &self.results
+    }
+
+    /// Where it can fail: a failure's code is one more than an index into these.
+    pub fn sites(&self) -> &[Site] {
+        &self.sites
     }
 
     /// The launches, in order.

@@ -22,7 +22,9 @@ pub fn run(_: &Options) -> Result<()> {
     for (number, name) in NAMES.iter().enumerate() {
         progress.step(number, NAMES.len(), name);
         let line = match open(name) {
-            Err(pumice::Error::DeviceUnavailable { reason, .. }) => entry(name, &format!("not usable: {reason}")),
+            Err(pumice::Error::DeviceUnavailable { reason, .. }) => {
+                entry(name, &format!("not usable: {reason}"))
+            }
             Err(error) => entry(name, &format!("not usable: {error}")),
             Ok(device) => match try_out(&device) {
                 Ok(note) => {

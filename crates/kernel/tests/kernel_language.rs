@@ -107,7 +107,9 @@ fn folding_takes_every_size_and_keeps_the_order() {
         for (rows, columns) in
             [(1, 0), (3, 0), (1, 1), (5, 3), (40, 4), (7, 17), (3, 64), (2, 257), (1, 5000)]
         {
-            for (commutes, columns_are_contiguous) in [(true, false), (false, false), (true, true), (false, true)] {
+            for (commutes, columns_are_contiguous) in
+                [(true, false), (false, false), (true, true), (false, true)]
+            {
                 let task = FoldTask { rows, columns, bytes: 4, commutes, columns_are_contiguous };
                 let plan = FoldPlan { chunks: 1, ..FoldPlan::new(&profile, task) };
                 let input: Vec<i32> = (0..rows * columns).map(|i| (i * 7 % 23) as i32 - 3).collect();

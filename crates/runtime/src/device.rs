@@ -33,6 +33,11 @@ pub trait Device: Send + Sync {
     /// The facts that skeletons choose by.
     fn profile(&self) -> &Profile;
 
+    /// Whether memory may be larger than was asked for, so that fewer sizes are in use. Not where a device checks bounds.
+    fn rounds_sizes(&self) -> bool {
+        true
+    }
+
     /// Reserves memory, of no particular content, aligned for every scalar and vector type. `bytes` may be 0.
     fn allocate(&self, bytes: usize) -> Result<Memory>;
 
@@ -49,11 +54,18 @@ pub trait Device: Send + Sync {
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>>;
 
     /// Makes a kernel of a binary that [`build`](Self::build) made of the same program.
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
+    ///
+    /// # Safety
+    /// The binary is one that this device's `build` made of this program: it is code that will run.
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
 
     /// Starts `blocks` blocks of a kernel. The arguments are in the order of the program's parameters; nothing happens
     /// if `blocks` is 0.
-    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()>;
+    ///
+    /// # Safety
+    /// Each memory is as large as the program's accesses to it go, and no memory that the program writes is another
+    /// argument too. Nothing on a device checks that.
+    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()>;
 
     /// Waits until all work is done, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;

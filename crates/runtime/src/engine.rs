@@ -75,6 +75,11 @@ impl Engine {
             return Ok((columns, None));
         }
         let host = data.columns().map_err(from_array_error)?;
+        let count: usize = data.extents().iter().product();
+        let whole = |(column, ty): (&Cow<'_, [u8]>, &ScalarType)| column.len() == count * ty.bytes();
+        if host.len() != data.types().len() || !host.iter().zip(data.types()).all(whole) {
+            return Err(Error::Invalid("an array's columns are not as long as its extents say".into()));
+        }
         let columns = host.iter().map(|column| self.upload(column)).collect::<Result<Vec<_>>>()?;
         let copy = Copy { of: Arc::downgrade(data), columns: columns.clone() };
         self.copies.lock().unwrap_or_else(PoisonError::into_inner).insert(key, copy);
@@ -116,7 +121,7 @@ impl Prepared {
             let running: Vec<_> =
                 plan.launches().skip(1).map(|launch| scope.spawn(move || compile(launch))).collect();
             let first = plan.launches().next().map(compile);
-            for input in &plan.inputs {
+            for input in plan.inputs() {
                 if let Some(data) = given(&input.node.operation, inputs) {
                     engine.resident(data)?;
                 }
@@ -137,7 +142,12 @@ impl Prepared {
                 _ => None,
             });
             let scalars: Vec<Constant> = scalars.collect();
-            launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))
+            let blocks =
+                launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))?;
+            match blocks <= pumice_emit::MAX_BLOCKS as u64 {
+                true => Ok(blocks),
+                false => Err(Error::Invalid(format!("{} needs {blocks} blocks, too many", launch.place))),
+            }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
         Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect() })
@@ -151,12 +161,22 @@ impl Prepared {
     /// Reserves memory for an execution on these inputs.
     pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
         let plan = &self.plan;
-        let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers.len()];
+        let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers().len()];
         let mut before = Vec::new();
         let mut given_data = HashMap::new();
-        for input in &plan.inputs {
+        for input in plan.inputs() {
             let data = given(&input.node.operation, inputs)
                 .ok_or_else(|| Error::Invalid(format!("{} has no array", input.node.place())))?;
+            let fits =
+                |buffer: &usize| plan.buffers()[*buffer].length == data.extents().iter().product::<usize>();
+            let types: Vec<ScalarType> =
+                input.buffers.iter().map(|buffer| plan.buffers()[*buffer].ty).collect();
+            if !input.buffers.iter().all(fits) || data.types() != types {
+                return Err(Error::Invalid(format!(
+                    "{} is given another array than planned",
+                    input.node.place()
+                )));
+            }
             let (columns, status) = engine.resident(data)?;
             before.extend(status);
             for (buffer, column) in input.buffers.iter().zip(columns) {
@@ -164,7 +184,7 @@ impl Prepared {
                 given_data.insert(*buffer, data.clone());
             }
         }
-        let record = match plan.sites.is_empty() {
+        let record = match plan.sites().is_empty() {
             true => None,
             false => Some(engine.pool.take(RECORD_BYTES)?),
         };
@@ -172,15 +192,15 @@ impl Prepared {
         let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
         let mut launches = Vec::new();
         let mut compiled = self.launches.iter();
-        for step in &plan.steps {
+        for step in plan.steps() {
             match step {
                 Step::Allocate(number) => {
-                    let bytes = plan.buffers[*number].bytes();
+                    let bytes = plan.buffers()[*number].bytes();
                     let again = released.get_mut(&bytes).and_then(Vec::pop);
                     memories[*number] = Some(again.map_or_else(|| engine.pool.take(bytes), Ok)?);
                 }
                 Step::Release(number) => {
-                    let bytes = plan.buffers[*number].bytes();
+                    let bytes = plan.buffers()[*number].bytes();
                     if !given_data.contains_key(number)
                         && let Some(memory) = &memories[*number]
                     {
@@ -207,7 +227,7 @@ impl Prepared {
                 }
             }
         }
-        let status = Status::new(engine.device.clone(), record.clone(), plan.sites.clone(), before);
+        let status = Status::new(engine.device.clone(), record.clone(), plan.sites().to_vec(), before);
         Ok(Execution { engine: engine.clone(), plan, memories, given: given_data, record, launches, status })
     }
 }
@@ -247,7 +267,11 @@ impl Execution<'_> {
                 Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
                 Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
             });
-            self.engine.device.launch(kernel, *blocks, &arguments.collect::<Result<Vec<_>>>()?)?;
+            let arguments = arguments.collect::<Result<Vec<_>>>()?;
+            // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the
+            // lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
+            // allocated for it.
+            unsafe { self.engine.device.launch(kernel, *blocks, &arguments)? };
         }
         Ok(())
     }
@@ -268,7 +292,7 @@ impl Execution<'_> {
                 self.memories[*buffer].clone().ok_or_else(|| Error::Invalid("a result has no memory".into()))
             };
             let columns = buffers.iter().map(column).collect::<Result<Vec<_>>>()?;
-            let types = buffers.iter().map(|buffer| self.plan.buffers[*buffer].ty).collect();
+            let types = buffers.iter().map(|buffer| self.plan.buffers()[*buffer].ty).collect();
             Ok(Arc::new(DeviceArray {
                 engine: self.engine.clone(),
                 extents: extents.clone(),
@@ -278,7 +302,7 @@ impl Execution<'_> {
                 host: OnceLock::new(),
             }) as Arc<dyn ArrayData>)
         };
-        self.plan.results.iter().map(result).collect()
+        self.plan.results().iter().map(result).collect()
     }
 }
 

@@ -97,7 +97,12 @@ impl Harness {
     }
 
     /// Runs a program once and compares the elements of its result, to the bit.
-    pub fn check<P, F: Function<P>>(&self, program: F, arguments: impl Arguments<P>, expected: &[F::Elt]) -> Outcome {
+    pub fn check<P, F: Function<P>>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P>,
+        expected: &[F::Elt],
+    ) -> Outcome {
         self.compile(program)?.check(arguments, expected)
     }
 
@@ -117,7 +122,13 @@ impl Harness {
         let argument = Node::new(Operation::Argument(0), 1, input.types().to_vec(), "argument", place);
         let function = function(input.types(), expressions);
         let types = function.result_types();
-        let root = Node::new(Operation::ZipWith { function, inputs: vec![argument] }, 1, types.clone(), "map", place);
+        let root = Node::new(
+            Operation::ZipWith { function, inputs: vec![argument] },
+            1,
+            types.clone(),
+            "map",
+            place,
+        );
         let inputs = Inputs { arrays: HashMap::from([(0, input.clone())]), scalars: Vec::new() };
         let data = self.compile_node(root)?.run(&inputs)?;
         if self.is_planning() {
@@ -135,7 +146,12 @@ impl Harness {
     }
 
     /// Compares an array's elements.
-    pub fn expect<D: Shape, T: Elt>(&self, array: &Array<D, T>, expected: &[T], tolerance: Tolerance) -> Outcome {
+    pub fn expect<D: Shape, T: Elt>(
+        &self,
+        array: &Array<D, T>,
+        expected: &[T],
+        tolerance: Tolerance,
+    ) -> Outcome {
         if self.is_planning() {
             return Ok(());
         }
@@ -156,7 +172,11 @@ impl Harness {
     }
 
     /// Expects an error, at the latest when the array is looked at.
-    pub fn expect_failure<D: Shape, T: Elt>(&self, result: Result<Array<D, T>, String>, parts: &[&str]) -> Outcome {
+    pub fn expect_failure<D: Shape, T: Elt>(
+        &self,
+        result: Result<Array<D, T>, String>,
+        parts: &[&str],
+    ) -> Outcome {
         if self.is_planning() {
             return Ok(());
         }
@@ -170,7 +190,12 @@ impl Harness {
         }
     }
 
-    fn plan(&self, planning: &Planning, root: &Arc<Node>, inputs: &Inputs) -> Result<Arc<dyn ArrayData>, String> {
+    fn plan(
+        &self,
+        planning: &Planning,
+        root: &Arc<Node>,
+        inputs: &Inputs,
+    ) -> Result<Arc<dyn ArrayData>, String> {
         let extents: HashMap<u32, Vec<usize>> =
             inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
         let roots = std::slice::from_ref(root);
@@ -181,7 +206,7 @@ impl Harness {
                 planning.programs.borrow_mut().push(launch.program.clone());
             }
         }
-        let (extents, _) = plan.results.into_iter().next().ok_or("a plan without a result")?;
+        let (extents, _) = plan.results().first().cloned().ok_or("a plan without a result")?;
         let count: usize = extents.iter().product();
         let columns = root.types.iter().map(|ty: &ScalarType| vec![0; count * ty.bytes()]).collect();
         Ok(Arc::new(HostData::new(extents, root.types.clone(), columns)))

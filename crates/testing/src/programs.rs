@@ -2,11 +2,11 @@
 //!
 //! They are written as a user would write them, with nothing of the layers below.
 
+use pumice::Function;
 use pumice::layers::array::{Error, Node, Options, Plan};
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
-use pumice::Function;
 use std::collections::HashMap;
 use std::sync::Arc;
 

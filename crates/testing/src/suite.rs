@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn a_panic_is_a_failure_with_its_message() {
         let case = Case { name: "bad", body: |_| panic!("a {} one", "bad") };
-        let harness = Harness::planning(&cuda_like(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        let harness =
+            Harness::planning(&cuda_like(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(case.guarded(&harness), Err("panicked: a bad one".into()));
     }
 

@@ -62,7 +62,8 @@ impl FoldPlan {
         let alone = short || task.columns_are_contiguous || (!profile.coalesces && !commutes);
         let widest = (profile.vector_bytes as i64 / task.bytes.max(1) as i64).clamp(1, 4);
         // Groups are read at multiples of their size, so every row must start at one.
-        let wide = (commutes || short) && !task.columns_are_contiguous && (rows == 1 || columns % widest == 0);
+        let wide =
+            (commutes || short) && !task.columns_are_contiguous && (rows == 1 || columns % widest == 0);
         let items = if wide { widest } else { 1 };
         let lanes = if alone {
             1
@@ -83,11 +84,21 @@ impl FoldPlan {
         let group = i64::from(lanes) * items;
         // Too few rows to keep the device busy: cut them.
         let wanted_chunks = (profile.busy_blocks as i64) / blocks;
-        let chunks = if short { 1 } else { wanted_chunks.clamp(1, (columns / (group * GROUPS_PER_CHUNK)).max(1)) };
+        let chunks =
+            if short { 1 } else { wanted_chunks.clamp(1, (columns / (group * GROUPS_PER_CHUNK)).max(1)) };
         let per_lane = columns / (chunks * group);
-        let unroll = if profile.coalesces && !short && per_lane >= 4 && (commutes || lanes == 1) { 4 } else { 1 };
+        let unroll =
+            if profile.coalesces && !short && per_lane >= 4 && (commutes || lanes == 1) { 4 } else { 1 };
         let fixed_columns = short.then_some(columns as u32);
-        FoldPlan { lanes, threads, items: items as u32, unroll, chunks: chunks as u32, fixed_columns, commutes }
+        FoldPlan {
+            lanes,
+            threads,
+            items: items as u32,
+            unroll,
+            chunks: chunks as u32,
+            fixed_columns,
+            commutes,
+        }
     }
 
     /// Rows that a block folds at once.
@@ -142,7 +153,8 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
                 Some((chunks, _)) => (quotient(block, chunks), remainder(block, chunks)),
             };
             let first_row = named(group * rows_at_once, "first_row");
-            let here = if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
+            let here =
+                if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
             let here = named(here, "rows_here");
             self.block(plan, first_row, here, chunk).index_map(move |row| (first_row + row) * chunks + chunk)
         });

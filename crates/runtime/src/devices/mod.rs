@@ -167,7 +167,7 @@ body {
                     device.upload(&ys, &bytes(0.5))?;
                     let memories = [&xs, &ys, &out].map(Argument::Memory);
                     let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
-                    device.launch(&kernel, n.div_ceil(4) as u64, &arguments)?;
+                    unsafe { device.launch(&kernel, n.div_ceil(4) as u64, &arguments) }?;
                     let mut result = vec![0; 4 * n];
                     device.download(&out, &mut result)?;
                     assert!(result == bytes(1.5), "{} with n = {n}", device.name());

@@ -277,12 +277,12 @@ impl Device for OpenCl {
         Ok(super::pack(&source.entry, &code))
     }
 
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         self.load_entry(Signature::of(program), entry, code)
     }
 
-    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
         let code = kernel.handle::<Code>(NAME)?;
         kernel.check_arguments(arguments)?;
         if blocks == 0 {
@@ -492,11 +492,13 @@ mod tests {
                 let scalars = [Argument::Scalar((n as i64).into()), Argument::Scalar(2f32.into())];
                 let arguments =
                     [Argument::Memory(&target), Argument::Memory(&source), scalars[0], scalars[1]];
-                device.launch(
-                    &kernel,
-                    blocks as u64,
-                    &[&arguments[..], &[Argument::Scalar(true.into())]].concat(),
-                )
+                unsafe {
+                    device.launch(
+                        &kernel,
+                        blocks as u64,
+                        &[&arguments[..], &[Argument::Scalar(true.into())]].concat(),
+                    )
+                }
             };
             let milliseconds = device.time(&mut || launch())?;
             assert!((0.0..60_000.0).contains(&milliseconds), "{milliseconds} ms");
@@ -526,7 +528,7 @@ mod tests {
         assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
         let other = Memory::new("cpu", 8, 0u64);
         assert!(matches!(device.upload(&other, &[0; 8]), Err(Error::WrongDevice { .. })));
-        assert!(matches!(device.launch(&kernel, 1, &[]), Err(Error::Launch { .. })));
+        assert!(matches!(unsafe { device.launch(&kernel, 1, &[]) }, Err(Error::Launch { .. })));
         Ok(())
     }
 

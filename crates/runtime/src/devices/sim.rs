@@ -60,6 +60,10 @@ impl Device for Sim {
         &self.profile
     }
 
+    fn rounds_sizes(&self) -> bool {
+        false
+    }
+
     fn allocate(&self, bytes: usize) -> Result<Memory> {
         // The simulator's own allocation would end the process if there were no room.
         let exhausted = |_| Error::OutOfMemory { device: NAME, bytes };
@@ -91,7 +95,7 @@ impl Device for Sim {
         Ok(program.key_text().into_bytes())
     }
 
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         // The program that is given has the comments, which say where a fault comes from.
         if binary != program.key_text().as_bytes() {
             let reason = "it is the text of another program".into();
@@ -100,7 +104,7 @@ impl Device for Sim {
         Ok(Kernel::new(NAME, Signature::of(program), program.clone()))
     }
 
-    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
         let program = kernel.handle::<Verified>(NAME)?;
         kernel.check_arguments(arguments)?;
         let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
@@ -181,14 +185,14 @@ mod tests {
     fn a_program_runs_from_its_text() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = sim.load(&program, &sim.build(&program, &Options::default())?)?;
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
         for n in [0usize, 1, 4, 5, 15] {
             let values: Vec<u8> = (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect();
             let (xs, out) = (sim.allocate(4 * n)?, sim.allocate(4 * n)?);
             sim.upload(&xs, &values)?;
             let memories = [&xs, &xs, &out].map(Argument::Memory);
             let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
-            sim.launch(&kernel, n.div_ceil(4) as u64, &arguments)?;
+            unsafe { sim.launch(&kernel, n.div_ceil(4) as u64, &arguments) }?;
             let mut result = vec![0; 4 * n];
             sim.download(&out, &mut result)?;
             let expected: Vec<u8> = (0..n).flat_map(|i| (2.0 * i as f32).to_le_bytes()).collect();
@@ -204,21 +208,33 @@ mod tests {
     fn faults_and_wrong_launches_are_errors() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = sim.load(&program, &sim.build(&program, &Options::default())?)?;
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
         let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, Argument::Scalar(4i64.into()));
         fn pass<'a>(memories: [&'a Memory; 3], n: Argument<'a>) -> Vec<Argument<'a>> {
             [&memories.map(Argument::Memory)[..], &[n]].concat()
         }
         // Nobody wrote the input.
-        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n)), Err(Error::Fault(_))));
+        assert!(matches!(
+            unsafe { sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n)) },
+            Err(Error::Fault(_))
+        ));
         sim.zero(&xs, 16)?;
-        assert!(matches!(sim.launch(&kernel, 2, &pass([&xs, &xs, &out], n)), Err(Error::Launch { .. })));
-        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &out, &out], n)), Err(Error::Launch { .. })));
-        sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n))?;
+        assert!(matches!(
+            unsafe { sim.launch(&kernel, 2, &pass([&xs, &xs, &out], n)) },
+            Err(Error::Launch { .. })
+        ));
+        assert!(matches!(
+            unsafe { sim.launch(&kernel, 1, &pass([&xs, &out, &out], n)) },
+            Err(Error::Launch { .. })
+        ));
+        unsafe { sim.launch(&kernel, 1, &pass([&xs, &xs, &out], n)) }?;
         // Too short.
         let short = sim.allocate(12)?;
-        assert!(matches!(sim.launch(&kernel, 1, &pass([&xs, &xs, &short], n)), Err(Error::Fault(_))));
-        assert!(matches!(sim.load(&program, b"kernel other"), Err(Error::Binary { .. })));
+        assert!(matches!(
+            unsafe { sim.launch(&kernel, 1, &pass([&xs, &xs, &short], n)) },
+            Err(Error::Fault(_))
+        ));
+        assert!(matches!(unsafe { sim.load(&program, b"kernel other") }, Err(Error::Binary { .. })));
         assert!(matches!(sim.allocate(usize::MAX), Err(Error::OutOfMemory { .. })));
         Ok(())
     }

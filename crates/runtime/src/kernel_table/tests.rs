@@ -75,7 +75,7 @@ impl Device for Counting {
         self.built.fetch_add(1, Ordering::SeqCst);
         Ok(format!("binary of {} for {}", program.name, self.identity).into_bytes())
     }
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let expected = format!("binary of {} for {}", program.name, self.identity);
         let refusal =
             Error::Binary { device: "counting", kernel: program.name.clone(), reason: "it is wrong".into() };
@@ -85,7 +85,7 @@ impl Device for Counting {
             Err(refusal)
         }
     }
-    fn launch(&self, _kernel: &Kernel, _blocks: u64, _arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(&self, _kernel: &Kernel, _blocks: u64, _arguments: &[Argument<'_>]) -> Result<()> {
         DONE
     }
     fn synchronize(&self) -> Result<()> {

@@ -98,7 +98,13 @@ pub fn the_other_branch_is_not_evaluated(h: &Harness) -> Outcome {
         let xs: Vec<i32> = (0..n as i32).map(|i| i % 11 - 3).collect();
         let one = |&x: &i32| {
             let inverse = if x == 0 { -1 } else { 1000 / x };
-            let nested = if x <= 0 { 8 } else if x == 5 { 7 } else { 100 % (x - 5) };
+            let nested = if x <= 0 {
+                8
+            } else if x == 5 {
+                7
+            } else {
+                100 % (x - 5)
+            };
             (inverse, nested)
         };
         program.check(&xs, &xs.iter().map(one).collect::<Vec<_>>())?;
@@ -157,7 +163,8 @@ pub fn loops_inside_loops(h: &Harness) -> Outcome {
                         (a, sum),
                         |(b, _)| b.gt(0),
                         |(b, sum)| {
-                            let (_, sum) = while_((b, sum), |(c, _)| c.gt(0), |(c, sum)| (c - 2, sum * 3 + c));
+                            let (_, sum) =
+                                while_((b, sum), |(c, _)| c.gt(0), |(c, sum)| (c - 2, sum * 3 + c));
                             (b - 1, sum + 1)
                         },
                     );
@@ -201,7 +208,13 @@ pub fn loops_inside_branches(h: &Harness) -> Outcome {
     for n in FEW_SIZES {
         let xs = values::<u32>(74, n);
         let one = |&x: &u32| match x % 3 {
-            0 => if x == 0 { 0 } else { x.ilog10() + 1 },
+            0 => {
+                if x == 0 {
+                    0
+                } else {
+                    x.ilog10() + 1
+                }
+            }
             1 => (0..32).map(|k| x >> k).find(|x| *x <= 100).unwrap_or(0),
             _ => x.wrapping_add(1),
         };
@@ -217,7 +230,8 @@ pub fn branches_inside_loops(h: &Harness) -> Outcome {
                 (constant(0i64), constant(0i64)),
                 |(i, _)| i.lt(x & 15),
                 |(i, sum)| {
-                    let next = cond((i % 2).eq(0), || sum + x / (i + 1), || cond(i.gt(6), || sum * 3, || sum - i));
+                    let next =
+                        cond((i % 2).eq(0), || sum + x / (i + 1), || cond(i.gt(6), || sum * 3, || sum - i));
                     (i + 1, next)
                 },
             );

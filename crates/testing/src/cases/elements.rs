@@ -8,7 +8,9 @@ fn copied<T: Sample>(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<T>>| xs.map(|x| x))?;
     for n in SIZES {
         let xs = values::<T>(1, n);
-        program.check(&xs, &xs).map_err(|message| format!("{n} elements of {}: {message}", std::any::type_name::<T>()))?;
+        program
+            .check(&xs, &xs)
+            .map_err(|message| format!("{n} elements of {}: {message}", std::any::type_name::<T>()))?;
     }
     Ok(())
 }
@@ -52,7 +54,11 @@ pub fn used_arrays(h: &Harness) -> Outcome {
     h.check(|| use_(slice).map(|x| x + 1), (), &[11, 21, 31, 41, 51, 61])?;
     h.check(|| use_(vec![1.5f64, 2.5]).map(|x| x * 2.0), (), &[3.0, 5.0])?;
     h.check(|| use_([true, false]).map(|x| !x), (), &[false, true])?;
-    h.check(|| use_(&matrix).zip_with(use_(slice).reshape((2, 3)), |a, b| a + b), (), &[11, 22, 33, 44, 55, 66])?;
+    h.check(
+        || use_(&matrix).zip_with(use_(slice).reshape((2, 3)), |a, b| a + b),
+        (),
+        &[11, 22, 33, 44, 55, 66],
+    )?;
     h.check(|| use_(&[(1u32, 2.0f32)]).map(|(a, b)| (b, a)), (), &[(2.0, 1)])?;
     // An array beside an argument, and a used array as the result.
     let beside = |xs: Acc<Vector<i32>>| xs.zip_with(use_(slice), |x, y| x * y);
@@ -80,7 +86,9 @@ pub fn generated_in_every_rank(h: &Harness) -> Outcome {
         let program = h.compile(|| generate((rows, columns), |(i, j)| i * 1000 + j))?;
         let expected: Vec<i64> =
             (0..rows as i64).flat_map(|i| (0..columns as i64).map(move |j| i * 1000 + j)).collect();
-        program.check_shaped((), [rows, columns], &expected).map_err(|m| format!("{rows} × {columns}: {m}"))?;
+        program
+            .check_shaped((), [rows, columns], &expected)
+            .map_err(|m| format!("{rows} × {columns}: {m}"))?;
     }
     for [a, b, c] in [[2, 3, 4], [7, 1, 100], [0, 3, 3], [5, 9, 33]] {
         let program = h.compile(|| generate((a, b, c), |(i, j, k)| (i * 10_000 + j * 100, k)))?;
@@ -111,7 +119,8 @@ pub fn extents_from_scalar_arguments(h: &Harness) -> Outcome {
 }
 
 pub fn zips_of_two(h: &Harness) -> Outcome {
-    let program = h.compile(|xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.zip_with(ys, |x, y| 2.0 * x - y))?;
+    let program =
+        h.compile(|xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.zip_with(ys, |x, y| 2.0 * x - y))?;
     for n in SIZES {
         let (xs, ys) = (values::<f32>(3, n), values::<f32>(4, n));
         let expected: Vec<f32> = xs.iter().zip(&ys).map(|(x, y)| 2.0 * x - y).collect();
@@ -123,7 +132,8 @@ pub fn zips_of_two(h: &Harness) -> Outcome {
     })?;
     for [rows, columns] in SHAPES {
         let (xs, ys) = (values::<f64>(5, rows * columns), values::<bool>(6, rows * columns));
-        let expected: Vec<i32> = xs.iter().zip(&ys).map(|(x, y)| if *y { *x as i32 } else { -*x as i32 }).collect();
+        let expected: Vec<i32> =
+            xs.iter().zip(&ys).map(|(x, y)| if *y { *x as i32 } else { -*x as i32 }).collect();
         let xs = Matrix::from_vec([rows, columns], xs).map_err(|error| error.to_string())?;
         let ys = Matrix::from_vec([rows, columns], ys).map_err(|error| error.to_string())?;
         program.check_shaped((&xs, &ys), [rows, columns], &expected)?;
@@ -135,11 +145,10 @@ pub fn zips_of_three_and_four(h: &Harness) -> Outcome {
     let three = h.compile(|a: Acc<Vector<i32>>, b: Acc<Vector<u32>>, c: Acc<Vector<bool>>| {
         a.zip_with3(b, c, |a, b, c| c.select(a.cast::<i64>(), b.cast()))
     })?;
-    let four = h.compile(
-        |a: Acc<Vector<i32>>, b: Acc<Vector<u32>>, c: Acc<Vector<bool>>, d: Acc<Vector<f64>>| {
+    let four =
+        h.compile(|a: Acc<Vector<i32>>, b: Acc<Vector<u32>>, c: Acc<Vector<bool>>, d: Acc<Vector<f64>>| {
             a.zip_with4(b, c, d, |a, b, c, d| (c.select(a.cast::<f64>(), b.cast()) + d, a, c))
-        },
-    )?;
+        })?;
     for n in FEW_SIZES {
         let (a, b, c, d) =
             (values::<i32>(7, n), values::<u32>(8, n), values::<bool>(9, n), values::<f64>(10, n));
@@ -157,7 +166,8 @@ pub fn pairs(h: &Harness) -> Outcome {
     })?;
     for n in FEW_SIZES {
         let (xs, ys) = (values::<u64>(11, n), values::<(f32, bool)>(12, n));
-        let expected: Vec<((bool, u64), f32)> = xs.iter().zip(&ys).map(|(x, (y, flag))| ((*flag, *x), *y)).collect();
+        let expected: Vec<((bool, u64), f32)> =
+            xs.iter().zip(&ys).map(|(x, (y, flag))| ((*flag, *x), *y)).collect();
         program.check((&xs, &ys), &expected)?;
     }
     Ok(())
@@ -206,7 +216,14 @@ pub fn arrays_of_truth_values(h: &Harness) -> Outcome {
 
 pub fn scalar_arguments_of_every_type(h: &Harness) -> Outcome {
     let program = h.compile(
-        |n: Exp<i64>, a: Exp<f32>, b: Exp<f64>, c: Exp<i32>, d: Exp<u32>, e: Exp<u64>, f: Exp<bool>, g: Exp<i64>| {
+        |n: Exp<i64>,
+         a: Exp<f32>,
+         b: Exp<f64>,
+         c: Exp<i32>,
+         d: Exp<u32>,
+         e: Exp<u64>,
+         f: Exp<bool>,
+         g: Exp<i64>| {
             generate(n, |i| (a, b + i.cast(), c + i.cast(), d, e + i.cast(), f ^ i.gt(2), g * i))
         },
     )?;
@@ -249,8 +266,7 @@ pub fn a_long_chain_of_maps(h: &Harness) -> Outcome {
     })?;
     for n in FEW_SIZES {
         let xs = values::<u32>(19, n);
-        let chain =
-            |x: &u32| (0..100u32).fold(*x, |x, k| (x ^ k).wrapping_mul(3).wrapping_add(x >> 7));
+        let chain = |x: &u32| (0..100u32).fold(*x, |x, k| (x ^ k).wrapping_mul(3).wrapping_add(x >> 7));
         program.check(&xs, &xs.iter().map(chain).collect::<Vec<_>>())?;
     }
     Ok(())
@@ -260,7 +276,14 @@ pub fn values_beyond_32_bits_from_indices(h: &Harness) -> Outcome {
     let program = h.compile(|n: Exp<i64>| {
         generate(n, |i| {
             let far = i * 3_000_000_000 + 7;
-            (far, i * i * i * i, (i << 40) % 1_000_003, (far - 8).cast::<i32>(), (0 - far) / 3, far.gt(4_294_967_296))
+            (
+                far,
+                i * i * i * i,
+                (i << 40) % 1_000_003,
+                (far - 8).cast::<i32>(),
+                (0 - far) / 3,
+                far.gt(4_294_967_296),
+            )
         })
     })?;
     for n in [0, 1, 3, 257, 5000] {

@@ -21,7 +21,9 @@ pub fn shapes_that_differ(h: &Harness) -> Outcome {
     let xs = values::<f32>(82, 5);
     program.check((&xs, &xs), &xs.iter().map(|x| x + x).collect::<Vec<_>>())?;
     // Three, four, and matrices of the same size.
-    let three = |a: Acc<Vector<i32>>, b: Acc<Vector<i32>>, c: Acc<Vector<i32>>| a.zip_with3(b, c, |a, b, c| a + b + c);
+    let three = |a: Acc<Vector<i32>>, b: Acc<Vector<i32>>, c: Acc<Vector<i32>>| {
+        a.zip_with3(b, c, |a, b, c| a + b + c)
+    };
     h.expect_error(three, (&[1], &[1], &[1, 2]), &["shapes differ, [1] and [2], in zip_with3", file!()])?;
     let matrices = |a: Acc<Matrix<i32>>, b: Acc<Matrix<i32>>| a.zip(b);
     let matrix = |extents| Matrix::from_vec(extents, vec![0; 6]).map_err(|error| error.to_string());
@@ -67,7 +69,9 @@ pub fn an_index_too_large(h: &Harness) -> Outcome {
     let program = h.compile(program)?;
     let xs = values::<f32>(83, 10);
     // Three indices are bad; the message has one of them.
-    let message = |index| format!("index {index} out of bounds for length 10 in backpermute at {}:{}", file!(), place.get());
+    let message = |index| {
+        format!("index {index} out of bounds for length 10 in backpermute at {}:{}", file!(), place.get())
+    };
     let result = program.run((&xs, 1));
     h.expect_failure(result, &[message(10).as_str()])?;
     program.check((&xs, 0), &xs)?;
@@ -93,7 +97,11 @@ pub fn an_index_out_of_one_of_two_dimensions(h: &Harness) -> Outcome {
     let program = |m: Acc<Matrix<i32>>, i: Exp<i64>, j: Exp<i64>| m.backpermute((), |()| (i, j));
     let m = Matrix::from_vec([4, 5], (0..20).collect()).map_err(|error| error.to_string())?;
     h.expect_error(program, (&m, 1, 7), &["index 7 out of bounds for length 5 in backpermute at", file!()])?;
-    h.expect_error(program, (&m, 2, -1), &["index -1 out of bounds for length 5 in backpermute at", file!()])?;
+    h.expect_error(
+        program,
+        (&m, 2, -1),
+        &["index -1 out of bounds for length 5 in backpermute at", file!()],
+    )?;
     h.expect_error(program, (&m, 4, 0), &["index 4 out of bounds for length 4 in backpermute at", file!()])?;
     h.check(program, (&m, 3, 4), &[19])
 }
@@ -118,7 +126,10 @@ pub fn bad_indices_inside_a_fold(h: &Harness) -> Outcome {
     })?;
     let xs = values::<i32>(86, 300);
     for width in [2, 40, 301] {
-        h.expect_failure(program.run((&xs, width)), &["out of bounds for length 300 in backpermute at", file!()])?;
+        h.expect_failure(
+            program.run((&xs, width)),
+            &["out of bounds for length 300 in backpermute at", file!()],
+        )?;
     }
     program.check((&xs, 1), &xs)?;
     program.check((&xs, 0), &[0; 300])
@@ -140,7 +151,8 @@ pub fn a_bad_index_behind_a_bad_index(h: &Harness) -> Outcome {
 }
 
 pub fn nothing_fails_where_nothing_is_computed(h: &Harness) -> Outcome {
-    let program = |xs: Acc<Vector<i32>>, n: Exp<i64>| xs.backpermute(n, |i| i + 1000).map(|x| 1 / (x - x.max(x)));
+    let program =
+        |xs: Acc<Vector<i32>>, n: Exp<i64>| xs.backpermute(n, |i| i + 1000).map(|x| 1 / (x - x.max(x)));
     h.check(program, (&[1, 2], 0), &[])?;
     let fold = |xs: Acc<Vector<i32>>, rows: Exp<i64>| xs.backpermute((rows, 0), |(i, j)| i - j - 1).sum();
     h.check(fold, (&[1, 2], 3), &[0, 0, 0])

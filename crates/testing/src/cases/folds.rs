@@ -71,7 +71,8 @@ pub fn sums_of_every_shape(h: &Harness) -> Outcome {
     let wide = h.compile(|m: Acc<Matrix<i64>>| m.sum())?;
     for extents in MATRICES {
         let (elements, m) = matrix::<i64>(3, extents)?;
-        wide.check(&m, &rows(&elements, extents, 0, i64::wrapping_add)).map_err(|m| format!("{extents:?}: {m}"))?;
+        wide.check(&m, &rows(&elements, extents, 0, i64::wrapping_add))
+            .map_err(|m| format!("{extents:?}: {m}"))?;
     }
     Ok(())
 }
@@ -105,8 +106,9 @@ pub fn logical_operators(h: &Harness) -> Outcome {
     let bits = h.compile(|m: Acc<Matrix<u32>>| m.fold(0, |a, b| a | b))?;
     for extents in MATRICES {
         let (elements, m) = matrix::<i32>(7, extents)?;
-        let expected: Vec<bool> =
-            (0..extents[0]).map(|i| elements[i * extents[1]..(i + 1) * extents[1]].iter().all(|x| *x != 0)).collect();
+        let expected: Vec<bool> = (0..extents[0])
+            .map(|i| elements[i * extents[1]..(i + 1) * extents[1]].iter().all(|x| *x != 0))
+            .collect();
         all.check(&m, &expected)?;
         let (elements, m) = matrix::<bool>(8, extents)?;
         odd.check(&m, &rows(&elements, extents, false, |a, b| a ^ b))?;
@@ -130,7 +132,8 @@ pub fn several_results_at_once(h: &Harness) -> Outcome {
     // (sum, largest, smallest, how many)
     let program = h.compile(|m: Acc<Matrix<f64>>| {
         let neutral = (0.0, f64::NEG_INFINITY, f64::INFINITY, 0i32);
-        m.map(|x| (x, x, x, constant(1))).fold(neutral, |a, b| (a.0 + b.0, a.1.max(b.1), a.2.min(b.2), a.3 + b.3))
+        m.map(|x| (x, x, x, constant(1)))
+            .fold(neutral, |a, b| (a.0 + b.0, a.1.max(b.1), a.2.min(b.2), a.3 + b.3))
     })?;
     for extents in MATRICES {
         let (elements, m) = matrix::<f64>(11, extents)?;
@@ -161,7 +164,8 @@ pub fn several_results_at_once(h: &Harness) -> Outcome {
 }
 
 pub fn empty_rows_give_the_neutral_element(h: &Harness) -> Outcome {
-    let program = h.compile(|m: Acc<Matrix<(f32, i64)>>| m.fold((1.0, -7), |a, b| (a.0 * b.0, a.1.max(b.1))))?;
+    let program =
+        h.compile(|m: Acc<Matrix<(f32, i64)>>| m.fold((1.0, -7), |a, b| (a.0 * b.0, a.1.max(b.1))))?;
     for count in [0, 1, 5, 1000] {
         let m = Matrix::from_vec([count, 0], vec![]).map_err(|error| error.to_string())?;
         program.check_shaped(&m, [count], &vec![(1.0, -7); count])?;
@@ -178,15 +182,19 @@ pub fn close_sums_of_floats(h: &Harness) -> Outcome {
         let elements: Vec<f32> =
             floats(13, extents[0] * extents[1], -1.0, 1.0).into_iter().map(|x| x as f32).collect();
         let exact: Vec<f64> = elements.iter().map(|x| f64::from(x * x)).collect();
-        let expected: Vec<f32> = rows(&exact, extents, 0.0, |a, b| a + b).into_iter().map(|x| x as f32).collect();
+        let expected: Vec<f32> =
+            rows(&exact, extents, 0.0, |a, b| a + b).into_iter().map(|x| x as f32).collect();
         let m = Matrix::from_vec(extents, elements).map_err(|error| error.to_string())?;
-        program.check_close(&m, &expected, Tolerance::Relative(2e-5)).map_err(|m| format!("{extents:?}: {m}"))?;
+        program
+            .check_close(&m, &expected, Tolerance::Relative(2e-5))
+            .map_err(|m| format!("{extents:?}: {m}"))?;
     }
     Ok(())
 }
 
 pub fn folds_of_folds(h: &Harness) -> Outcome {
-    let program = h.compile(|m: Acc<Matrix<i32>>| m.sum().map(|x| x * x).fold(0, |a, b| a.max(b)).map(|x| x + 1))?;
+    let program =
+        h.compile(|m: Acc<Matrix<i32>>| m.sum().map(|x| x * x).fold(0, |a, b| a.max(b)).map(|x| x + 1))?;
     for extents in MATRICES {
         let (elements, m) = matrix::<i32>(14, extents)?;
         let sums = rows(&elements, extents, 0, i32::wrapping_add);
@@ -246,7 +254,8 @@ pub fn reshapes_after_folds(h: &Harness) -> Outcome {
             rows(&elements, [a * b, c], 0, i32::wrapping_add).iter().map(|x| x.wrapping_sub(1)).collect();
         program.check_shaped(&xs, [b, a], &expected)?;
     }
-    let flat = h.compile(|m: Acc<Matrix<i32>>| m.fold(i32::MIN, |a, b| a.max(b)).reshape((1, 4, 1)).flatten())?;
+    let flat =
+        h.compile(|m: Acc<Matrix<i32>>| m.fold(i32::MIN, |a, b| a.max(b)).reshape((1, 4, 1)).flatten())?;
     let (elements, m) = matrix::<i32>(18, [4, 100])?;
     flat.check_shaped(&m, [4], &rows(&elements, [4, 100], i32::MIN, i32::max))
 }
@@ -267,7 +276,9 @@ pub fn arrays_beside_folds(h: &Harness) -> Outcome {
         let per_row = |i: usize| sums[i].wrapping_add(largest[i].wrapping_mul(bias[i]));
         let expected: Vec<i32> =
             elements.iter().enumerate().map(|(k, x)| x ^ per_row(k / columns.max(1))).collect();
-        program.check_shaped((&m, &bias), [columns, count], &expected).map_err(|m| format!("{extents:?}: {m}"))?;
+        program
+            .check_shaped((&m, &bias), [columns, count], &expected)
+            .map_err(|m| format!("{extents:?}: {m}"))?;
     }
     Ok(())
 }
@@ -290,7 +301,9 @@ pub fn folds_of_generated_arrays(h: &Harness) -> Outcome {
     for [count, columns] in MATRICES.into_iter().chain([[1, 200_000]]) {
         let row = |i: i64| (0..columns as i64).map(|j| i * 1_000_000_007 + j * j).sum::<i64>();
         let expected: Vec<i64> = (0..count as i64).map(row).collect();
-        program.check((count as i64, columns as i64), &expected).map_err(|m| format!("{count} × {columns}: {m}"))?;
+        program
+            .check((count as i64, columns as i64), &expected)
+            .map_err(|m| format!("{count} × {columns}: {m}"))?;
     }
     Ok(())
 }

@@ -145,7 +145,8 @@ pub fn polynomial_hashes(h: &Harness) -> Outcome {
 
 pub fn affine_maps_of_computed_elements(h: &Harness) -> Outcome {
     let program = h.compile(|rows: Exp<i64>, columns: Exp<i64>| {
-        generate((rows, columns), |(i, j)| (j * 2 + 1, i * 7 - j)).fold((1, 0), |(a, b), (c, d)| (a * c, a * d + b))
+        generate((rows, columns), |(i, j)| (j * 2 + 1, i * 7 - j))
+            .fold((1, 0), |(a, b), (c, d)| (a * c, a * d + b))
     })?;
     for [count, columns] in MATRICES {
         let element = |k: usize| {
@@ -154,7 +155,9 @@ pub fn affine_maps_of_computed_elements(h: &Harness) -> Outcome {
         };
         let elements: Vec<(i64, i64)> = (0..count * columns).map(element).collect();
         let expected = rows(&elements, columns, count, (1, 0), affine_i64);
-        program.check((count as i64, columns as i64), &expected).map_err(|m| format!("{count} × {columns}: {m}"))?;
+        program
+            .check((count as i64, columns as i64), &expected)
+            .map_err(|m| format!("{count} × {columns}: {m}"))?;
     }
     Ok(())
 }

@@ -18,7 +18,9 @@ pub fn dot_product(h: &Harness) -> Outcome {
         let expected: f64 = xs.iter().zip(&ys).map(|(x, y)| f64::from(x * y)).sum();
         // Sums of products of small whole numbers are exact up to 2^24.
         let tolerance = if expected.abs() < 1e7 { Tolerance::Exact } else { Tolerance::Relative(1e-6) };
-        program.check_close((&xs, &ys), &[expected as f32], tolerance).map_err(|m| format!("{n} elements: {m}"))?;
+        program
+            .check_close((&xs, &ys), &[expected as f32], tolerance)
+            .map_err(|m| format!("{n} elements: {m}"))?;
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ pub fn an_array_used_twice_and_cheap(h: &Harness) -> Outcome {
     for n in SIZES {
         let xs = values::<i32>(90, n);
         let next = |i: usize| xs[i].wrapping_add(1);
-        let expected: Vec<i32> = (0..n).map(|i| next(i).wrapping_mul(next(i)).wrapping_sub(next(n - 1 - i))).collect();
+        let expected: Vec<i32> =
+            (0..n).map(|i| next(i).wrapping_mul(next(i)).wrapping_sub(next(n - 1 - i))).collect();
         program.check(&xs, &expected)?;
     }
     Ok(())
@@ -257,6 +258,8 @@ pub fn several_threads(h: &Harness) -> Outcome {
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|thread| scope.spawn(move || one(thread))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())))
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err("a thread panicked".into())))
     })
 }

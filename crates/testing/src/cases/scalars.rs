@@ -354,14 +354,16 @@ pub fn powers_and_angles(h: &Harness) -> Outcome {
 
 pub fn bit_patterns_of_floats(h: &Harness) -> Outcome {
     // A NaN may come back as another NaN.
-    let inputs: Vec<(f32, u32)> = edges_f32().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
+    let inputs: Vec<(f32, u32)> =
+        edges_f32().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
     table!(h, (f32, u32), inputs, Tolerance::Exact, |(a, bits)| {
         a.to_bits() => a.to_bits();
         Exp::<f32>::from_bits(bits) => f32::from_bits(bits);
         Exp::<f32>::from_bits(a.to_bits() ^ 0x8000_0000) => -a;
         Exp::<f32>::from_bits(bits & 0x007f_ffff) => f32::from_bits(bits & 0x007f_ffff);
     })?;
-    let inputs: Vec<(f64, u64)> = edges_f64().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
+    let inputs: Vec<(f64, u64)> =
+        edges_f64().into_iter().filter(|x| !x.is_nan()).map(|x| (x, x.to_bits())).collect();
     table!(h, (f64, u64), inputs, Tolerance::Exact, |(a, bits)| {
         a.to_bits() => a.to_bits();
         Exp::<f64>::from_bits(bits) => f64::from_bits(bits);

@@ -89,7 +89,13 @@ impl Compiler {
 
         let mut compile = self.start(folder);
         compile.args(FLAGS).args(flags(fast_math)).args(["kernel.c", "-o", "kernel.o"]);
-        self.finish(kernel, &mut compile)?;
+        if let Err(error) = self.finish(kernel, &mut compile) {
+            // A compiler that crashes while it vectorises often gets through without.
+            if !matches!(&error, Error::Compiler { log, .. } if log.contains("internal compiler error")) {
+                return Err(error);
+            }
+            self.finish(kernel, compile.arg("-O1"))?;
+        }
 
         // Linking is a step of its own and knows nothing of -ffast-math: with that flag the linker would add start-up
         // code which makes every thread of the host flush subnormal numbers to zero.

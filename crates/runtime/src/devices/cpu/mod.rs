@@ -114,12 +114,12 @@ impl Device for Cpu {
         Ok(super::pack(&source.entry, &code))
     }
 
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         self.load_entry(Signature::of(program), entry, code)
     }
 
-    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
         let code = kernel.handle::<Code>(NAME)?;
         kernel.check_arguments(arguments)?;
         if blocks > self.profile.max_blocks {
@@ -268,7 +268,7 @@ mod tests {
                     Argument::Scalar((n as i64).into()),
                     Argument::Scalar(true.into()),
                 ];
-                cpu.launch(&kernel, n.div_ceil(64) as u64, &arguments)?;
+                unsafe { cpu.launch(&kernel, n.div_ceil(64) as u64, &arguments) }?;
                 let mut result = vec![0; 4 * n];
                 cpu.download(&target, &mut result)?;
                 let wrong =
@@ -311,7 +311,7 @@ mod tests {
         let (_, first) = kernels.remove(0);
         drop(first);
         for (value, kernel) in &kernels {
-            cpu.launch(kernel, 1, &[Argument::Memory(&memory)])?;
+            unsafe { cpu.launch(kernel, 1, &[Argument::Memory(&memory)]) }?;
             let mut result = [0; 4];
             cpu.download(&memory, &mut result)?;
             assert_eq!(u32::from_le_bytes(result), *value);
@@ -329,12 +329,12 @@ mod tests {
             [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
         let arguments = [&[Argument::Memory(&own), Argument::Memory(&other)], &scalars[..]].concat();
         let wrong = Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" };
-        assert_eq!(cpu.launch(&kernel, 1, &arguments), Err(wrong.clone()));
+        assert_eq!(unsafe { cpu.launch(&kernel, 1, &arguments) }, Err(wrong.clone()));
         assert_eq!(cpu.upload(&other, &[0; 8]), Err(wrong));
         assert!(matches!(cpu.upload(&own, &[0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.download(&own, &mut [0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.zero(&own, 9), Err(Error::Invalid(_))));
-        assert!(matches!(cpu.launch(&kernel, 1, &scalars), Err(Error::Launch { .. })));
+        assert!(matches!(unsafe { cpu.launch(&kernel, 1, &scalars) }, Err(Error::Launch { .. })));
         let binary = cpu.load_entry(kernel.signature().clone(), "saxpy", b"not a library");
         assert!(matches!(binary, Err(Error::Binary { .. })));
         let binary = cpu.compiler.compile("saxpy", SAXPY, false)?;
@@ -351,6 +351,6 @@ mod tests {
         let memory = Argument::Memory(&own);
         let scalars =
             [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
-        cpu.launch(&kernel, 0, &[&[memory, memory], &scalars[..]].concat())
+        unsafe { cpu.launch(&kernel, 0, &[&[memory, memory], &scalars[..]].concat()) }
     }
 }

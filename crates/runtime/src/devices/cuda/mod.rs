@@ -116,12 +116,12 @@ impl Device for Cuda {
         Ok(super::pack(&source.entry, &code))
     }
 
-    fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         self.load_entry(Signature::of(program), entry, code)
     }
 
-    fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
         let module = kernel.handle::<Module>(NAME)?;
         kernel.check_arguments(arguments)?;
         if blocks == 0 {

@@ -35,7 +35,7 @@ fn fill(device: &Cuda, kernel: &Kernel, blocks: u64, n: i64) -> Result<Vec<f64>>
     let scalars =
         [Argument::Scalar(true.into()), Argument::Scalar(0.5f32.into()), Argument::Scalar(n.into())];
     let arguments = [&[Argument::Memory(&memory)], &scalars[..]].concat();
-    let milliseconds = device.time(&mut || device.launch(kernel, blocks, &arguments))?;
+    let milliseconds = device.time(&mut || unsafe { device.launch(kernel, blocks, &arguments) })?;
     assert!((0.0..1000.0).contains(&milliseconds), "{milliseconds} ms");
     let mut bytes = vec![0; 8 * n as usize];
     device.download(&memory, &mut bytes)?;

@@ -1,0 +1,83 @@
+//! The file tests of Program IR, on the devices: the same text, inputs and expectations as on the simulator.
+
+use pumice_program::file_test::{self, Expectation};
+use pumice_program::{Param, verify};
+use pumice_runtime::{Argument, Device, Error, Options, open};
+use std::path::Path;
+
+/// Runs every file whose result is defined, and says how many cases there were.
+fn run_files(device: &dyn Device) -> Result<usize, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../program/tests/files");
+    let mut cases = 0;
+    for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
+        let test = file_test::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        if !test.cases.iter().all(|case| matches!(case.expectation, Expectation::Contents(_))) {
+            continue; // What a broken kernel does on a device is undefined.
+        }
+        let program = verify(test.program).map_err(|error| error.to_string())?;
+        let binary = device.build(&program, &Options::default()).map_err(|error| error.to_string())?;
+        // SAFETY: it was built the line before.
+        let kernel = unsafe { device.load(&program, &binary) }.map_err(|error| error.to_string())?;
+        for case in &test.cases {
+            let run = || -> Result<Vec<Vec<u8>>, Error> {
+                let mut contents = case.bytes();
+                let mut memories = Vec::new();
+                for bytes in &contents {
+                    let memory = device.allocate(bytes.len())?;
+                    device.upload(&memory, bytes)?;
+                    memories.push(memory);
+                }
+                let (mut memory, mut scalar) = (memories.iter(), case.scalars.iter());
+                let argument = |param: &Param| match param {
+                    Param::Memory(_) => memory.next().map(Argument::Memory),
+                    Param::Scalar(_) => scalar.next().copied().map(Argument::Scalar),
+                };
+                let arguments: Vec<Argument<'_>> = program.params.iter().filter_map(argument).collect();
+                let blocks = program.blocks_for(&case.scalars).map_err(|e| Error::Invalid(e.to_string()))?;
+                // SAFETY: the simulator ran the same case and found every access in bounds.
+                unsafe { device.launch(&kernel, blocks, &arguments)? };
+                for (memory, bytes) in memories.iter().zip(&mut contents) {
+                    device.download(memory, bytes)?;
+                }
+                Ok(contents)
+            };
+            let name = format!("{} {}", path.display(), case.name);
+            let contents = run().map_err(|error| format!("{name}: {error}"))?;
+            case.compare(&contents).map_err(|difference| format!("{name}: {difference}"))?;
+            cases += 1;
+        }
+    }
+    Ok(cases)
+}
+
+fn on(name: &str) -> Result<(), String> {
+    match open(name) {
+        Ok(device) => {
+            let cases = run_files(&*device)?;
+            assert!(cases > 5, "only {cases} cases ran");
+            Ok(())
+        }
+        Err(error) if std::env::var_os("CI").is_some() => Err(error.to_string()),
+        Err(error) => {
+            println!("skipped: {error}");
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn on_sim() -> Result<(), String> {
+    on("sim")
+}
+
+#[test]
+fn on_cpu() -> Result<(), String> {
+    on("cpu")
+}
+
+#[test]
+fn on_opencl() -> Result<(), String> {
+    on("opencl")
+}
