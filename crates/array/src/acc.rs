@@ -406,6 +406,7 @@ pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
 ///
 /// ```
 /// use pumice_array::*;
+/// let odd = generate(100, |i| 2 * i + 1);
 /// fn table(n: Exp<i64>) -> Acc<Matrix<i64>> {
 ///     generate((n, n), |(i, j)| i * j)
 /// }

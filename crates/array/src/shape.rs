@@ -49,7 +49,7 @@ smaller!(Dim1 Dim0, Dim2 Dim1, Dim3 Dim2, Dim4 Dim3);
 /// One extent: a number or an expression.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an extent",
-    label = "expected an integer or an `Exp<i64>`"
+    label = "expected a `usize` or an `Exp<i64>`"
 )]
 pub trait IntoExtent {
     /// The extent as an expression.
@@ -62,27 +62,26 @@ impl IntoExtent for Exp<i64> {
     }
 }
 
-macro_rules! extents { ($($t:ident)*) => { $(
-    impl IntoExtent for $t {
-        fn into_extent(self) -> Exp<i64> {
-            // What no array could have is refused when the program runs, with the operation's name.
-            Exp::from(i64::try_from(self).unwrap_or(-1))
-        }
+// The only integer type here: with several, a literal's type, and with it the index's, could not be inferred.
+impl IntoExtent for usize {
+    fn into_extent(self) -> Exp<i64> {
+        // What no array could have is refused when the program runs, with the operation's name.
+        Exp::from(i64::try_from(self).unwrap_or(-1))
     }
-    impl IntoShape for $t {
-        type Dim = Dim1;
-        fn into_terms(self) -> Vec<Term> {
-            vec![self.into_extent().term()]
-        }
+}
+
+impl IntoShape for usize {
+    type Dim = Dim1;
+    fn into_terms(self) -> Vec<Term> {
+        vec![self.into_extent().term()]
     }
-)* }; }
-extents!(usize i64 i32 u32 u64);
+}
 
 /// The extents of a new array: a number or expression for a vector, a tuple for more dimensions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     label = "expected an extent, or a tuple of up to four extents",
-    note = "extents are integers or `Exp<i64>`, as `shape()` gives them"
+    note = "extents are `usize` or `Exp<i64>`, as `shape()` gives them"
 )]
 pub trait IntoShape {
     /// How many dimensions.

@@ -16,6 +16,8 @@ use pumice::layers::runtime::{Device, open};
 use pumice_testing::{Case, Outcome, cases};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 /// Runs or compiles the suite.
 pub fn run(options: &Options) -> Result<()> {
@@ -37,17 +39,14 @@ pub fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// Compiles the kernels of every case, each once, with and without fast math.
+/// Compiles the kernels of every case, each once; with fast math too, where that makes another source.
 fn compile(chosen: &[Case], dialect: Dialect) -> Result<()> {
     let compiler = KernelCompiler::find(dialect)?;
     let mut seen = HashSet::new();
     let failed = each(chosen, |case| {
-        for program in case.kernels(&compiler.profile(), &PlanOptions::default())? {
-            if seen.insert(program.key_text()) {
-                compiler.compile(&program)?;
-            }
-        }
-        Ok(())
+        let mut programs = case.kernels(&compiler.profile(), &PlanOptions::default())?;
+        programs.retain(|program| seen.insert(program.key_text()));
+        compiler.compile_all(&programs)
     })?;
     print(&format!("{} different kernels, compiled for {dialect}\n", seen.len()))?;
     finish(chosen.len(), failed)
@@ -79,37 +78,66 @@ enum KernelCompiler {
     /// CUDA's, which needs no GPU.
     Nvrtc(&'static Nvrtc),
     /// A device's own.
-    Device(Arc<dyn Device>),
+    Device(Dialect, Arc<dyn Device>),
 }
 
 impl KernelCompiler {
     fn find(dialect: Dialect) -> Result<KernelCompiler> {
         Ok(match dialect {
             Dialect::Cuda => KernelCompiler::Nvrtc(nvrtc::nvrtc()?),
-            Dialect::OpenCl => KernelCompiler::Device(open("opencl")?),
-            Dialect::C => KernelCompiler::Device(open("cpu")?),
+            Dialect::OpenCl => KernelCompiler::Device(dialect, open("opencl")?),
+            Dialect::C => KernelCompiler::Device(dialect, open("cpu")?),
         })
     }
 
     fn profile(&self) -> Profile {
         match self {
             KernelCompiler::Nvrtc(_) => target::profile(Dialect::Cuda),
-            KernelCompiler::Device(device) => device.profile().clone(),
+            KernelCompiler::Device(_, device) => device.profile().clone(),
         }
     }
 
+    fn dialect(&self) -> Dialect {
+        match self {
+            KernelCompiler::Nvrtc(_) => Dialect::Cuda,
+            KernelCompiler::Device(dialect, _) => *dialect,
+        }
+    }
+
+    /// Compiles programs side by side.
+    fn compile_all(&self, programs: &[Arc<Verified>]) -> Outcome {
+        let threads =
+            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(programs.len()));
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut rest = std::iter::from_fn(|| programs.get(next.fetch_add(1, Ordering::Relaxed)));
+            rest.try_for_each(|program| self.compile(program))
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let join = |thread: ScopedJoinHandle<'_, Outcome>| {
+                thread.join().unwrap_or_else(|_| Err("a compiler panicked".into()))
+            };
+            threads.into_iter().map(join).collect()
+        })
+    }
+
     fn compile(&self, program: &Verified) -> Outcome {
+        let mut first = None;
         for fast_math in [false, true] {
             let options = emit::Options { fast_math };
+            let source = emit::emit(program, self.dialect(), &options).map_err(|error| error.to_string())?;
+            if first.as_ref() == Some(&source.text) {
+                break;
+            }
             match self {
-                KernelCompiler::Device(device) => device.build(program, &options),
+                KernelCompiler::Device(_, device) => device.build(program, &options),
                 KernelCompiler::Nvrtc(nvrtc) => {
-                    let source =
-                        emit::emit(program, Dialect::Cuda, &options).map_err(|error| error.to_string())?;
                     nvrtc.compile(&program.name, &source.text, nvrtc::DEFAULT_ARCHITECTURE, fast_math)
                 }
             }
             .map_err(|error| error.to_string())?;
+            first = Some(source.text);
         }
         Ok(())
     }

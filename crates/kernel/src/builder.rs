@@ -55,6 +55,8 @@ struct Builder {
     /// What to call some values.
     names: HashMap<Id, &'static str>,
     distributed: bool,
+    /// Whether what is read now is in bounds only under a condition; see [`guarded`].
+    guarded: bool,
     mistake: Option<String>,
 }
 
@@ -89,6 +91,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             frames: vec![Frame::new(true)],
             names: HashMap::new(),
             distributed: false,
+            guarded: false,
             mistake: None,
         };
         let outer = BUILDER.with(|slot| slot.borrow_mut().replace(builder));
@@ -416,7 +419,16 @@ pub fn comment(text: impl Into<String>) {
 
 /// An element of memory that was written before.
 pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
-    Term::load(memory.0.into(), ty, index, false)
+    Term::load(memory.0.into(), ty, index, with(|builder| builder.guarded))
+}
+
+/// What `f` makes; what is read in it is in bounds only where a condition holds that is asked later, so it is never read
+/// before that.
+pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
+    let before = with(|builder| std::mem::replace(&mut builder.guarded, true));
+    let result = f();
+    with(|builder| builder.guarded = before);
+    result
 }
 
 /// Writes an element.

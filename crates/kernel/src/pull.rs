@@ -158,7 +158,8 @@ impl<T: Storable, S: Size> Pull<T, S> {
             Some(known) if known.is_true() => f(accumulator, (self.at)(index)),
             Some(_) => accumulator,
             None => {
-                let more = T::terms(&f(accumulator.clone(), (self.at)(index)));
+                let element = builder::guarded(|| (self.at)(index));
+                let more = T::terms(&f(accumulator.clone(), element));
                 T::from_terms(pumice_scalar::branch(within.term(), &more, &T::terms(&accumulator)))
             }
         }

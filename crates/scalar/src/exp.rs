@@ -89,7 +89,7 @@ impl<T: Primitive> From<T> for Exp<T> {
 ///
 /// ```
 /// use pumice_scalar::{Exp, constant};
-/// let pair: (Exp<f32>, Exp<i32>) = constant((1.5, 2));
+/// let pair: (Exp<f32>, Exp<i32>) = constant((1.5f32, 2i32));
 /// ```
 pub fn constant<T: Elt>(value: T) -> T::Exp {
     let mut constants = Vec::new();

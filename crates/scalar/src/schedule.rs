@@ -2,7 +2,7 @@
 //!
 //! A node is placed once, in the innermost block that dominates its uses; a value that only one branch needs is
 //! computed in that branch, and what does not change in a loop before it. Two kinds of nodes are placed once *per use*
-//! instead of higher up: what must not be evaluated where it is not demanded (guarded loads and checks), and what
+//! instead of higher up: what must not be evaluated where it is not demanded (guarded loads, checks, loops), and what
 //! depends on the variables of a loop that does not enclose the common dominator.
 
 use crate::graph::{Id, Node};
@@ -49,6 +49,8 @@ struct Block {
     of_loop: Option<(u32, bool)>,
     /// One more than the depth of the innermost loop around it.
     loops: u32,
+    /// The other side, if this is one side of a branch.
+    sibling: Option<usize>,
 }
 
 impl Schedule {
@@ -66,7 +68,7 @@ struct Scheduler<'a> {
 
 impl<'a> Scheduler<'a> {
     fn new(nodes: &'a [Node]) -> Self {
-        let root = Block { parent: None, level: 0, of_loop: None, loops: 0 };
+        let root = Block { parent: None, level: 0, of_loop: None, loops: 0, sibling: None };
         Scheduler { nodes, blocks: vec![root], places: vec![Vec::new(); nodes.len()] }
     }
 
@@ -91,6 +93,7 @@ impl<'a> Scheduler<'a> {
                     Node::Branch { condition, then, otherwise } => {
                         let then_block = self.open(place, None);
                         let otherwise_block = self.open(place, None);
+                        self.blocks[then_block].sibling = Some(otherwise_block);
                         items.resize_with(self.blocks.len(), Vec::new);
                         self.use_in(*condition, place);
                         then.iter().for_each(|&id| self.use_in(id, then_block));
@@ -132,12 +135,30 @@ impl<'a> Scheduler<'a> {
             level: self.blocks[parent].level + 1,
             of_loop,
             loops,
+            sibling: None,
         });
         self.blocks.len() - 1
     }
 
     /// The blocks in which to compute a node that is used in these blocks.
-    fn settle(&self, mut uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
+    fn settle(&self, uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
+        let mut places = self.merged(uses, innermost_loop, pinned);
+        // What both sides of a branch demand is demanded wherever the branch is. (Without this, a chain of branches
+        // that use the one before on both sides would double with every link.)
+        while pinned && let Some(before) = self.before_both_sides(&places) {
+            places.push(before);
+            places = self.merged(places, innermost_loop, pinned);
+        }
+        places
+    }
+
+    /// The block around a branch both of whose sides are among these.
+    fn before_both_sides(&self, places: &[usize]) -> Option<usize> {
+        let both = |place: &usize| self.blocks[*place].sibling.is_some_and(|other| places.contains(&other));
+        places.iter().find(|place| both(place)).and_then(|place| self.blocks[*place].parent)
+    }
+
+    fn merged(&self, mut uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
         uses.sort_unstable();
         uses.dedup();
         let mut places: Vec<usize> = Vec::new();
@@ -202,11 +223,13 @@ pub(crate) fn loop_dependencies(nodes: &[Node]) -> Vec<u64> {
     depends
 }
 
-/// For every node, whether it must not be evaluated where it is not demanded.
+/// For every node, whether it must not be evaluated where it is not demanded: there, a load may be out of bounds, a
+/// check may fail, and a loop may never end.
 fn pinned(nodes: &[Node]) -> Vec<bool> {
     let mut pinned: Vec<bool> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let mut mine = matches!(node, Node::Load { guarded: true, .. } | Node::Check { .. });
+        let mut mine =
+            matches!(node, Node::Load { guarded: true, .. } | Node::Check { .. } | Node::Loop { .. });
         node.for_each_operand(|id| mine |= pinned[id.0 as usize]);
         pinned.push(mine);
     }

@@ -16,8 +16,11 @@ pub struct Workload {
     pub fewest_bytes: usize,
     /// With which settings of fast math it is measured.
     pub fast_math: &'static [bool],
-    median: Box<dyn Fn(&Timing) -> Result<f64, String>>,
+    median: Box<Median>,
 }
+
+/// Checks a workload and gives its median time in milliseconds.
+type Median = dyn Fn(&Timing) -> Result<f64, String>;
 
 impl Workload {
     fn new(

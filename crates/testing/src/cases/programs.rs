@@ -15,7 +15,7 @@ pub fn dot_product(h: &Harness) -> Outcome {
     let program = h.compile(programs::dotp)?;
     for n in SIZES.into_iter().chain([140_000]) {
         let (xs, ys) = (values::<f32>(100, n), values::<f32>(101, n));
-        let expected: f64 = xs.iter().zip(&ys).map(|(x, y)| f64::from(x * y)).sum();
+        let expected: f64 = xs.iter().zip(&ys).map(|(x, y)| f64::from(x * y)).fold(0.0, |a, b| a + b);
         // Sums of products of small whole numbers are exact up to 2^24.
         let tolerance = if expected.abs() < 1e7 { Tolerance::Exact } else { Tolerance::Relative(1e-6) };
         program

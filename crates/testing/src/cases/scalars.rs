@@ -220,7 +220,7 @@ macro_rules! float_tables {
                 a / a => a / a;
                 2.0 * a => 2.0 * a;
                 1.0 / a => 1.0 / a;
-                a.signum() => if a > 0.0 { 1.0 } else if a < 0.0 { -1.0 } else { 0.0 };
+                a.signum() => <$t>::from(i8::from(a > 0.0) - i8::from(a < 0.0));
                 a.abs().sqrt() => a.abs().sqrt();
             })?;
             // Which zero is the smaller one is nobody's promise.

@@ -1,0 +1,189 @@
+//! What is fused, counted in launches: plans for a device like a GPU, made without one.
+
+use pumice_array::*;
+use pumice_kernel::Profile;
+use pumice_scalar::{Constant, Exp};
+use std::collections::HashMap;
+
+fn gpu() -> Profile {
+    Profile {
+        threads: 256,
+        lanes: 32,
+        max_threads: 1024,
+        shared_bytes: 49152,
+        max_blocks: 1 << 31,
+        busy_blocks: 1056,
+        vector_bytes: 16,
+        coalesces: true,
+    }
+}
+
+fn plan_with<D: Shape, T: pumice_scalar::Elt>(
+    program: &Acc<Array<D, T>>,
+    extents: &[&[usize]],
+    options: &Options,
+) -> Plan {
+    let arguments: HashMap<u32, Vec<usize>> =
+        extents.iter().enumerate().map(|(number, extents)| (number as u32, extents.to_vec())).collect();
+    let scalars = [Constant::from(0i64); 4];
+    Plan::new(std::slice::from_ref(program.node()), &gpu(), &arguments, &scalars, options)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn plan<D: Shape, T: pumice_scalar::Elt>(program: &Acc<Array<D, T>>, extents: &[&[usize]]) -> Plan {
+    plan_with(program, extents, &Options::default())
+}
+
+fn vector(number: u32) -> Acc<Vector<f32>> {
+    Acc::<Vector<f32>>::argument(number)
+}
+
+fn matrix(number: u32) -> Acc<Matrix<f32>> {
+    Acc::<Matrix<f32>>::argument(number)
+}
+
+/// How often a plan's kernels mention a word.
+fn count(plan: &Plan, word: &str) -> usize {
+    plan.launches().map(|launch| launch.program.to_string().matches(word).count()).sum()
+}
+
+#[test]
+fn a_chain_of_maps_is_one_kernel() {
+    let chain = (0..20).fold(vector(0), |xs, k| xs.map(move |x| x * 1.5 + k as f32));
+    assert_eq!(plan(&chain, &[&[1000]]).launches().count(), 1);
+    let unfused = plan_with(&chain, &[&[1000]], &Options { fuse: false, ..Options::default() });
+    assert_eq!(unfused.launches().count(), 20);
+}
+
+#[test]
+fn a_dot_product_stores_no_product() {
+    let dot = vector(0).zip_with(vector(1), |x, y| x * y).sum();
+    let small = plan(&dot, &[&[5000], &[5000]]);
+    assert_eq!(small.launches().count(), 1, "{small}");
+    let large = plan(&dot, &[&[1 << 26], &[1 << 26]]);
+    assert_eq!(large.launches().count(), 2, "the chunks' sums are summed once more\n{large}");
+    let written: usize = large.buffers().iter().skip(2).map(|buffer| buffer.length).sum();
+    assert!(written < 5000, "{large}");
+}
+
+#[test]
+fn maps_and_reshapes_after_a_fold_are_part_of_it() {
+    let norms = matrix(0).map(|x| x * x).sum().map(|x| x.sqrt()).reshape((2, 50)).map(|x| 1.0 / x);
+    let plan = plan(&norms, &[&[100, 64]]);
+    assert_eq!(plan.launches().count(), 1, "{plan}");
+}
+
+#[test]
+fn an_array_used_twice_is_computed_once_or_is_cheap() {
+    // At one index in one kernel: one node, however dear.
+    let dear = vector(0).map(|x| x.sin().exp());
+    let same_index = dear.clone().zip_with(dear.clone().map(|x| x + 1.0), |a, b| a * b);
+    let same = plan(&same_index, &[&[1000]]);
+    assert_eq!(same.launches().count(), 1, "{same}");
+    assert_eq!(count(&same, "= exp "), 5, "once for each of four elements a thread, once for the rest");
+    // At different indices: in memory if it is dear ...
+    let reversed = |xs: Acc<Vector<f32>>| {
+        let n = xs.size();
+        xs.backpermute(n, move |i| n - 1 - i)
+    };
+    let twice = plan(&dear.clone().zip_with(reversed(dear), |a, b| a * b), &[&[1000]]);
+    assert_eq!(twice.launches().count(), 2, "{twice}");
+    // ... and computed again if it is cheap.
+    let cheap = vector(0).map(|x| x + 1.0);
+    let again = plan(&cheap.clone().zip_with(reversed(cheap), |a, b| a * b), &[&[1000]]);
+    assert_eq!(again.launches().count(), 1, "{again}");
+    // What is replicated is used many times.
+    let rows = |xs: Acc<Vector<f32>>| matrix(1).zip_with(xs.replicate_rows(10), |a, x| a * x);
+    assert_eq!(plan(&rows(vector(0).map(|x| x.exp())), &[&[50], &[10, 50]]).launches().count(), 2);
+    assert_eq!(plan(&rows(vector(0)), &[&[50], &[10, 50]]).launches().count(), 1);
+}
+
+#[test]
+fn folds_of_folds_need_their_input_in_memory() {
+    let total = matrix(0).sum().map(|x| x * 2.0).sum();
+    assert_eq!(plan(&total, &[&[30, 40]]).launches().count(), 2);
+    let beside = matrix(0).sum();
+    let both = beside.clone().zip_with(beside.map(|x| x + 1.0), |a, b| a * b);
+    assert_eq!(plan(&both, &[&[30, 40]]).launches().count(), 2);
+}
+
+#[test]
+fn element_wise_kernels_use_wide_accesses_and_narrow_indices() {
+    let saxpy = vector(0).zip_with(vector(1), |x, y| 2.5 * x + y);
+    let plan = plan(&saxpy, &[&[1 << 20], &[1 << 20]]);
+    let text = plan.launches().next().unwrap().program.to_string();
+    let four_wide = |line: &&str| line.contains("= load") && line.matches(": f32").count() == 4;
+    assert_eq!(text.lines().filter(four_wide).count(), 2, "{text}");
+    assert!(text.contains("parallel %t.") && text.contains("i32 < 256:i32"), "{text}");
+    // Beyond what 32 bits can count, indices are 64 bits wide.
+    let large = plan_with(&saxpy, &[&[1 << 32], &[1 << 32]], &Options::default());
+    let text = large.launches().next().unwrap().program.to_string();
+    assert!(text.contains("mul! %block") && text.contains("i64 = mul!"), "{text}");
+}
+
+#[test]
+fn nothing_is_launched_for_nothing() {
+    let empty = plan(&vector(0).map(|x| x + 1.0), &[&[0]]);
+    assert_eq!(empty.launches().count(), 0);
+    let rows = plan(&matrix(0).sum(), &[&[0, 7]]);
+    assert_eq!(rows.launches().count(), 0);
+    // Rows without elements have a sum.
+    assert_eq!(plan(&matrix(0).sum(), &[&[7, 0]]).launches().count(), 1);
+}
+
+#[test]
+fn kernels_are_the_same_for_other_extents() {
+    let program = matrix(0).map(|x| x * 3.0).sum();
+    let key = |rows, columns| {
+        let plan = plan(&program, &[&[rows, columns]]);
+        plan.launches().map(|launch| launch.program.key_text()).collect::<Vec<_>>()
+    };
+    assert_eq!(key(10_000, 1000), key(20_000, 1004));
+    let write = vector(0).map(|x| x * 3.0);
+    let key =
+        |n| plan(&write, &[&[n]]).launches().map(|launch| launch.program.key_text()).collect::<Vec<_>>();
+    assert_eq!(key(10_000), key(77_777));
+}
+
+#[test]
+fn checks_that_are_proved_are_not_made() {
+    let reversed = plan(&vector(0).backpermute(1000, |i| 999 - i), &[&[1000]]);
+    assert!(reversed.sites().is_empty());
+    let shifted = plan(&vector(0).backpermute(1000, |i| i + 1), &[&[1000]]);
+    assert_eq!(shifted.sites().len(), 1);
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_errors_that_name_the_place() {
+    let message = |program: &Acc<Vector<f32>>, extents: &[&[usize]]| {
+        let arguments: HashMap<u32, Vec<usize>> =
+            extents.iter().enumerate().map(|(number, extents)| (number as u32, extents.to_vec())).collect();
+        match Plan::new(std::slice::from_ref(program.node()), &gpu(), &arguments, &[], &Options::default()) {
+            Ok(plan) => panic!("accepted: {plan}"),
+            Err(error) => error.to_string(),
+        }
+    };
+    let zipped = message(&vector(0).zip_with(vector(1), |x, y| x + y), &[&[3], &[4]]);
+    assert!(
+        zipped.contains("[3] and [4]") && zipped.contains("zip_with at ") && zipped.contains("fusion.rs:"),
+        "{zipped}"
+    );
+    let reshaped = message(&vector(0).reshape(7), &[&[3]]);
+    assert!(reshaped.contains("[3] and [7]") && reshaped.contains("reshape"), "{reshaped}");
+    let negative = message(&generate(Exp::from(-1i64), |i| i.cast::<f32>()), &[]);
+    assert!(negative.contains("not possible") && negative.contains("generate"), "{negative}");
+}
+
+#[test]
+fn large_programs_build_plan_and_drop_without_recursion() {
+    let start = std::time::Instant::now();
+    let constants: Vec<Exp<f32>> = (0..10).map(|k| Exp::from(k as f32)).collect();
+    // 10^4 array nodes with 10 scalar nodes each.
+    let large =
+        (0..10_000).fold(vector(0), |xs, k| xs.map(|x| constants.iter().fold(x, |y, c| y * *c + k as f32)));
+    let planned = plan(&large, &[&[1000]]);
+    assert_eq!(planned.launches().count(), 1);
+    drop(large);
+    // Under a second when optimised; anything quadratic would take minutes.
+    assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
