@@ -228,38 +228,39 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// }
     /// ```
     #[track_caller]
-    pub fn fold(
+    pub fn fold<S: Shape>(
         self,
         neutral: impl IntoExp<T>,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
-    ) -> Acc<Array<D::Smaller, T>>
+    ) -> Acc<Array<S, T>>
     where
-        D: Larger,
+        // A parameter of its own, because rustc then shows `Larger`'s message and not that the method does not exist.
+        D: Larger<Smaller = S>,
     {
         self.folded(neutral.into_exp(), f, "fold", Location::caller())
     }
 
-    fn folded(
+    fn folded<S: Shape>(
         self,
         neutral: T::Exp,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
         name: &'static str,
         place: Place,
-    ) -> Acc<Array<D::Smaller, T>>
+    ) -> Acc<Array<S, T>>
     where
-        D: Larger,
+        D: Larger<Smaller = S>,
     {
         let operator = lifted(|(a, b): (T::Exp, T::Exp)| f(a, b));
         let neutral = nullary(|| neutral.terms());
         let operation = Operation::Fold { operator, neutral, input: self.node };
-        Acc::<Array<D::Smaller, T>>::new(operation, name, place)
+        Acc::<Array<S, T>>::new(operation, name, place)
     }
 
     /// The sum along the innermost dimension.
     #[track_caller]
-    pub fn sum(self) -> Acc<Array<D::Smaller, T>>
+    pub fn sum<S: Shape>(self) -> Acc<Array<S, T>>
     where
-        D: Larger,
+        D: Larger<Smaller = S>,
         T: Number,
     {
         let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());

@@ -118,7 +118,7 @@ impl KernelCompiler {
             let join = |thread: ScopedJoinHandle<'_, Outcome>| {
                 thread.join().unwrap_or_else(|_| Err("a compiler panicked".into()))
             };
-            threads.into_iter().map(join).collect()
+            threads.into_iter().try_for_each(join)
         })
     }
 

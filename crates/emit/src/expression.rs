@@ -312,7 +312,14 @@ impl Writer<'_> {
             };
             return self.infix(symbol, Binding::Shift, &[value, distance]);
         }
-        let value = self.as_type(unsigned(ty), operands[0], &values[0]);
+        let value = match operands[0] {
+            // A literal alone has the type that it is shifted in.
+            Operand::Constant(constant) => {
+                let bits = Constant::from_bits(unsigned(ty), constant.bits());
+                self.constant(bits, true)
+            }
+            Operand::Var(_) => self.converted(unsigned(ty), &values[0]),
+        };
         let shifted = self.infix("<<", Binding::Shift, &[value, distance]);
         self.converted(ty, &shifted)
     }

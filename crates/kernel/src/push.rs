@@ -94,10 +94,13 @@ impl<L: Forces, T: Storable> Push<L, T> {
     }
 }
 
-impl<L: Below, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
+impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     /// The arrays side by side, one level up: array `k` starts at index `k * stride`. The last one may be shorter than
     /// the stride, and the length of the whole is given.
-    pub fn concat<R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<L::Above, T, R> {
+    pub fn concat<A: Level, R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<A, T, R>
+    where
+        L: Below<Above = A>,
+    {
         let stride: Ix = stride.into();
         Push::new(length, move |write| {
             L::distribute(self.len().to_ix(), &|part| {

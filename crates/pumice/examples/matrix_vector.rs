@@ -24,7 +24,7 @@ fn main() -> pumice::Result<()> {
 
     // Inputs can come from programs as well. They stay on the device in between.
     let ones = pumice::run(generate((300, 200), |_| constant(1.0f32)))?;
-    let numbers = pumice::run(generate(200, |i: Exp<i64>| i.cast::<f32>()))?;
+    let numbers = pumice::run(generate(200, |i| i.cast::<f32>()))?;
     let sums = f.run((&ones, &numbers))?.to_vec()?;
     println!("a 300 x 200 matrix of ones turns 0, 1, 2, ... 199 into {} times {}", sums.len(), sums[0]);
     assert_eq!(sums, [19900.0; 300]);

@@ -1,1 +1,220 @@
-//! In progress.
+//! What the environment may do to a program: folders that cannot be written, damaged files, missing compilers.
+//!
+//! A process opens each device once, so every case is a process of its own: this test program starts itself again, with
+//! the one test [`child`], which runs a small program on the default device and prints what came of it.
+
+use pumice::layers::runtime::{Engine, default_device};
+use pumice::{Compiler, prelude::*};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Set in the processes that the tests start: which of [`child`]'s programs to run.
+const CHILD: &str = "PUMICE_TEST_CHILD";
+
+/// The result of a good run of the program `sum`.
+const SUM: &str = "result: 30.0";
+
+/// Not a test of anything alone: it is what the tests start.
+#[test]
+fn child() {
+    let outcome = match std::env::var(CHILD).as_deref() {
+        Ok("sum") => sum(),
+        Ok("fast_math") => fast_math(),
+        _ => return,
+    };
+    // A line of its own, whatever the test harness has begun to write.
+    match outcome {
+        Ok(result) => println!("\nresult: {result}"),
+        Err(error) => println!("\nerror: {error}"),
+    }
+}
+
+/// The sum of some squares, and where the kernels came from.
+fn sum() -> pumice::Result<String> {
+    let squares = pumice::compile(|xs: Acc<Vector<f32>>| xs.map(|x| x * x).sum())?;
+    let result = squares.run(&[1.0, 2.0, 3.0, 4.0])?.to_value()?;
+    let kernels = Engine::of(default_device()?).kernels().counts();
+    Ok(format!("{result:?}\nbuilt: {}\nfrom disk: {}", kernels.built, kernels.disk))
+}
+
+/// Half of the smallest normal number, computed by this thread after a kernel with fast mathematics has run on it (and on
+/// others). It is subnormal, and zero where such numbers are flushed.
+fn fast_math() -> pumice::Result<String> {
+    let roots = Compiler::new()?.fast_math(true).compile(|xs: Acc<Vector<f32>>| xs.map(|x| x.sqrt()))?;
+    roots.run(vec![4.0; 1 << 16])?.to_vec()?;
+    let halves = || {
+        let (single, double) =
+            (std::hint::black_box(f32::MIN_POSITIVE), std::hint::black_box(f64::MIN_POSITIVE));
+        single / 2.0 > 0.0 && double / 2.0 > 0.0
+    };
+    let elsewhere = std::thread::spawn(halves).join().unwrap_or(false);
+    Ok(format!("here {}, in a new thread {elsewhere}", halves()))
+}
+
+/// An empty folder for one test.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("environment").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+/// This program again, as [`child`] with one of its programs, on a device, with its kernels in a folder.
+fn start(program: &str, device: &str, cache: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a test is a program"));
+    command.args(["--exact", "child", "--nocapture"]).env(CHILD, program);
+    command.env("PUMICE_DEVICE", device).env("PUMICE_CACHE_DIR", cache);
+    command
+}
+
+/// What a child printed about its program: all from its result or error on.
+fn outcome(command: &mut Command) -> String {
+    let output = command.output().expect("this program can be started again");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let all = format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{all}");
+    let lines = text.lines().skip_while(|line| !line.starts_with("result: ") && !line.starts_with("error: "));
+    let lines = lines.take_while(|line| !line.is_empty() && !line.starts_with("test "));
+    let outcome = lines.collect::<Vec<_>>().join("\n");
+    assert!(!outcome.is_empty(), "{all}");
+    outcome
+}
+
+/// Whether there is a C compiler, without which most of this has nothing to show. In CI there must be one.
+fn has_compiler() -> bool {
+    let Err(error) = Compiler::on("cpu") else { return true };
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+    eprintln!("skipped: {error}");
+    false
+}
+
+/// The files of a folder with their contents, in order.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), std::fs::read(path).expect("it can be read"))).collect()
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_does_no_harm() {
+    if !has_compiler() {
+        return;
+    }
+    let file = scratch("unwritable").join("file");
+    std::fs::write(&file, "not a folder").expect("the scratch folder can be written");
+    for cache in [file.clone(), file.join("below")] {
+        let text = outcome(&mut start("sum", "cpu", &cache));
+        assert!(text.starts_with(SUM) && text.ends_with("from disk: 0"), "{text}");
+    }
+    assert_eq!(std::fs::read(&file).ok().as_deref(), Some(&b"not a folder"[..]));
+}
+
+#[test]
+fn damaged_entries_are_built_again() {
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    if !has_compiler() {
+        return;
+    }
+    let cache = scratch("damaged").join("cache");
+    let first = outcome(&mut start("sum", "cpu", &cache));
+    let whole = contents(&cache);
+    assert!(first.starts_with(SUM) && !whole.is_empty(), "{first}");
+    let flipped: Damage = |bytes| {
+        let mut bytes = bytes.to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        bytes
+    };
+    let damages: [(&str, Damage); 4] = [
+        ("a flipped byte", flipped),
+        ("a lost end", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("nothing left", |_| Vec::new()),
+        ("a wrong beginning", |bytes| [b"?", bytes].concat()),
+    ];
+    for (damage, apply) in damages {
+        for (path, bytes) in &whole {
+            std::fs::write(path, apply(bytes)).expect("the user owns the entries");
+        }
+        let again = outcome(&mut start("sum", "cpu", &cache));
+        assert_eq!(again, first, "after {damage}");
+        let rebuilt = outcome(&mut start("sum", "cpu", &cache));
+        assert!(rebuilt.starts_with(&format!("{SUM}\nbuilt: 0\n")), "after {damage}: {rebuilt}");
+    }
+}
+
+/// A compiler that notes every start in a file, and is otherwise the usual one.
+#[cfg(unix)]
+#[test]
+fn the_second_process_starts_no_compiler() {
+    use std::os::unix::fs::PermissionsExt;
+    if !has_compiler() {
+        return;
+    }
+    let folder = scratch("second");
+    let (cache, log, compiler) = (folder.join("cache"), folder.join("log"), folder.join("compiler"));
+    let usual = std::env::var("PUMICE_CC").or_else(|_| std::env::var("CC")).unwrap_or("cc".to_string());
+    let script = format!("#!/bin/sh\necho started >> '{}'\nexec {usual} \"$@\"\n", log.display());
+    std::fs::write(&compiler, script).expect("the scratch folder can be written");
+    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let run = || outcome(start("sum", "cpu", &cache).env("PUMICE_CC", &compiler));
+    let starts = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
+
+    let first = run();
+    let compiled = starts();
+    assert!(first.starts_with(SUM) && first.ends_with("from disk: 0") && compiled > 0, "{first}");
+    let kept = contents(&cache);
+
+    let second = run();
+    assert!(second.starts_with(&format!("{SUM}\nbuilt: 0\n")), "{second}");
+    assert_eq!(starts(), compiled);
+    assert_eq!(contents(&cache), kept);
+}
+
+#[test]
+fn a_missing_compiler_is_named() {
+    let folder = scratch("no_compiler");
+    let mut command = start("sum", "cpu", &folder.join("cache"));
+    command.env("PATH", folder.as_os_str()).env_remove("CC").env_remove("PUMICE_CC");
+    let reason = "no C compiler was found (looked for cc, gcc, clang); install gcc or clang, or name a C compiler in \
+                  PUMICE_CC";
+    assert_eq!(outcome(&mut command), format!("error: device `cpu` is not available: {reason}"));
+
+    let text = outcome(command.env("PUMICE_CC", "no-such-compiler"));
+    assert!(text.contains("(looked for PUMICE_CC=no-such-compiler)"), "{text}");
+}
+
+#[test]
+fn a_broken_compiler_is_told_of() {
+    if !has_compiler() || !Path::new("/bin/false").exists() {
+        return;
+    }
+    let cache = scratch("broken_compiler").join("cache");
+    let text = outcome(start("sum", "cpu", &cache).env("PUMICE_CC", "/bin/false"));
+    assert!(text.starts_with("error: the cpu compiler (/bin/false) failed on kernel `"), "{text}");
+}
+
+#[test]
+fn an_unknown_device_is_answered_with_the_known_ones() {
+    let text = outcome(&mut start("sum", "abacus", &scratch("unknown_device")));
+    assert_eq!(text, "error: there is no device `abacus`; the devices are cuda, opencl, cpu, sim");
+}
+
+#[test]
+fn without_a_compiler_the_simulator_still_works() {
+    let folder = scratch("simulator");
+    let mut command = start("sum", "sim", &folder.join("cache"));
+    command.env("PATH", folder.as_os_str()).env("PUMICE_CC", OsStr::new("no-such-compiler"));
+    let text = outcome(&mut command);
+    assert!(text.starts_with(SUM), "{text}");
+}
+
+#[test]
+fn fast_mathematics_stay_in_the_kernel() {
+    if !has_compiler() {
+        return;
+    }
+    let text = outcome(&mut start("fast_math", "cpu", &scratch("fast_math").join("cache")));
+    assert_eq!(text, "result: here true, in a new thread true");
+}

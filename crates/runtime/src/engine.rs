@@ -22,6 +22,9 @@ pub struct Engine {
     copies: Mutex<HashMap<usize, Copy>>,
 }
 
+/// An array's columns on a device, and the status of the run that computes them.
+type Resident = (Vec<Arc<Pooled>>, Option<Arc<Status>>);
+
 /// A host array's copy.
 struct Copy {
     of: Weak<dyn ArrayData>,
@@ -58,7 +61,7 @@ impl Engine {
 
     /// The memory of an array on this device: its own, or a copy that is made now. With it comes the status of the run
     /// that computes it.
-    fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<(Vec<Arc<Pooled>>, Option<Arc<Status>>)> {
+    fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
         let any: &dyn Any = &**data;
         if let Some(array) = any.downcast_ref::<DeviceArray>()
             && array.engine.device.name() == self.device.name()

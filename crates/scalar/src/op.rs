@@ -196,8 +196,12 @@ impl Op {
 
     /// What the operation means: its result on constants. Operands that do not fit (see [`Op::accepts`]) give zero.
     pub fn evaluate(self, result: ScalarType, operands: &[Constant]) -> Constant {
-        let types: Vec<ScalarType> = operands.iter().map(|c| c.ty()).collect();
-        if !self.accepts(result, &types) {
+        // No allocation: the simulator and the interpreter live in here.
+        let mut types = [ScalarType::Bool; 3];
+        for (ty, operand) in types.iter_mut().zip(operands) {
+            *ty = operand.ty();
+        }
+        if operands.len() > types.len() || !self.accepts(result, &types[..operands.len()]) {
             return Constant::zero(result);
         }
         match self {

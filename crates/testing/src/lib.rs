@@ -4,6 +4,14 @@
 //! (`pumice selftest`, and a `#[test]` for each case and device), or only makes the kernels that they would launch, for
 //! compilers that are there without their device. [`programs`] are the examples.
 
+// Programs do on purpose here what a person would not write.
+#[allow(
+    clippy::eq_op,
+    clippy::erasing_op,
+    clippy::identity_op,
+    clippy::modulo_one,
+    clippy::needless_borrows_for_generic_args
+)]
 mod cases;
 mod data;
 mod harness;
