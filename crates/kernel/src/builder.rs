@@ -258,14 +258,14 @@ impl Builder {
     }
 
     fn write_loop(&mut self, nodes: &[Node], schedule: &Schedule, id: Id, header: usize, body: usize) {
-        let Node::Loop { depth, initial, condition, next } = &nodes[id.0 as usize] else { return };
+        let Node::Loop { number: own, initial, condition, next } = &nodes[id.0 as usize] else { return };
         let initial_values = self.operands(nodes, initial);
         let vars = self.several(nodes, id, initial);
         self.frames.push(Frame::new(true));
         // The loop's variables are nodes of their own; find those that the graph has.
         for (number, node) in nodes.iter().enumerate() {
-            if let Node::LoopVariable { depth: of, index, .. } = node
-                && of == depth
+            if let Node::LoopVariable { number: of, index, .. } = node
+                && of == own
                 && let Some(var) = vars.get(*index as usize)
             {
                 self.define(Id(number as u32), Operand::Var(*var));

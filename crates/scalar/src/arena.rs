@@ -8,7 +8,6 @@
 use crate::Op;
 use crate::function::Function;
 use crate::graph::{Graph, Id, Node, Site, Variable};
-use crate::schedule::MAX_LOOP_DEPTH;
 use crate::types::{Constant, ScalarType};
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -33,7 +32,7 @@ struct Arena {
     graph: Graph,
     stamps: Vec<u64>,
     next_stamp: u64,
-    loop_depth: u32,
+    next_loop: u32,
 }
 
 thread_local! { static ARENA: RefCell<Arena> = RefCell::default(); }
@@ -186,57 +185,42 @@ pub fn repeat(
     condition: impl FnOnce(&[Term]) -> Term,
     next: impl FnOnce(&[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
-    let scope = LoopScope::open();
-    if scope.depth >= MAX_LOOP_DEPTH {
-        return initial.iter().map(|term| Term::invalid(term.ty, "loops are nested too deeply")).collect();
-    }
-    let variables = scope.variables(initial);
+    let number = new_loops(1);
+    let variables = loop_variables(number, initial);
     let condition = condition(&variables);
     let next = next(&variables);
-    scope.close(initial, condition, &next)
+    close_loop(number, initial, condition, &next)
 }
 
-/// A loop that is being written. Functions that take closures do nothing but call them: they are compiled anew for every
-/// closure, so what need not be is in functions of its own.
-struct LoopScope {
-    depth: u32,
+// Functions that take closures do nothing but call them: they are compiled anew for every closure, so what need not be is
+// in functions of its own.
+
+/// Numbers for so many loops; gives the first.
+fn new_loops(count: u32) -> u32 {
+    with(|arena| {
+        arena.next_loop += count;
+        arena.next_loop - count
+    })
 }
 
-impl LoopScope {
-    fn open() -> LoopScope {
-        with(|arena| {
-            arena.loop_depth += 1;
-            LoopScope { depth: arena.loop_depth - 1 }
-        })
-    }
-
-    fn variables(&self, initial: &[Term]) -> Vec<Term> {
-        let variable = |(index, term): (usize, &Term)| {
-            let node = Node::LoopVariable { depth: self.depth, index: index as u32, ty: term.ty };
-            with(|arena| arena.add(node))
-        };
-        initial.iter().enumerate().map(variable).collect()
-    }
-
-    fn close(&self, initial: &[Term], condition: Term, next: &[Term]) -> Vec<Term> {
-        with(|arena| {
-            let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
-            let initial_ids = ids(arena, initial);
-            let next = ids(arena, next);
-            let condition = arena.id(condition);
-            let of = arena.graph.add(Node::Loop { depth: self.depth, initial: initial_ids, condition, next });
-            let project =
-                |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
-            initial.iter().enumerate().map(|value| arena.add(project(value))).collect()
-        })
-    }
+fn loop_variables(number: u32, initial: &[Term]) -> Vec<Term> {
+    let variable = |(index, term): (usize, &Term)| {
+        let node = Node::LoopVariable { number, index: index as u32, ty: term.ty };
+        with(|arena| arena.add(node))
+    };
+    initial.iter().enumerate().map(variable).collect()
 }
 
-impl Drop for LoopScope {
-    /// The depth goes back even if the user's closure panics.
-    fn drop(&mut self) {
-        with(|arena| arena.loop_depth -= 1);
-    }
+fn close_loop(number: u32, initial: &[Term], condition: Term, next: &[Term]) -> Vec<Term> {
+    with(|arena| {
+        let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
+        let initial_ids = ids(arena, initial);
+        let next = ids(arena, next);
+        let condition = arena.id(condition);
+        let of = arena.graph.add(Node::Loop { number, initial: initial_ids, condition, next });
+        let project = |(index, term): (usize, &Term)| Node::Project { of, index: index as u32, ty: term.ty };
+        initial.iter().enumerate().map(|value| arena.add(project(value))).collect()
+    })
 }
 
 /// Runs `f` in a scope of its own: the nodes that it makes are forgotten afterwards.
@@ -245,18 +229,15 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A scope that is open; see [`LoopScope`] for why it is not part of [`scope`].
+/// A scope that is open.
 struct Scope {
     mark: usize,
-    loop_depth: u32,
+    next_loop: u32,
 }
 
 impl Scope {
     fn open() -> Scope {
-        with(|arena| Scope {
-            mark: arena.graph.nodes().len(),
-            loop_depth: std::mem::take(&mut arena.loop_depth),
-        })
+        with(|arena| Scope { mark: arena.graph.nodes().len(), next_loop: arena.next_loop })
     }
 }
 
@@ -265,7 +246,7 @@ impl Drop for Scope {
         with(|arena| {
             arena.graph.truncate(self.mark);
             arena.stamps.truncate(self.mark);
-            arena.loop_depth = self.loop_depth;
+            arena.next_loop = self.next_loop;
         });
     }
 }
@@ -297,7 +278,7 @@ impl Function {
         leaf: &mut dyn FnMut(Variable, ScalarType) -> Term,
         load: &mut dyn FnMut(u64, ScalarType, Term, bool) -> Term,
     ) -> Vec<Term> {
-        let depth = with(|arena| arena.loop_depth);
+        let first_loop = new_loops(self.loops());
         let mut ids: Vec<Id> = Vec::with_capacity(self.nodes().len());
         for node in self.nodes() {
             let id = match node {
@@ -308,10 +289,8 @@ impl Function {
                 }
                 node => {
                     let mut node = node.map_operands(|id| ids[id.0 as usize]);
-                    if let Node::Loop { depth: level, .. } | Node::LoopVariable { depth: level, .. } =
-                        &mut node
-                    {
-                        *level += depth;
+                    if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = &mut node {
+                        *number += first_loop;
                     }
                     with(|arena| {
                         let id = arena.graph.add(node);

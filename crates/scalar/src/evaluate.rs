@@ -50,7 +50,7 @@ impl Evaluator {
             arguments,
             values: vec![Constant::zero(ScalarType::Bool); self.function.nodes().len()],
             several: Vec::new(),
-            loop_variables: Vec::new(),
+            loop_variables: vec![Vec::new(); self.function.loops() as usize],
         };
         run.several.resize_with(self.function.nodes().len(), Vec::new);
         run.block(0)?;
@@ -78,9 +78,9 @@ impl Run<'_> {
             Node::Variable(variable, ty) => {
                 self.environment.variable(*variable).unwrap_or(Constant::zero(*ty))
             }
-            Node::LoopVariable { depth, index, ty } => self
+            Node::LoopVariable { number, index, ty } => self
                 .loop_variables
-                .get(*depth as usize)
+                .get(*number as usize)
                 .and_then(|variables| variables.get(*index as usize))
                 .copied()
                 .unwrap_or(Constant::zero(*ty)),
@@ -135,26 +135,23 @@ impl Run<'_> {
                     self.several[id.0 as usize] = self.all(values);
                 }
                 Item::Loop { id, header, body } => {
-                    let Node::Loop { depth, initial, condition, next } =
+                    let Node::Loop { number, initial, condition, next } =
                         &evaluator.function.nodes()[id.0 as usize]
                     else {
                         continue;
                     };
-                    let depth = *depth as usize;
+                    let number = *number as usize;
                     let first = self.all(initial);
-                    if self.loop_variables.len() <= depth {
-                        self.loop_variables.resize(depth + 1, Vec::new());
-                    }
-                    self.loop_variables[depth] = first;
+                    self.loop_variables[number] = first;
                     loop {
                         self.block(*header)?;
                         if !self.value(*condition).is_true() {
                             break;
                         }
                         self.block(*body)?;
-                        self.loop_variables[depth] = self.all(next);
+                        self.loop_variables[number] = self.all(next);
                     }
-                    self.several[id.0 as usize] = self.loop_variables[depth].clone();
+                    self.several[id.0 as usize] = self.loop_variables[number].clone();
                 }
             }
         }

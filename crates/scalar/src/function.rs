@@ -4,6 +4,7 @@ use crate::arena;
 use crate::graph::{Graph, Id, Node, Site, Variable};
 use crate::schedule::{Item, Schedule, loop_dependencies};
 use crate::types::{Constant, ScalarType};
+use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -32,10 +33,17 @@ impl Function {
             }
         }
         let mut renumbered = vec![Id(0); needed_up_to];
+        let mut loops: HashMap<u32, u32> = HashMap::new();
         let mut nodes = Vec::new();
         for number in (0..needed_up_to).filter(|&number| needed[number]) {
             renumbered[number] = Id(nodes.len() as u32);
-            nodes.push(graph.nodes()[number].map_operands(|id| renumbered[id.0 as usize]));
+            let mut node = graph.nodes()[number].map_operands(|id| renumbered[id.0 as usize]);
+            // Loops are numbered anew too: equal functions must be equal wherever they were built.
+            if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = &mut node {
+                let next = loops.len() as u32;
+                *number = *loops.entry(*number).or_insert(next);
+            }
+            nodes.push(node);
         }
         let results = results.iter().map(|id| renumbered[id.0 as usize]).collect::<Vec<_>>();
         let mut hasher = DefaultHasher::new();
@@ -63,6 +71,15 @@ impl Function {
         self.results().iter().map(|id| self.nodes()[id.0 as usize].ty().unwrap_or(ScalarType::Bool)).collect()
     }
 
+    /// How many loops it has; their numbers are below this.
+    pub fn loops(&self) -> u32 {
+        let number = |node: &Node| match node {
+            Node::Loop { number, .. } | Node::LoopVariable { number, .. } => number + 1,
+            _ => 0,
+        };
+        self.nodes().iter().map(number).max().unwrap_or(0)
+    }
+
     /// The first mistake in it, if there is one.
     pub fn mistake(&self) -> Option<&str> {
         let invalid = self.nodes().iter().find_map(|node| match node {
@@ -70,7 +87,7 @@ impl Function {
             _ => None,
         });
         let depends = loop_dependencies(self.nodes());
-        let escaped = self.results().iter().any(|id| depends[id.0 as usize] != 0);
+        let escaped = self.results().iter().any(|id| !depends.of(*id).is_empty());
         invalid.or(escaped.then_some("a loop's variable is used outside the loop"))
     }
 
@@ -169,7 +186,7 @@ impl Function {
                 format!("extent(a{array}, {dimension})")
             }
             Node::Variable(Variable::Local(index), _) => format!("local{index}"),
-            Node::LoopVariable { depth, index, .. } => format!("loop{depth}.{index}"),
+            Node::LoopVariable { number, index, .. } => format!("loop{number}.{index}"),
             Node::Project { of, index, .. } => format!("%{}.{index}", of.0),
             _ => format!("%{}", id.0),
         }

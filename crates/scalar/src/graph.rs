@@ -142,8 +142,9 @@ pub enum Node {
     },
     /// Repeats while the condition holds; its values are taken with [`Node::Project`].
     Loop {
-        /// How many loops enclose this one: the number of its variables.
-        depth: u32,
+        /// Which loop it is: its variables have this number. No two loops of a graph share one, because a loop may be
+        /// evaluated inside any other.
+        number: u32,
         /// The variables' first values.
         initial: Box<[Id]>,
         /// A `bool` over the variables.
@@ -151,10 +152,10 @@ pub enum Node {
         /// The variables' next values.
         next: Box<[Id]>,
     },
-    /// A variable of the enclosing loop of this depth.
+    /// A variable of a loop.
     LoopVariable {
         /// Which loop.
-        depth: u32,
+        number: u32,
         /// Which of its variables.
         index: u32,
         /// Its type.
@@ -226,9 +227,9 @@ impl Node {
                 let (then, otherwise) = (all(then), all(otherwise));
                 Node::Branch { condition: f(*condition), then, otherwise }
             }
-            Node::Loop { depth, initial, condition, next } => {
+            Node::Loop { number, initial, condition, next } => {
                 let (initial, next) = (all(initial), all(next));
-                Node::Loop { depth: *depth, initial, condition: f(*condition), next }
+                Node::Loop { number: *number, initial, condition: f(*condition), next }
             }
             Node::Load { array, ty, index, guarded } => {
                 Node::Load { array: *array, ty: *ty, index: f(*index), guarded: *guarded }

@@ -6,6 +6,7 @@
 //! depends on the variables of a loop that does not enclose the common dominator.
 
 use crate::graph::{Id, Node};
+use std::collections::HashMap;
 
 /// One thing to do in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,16 +40,13 @@ pub struct Schedule {
     pub blocks: Vec<Vec<Item>>,
 }
 
-/// The most loops that may enclose each other.
-pub const MAX_LOOP_DEPTH: u32 = 60;
-
 struct Block {
     parent: Option<usize>,
     level: u32,
     /// The loop that this is the header or body of, and whether it is the header (done at least once).
     of_loop: Option<(u32, bool)>,
-    /// One more than the depth of the innermost loop around it.
-    loops: u32,
+    /// The loops around it, in order of their numbers.
+    loops: Vec<u32>,
     /// The other side, if this is one side of a branch.
     sibling: Option<usize>,
 }
@@ -68,7 +66,7 @@ struct Scheduler<'a> {
 
 impl<'a> Scheduler<'a> {
     fn new(nodes: &'a [Node]) -> Self {
-        let root = Block { parent: None, level: 0, of_loop: None, loops: 0, sibling: None };
+        let root = Block { parent: None, level: 0, of_loop: None, loops: Vec::new(), sibling: None };
         Scheduler { nodes, blocks: vec![root], places: vec![Vec::new(); nodes.len()] }
     }
 
@@ -87,8 +85,7 @@ impl<'a> Scheduler<'a> {
             if uses.is_empty() || is_available(id) {
                 continue;
             }
-            let innermost_loop = u64::BITS - depends[number].leading_zeros();
-            for place in self.settle(uses, innermost_loop, pinned[number]) {
+            for place in self.settle(uses, depends.of(id), pinned[number]) {
                 let item = match &self.nodes[number] {
                     Node::Branch { condition, then, otherwise } => {
                         let then_block = self.open(place, None);
@@ -100,9 +97,9 @@ impl<'a> Scheduler<'a> {
                         otherwise.iter().for_each(|&id| self.use_in(id, otherwise_block));
                         Item::Branch { id, then: then_block, otherwise: otherwise_block }
                     }
-                    Node::Loop { depth, initial, condition, next } => {
-                        let header = self.open(place, Some((*depth, true)));
-                        let body = self.open(header, Some((*depth, false)));
+                    Node::Loop { number, initial, condition, next } => {
+                        let header = self.open(place, Some((*number, true)));
+                        let body = self.open(header, Some((*number, false)));
                         items.resize_with(self.blocks.len(), Vec::new);
                         initial.iter().for_each(|&id| self.use_in(id, place));
                         self.use_in(*condition, header);
@@ -129,25 +126,25 @@ impl<'a> Scheduler<'a> {
     }
 
     fn open(&mut self, parent: usize, of_loop: Option<(u32, bool)>) -> usize {
-        let loops = of_loop.map_or(self.blocks[parent].loops, |(depth, _)| depth + 1);
-        self.blocks.push(Block {
-            parent: Some(parent),
-            level: self.blocks[parent].level + 1,
-            of_loop,
-            loops,
-            sibling: None,
-        });
+        let mut loops = self.blocks[parent].loops.clone();
+        if let Some((number, _)) = of_loop
+            && let Err(position) = loops.binary_search(&number)
+        {
+            loops.insert(position, number);
+        }
+        let level = self.blocks[parent].level + 1;
+        self.blocks.push(Block { parent: Some(parent), level, of_loop, loops, sibling: None });
         self.blocks.len() - 1
     }
 
     /// The blocks in which to compute a node that is used in these blocks.
-    fn settle(&self, uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
-        let mut places = self.merged(uses, innermost_loop, pinned);
+    fn settle(&self, uses: Vec<usize>, depends: &[u32], pinned: bool) -> Vec<usize> {
+        let mut places = self.merged(uses, depends, pinned);
         // What both sides of a branch demand is demanded wherever the branch is. (Without this, a chain of branches
         // that use the one before on both sides would double with every link.)
         while pinned && let Some(before) = self.before_both_sides(&places) {
             places.push(before);
-            places = self.merged(places, innermost_loop, pinned);
+            places = self.merged(places, depends, pinned);
         }
         places
     }
@@ -158,7 +155,7 @@ impl<'a> Scheduler<'a> {
         places.iter().find(|place| both(place)).and_then(|place| self.blocks[*place].parent)
     }
 
-    fn merged(&self, mut uses: Vec<usize>, innermost_loop: u32, pinned: bool) -> Vec<usize> {
+    fn merged(&self, mut uses: Vec<usize>, depends: &[u32], pinned: bool) -> Vec<usize> {
         uses.sort_unstable();
         uses.dedup();
         let mut places: Vec<usize> = Vec::new();
@@ -167,7 +164,9 @@ impl<'a> Scheduler<'a> {
             for &other in &places {
                 let common = self.common(place, other);
                 let dominated = common == place || common == other;
-                if dominated || (!pinned && self.blocks[common].loops >= innermost_loop) {
+                let loops = &self.blocks[common].loops;
+                let visible = depends.iter().all(|number| loops.binary_search(number).is_ok());
+                if dominated || (!pinned && visible) {
                     place = common;
                 } else {
                     rest.push(other);
@@ -177,7 +176,7 @@ impl<'a> Scheduler<'a> {
             places = rest;
         }
         for place in &mut places {
-            *place = self.hoist(*place, innermost_loop, pinned);
+            *place = self.hoist(*place, depends, pinned);
         }
         places.sort_unstable();
         places.dedup();
@@ -186,9 +185,9 @@ impl<'a> Scheduler<'a> {
 
     /// Out of the loops on whose variables the node does not depend. A pinned node leaves only a loop's header, which
     /// is done whenever the loop is reached.
-    fn hoist(&self, mut place: usize, innermost_loop: u32, pinned: bool) -> usize {
-        while let Block { parent: Some(parent), of_loop: Some((depth, header)), .. } = self.blocks[place] {
-            if innermost_loop > depth || (pinned && !header) {
+    fn hoist(&self, mut place: usize, depends: &[u32], pinned: bool) -> usize {
+        while let Block { parent: Some(parent), of_loop: Some((number, header)), .. } = self.blocks[place] {
+            if depends.binary_search(&number).is_ok() || (pinned && !header) {
                 break;
             }
             place = parent;
@@ -207,20 +206,52 @@ impl<'a> Scheduler<'a> {
     }
 }
 
-/// For every node, the set (as bits) of the loop depths whose variables it depends on.
-pub(crate) fn loop_dependencies(nodes: &[Node]) -> Vec<u64> {
-    let mut depends: Vec<u64> = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let mut mine = 0;
-        node.for_each_operand(|id| mine |= depends[id.0 as usize]);
-        match node {
-            Node::LoopVariable { depth, .. } => mine |= 1 << (*depth).min(MAX_LOOP_DEPTH),
-            Node::Loop { depth, .. } => mine &= !(1 << (*depth).min(MAX_LOOP_DEPTH)),
-            _ => {}
-        }
-        depends.push(mine);
+/// For every node, the loops on whose variables it depends.
+pub(crate) struct LoopDependencies {
+    /// Sets of loops, in order; the first is empty. Few are different.
+    sets: Vec<Vec<u32>>,
+    /// The set of each node.
+    of: Vec<usize>,
+}
+
+impl LoopDependencies {
+    /// The loops that a node depends on, in order of their numbers.
+    pub(crate) fn of(&self, id: Id) -> &[u32] {
+        &self.sets[self.of[id.0 as usize]]
     }
-    depends
+}
+
+pub(crate) fn loop_dependencies(nodes: &[Node]) -> LoopDependencies {
+    let mut found = LoopDependencies { sets: vec![Vec::new()], of: Vec::with_capacity(nodes.len()) };
+    let mut known: HashMap<Vec<u32>, usize> = HashMap::from([(Vec::new(), 0)]);
+    for node in nodes {
+        let mut sets: Vec<usize> = Vec::new();
+        node.for_each_operand(|id| sets.push(found.of[id.0 as usize]));
+        sets.sort_unstable();
+        sets.dedup();
+        let own = matches!(node, Node::Loop { .. } | Node::LoopVariable { .. });
+        let set = match sets[..] {
+            [] | [0] if !own => 0,
+            [one] | [0, one] if !own => one,
+            _ => {
+                let mut all: Vec<u32> =
+                    sets.iter().flat_map(|set| found.sets[*set].iter().copied()).collect();
+                match node {
+                    Node::LoopVariable { number, .. } => all.push(*number),
+                    Node::Loop { number, .. } => all.retain(|other| other != number),
+                    _ => {}
+                }
+                all.sort_unstable();
+                all.dedup();
+                *known.entry(all).or_insert_with_key(|all| {
+                    found.sets.push(all.clone());
+                    found.sets.len() - 1
+                })
+            }
+        };
+        found.of.push(set);
+    }
+    found
 }
 
 /// For every node, whether it must not be evaluated where it is not demanded: there, a load may be out of bounds, a

@@ -208,6 +208,23 @@ fn values_are_computed_in_the_innermost_block_that_dominates_their_uses() {
 }
 
 #[test]
+fn a_loop_used_in_another_keeps_its_own_variables() {
+    // The first loop is written outside the second, and its value is needed only inside.
+    let nested = function(&[ScalarType::I32; 2], |terms| {
+        let (x, n): (Exp<i32>, Exp<i32>) = (Exp::from_term(terms[0]), Exp::from_term(terms[1]));
+        let (inner, _) = while_((x, constant(0i32)), |(_, k)| k.lt(3), |(y, k)| (y + 12 / n, k + 1));
+        let (outer, _) = while_((x, constant(0i32)), |(_, k)| k.lt(n), |(y, k)| (y + inner, k + 1));
+        vec![outer.term()]
+    });
+    assert_eq!(evaluate(&nested, &[1i32.into(), 4i32.into()]), Ok(vec![(1 + 4 * (1 + 3 * 3)).into()]));
+    assert_eq!(
+        evaluate(&nested, &[1i32.into(), 0i32.into()]),
+        Ok(vec![1i32.into()]),
+        "the first is never needed"
+    );
+}
+
+#[test]
 fn a_lazy_branch_that_is_not_taken_does_not_fail() {
     let guarded = function(&[ScalarType::I32], |terms| {
         let x: Exp<i32> = Exp::from_term(terms[0]);
