@@ -27,6 +27,9 @@ enum Repr {
     Node { id: Id, stamp: u64 },
 }
 
+/// The mistake of using a handle where it means nothing.
+pub(crate) const STRAY: &str = "an expression is used outside the function (or thread) that it belongs to";
+
 #[derive(Default)]
 struct Arena {
     graph: Graph,
@@ -46,10 +49,7 @@ impl Arena {
         match term.repr {
             Repr::Constant(constant) => self.graph.add(Node::Constant(constant)),
             Repr::Node { id, stamp } if self.stamps.get(id.0 as usize) == Some(&stamp) => id,
-            Repr::Node { .. } => self.graph.add(Node::Invalid {
-                message: "an expression is used outside the function (or thread) that it belongs to".into(),
-                ty: term.ty,
-            }),
+            Repr::Node { .. } => self.graph.add(Node::Invalid { message: STRAY.into(), ty: term.ty }),
         }
     }
 
@@ -253,21 +253,29 @@ impl Drop for Scope {
 
 /// Builds a function from what `f` makes of its parameters.
 pub fn function(parameters: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
-    let _scope = Scope::open();
-    finish(parameters, &f(&variables(parameters)))
+    let scope = Scope::open();
+    scope.function(parameters, &f(&variables(parameters)))
 }
 
-/// The parameters of a function, as expressions.
+/// The parameters of a function, as expressions. A function may be built inside another one (an array operation in a
+/// function on elements), so they are nodes of their own, and the other's are noticed.
 fn variables(parameters: &[ScalarType]) -> Vec<Term> {
-    let variable = |(index, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(index as u32), *ty);
+    let variable = |(index, ty): (usize, &ScalarType)| {
+        with(|arena| {
+            let id = arena.graph.add_alone(Node::Variable(Variable::Parameter(index as u32), *ty));
+            arena.term(id)
+        })
+    };
     parameters.iter().enumerate().map(variable).collect()
 }
 
-fn finish(parameters: &[ScalarType], results: &[Term]) -> Function {
-    with(|arena| {
-        let results: Vec<Id> = results.iter().map(|term| arena.id(*term)).collect();
-        Function::extract(&arena.graph, parameters, &results)
-    })
+impl Scope {
+    fn function(&self, parameters: &[ScalarType], results: &[Term]) -> Function {
+        with(|arena| {
+            let results: Vec<Id> = results.iter().map(|term| arena.id(*term)).collect();
+            Function::extract(&arena.graph, Id(self.mark as u32), parameters, &results)
+        })
+    }
 }
 
 impl Function {

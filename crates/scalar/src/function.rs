@@ -22,8 +22,8 @@ struct Data {
 }
 
 impl Function {
-    /// The part of a graph that these results need.
-    pub fn extract(graph: &Graph, parameters: &[ScalarType], results: &[Id]) -> Function {
+    /// The part of a graph that these results need. Parameters before `first` are another function's, and a mistake.
+    pub fn extract(graph: &Graph, first: Id, parameters: &[ScalarType], results: &[Id]) -> Function {
         let needed_up_to = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
         let mut needed = vec![false; needed_up_to];
         results.iter().for_each(|id| needed[id.0 as usize] = true);
@@ -42,6 +42,11 @@ impl Function {
             if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = &mut node {
                 let next = loops.len() as u32;
                 *number = *loops.entry(*number).or_insert(next);
+            }
+            if let Node::Variable(Variable::Parameter(_), ty) = node
+                && number < first.0 as usize
+            {
+                node = Node::Invalid { message: arena::STRAY.into(), ty };
             }
             nodes.push(node);
         }

@@ -290,6 +290,12 @@ impl Graph {
         id
     }
 
+    /// Adds a node that equals no other one.
+    pub(crate) fn add_alone(&mut self, node: Node) -> Id {
+        self.nodes.push(node);
+        Id(self.nodes.len() as u32 - 1)
+    }
+
     /// Adds a primitive operation.
     pub fn apply(&mut self, op: Op, ty: ScalarType, operands: &[Id]) -> Id {
         self.add(Node::Apply { op, ty, operands: Operands::new(operands) })

@@ -268,3 +268,21 @@ pub fn expressions_outside_their_function(h: &Harness) -> Outcome {
         Ok(_) => Err("a stale expression was accepted".into()),
     }
 }
+
+pub fn expressions_of_another_function(h: &Harness) -> Outcome {
+    // A function inside a function: the outer one's parameter is not the inner one's.
+    let program = |xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| {
+        let kept: Cell<Option<Acc<Vector<f32>>>> = Cell::new(None);
+        let first = xs.map(|x| {
+            kept.set(Some(ys.map(|y| x - y)));
+            x
+        });
+        kept.take().map_or(first.clone(), |second| second.zip_with(first, |a, b| a + b))
+    };
+    let result = h.compile(program).and_then(|program| program.run((&[1.0], &[2.0])));
+    match result {
+        Err(message) if message.contains("outside the function") && message.contains(file!()) => Ok(()),
+        Err(message) => Err(format!("another message: {message}")),
+        Ok(found) => Err(format!("a parameter of another function was accepted: {found}")),
+    }
+}

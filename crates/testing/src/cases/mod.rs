@@ -152,6 +152,7 @@ macro_rules! for_each_case {
                 a_failure_reaches_what_depends_on_it
                 the_next_run_works
                 expressions_outside_their_function
+                expressions_of_another_function
             }
             runs {
                 an_array_used_twice_and_cheap
