@@ -15,6 +15,9 @@ use crate::workspace::Workspace;
 /// Where Pumice keeps compiled kernels; for tests a folder of their own, so that nobody's cache is touched.
 const CACHE_VARIABLE: &str = "PUMICE_CACHE_DIR";
 
+/// What property tests draw their cases from.
+const SEED_VARIABLE: &str = "PROPTEST_RNG_SEED";
+
 /// A tool that a stage cannot do without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
@@ -118,6 +121,10 @@ fn run_stage(stage: &Stage, workspace: &Workspace, tools: &Tools, is_ci: bool) -
     }
     let mut command: Command = workspace.cargo(stage.cargo);
     command.env(CACHE_VARIABLE, workspace.target.join("test-cache"));
+    // The same random programs every time; whoever wants others sets the seed, or runs `cargo test` itself.
+    if std::env::var_os(SEED_VARIABLE).is_none() {
+        command.env(SEED_VARIABLE, "20261115");
+    }
     if let Ok(library) = &tools.nvrtc {
         command.env(NVRTC_VARIABLE, library);
     }
