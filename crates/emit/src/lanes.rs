@@ -185,7 +185,10 @@ impl Varying<'_> {
             Stmt::Comment(_)
             | Stmt::Store { .. }
             | Stmt::Fail { .. }
-            | Stmt::Sync
+            | Stmt::Sync { .. }
+            | Stmt::Fence { .. }
+            | Stmt::Atomic { .. }
+            | Stmt::Collective { .. }
             | Stmt::Parallel { .. } => {}
         }
     }

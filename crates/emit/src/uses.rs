@@ -60,7 +60,14 @@ impl Walk {
 
     fn stmt(&mut self, stmt: &Stmt, list: u32) {
         match stmt {
-            Stmt::Comment(_) | Stmt::Sync => {}
+            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => {}
+            Stmt::Atomic { index, operands, .. } => {
+                self.operand(*index, list, true);
+                operands.iter().for_each(|&operand| self.operand(operand, list, true));
+            }
+            Stmt::Collective { operands, .. } => {
+                operands.iter().for_each(|&operand| self.operand(operand, list, true));
+            }
             Stmt::Let { var, operands, .. } => {
                 operands.iter().for_each(|&operand| self.operand(operand, list, true));
                 self.defined_in[var.0 as usize] = list;

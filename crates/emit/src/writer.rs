@@ -120,7 +120,7 @@ impl Writer<'_> {
                     ty: program.memory(id).ty,
                     access: match program.memory(id).space {
                         Space::Global { access } => Some(access),
-                        Space::Shared { .. } => Some(Access::ReadWrite),
+                        Space::Shared { .. } | Space::Private { .. } => Some(Access::ReadWrite),
                     },
                 },
                 Param::Scalar(var) => {
@@ -283,7 +283,7 @@ impl Writer<'_> {
                 self.update(carried);
                 self.sink().close();
             }
-            Stmt::Parallel { var, extent, body } => {
+            Stmt::Parallel { var, extent, body, .. } => {
                 let bound = self.value(*extent).within(Binding::Sum);
                 self.in_threads = true;
                 match self.language.threads() {
@@ -292,7 +292,8 @@ impl Writer<'_> {
                 }
                 self.in_threads = false;
             }
-            Stmt::Sync => {
+            Stmt::Fence { .. } | Stmt::Atomic { .. } | Stmt::Collective { .. } => {}
+            Stmt::Sync { .. } => {
                 if let Some(barrier) = self.language.barrier() {
                     self.text.line(barrier);
                 }
@@ -515,7 +516,7 @@ impl Writer<'_> {
 
     fn pointer(&self, memory: MemoryId, vector: &str, offset: &Expression) -> String {
         let (shared, constant) = match self.program.memory(memory).space {
-            Space::Shared { .. } => (true, ""),
+            Space::Shared { .. } | Space::Private { .. } => (true, ""),
             Space::Global { access: Access::Read } => (false, "const "),
             Space::Global { .. } => (false, ""),
         };

@@ -441,7 +441,7 @@ pub fn store(memory: MemoryId, index: Term, value: Term) {
 
 /// Every thread of the block waits for the others.
 pub fn sync() {
-    with(|builder| builder.push(Stmt::Sync));
+    with(|builder| builder.push(Stmt::Sync { scope: pumice_program::Scope::Block }));
 }
 
 /// The grid: `body` describes what the block with a given index does. Once a kernel.
@@ -464,7 +464,9 @@ pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
     let Some(&extent) = materialise(&[extent]).first() else { return };
     let var = fresh(ScalarType::I64, "t");
     let ((), body) = framed(true, || body(bind(var, ScalarType::I64)));
-    with(|builder| builder.push(Stmt::Parallel { var, extent, body }));
+    with(|builder| {
+        builder.push(Stmt::Parallel { workers: pumice_program::Workers::Threads, var, extent, body })
+    });
 }
 
 /// A sequential loop that carries values.

@@ -115,7 +115,9 @@ impl Live {
 /// Whether a statement, or one inside it, does more than compute values.
 fn has_effect(stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Store { .. } | Stmt::Fail { .. } | Stmt::Sync => true,
+        Stmt::Store { .. } | Stmt::Fail { .. } | Stmt::Sync { .. } | Stmt::Fence { .. } => true,
+        // A load that acquires orders what follows; a collective is reached by all lanes or none.
+        Stmt::Atomic { .. } | Stmt::Collective { .. } => true,
         _ => stmt.children().into_iter().flatten().any(has_effect),
     }
 }
@@ -170,8 +172,13 @@ fn each_var_of_operand(operand: &mut Operand, action: &mut impl FnMut(&mut Var))
 fn each_var_of_list(list: &mut [Stmt], action: &mut impl FnMut(&mut Var)) {
     for stmt in list {
         match stmt {
-            Stmt::Comment(_) | Stmt::Sync => {}
-            Stmt::Let { var, operands, .. } => {
+            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => {}
+            Stmt::Atomic { var, index, operands, .. } => {
+                var.iter_mut().for_each(&mut *action);
+                each_var_of_operand(index, action);
+                operands.iter_mut().for_each(|operand| each_var_of_operand(operand, action));
+            }
+            Stmt::Let { var, operands, .. } | Stmt::Collective { var, operands, .. } => {
                 action(var);
                 operands.iter_mut().for_each(|operand| each_var_of_operand(operand, action));
             }

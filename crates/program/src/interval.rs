@@ -100,7 +100,24 @@ impl Analysis<'_> {
 
     fn statement(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Comment(_) | Stmt::Store { .. } | Stmt::Sync | Stmt::Fail { .. } => {}
+            Stmt::Comment(_)
+            | Stmt::Store { .. }
+            | Stmt::Sync { .. }
+            | Stmt::Fence { .. }
+            | Stmt::Fail { .. } => {}
+            Stmt::Atomic { var, .. } => {
+                if let Some(var) = *var {
+                    self.set(var, self.ty(var).range());
+                }
+            }
+            Stmt::Collective { var, op, operands } => {
+                // A shuffle gives some lane's value; a vote anything.
+                let interval = match operands.first() {
+                    Some(&value) if op.is_shuffle() => self.get(value),
+                    _ => self.ty(*var).range(),
+                };
+                self.set(*var, interval);
+            }
             Stmt::Load { vars, .. } => {
                 for &var in vars {
                     self.set(var, self.ty(var).range());
@@ -135,7 +152,7 @@ impl Analysis<'_> {
                 analysis.list(header);
                 analysis.list(body);
             }),
-            Stmt::Parallel { var, extent, body } => {
+            Stmt::Parallel { var, extent, body, .. } => {
                 self.set(*var, below(0, self.get(*extent).1));
                 self.list(body);
             }

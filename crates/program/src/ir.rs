@@ -1,8 +1,9 @@
 //! Program IR: one kernel, as data.
 //!
-//! A program runs `blocks` blocks of `threads` threads. Its body is written from a block's point of view: what stands
-//! outside a [`Stmt::Parallel`] is done once by the block as a whole (every thread computes the same value), what
-//! stands inside is done by each thread of it. Values are assigned once, loops carry values explicitly, control flow
+//! A program runs `blocks` blocks of `threads` threads, and [`WARP`] threads with consecutive numbers are a warp. Its
+//! body is written from a block's point of view: what stands outside a [`Stmt::Parallel`] is done once by the block as a
+//! whole (every thread computes the same value), what stands inside is done by each thread of it. A parallel loop over
+//! warps is written from a warp's point of view in the same way. Values are assigned once, loops carry values explicitly, control flow
 //! is structured. This file holds the data only: [`crate::text`] prints it, [`mod@crate::verify`] says what is well formed,
 //! and [`mod@crate::simulate`] says what it means.
 
@@ -61,6 +62,85 @@ pub enum Space {
         /// Number of elements.
         length: u32,
     },
+    /// Memory that each thread of a block has for itself, through all the parallel loops of the block, with undefined
+    /// contents at first: registers, where every index is a constant. Used inside parallel loops only.
+    Private {
+        /// Number of elements of one thread.
+        length: u32,
+    },
+}
+
+/// Threads of a warp, on every device: a language's unit, which devices with another number imitate.
+pub const WARP: u32 = 32;
+
+/// Who shares the work of a parallel loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Workers {
+    /// The threads of a block: index `i` is done by thread `i % threads`. Not inside another parallel loop.
+    Threads,
+    /// The warps of a block, each as a whole: index `i` is done by warp `i % (threads / WARP)`. Not inside another
+    /// parallel loop; the block's threads are a multiple of [`WARP`].
+    Warps,
+    /// The lanes of a warp: index `i` is done by lane `i % WARP`. Directly or indirectly inside a loop over warps, and
+    /// not inside another loop over lanes.
+    Lanes,
+}
+
+/// Who takes part in a barrier, or sees what a fence orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The lanes of a warp.
+    Warp,
+    /// The threads of a block.
+    Block,
+    /// Every thread of the launch. Only for fences.
+    Grid,
+}
+
+/// What is done to one element of memory at once, so that nobody sees it half done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtomicOp {
+    /// Adds; integers and floats.
+    Add,
+    /// Subtracts; integers.
+    Sub,
+    /// The smaller one; integers.
+    Min,
+    /// The larger one; integers.
+    Max,
+    /// Bits in both; integers.
+    And,
+    /// Bits in either; integers.
+    Or,
+    /// Bits in one of them; integers.
+    Xor,
+    /// Replaces it; any type but `bool`.
+    Exchange,
+    /// Replaces it by the second operand if it equals the first, bit by bit; integers.
+    CompareExchange,
+    /// Only reads it; what the one who released it wrote before is visible after (acquire). Any type but `bool`.
+    Load,
+    /// Only writes it; what this thread wrote before is visible to who acquires it (release). Any type but `bool`.
+    Store,
+}
+
+/// What the lanes of a warp do together. Every lane that takes part in the parallel loop must reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CollectiveOp {
+    /// The value of the lane whose number is the second operand, modulo [`WARP`].
+    Shuffle,
+    /// The value of the lane so many below; lanes that have none keep their own.
+    ShuffleUp,
+    /// The value of the lane so many above; lanes that have none keep their own.
+    ShuffleDown,
+    /// The value of the lane whose number differs in the bits of the second operand.
+    ShuffleXor,
+    /// Whether the condition holds for all lanes that take part.
+    All,
+    /// Whether it holds for any.
+    Any,
+    /// A `u32` with a bit for each lane: whether it takes part and the condition holds for it.
+    Ballot,
 }
 
 /// What a program may do with global memory.
@@ -212,9 +292,11 @@ pub enum Stmt {
         /// What is done each time.
         body: Vec<Stmt>,
     },
-    /// The block's threads do this for each `var` from 0 up to (not including) `extent`, in any order; an extent larger
-    /// than the number of threads is looped over. Not nested.
+    /// The workers do this for each `var` from 0 up to (not including) `extent`, in any order; an extent larger than the
+    /// number of workers is looped over.
     Parallel {
+        /// Who.
+        workers: Workers,
         /// The index.
         var: Var,
         /// How many, of the index's type.
@@ -222,9 +304,41 @@ pub enum Stmt {
         /// What is done for each.
         body: Vec<Stmt>,
     },
-    /// The threads of the block wait for each other; what they wrote before is visible after. Not inside
-    /// [`Stmt::Parallel`].
-    Sync,
+    /// Threads wait for each other; what they wrote before is visible after. A block's barrier stands outside every
+    /// [`Stmt::Parallel`]; a warp's stands inside a loop over warps, outside those over lanes, and every warp of the
+    /// block reaches it equally often: no condition or loop around it differs from warp to warp.
+    Sync {
+        /// Who: a warp or a block.
+        scope: Scope,
+    },
+    /// What this thread wrote before is visible before what it writes after. Only inside a loop over threads or lanes.
+    Fence {
+        /// To whom.
+        scope: Scope,
+    },
+    /// Changes one element of memory at once. Only inside a loop over threads or lanes, and not for private memory.
+    Atomic {
+        /// The element before; always absent for [`AtomicOp::Store`] and always present for [`AtomicOp::Load`].
+        var: Option<Var>,
+        /// How.
+        op: AtomicOp,
+        /// Where.
+        memory: MemoryId,
+        /// The index of the element, of any integer type.
+        index: Operand,
+        /// With what.
+        operands: Vec<Operand>,
+    },
+    /// Exchanges values among the lanes of a warp. Only inside a loop over threads or lanes, and every warp of the block
+    /// reaches it equally often: no condition or loop around it differs from thread to thread.
+    Collective {
+        /// The result.
+        var: Var,
+        /// How.
+        op: CollectiveOp,
+        /// The value or condition; for a shuffle also the lane, or distance, an `i32`.
+        operands: Vec<Operand>,
+    },
     /// Records a failure unless the condition holds, and goes on: what depends on the condition must be guarded by it.
     /// Only inside [`Stmt::Parallel`].
     Fail {
@@ -237,6 +351,88 @@ pub enum Stmt {
         /// What it should have been below, an `i64`.
         bound: Operand,
     },
+}
+
+impl AtomicOp {
+    /// Every one.
+    pub const ALL: [AtomicOp; 11] = [
+        AtomicOp::Add,
+        AtomicOp::Sub,
+        AtomicOp::Min,
+        AtomicOp::Max,
+        AtomicOp::And,
+        AtomicOp::Or,
+        AtomicOp::Xor,
+        AtomicOp::Exchange,
+        AtomicOp::CompareExchange,
+        AtomicOp::Load,
+        AtomicOp::Store,
+    ];
+
+    /// Its name in text.
+    pub fn name(self) -> &'static str {
+        match self {
+            AtomicOp::Add => "add",
+            AtomicOp::Sub => "sub",
+            AtomicOp::Min => "min",
+            AtomicOp::Max => "max",
+            AtomicOp::And => "and",
+            AtomicOp::Or => "or",
+            AtomicOp::Xor => "xor",
+            AtomicOp::Exchange => "exchange",
+            AtomicOp::CompareExchange => "compare_exchange",
+            AtomicOp::Load => "load",
+            AtomicOp::Store => "store",
+        }
+    }
+
+    /// How many operands it takes besides the place.
+    pub fn operands(self) -> usize {
+        match self {
+            AtomicOp::Load => 0,
+            AtomicOp::CompareExchange => 2,
+            _ => 1,
+        }
+    }
+
+    /// Whether it can be done to elements of this type.
+    pub fn accepts(self, ty: ScalarType) -> bool {
+        match self {
+            AtomicOp::Exchange | AtomicOp::Load | AtomicOp::Store | AtomicOp::Add => ty != ScalarType::Bool,
+            _ => ty.is_integer(),
+        }
+    }
+}
+
+impl CollectiveOp {
+    /// Every one.
+    pub const ALL: [CollectiveOp; 7] = [
+        CollectiveOp::Shuffle,
+        CollectiveOp::ShuffleUp,
+        CollectiveOp::ShuffleDown,
+        CollectiveOp::ShuffleXor,
+        CollectiveOp::All,
+        CollectiveOp::Any,
+        CollectiveOp::Ballot,
+    ];
+
+    /// Its name in text.
+    pub fn name(self) -> &'static str {
+        match self {
+            CollectiveOp::Shuffle => "shuffle",
+            CollectiveOp::ShuffleUp => "shuffle_up",
+            CollectiveOp::ShuffleDown => "shuffle_down",
+            CollectiveOp::ShuffleXor => "shuffle_xor",
+            CollectiveOp::All => "all",
+            CollectiveOp::Any => "any",
+            CollectiveOp::Ballot => "ballot",
+        }
+    }
+
+    /// Whether it moves values, and so has a lane or a distance as its second operand.
+    pub fn is_shuffle(self) -> bool {
+        !matches!(self, CollectiveOp::All | CollectiveOp::Any | CollectiveOp::Ballot)
+    }
 }
 
 impl Program {
@@ -289,9 +485,12 @@ impl Stmt {
     /// The operands that the statement itself reads (not those of the statements inside it).
     pub fn operands(&self) -> Vec<Operand> {
         match self {
-            Stmt::Comment(_) | Stmt::Sync => vec![],
-            Stmt::Let { operands, .. } => operands.clone(),
+            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => vec![],
+            Stmt::Let { operands, .. } | Stmt::Collective { operands, .. } => operands.clone(),
             Stmt::Load { index, .. } => vec![*index],
+            Stmt::Atomic { index, operands, .. } => {
+                std::iter::once(*index).chain(operands.iter().copied()).collect()
+            }
             Stmt::Store { index, values, .. } => {
                 std::iter::once(*index).chain(values.iter().copied()).collect()
             }
@@ -313,7 +512,8 @@ impl Stmt {
     /// The values that the statement itself defines (not those of the statements inside it).
     pub fn defines(&self) -> Vec<Var> {
         match self {
-            Stmt::Let { var, .. } | Stmt::Parallel { var, .. } => vec![*var],
+            Stmt::Let { var, .. } | Stmt::Parallel { var, .. } | Stmt::Collective { var, .. } => vec![*var],
+            Stmt::Atomic { var, .. } => var.iter().copied().collect(),
             Stmt::Load { vars, .. } => vars.clone(),
             Stmt::If { results, .. } => results.iter().map(|joined| joined.var).collect(),
             Stmt::For { var, carried, .. } => {

@@ -11,7 +11,7 @@ use std::fmt;
 
 use pumice_scalar::Op;
 
-use crate::ir::{MemoryId, Operand, Program, Space, Stmt, Var};
+use crate::ir::{MemoryId, Operand, Program, Space, Stmt, Var, Workers};
 
 /// Every memory starts at a multiple of this: that of the widest vector access.
 const ALIGNMENT: u64 = 16;
@@ -64,7 +64,7 @@ pub fn plan(program: &Program, limit: u32) -> Result<Layout, MemoryError> {
         .iter()
         .map(|memory| match memory.space {
             Space::Shared { length } => u64::from(length) * memory.ty.bytes() as u64,
-            Space::Global { .. } => 0,
+            Space::Global { .. } | Space::Private { .. } => 0,
         })
         .collect();
     // Large ones first: small ones fit in the gaps.
@@ -171,11 +171,11 @@ impl Flow<'_> {
     fn list(&mut self, list: &[Stmt], mut at: usize) -> usize {
         for stmt in list {
             match stmt {
-                Stmt::Sync => at = self.after(at, Node { sync: true, ..Node::default() }),
-                Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Parallel { .. } => {
+                Stmt::Sync { .. } => at = self.after(at, Node { sync: true, ..Node::default() }),
+                Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Atomic { .. } | Stmt::Parallel { .. } => {
                     let mut node = Node::default();
                     self.access(stmt, &mut node);
-                    if let Stmt::Parallel { var, extent, body } = stmt {
+                    if let Stmt::Parallel { workers: Workers::Threads, var, extent, body } = stmt {
                         node.overwrites = self.overwritten(*var, *extent, body);
                     }
                     at = self.after(at, node);
@@ -201,7 +201,11 @@ impl Flow<'_> {
                     self.link(end, head);
                     at = test;
                 }
-                Stmt::Comment(_) | Stmt::Let { .. } | Stmt::Fail { .. } => {}
+                Stmt::Comment(_)
+                | Stmt::Let { .. }
+                | Stmt::Fail { .. }
+                | Stmt::Fence { .. }
+                | Stmt::Collective { .. } => {}
             }
         }
         at
@@ -210,7 +214,7 @@ impl Flow<'_> {
     fn shared(&self, id: MemoryId) -> Option<(usize, u32)> {
         match self.program.memories.get(id.0 as usize)?.space {
             Space::Shared { length } => Some((id.0 as usize, length)),
-            Space::Global { .. } => None,
+            Space::Global { .. } | Space::Private { .. } => None,
         }
     }
 
@@ -219,6 +223,10 @@ impl Flow<'_> {
         match stmt {
             Stmt::Load { memory, .. } => node.loads.extend(self.shared(*memory).map(|(number, _)| number)),
             Stmt::Store { memory, .. } => node.stores.extend(self.shared(*memory).map(|(number, _)| number)),
+            Stmt::Atomic { memory, .. } => {
+                node.loads.extend(self.shared(*memory).map(|(number, _)| number));
+                node.stores.extend(self.shared(*memory).map(|(number, _)| number));
+            }
             _ => {}
         }
         for child in stmt.children() {

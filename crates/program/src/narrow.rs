@@ -223,7 +223,17 @@ impl Rewriter<'_> {
 
     fn statement(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) -> Stmt {
         match stmt {
-            Stmt::Comment(_) | Stmt::Sync | Stmt::Load { .. } => stmt.clone(),
+            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } | Stmt::Load { .. } => stmt.clone(),
+            Stmt::Atomic { var, op, memory, index, operands } => {
+                let operands =
+                    operands.iter().map(|&value| self.convert(value, ScalarType::I64, out)).collect();
+                Stmt::Atomic { var: *var, op: *op, memory: *memory, index: *index, operands }
+            }
+            Stmt::Collective { var, op, operands } => {
+                let operands =
+                    operands.iter().map(|&value| self.convert(value, ScalarType::I64, out)).collect();
+                Stmt::Collective { var: *var, op: *op, operands }
+            }
             Stmt::Let { var, op, operands } => {
                 let operands = match op {
                     Op::Cast => operands.clone(),
@@ -279,10 +289,10 @@ impl Rewriter<'_> {
                 });
                 Stmt::While { carried, header, condition: *condition, body }
             }
-            Stmt::Parallel { var, extent, body } => {
+            Stmt::Parallel { workers, var, extent, body } => {
                 let extent = self.convert_for(*extent, *var, out);
                 let (body, ()) = self.inner(body, |_, _| ());
-                Stmt::Parallel { var: *var, extent, body }
+                Stmt::Parallel { workers: *workers, var: *var, extent, body }
             }
         }
     }

@@ -13,7 +13,8 @@ use std::fmt;
 use pumice_scalar::{Constant, Op, ScalarType};
 
 use crate::ir::{
-    Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
+    Access, AtomicOp, Carried, CollectiveOp, Failure, Joined, Memory, MemoryId, Operand, Param, Program,
+    Scope, Space, Stmt, Var, VarInfo, Workers,
 };
 use crate::lex::{Spanned, Token, lex};
 use crate::verify::{MAX_DEPTH, is_identifier};
@@ -371,8 +372,14 @@ impl<'a> Parser<'a> {
             let length = self.count("the number of elements")?;
             self.expect("]")?;
             (ty, Space::Shared { length })
+        } else if self.eat("private") {
+            let ty = self.scalar_type()?;
+            self.expect("[")?;
+            let length = self.count("the number of elements")?;
+            self.expect("]")?;
+            (ty, Space::Private { length })
         } else {
-            return self.expected("`global` or `shared`");
+            return self.expected("`global`, `shared` or `private`");
         };
         self.memories.push(Memory { name: name.to_owned(), ty, space });
         Ok(())
@@ -466,17 +473,36 @@ impl<'a> Parser<'a> {
             Token::Word("if") => self.branch(Vec::new())?,
             Token::Word("for") => self.for_loop()?,
             Token::Word("while") => self.while_loop()?,
-            Token::Word("parallel") => {
+            Token::Word(word @ ("parallel" | "warps" | "lanes")) => {
                 self.advance();
+                let workers = match word {
+                    "warps" => Workers::Warps,
+                    "lanes" => Workers::Lanes,
+                    _ => Workers::Threads,
+                };
                 let var = self.definition()?;
                 self.expect("<")?;
                 let extent = self.operand()?;
-                Stmt::Parallel { var, extent, body: self.block()? }
+                Stmt::Parallel { workers, var, extent, body: self.block()? }
             }
             Token::Word("sync") => {
                 self.advance();
-                Stmt::Sync
+                Stmt::Sync { scope: if self.eat("warp") { Scope::Warp } else { Scope::Block } }
             }
+            Token::Word("fence") => {
+                self.advance();
+                let scope = if self.eat("warp") {
+                    Scope::Warp
+                } else if self.eat("block") {
+                    Scope::Block
+                } else if self.eat("grid") {
+                    Scope::Grid
+                } else {
+                    return self.expected("`warp`, `block` or `grid`");
+                };
+                Stmt::Fence { scope }
+            }
+            Token::Word("atomic") => self.atomic(None)?,
             Token::Word("fail") => {
                 self.advance();
                 let site = self.count("the number of a place")?;
@@ -506,9 +532,22 @@ impl<'a> Parser<'a> {
         if let Token::Word("if") = self.peek().token {
             return self.branch(vars);
         }
+        if let Token::Word("atomic") = self.peek().token {
+            let [var] = vars[..] else {
+                return self.error(at, "`atomic` defines one variable");
+            };
+            return self.atomic(Some(var));
+        }
         let Token::Word(name) = self.peek().token else {
             return self.expected("an operation, `load` or `if`");
         };
+        if let Some(op) = CollectiveOp::ALL.into_iter().find(|op| op.name() == name) {
+            self.advance();
+            let [var] = vars[..] else {
+                return self.error(at, format!("`{name}` defines one variable"));
+            };
+            return Ok(Stmt::Collective { var, op, operands: self.commas(Self::operand)? });
+        }
         let Some(op) = Op::from_name(name) else {
             return self.expected("an operation, `load` or `if`");
         };
@@ -521,6 +560,28 @@ impl<'a> Parser<'a> {
             self.exact.insert(var.0);
         }
         Ok(Stmt::Let { var, op, operands: self.commas(Self::operand)? })
+    }
+
+    /// `atomic op @memory[index], operands`.
+    fn atomic(&mut self, var: Option<Var>) -> Parsed<Stmt> {
+        self.expect("atomic")?;
+        let found = match self.peek().token {
+            Token::Word(name) => AtomicOp::ALL.into_iter().find(|op| op.name() == name),
+            _ => None,
+        };
+        let Some(op) = found else {
+            return self.expected("an atomic operation");
+        };
+        self.advance();
+        let (memory, index) = self.place()?;
+        let operands = match self.peek().token {
+            Token::Symbol(",") => {
+                self.advance();
+                self.commas(Self::operand)?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Stmt::Atomic { var, op, memory, index, operands })
     }
 
     /// `@memory[index]`.

@@ -159,6 +159,7 @@ fn hold<'m>(
                 let history = watched.then(|| History::new(length as usize, false));
                 Held { ty: memory.ty, bytes: Bytes::Shared(SimMemory::unwritten(bytes)), history }
             }
+            (Space::Private { .. }, _) => return Err(format!("private memory `{}`", memory.name)),
             (Space::Global { .. }, None) => return Err(format!("memory `{}` was not given", memory.name)),
         });
     }
@@ -368,7 +369,7 @@ impl<'p> Machine<'p, '_> {
                     self.advance(carried);
                 }
             }
-            Stmt::Parallel { var, extent, body } => {
+            Stmt::Parallel { var, extent, body, .. } => {
                 let ty = self.program.var_type(*var);
                 let extent = self.integer(*extent);
                 let mut index: i128 = 0;
@@ -381,7 +382,10 @@ impl<'p> Machine<'p, '_> {
                 }
                 self.who.index = EVERY;
             }
-            Stmt::Sync => {
+            Stmt::Fence { .. } | Stmt::Atomic { .. } | Stmt::Collective { .. } => {
+                return self.fault(FaultKind::Malformed, "not simulated".to_owned());
+            }
+            Stmt::Sync { .. } => {
                 if self.who.index != EVERY {
                     return self
                         .fault(FaultKind::Barrier, "not every thread of the block gets here".to_owned());

@@ -30,7 +30,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::ir::{Access, Carried, MemoryId, Operand, Param, Program, Space, Stmt, Var};
+use crate::ir::{Access, Carried, MemoryId, Operand, Param, Program, Scope, Space, Stmt, Var, Workers};
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,6 +103,7 @@ impl<'a> Printer<'a> {
                     writeln!(out, "memory {name}: global {access} {ty}")
                 }
                 Space::Shared { length } => writeln!(out, "memory {name}: shared {ty}[{length}]"),
+                Space::Private { length } => writeln!(out, "memory {name}: private {ty}[{length}]"),
             };
         }
         if !program.params.is_empty() {
@@ -247,10 +248,41 @@ impl<'a> Printer<'a> {
                 self.carried(carried)
             ),
             Stmt::While { carried, .. } => format!("while{}", self.carried(carried)),
-            Stmt::Parallel { var, extent, .. } => {
-                format!("parallel {} < {}", self.definition(*var), self.operand(*extent))
+            Stmt::Parallel { workers, var, extent, .. } => {
+                let word = match workers {
+                    Workers::Threads => "parallel",
+                    Workers::Warps => "warps",
+                    Workers::Lanes => "lanes",
+                };
+                format!("{word} {} < {}", self.definition(*var), self.operand(*extent))
             }
-            Stmt::Sync => "sync".to_owned(),
+            Stmt::Sync { scope: Scope::Warp } => "sync warp".to_owned(),
+            Stmt::Sync { .. } => "sync".to_owned(),
+            Stmt::Fence { scope } => {
+                let scope = match scope {
+                    Scope::Warp => "warp",
+                    Scope::Block => "block",
+                    Scope::Grid => "grid",
+                };
+                format!("fence {scope}")
+            }
+            Stmt::Atomic { var, op, memory, index, operands } => {
+                let result = var.map_or(String::new(), |var| format!("{} = ", self.definition(var)));
+                let place = format!("{}[{}]", self.memory(*memory), self.operand(*index));
+                let with = match operands.as_slice() {
+                    [] => String::new(),
+                    _ => format!(", {}", self.operands(operands.iter().copied())),
+                };
+                format!("{result}atomic {} {place}{with}", op.name())
+            }
+            Stmt::Collective { var, op, operands } => {
+                format!(
+                    "{} = {} {}",
+                    self.definition(*var),
+                    op.name(),
+                    self.operands(operands.iter().copied())
+                )
+            }
             Stmt::Fail { unless, site, index, bound } => format!(
                 "fail {site} unless {}, index {}, bound {}",
                 self.operand(*unless),

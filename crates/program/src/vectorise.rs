@@ -126,7 +126,7 @@ impl Pass<'_> {
     /// Whether accesses before a statement must not merge with accesses after it.
     fn disturbs(&self, stmt: &Stmt, group: &Group) -> bool {
         match stmt {
-            Stmt::Sync => true,
+            Stmt::Sync { .. } | Stmt::Fence { .. } | Stmt::Atomic { .. } | Stmt::Collective { .. } => true,
             Stmt::Load { memory, .. } => group.store && *memory == group.memory,
             Stmt::Store { memory, .. } => *memory == group.memory,
             _ => stmt.children().into_iter().flatten().any(|stmt| self.disturbs(stmt, group)),

@@ -9,7 +9,10 @@ use std::ops::Deref;
 
 use pumice_scalar::ScalarType;
 
-use crate::ir::{Access, Carried, MemoryId, Operand, Param, Program, Space, Stmt, Var};
+use crate::ir::{
+    Access, AtomicOp, Carried, CollectiveOp, MemoryId, Operand, Param, Program, Scope, Space, Stmt, Var,
+    WARP, Workers,
+};
 
 /// How deeply statements may be nested; it keeps everything that walks a program safe from running out of stack.
 pub const MAX_DEPTH: usize = 200;
@@ -96,8 +99,20 @@ type Checked<T = ()> = Result<T, VerifyError>;
 /// Where a statement stands.
 #[derive(Clone, Copy)]
 struct Place {
-    parallel: bool,
+    /// Who does it.
+    doer: Doer,
     depth: usize,
+}
+
+/// Who does a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doer {
+    /// The block as a whole.
+    Block,
+    /// A warp as a whole.
+    Warp,
+    /// A thread.
+    Thread,
 }
 
 struct Checker<'a> {
@@ -149,7 +164,7 @@ impl<'a> Checker<'a> {
             self.current = Some(stmt);
             match stmt {
                 Stmt::Comment(_) => {}
-                Stmt::Let { .. } => self.statement(stmt, Place { parallel: false, depth: 0 })?,
+                Stmt::Let { .. } => self.statement(stmt, Place { doer: Doer::Block, depth: 0 })?,
                 _ => return self.error("only lets can stand in the prologue"),
             }
         }
@@ -159,7 +174,7 @@ impl<'a> Checker<'a> {
         if !block.is_signed() {
             return self.error(format!("the index of the block is {block}, not a signed integer"));
         }
-        self.statements(&program.body, Place { parallel: false, depth: 0 })?;
+        self.statements(&program.body, Place { doer: Doer::Block, depth: 0 })?;
         self.current = None;
         self.failure()
     }
@@ -192,8 +207,14 @@ impl<'a> Checker<'a> {
                 Param::Memory(id) => {
                     match (program.memories.get(id.0 as usize), passed.get_mut(id.0 as usize)) {
                         (Some(memory), Some(passed)) => {
-                            if let Space::Shared { .. } = memory.space {
-                                return self.error(format!("shared memory `{}` is a parameter", memory.name));
+                            if !matches!(memory.space, Space::Global { .. }) {
+                                let space = if let Space::Shared { .. } = memory.space {
+                                    "shared"
+                                } else {
+                                    "private"
+                                };
+                                return self
+                                    .error(format!("{space} memory `{}` is a parameter", memory.name));
                             }
                             if std::mem::replace(passed, true) {
                                 return self.error(format!("memory `{}` is a parameter twice", memory.name));
@@ -310,7 +331,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks the memory of a load or store and gives the type of its elements.
-    fn memory(&self, id: MemoryId, index: Operand, count: usize, write: bool) -> Checked<ScalarType> {
+    fn memory(
+        &self,
+        id: MemoryId,
+        index: Operand,
+        count: usize,
+        write: bool,
+        place: Place,
+    ) -> Checked<ScalarType> {
         let Some(memory) = self.program.memories.get(id.0 as usize) else {
             return self.error(format!("there is no memory with number {}", id.0));
         };
@@ -323,6 +351,9 @@ impl<'a> Checker<'a> {
             }
             Space::Global { access: Access::Write } if !write => {
                 return self.error(format!("memory `{}` can only be written", memory.name));
+            }
+            Space::Private { .. } if place.doer != Doer::Thread => {
+                return self.error(format!("private memory `{}` outside `parallel`", memory.name));
             }
             _ => {}
         }
@@ -357,7 +388,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Stmt::Load { vars, memory, index } => {
-                let element = self.memory(*memory, *index, vars.len(), false)?;
+                let element = self.memory(*memory, *index, vars.len(), false, place)?;
                 for &var in vars {
                     let ty = self.define(var)?;
                     if ty != element {
@@ -367,10 +398,10 @@ impl<'a> Checker<'a> {
                 Ok(())
             }
             Stmt::Store { memory, index, values } => {
-                if !place.parallel {
+                if place.doer != Doer::Thread {
                     return self.error("a store outside `parallel`");
                 }
-                let element = self.memory(*memory, *index, values.len(), true)?;
+                let element = self.memory(*memory, *index, values.len(), true, place)?;
                 values.iter().try_for_each(|&value| self.typed(value, element, "a stored value"))
             }
             Stmt::If { condition, then, otherwise, results } => {
@@ -425,24 +456,94 @@ impl<'a> Checker<'a> {
                 self.stay(carried);
                 Ok(())
             }
-            Stmt::Parallel { var, extent, body } => {
-                if place.parallel {
-                    return self.error("`parallel` inside `parallel`");
-                }
+            Stmt::Parallel { workers, var, extent, body } => {
+                let doer = match (workers, place.doer) {
+                    (Workers::Threads, Doer::Block) | (Workers::Lanes, Doer::Warp) => Doer::Thread,
+                    (Workers::Warps, Doer::Block) if self.program.threads.is_multiple_of(WARP) => Doer::Warp,
+                    (Workers::Warps, Doer::Block) => {
+                        return self.error(format!(
+                            "a block of {} threads has no whole number of warps",
+                            self.program.threads
+                        ));
+                    }
+                    (Workers::Lanes, Doer::Block) => return self.error("`lanes` outside `warps`"),
+                    _ => return self.error("`parallel` inside `parallel`"),
+                };
                 let extent = self.operand(*extent)?;
                 let mark = self.scope.len();
                 let ty = self.define(*var)?;
                 if !ty.is_integer() || extent != ty {
                     return self.error("index and extent of `parallel` have one integer type");
                 }
-                self.statements(body, Place { parallel: true, ..inner })?;
+                self.statements(body, Place { doer, ..inner })?;
                 self.leave(mark);
                 Ok(())
             }
-            Stmt::Sync if place.parallel && self.barriers => self.error("`sync` inside `parallel`"),
-            Stmt::Sync => Ok(()),
+            Stmt::Sync { scope } => match (scope, place.doer) {
+                (Scope::Block, Doer::Block) | (Scope::Warp, Doer::Warp) => Ok(()),
+                (Scope::Warp, Doer::Block) => self.error("`sync warp` outside `warps`"),
+                (Scope::Grid, _) => self.error("a grid has no barrier"),
+                _ if self.barriers => self.error("`sync` inside `parallel`"),
+                _ => Ok(()),
+            },
+            Stmt::Fence { .. } if place.doer != Doer::Thread => self.error("a `fence` outside `parallel`"),
+            Stmt::Fence { .. } => Ok(()),
+            Stmt::Atomic { var, op, memory, index, operands } => {
+                if place.doer != Doer::Thread {
+                    return self.error("an `atomic` outside `parallel`");
+                }
+                let reads = *op != AtomicOp::Store;
+                if reads {
+                    self.memory(*memory, *index, 1, false, place)?;
+                }
+                let element = self.memory(*memory, *index, 1, *op != AtomicOp::Load, place)?;
+                if let Space::Private { .. } = self.program.memory(*memory).space {
+                    return self.error("an `atomic` on private memory");
+                }
+                if !op.accepts(element) {
+                    return self.error(format!("`atomic {}` does not work on {element}", op.name()));
+                }
+                if operands.len() != op.operands() {
+                    return self.error(format!("`atomic {}` takes {} values", op.name(), op.operands()));
+                }
+                operands.iter().try_for_each(|&value| self.typed(value, element, "a value"))?;
+                match (var, op) {
+                    (None, AtomicOp::Load) => self.error("`atomic load` without a variable"),
+                    (Some(_), AtomicOp::Store) => self.error("`atomic store` gives nothing"),
+                    (Some(var), _) => match self.define(*var)? == element {
+                        true => Ok(()),
+                        false => self.error(format!("the memory holds {element}, and the variable does not")),
+                    },
+                    (None, _) => Ok(()),
+                }
+            }
+            Stmt::Collective { var, op, operands } => {
+                if place.doer != Doer::Thread {
+                    return self.error(format!("`{}` outside `parallel`", op.name()));
+                }
+                let types =
+                    operands.iter().map(|&operand| self.operand(operand)).collect::<Checked<Vec<_>>>()?;
+                let result = self.define(*var)?;
+                let fits = match (op, types.as_slice()) {
+                    (CollectiveOp::All | CollectiveOp::Any, [ScalarType::Bool]) => result == ScalarType::Bool,
+                    (CollectiveOp::Ballot, [ScalarType::Bool]) => result == ScalarType::U32,
+                    (op, [value, ScalarType::I32]) if op.is_shuffle() => result == *value,
+                    _ => false,
+                };
+                match fits {
+                    true => Ok(()),
+                    false => {
+                        let types: Vec<&str> = types.iter().map(|ty| ty.name()).collect();
+                        self.error(format!(
+                            "`{}` does not make {result} from ({})",
+                            op.name(),
+                            types.join(", ")
+                        ))
+                    }
+                }
+            }
             Stmt::Fail { unless, index, bound, .. } => {
-                if !place.parallel {
+                if place.doer != Doer::Thread {
                     return self.error("a `fail` outside `parallel`");
                 }
                 self.fails = true;

@@ -159,7 +159,7 @@ fn spoil(program: &mut Program, random: &[u8]) {
                     Stmt::For { end, .. } => *end = Operand::Var(var),
                     Stmt::While { carried, .. } => carried.clear(),
                     Stmt::Parallel { extent, .. } => *extent = Operand::Var(var),
-                    _ => *stmt = Stmt::Sync,
+                    _ => *stmt = Stmt::Sync { scope: pumice_program::Scope::Block },
                 }
             }
             for child in stmt.children_mut() {

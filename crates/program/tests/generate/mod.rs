@@ -359,7 +359,7 @@ impl Generator<'_> {
             || writes.is_some_and(|number| self.touched[number] != (false, false));
         let leave_out = self.choices.one_in(64);
         if (conflict && !leave_out) || self.choices.one_in(6) {
-            out.push(Stmt::Sync);
+            out.push(Stmt::Sync { scope: pumice_program::Scope::Block });
             self.touched.fill((false, false));
         }
         let ty = self.choices.pick(&[I64, I64, I32]);
@@ -400,7 +400,12 @@ impl Generator<'_> {
             generator.store(list, first, false);
         });
         self.in_thread = false;
-        out.push(Stmt::Parallel { var: index, extent: constant(ty, THREADS.into()), body });
+        out.push(Stmt::Parallel {
+            workers: pumice_program::Workers::Threads,
+            var: index,
+            extent: constant(ty, THREADS.into()),
+            body,
+        });
         if let Some(number) = reads {
             self.touched[number].0 = true;
         }
