@@ -6,6 +6,7 @@
 
 use pumice_program::{
     Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
+    Workers,
 };
 use pumice_scalar::{
     Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope,
@@ -13,6 +14,7 @@ use pumice_scalar::{
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::Location;
 
 /// A kernel as the kernel language made it.
 #[derive(Clone, Debug)]
@@ -40,30 +42,65 @@ struct Frame {
     values: HashMap<Id, Operand>,
     /// Whether what is computed here may be computed before instead: not in one side of an `if`.
     transparent: bool,
+    /// The place that the last comment names; at first that of the statement around.
+    noted: Option<Place>,
 }
 
 impl Frame {
-    fn new(transparent: bool) -> Frame {
-        Frame { statements: Vec::new(), values: HashMap::new(), transparent }
+    fn new(transparent: bool, noted: Option<Place>) -> Frame {
+        Frame { statements: Vec::new(), values: HashMap::new(), transparent, noted }
     }
 }
 
-struct Builder {
-    program: Program,
+/// Where the user wrote an operation of the kernel language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The operation.
+    pub operation: &'static str,
+    /// Where.
+    pub location: &'static Location<'static>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}:{}", self.operation, self.location.file(), self.location.line())
+    }
+}
+
+/// Who does what is being described.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doer {
+    /// Nobody yet: outside the grid.
+    Host,
+    /// A block as a whole.
+    Block,
+    /// A warp as a whole.
+    Warp,
+    /// A thread.
+    Thread,
+}
+
+pub(crate) struct Builder {
+    pub program: Program,
     sites: Vec<Site>,
     frames: Vec<Frame>,
     /// What to call some values.
     names: HashMap<Id, &'static str>,
-    distributed: bool,
+    pub distributed: bool,
+    pub doer: Doer,
+    /// The warp's own number among the block's warps, where a warp or its lanes are at work.
+    pub warp: Option<Term>,
+    /// The operation that is being described.
+    pub place: Option<Place>,
     /// Whether what is read now is in bounds only under a condition; see [`guarded`].
-    guarded: bool,
+    pub guarded: bool,
     mistake: Option<String>,
 }
 
 thread_local! { static BUILDER: RefCell<Option<Builder>> = const { RefCell::new(None) }; }
 
 /// Only called while a kernel is built; without one, the effect is lost, which [`build`] makes impossible to observe.
-fn with<R: Default>(f: impl FnOnce(&mut Builder) -> R) -> R {
+pub(crate) fn with<R: Default>(f: impl FnOnce(&mut Builder) -> R) -> R {
     BUILDER.with(|builder| builder.borrow_mut().as_mut().map(f).unwrap_or_default())
 }
 
@@ -88,9 +125,12 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
         let builder = Builder {
             program,
             sites: Vec::new(),
-            frames: vec![Frame::new(true)],
+            frames: vec![Frame::new(true, None)],
             names: HashMap::new(),
             distributed: false,
+            doer: Doer::Host,
+            warp: None,
+            place: None,
             guarded: false,
             mistake: None,
         };
@@ -116,6 +156,12 @@ impl Builder {
         Ok(Kernel { program: self.program, sites: self.sites })
     }
 
+    /// Notes a mistake; the first one is reported when the kernel is finished.
+    pub fn mistake(&mut self, message: impl Into<String>) {
+        let place = self.place.map(|place| format!(" ({place})")).unwrap_or_default();
+        self.mistake.get_or_insert_with(|| format!("{}{place}", message.into()));
+    }
+
     fn new_var(&mut self, ty: ScalarType, name: &str) -> Var {
         self.program.vars.push(VarInfo { ty, name: name.to_string(), exact: false });
         Var(self.program.vars.len() as u32 - 1)
@@ -126,8 +172,14 @@ impl Builder {
         self.frames.iter().enumerate().rev().find_map(found)
     }
 
-    fn push(&mut self, statement: Stmt) {
+    /// Adds a statement, after a comment that says where it comes from if that is news.
+    pub fn push(&mut self, statement: Stmt) {
+        let place = self.place;
         if let Some(frame) = self.frames.last_mut() {
+            if let (Some(place), true) = (place, frame.noted != place) {
+                frame.statements.push(Stmt::Comment(place.to_string()));
+                frame.noted = Some(place);
+            }
             frame.statements.push(statement);
         }
     }
@@ -138,6 +190,31 @@ impl Builder {
         }
     }
 
+    /// Adds a statement that only a thread can do: one of them, where a block or warp as a whole is at work.
+    fn push_in_thread(&mut self, statement: Stmt) {
+        let workers = match self.doer {
+            Doer::Thread => return self.push(statement),
+            Doer::Warp => Workers::Lanes,
+            Doer::Host | Doer::Block => Workers::Threads,
+        };
+        let var = self.new_var(ScalarType::I32, "one");
+        let extent = Operand::Constant(Constant::from(1i32));
+        self.push(Stmt::Parallel { workers, var, extent, body: vec![statement] });
+    }
+
+    /// Whether the list of statements that is open writes shared memory.
+    pub fn writes_shared(&self) -> bool {
+        fn writes(program: &Program, list: &[Stmt]) -> bool {
+            list.iter().any(|stmt| match stmt {
+                Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
+                    matches!(program.memory(*memory).space, Space::Shared { .. })
+                }
+                _ => stmt.children().into_iter().any(|list| writes(program, list)),
+            })
+        }
+        self.frames.last().is_some_and(|frame| writes(&self.program, &frame.statements))
+    }
+
     /// The outermost frame in which a pure value over these operands can be computed.
     fn outermost(&self, operands: &[usize]) -> usize {
         let opaque = self.frames.iter().rposition(|frame| !frame.transparent).unwrap_or(0);
@@ -145,7 +222,7 @@ impl Builder {
     }
 
     fn in_frame(&mut self, transparent: bool, f: impl FnOnce(&mut Builder)) -> Vec<Stmt> {
-        self.frames.push(Frame::new(transparent));
+        self.frames.push(Frame::new(transparent, self.place));
         f(self);
         self.frames.pop().map(|frame| frame.statements).unwrap_or_default()
     }
@@ -206,7 +283,8 @@ impl Builder {
             Node::Check { condition, site, index, bound } => {
                 let operands = self.operands(nodes, &[*condition, *index, *bound]);
                 let site = self.site(*site);
-                self.push(Stmt::Fail { unless: operands[0], site, index: operands[1], bound: operands[2] });
+                let fail = Stmt::Fail { unless: operands[0], site, index: operands[1], bound: operands[2] };
+                self.push_in_thread(fail);
                 self.define(id, operands[0]);
             }
             Node::Project { of, index, .. } => {
@@ -261,7 +339,7 @@ impl Builder {
         let Node::Loop { number: own, initial, condition, next } = &nodes[id.0 as usize] else { return };
         let initial_values = self.operands(nodes, initial);
         let vars = self.several(nodes, id, initial);
-        self.frames.push(Frame::new(true));
+        self.frames.push(Frame::new(true, self.place));
         // The loop's variables are nodes of their own; find those that the graph has.
         for (number, node) in nodes.iter().enumerate() {
             if let Node::LoopVariable { number: of, index, .. } = node
@@ -301,7 +379,7 @@ impl Builder {
         number as u32
     }
 
-    fn memory(&mut self, name: &str, ty: ScalarType, space: Space) -> MemoryId {
+    pub fn memory(&mut self, name: &str, ty: ScalarType, space: Space) -> MemoryId {
         let taken = |name: &str| self.program.memories.iter().any(|memory| memory.name == name);
         let mut unique = name.to_string();
         let mut number = 1;
@@ -315,7 +393,7 @@ impl Builder {
 }
 
 /// Writes what these expressions need and gives their operands.
-fn materialise(terms: &[Term]) -> Vec<Operand> {
+pub(crate) fn materialise(terms: &[Term]) -> Vec<Operand> {
     let ids: Vec<Id> = terms.iter().map(|term| term.id()).collect();
     inspect(|graph| {
         with(|builder| {
@@ -335,19 +413,23 @@ fn term_of(var: Var, ty: ScalarType) -> Term {
 }
 
 /// Makes a variable visible in the innermost frame.
-fn bind(var: Var, ty: ScalarType) -> Term {
+pub(crate) fn bind(var: Var, ty: ScalarType) -> Term {
     let term = term_of(var, ty);
     let id = term.id();
     with(|builder| builder.define(id, Operand::Var(var)));
     term
 }
 
-fn fresh(ty: ScalarType, name: &str) -> Var {
+pub(crate) fn fresh(ty: ScalarType, name: &str) -> Var {
     BUILDER.with(|slot| slot.borrow_mut().as_mut().map_or(Var(0), |builder| builder.new_var(ty, name)))
 }
 
-fn framed<R>(transparent: bool, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
-    with(|builder| builder.frames.push(Frame::new(transparent)));
+/// What `f` does, as a list of statements of its own.
+pub(crate) fn framed<R>(transparent: bool, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
+    with(|builder| {
+        let noted = builder.place;
+        builder.frames.push(Frame::new(transparent, noted));
+    });
     let result = f();
     let statements = with(|builder| builder.frames.pop().map(|frame| frame.statements).unwrap_or_default());
     (result, statements)
@@ -376,15 +458,6 @@ pub fn scalar_parameter(name: &str, ty: ScalarType) -> Term {
     term
 }
 
-/// Memory that the threads of a block share.
-pub fn allocate_shared(ty: ScalarType, length: u32) -> MemoryId {
-    BUILDER.with(|slot| {
-        slot.borrow_mut()
-            .as_mut()
-            .map_or(MemoryId(0), |builder| builder.memory("shared", ty, Space::Shared { length }))
-    })
-}
-
 /// Gives a value a name for readers of the kernel.
 pub fn named(value: crate::Ix, name: &'static str) -> crate::Ix {
     let id = value.term().id();
@@ -411,103 +484,38 @@ fn result_name(op: Op) -> &'static str {
     }
 }
 
-/// Says where the following comes from.
-pub fn comment(text: impl Into<String>) {
-    let text = text.into();
-    with(|builder| builder.push(Stmt::Comment(text)));
-}
-
-/// An element of memory that was written before.
-pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
-    Term::load(memory.0.into(), ty, index, with(|builder| builder.guarded))
-}
-
-/// What `f` makes; what is read in it is in bounds only where a condition holds that is asked later, so it is never read
-/// before that.
-pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
-    let before = with(|builder| std::mem::replace(&mut builder.guarded, true));
+/// Does something with this as the place that its statements come from.
+pub(crate) fn at_place<R>(place: Place, f: impl FnOnce() -> R) -> R {
+    let before = with(|builder| builder.place.replace(place));
     let result = f();
-    with(|builder| builder.guarded = before);
+    with(|builder| builder.place = before);
     result
 }
 
-/// Writes an element.
-pub fn store(memory: MemoryId, index: Term, value: Term) {
-    let operands = materialise(&[value, index]);
-    if let [value, index] = operands[..] {
-        with(|builder| builder.push(Stmt::Store { memory, index, values: vec![value] }));
-    }
-}
-
-/// Every thread of the block waits for the others.
-pub fn sync() {
-    with(|builder| builder.push(Stmt::Sync { scope: pumice_program::Scope::Block }));
-}
-
-/// The grid: `body` describes what the block with a given index does. Once a kernel.
-pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
-    let blocks = materialise(&[blocks]);
-    let var = fresh(ScalarType::I64, "block");
-    let ((), statements) = framed(true, || body(bind(var, ScalarType::I64)));
+/// What `f` gives, without anything that it does: to look at a result before it is described for good.
+pub(crate) fn probe<R>(f: impl FnOnce() -> R) -> R {
+    let before = with(|builder| {
+        let program = &builder.program;
+        let counts = (program.vars.len(), program.memories.len(), program.params.len(), builder.sites.len());
+        Some((counts, program.failure, builder.distributed, builder.mistake.clone()))
+    });
+    let (result, _) = framed(false, f);
     with(|builder| {
-        if std::mem::replace(&mut builder.distributed, true) {
-            builder.mistake.get_or_insert_with(|| "a kernel distributes over the grid more than once".into());
+        if let Some(((vars, memories, params, sites), failure, distributed, mistake)) = before {
+            builder.mistake = mistake;
+            builder.program.vars.truncate(vars);
+            builder.program.memories.truncate(memories);
+            builder.program.params.truncate(params);
+            builder.program.failure = failure;
+            builder.sites.truncate(sites);
+            builder.distributed = distributed;
         }
-        builder.program.blocks = blocks.first().copied().unwrap_or(builder.program.blocks);
-        builder.program.block = var;
-        builder.program.body = statements;
     });
+    result
 }
 
-/// The block's threads do `body` for every index below `extent`.
-pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
-    let Some(&extent) = materialise(&[extent]).first() else { return };
-    let var = fresh(ScalarType::I64, "t");
-    let ((), body) = framed(true, || body(bind(var, ScalarType::I64)));
-    with(|builder| {
-        builder.push(Stmt::Parallel { workers: pumice_program::Workers::Threads, var, extent, body })
-    });
-}
-
-/// A sequential loop that carries values.
-pub fn sequential(
-    range: std::ops::Range<Term>,
-    step: Term,
-    initial: &[Term],
-    body: impl FnOnce(Term, &[Term]) -> Vec<Term>,
-) -> Vec<Term> {
-    let mut all = vec![range.start, range.end, step];
-    all.extend_from_slice(initial);
-    let operands = materialise(&all);
-    let (Some(bounds), Some(initial_values)) = (operands.get(..3), operands.get(3..)) else {
-        return initial.to_vec();
-    };
-    let var = fresh(ScalarType::I64, "k");
-    let vars: Vec<(Var, ScalarType)> =
-        initial.iter().map(|term| (fresh(term.ty(), "acc"), term.ty())).collect();
-    let (next, body) = framed(true, || {
-        let index = bind(var, ScalarType::I64);
-        let values: Vec<Term> = vars.iter().map(|(var, ty)| bind(*var, *ty)).collect();
-        materialise(&body(index, &values))
-    });
-    let carried = vars.iter().zip(initial_values.iter().zip(&next));
-    let carried =
-        carried.map(|((var, _), (initial, next))| Carried { var: *var, initial: *initial, next: *next });
-    let carried = carried.collect();
-    let (start, end, step) = (bounds[0], bounds[1], bounds[2]);
-    with(|builder| builder.push(Stmt::For { var, start, end, step, carried, body }));
-    vars.iter().map(|(var, ty)| bind(*var, *ty)).collect()
-}
-
-/// Does one of two things.
-pub fn either(condition: Term, then: impl FnOnce(), otherwise: impl FnOnce()) {
-    match condition.constant() {
-        Some(known) if known.is_true() => return then(),
-        Some(_) => return otherwise(),
-        None => {}
-    }
-    let Some(&condition) = materialise(&[condition]).first() else { return };
-    let ((), then) = framed(false, then);
-    let ((), otherwise) = framed(false, otherwise);
-    with(|builder| builder.push(Stmt::If { condition, then, otherwise, results: Vec::new() }));
+/// The operand of a value that is known before the kernel starts.
+pub(crate) fn known_at_launch(term: Term) -> Option<Operand> {
+    with(|builder| (builder.frames.len() == PROLOGUE + 1).then_some(()))?;
+    materialise(&[term]).first().copied()
 }

@@ -1,9 +1,9 @@
-//! What an array can hold, the form that it takes while a program is built, and the levels.
+//! What an array can hold, and the form that it takes while a program is built.
 //!
 //! An array holds *items*: scalars and tuples, but also pull and push arrays. Each item type has a *form* (`Exp<f32>`
 //! for `f32`, an array is its own form) that leads back to the item, so closures need no annotation.
 
-use crate::{Pull, Push, Size};
+use crate::{Level, Pull, Push, Size};
 use pumice_scalar::{Elt, Exp, Lift, Primitive, ScalarType, Term};
 
 /// The index type of the kernel language.
@@ -86,86 +86,6 @@ impl<L: Level, T: Storable, S: Size> Item for Push<L, T, S> {
 
 impl<L: Level, T: Storable, S: Size> Form for Push<L, T, S> {
     type Item = Push<L, T, S>;
-}
-
-/// A level of the machine at which a program can run.
-pub trait Level: 'static {}
-
-/// A level at which a loop over an array's elements can be written directly.
-#[diagnostic::on_unimplemented(
-    message = "elements cannot be pushed directly at `{Self}`",
-    note = "a grid's work is divided first: split the array up, push each part at `Block`, and `concat` the results"
-)]
-pub trait Loops: Level {
-    /// Does `body` for every index below `extent`, as this level does it.
-    fn for_each(extent: Ix, body: &dyn Fn(Ix));
-}
-
-/// A level that another one is made of.
-#[diagnostic::on_unimplemented(
-    message = "nothing is above `{Self}`: a grid is the outermost level",
-    note = "results of blocks are concatenated into a grid's; results of a grid go to memory"
-)]
-pub trait Below: Level {
-    /// The level above.
-    type Above: Level;
-    /// Runs one `body` for each index below `extent`, each at this level.
-    fn distribute(extent: Ix, body: &dyn Fn(Ix));
-}
-
-/// A level with memory of its own to force an array into.
-#[diagnostic::on_unimplemented(message = "an array cannot be forced at `{Self}`", note = "force at `Block`")]
-pub trait Forces: Loops {
-    /// Memory for some elements.
-    fn allocate(ty: ScalarType, length: u32) -> pumice_program::MemoryId;
-    /// Waits until what was written can be read.
-    fn sync();
-}
-
-/// One thread: loops are sequential.
-#[derive(Clone, Copy, Debug)]
-pub enum Thread {}
-/// The threads of a block: they share memory and can wait for each other.
-#[derive(Clone, Copy, Debug)]
-pub enum Block {}
-/// All blocks of a kernel.
-#[derive(Clone, Copy, Debug)]
-pub enum Grid {}
-
-impl Level for Thread {}
-impl Level for Block {}
-impl Level for Grid {}
-
-impl Loops for Thread {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
-        let whole = |value: i64| Exp::<i64>::from(value).term();
-        crate::builder::sequential(whole(0)..extent.term(), whole(1), &[], |index, _| {
-            body(Exp::from_term(index));
-            Vec::new()
-        });
-    }
-}
-
-impl Loops for Block {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
-        crate::builder::parallel(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Below for Block {
-    type Above = Grid;
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        crate::builder::distribute(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Forces for Block {
-    fn allocate(ty: ScalarType, length: u32) -> pumice_program::MemoryId {
-        crate::builder::allocate_shared(ty, length)
-    }
-    fn sync() {
-        crate::builder::sync();
-    }
 }
 
 /// The scalar type of indices.

@@ -1,23 +1,39 @@
 //! The kernel language: pull and push arrays over levels, and the skeletons that are written in it.
 //!
-//! Functions on [`Pull`] and [`Push`] are composed in Rust; [`build`] runs one and gives the [`pumice_program::Program`]
+//! Functions on [`Pull`] and [`Push`] are composed in Rust; [`define`] runs one and gives the [`pumice_program::Program`]
 //! that it describes. Rust's loops and recursion are the meta-language: they are unrolled while the kernel is built.
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
 mod builder;
+mod check;
+mod control;
+mod define;
+mod effects;
+mod filter;
+mod force;
 mod item;
+mod level;
+mod mutable;
 mod profile;
 mod pull;
 mod push;
+mod size;
 pub mod skeletons;
+pub mod warp;
 
-pub use builder::{
-    BuildError, Kernel, allocate_shared, build, comment, distribute, either, memory_parameter, named,
-    parallel, read, scalar_parameter, sequential, store, sync,
+pub use builder::{BuildError, Kernel, build, memory_parameter, named, scalar_parameter};
+pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
+pub use define::{
+    Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
 };
-pub use item::{
-    Below, Block, Dynamic, Forces, Form, Grid, INDEX, Item, Ix, Level, Loops, Scalars, Storable, Thread,
+pub use effects::{
+    block_threads, block_warps, comment, distribute, either, parallel, read, sequential, store, sync,
 };
+pub use force::{Layout, force_scalar};
+pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
+pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
+pub use mutable::{AtomicElt, Mutable, fence_block, fence_grid};
 pub use profile::Profile;
-pub use pull::{Pull, Size, quotient, remainder, seq_for};
+pub use pull::{Matrix, Pull};
 pub use push::Push;
+pub use size::{Size, parts_for, quotient, remainder};

@@ -1,37 +1,20 @@
 //! Pull arrays: a length and a function from index to element. Nothing is computed until somebody asks.
+//!
+//! Taking arrays apart is free here: every operation below is index arithmetic that ends up inside the loop which
+//! consumes the array. Putting arrays together needs a condition on the index (`append`, `unpair`); where that matters,
+//! use the operations of the same names on [`crate::Push`].
 
 use crate::Push;
-use crate::builder::{self, named};
-use crate::item::{Form, Item, Ix, Loops, Storable};
+use crate::builder::{Place, at_place, named};
+use crate::check;
+use crate::effects;
+use crate::item::{Form, Item, Ix, Storable};
+use crate::level::Loops;
+use crate::size::{Size, parts_for, quotient, remainder};
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, Op, ScalarType, Term};
+use pumice_scalar::{Elt, Exp, Lift, Primitive, ScalarType};
+use std::panic::Location;
 use std::rc::Rc;
-
-/// A length: `usize` when it is known while the kernel is built, [`Ix`] when it is known on the device.
-pub trait Size: Copy + 'static {
-    /// The length as an expression.
-    fn to_ix(self) -> Ix;
-    /// The smaller of the two.
-    fn least(self, other: Self) -> Self;
-}
-
-impl Size for usize {
-    fn to_ix(self) -> Ix {
-        Exp::from(self as i64)
-    }
-    fn least(self, other: usize) -> usize {
-        self.min(other)
-    }
-}
-
-impl Size for Ix {
-    fn to_ix(self) -> Ix {
-        self
-    }
-    fn least(self, other: Ix) -> Ix {
-        self.min(other)
-    }
-}
 
 /// A pull array.
 ///
@@ -54,9 +37,14 @@ impl<T: Item, S: Size> Clone for Pull<T, S> {
 }
 
 impl<T: Item, S: Size> Pull<T, S> {
-    /// The array with this length and these elements.
+    /// The array with this length and these elements (`generate`).
     pub fn new(length: S, at: impl Fn(Ix) -> T::Form + 'static) -> Self {
         Pull { length, at: Rc::new(at) }
+    }
+
+    /// The same element everywhere.
+    pub fn replicate(length: S, element: T::Form) -> Self {
+        Pull::new(length, move |_| element.clone())
     }
 
     /// The length.
@@ -65,14 +53,39 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.length
     }
 
-    /// The element at an index.
+    /// The element at an index. An index that is not in the array is an error when the kernel runs; where it cannot
+    /// happen, nothing is checked.
+    #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
+        (self.at)(check::within(index.into(), self.length.to_ix(), "at", Location::caller()))
+    }
+
+    /// The element at an index that is in the array.
+    pub(crate) fn get(&self, index: impl Into<Ix>) -> T::Form {
         (self.at)(index.into())
+    }
+
+    /// The first element.
+    #[track_caller]
+    pub fn head(&self) -> T::Form {
+        (self.at)(check::within(Exp::from(0), self.length.to_ix(), "head", Location::caller()))
+    }
+
+    /// The last element.
+    #[track_caller]
+    pub fn last(&self) -> T::Form {
+        let length = self.length.to_ix();
+        (self.at)(check::within(length - 1, length, "last", Location::caller()))
     }
 
     /// A function of every element.
     pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f((self.at)(i)))
+    }
+
+    /// A function of every index and element.
+    pub fn imap<F: Form>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Pull<F::Item, S> {
+        Pull::new(self.length, move |i| f(i, (self.at)(i)))
     }
 
     /// A function of two arrays' elements, as far as both go.
@@ -85,119 +98,282 @@ impl<T: Item, S: Size> Pull<T, S> {
         Pull::new(length, move |i| f((self.at)(i), (other.at)(i)))
     }
 
-    /// Other indices into the same elements.
-    pub fn index_map<R: Size>(self, length: R, f: impl Fn(Ix) -> Ix + 'static) -> Pull<T, R> {
+    /// A function of three arrays' elements, as far as all go.
+    pub fn zip_with3<U: Item, V: Item, F: Form>(
+        self,
+        second: Pull<U, S>,
+        third: Pull<V, S>,
+        f: impl Fn(T::Form, U::Form, V::Form) -> F + 'static,
+    ) -> Pull<F::Item, S> {
+        let length = self.length.least(second.length).least(third.length);
+        Pull::new(length, move |i| f((self.at)(i), (second.at)(i), (third.at)(i)))
+    }
+
+    /// Other indices into the same elements; they are in the array.
+    pub(crate) fn index_map<R: Size>(self, length: R, f: impl Fn(Ix) -> Ix + 'static) -> Pull<T, R> {
         Pull::new(length, move |i| (self.at)(f(i)))
     }
-}
 
-impl<T: Item> Pull<T> {
+    /// The elements at these indices, each of which is checked.
+    #[track_caller]
+    pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
+        let (location, length) = (Location::caller(), self.length.to_ix());
+        indices.map_raw(move |index| (self.at)(check::within(index, length, "gather", location)))
+    }
+
+    /// Like [`Pull::map`], to any item.
+    fn map_raw<U: Item>(self, f: impl Fn(T::Form) -> U::Form + 'static) -> Pull<U, S> {
+        Pull::new(self.length, move |i| f((self.at)(i)))
+    }
+
+    /// The elements from the last to the first.
+    pub fn reverse(self) -> Self {
+        let (length, last) = (self.length, self.length.to_ix() - 1);
+        self.index_map(length, move |i| last - i)
+    }
+
+    /// The first `count` elements, or all if there are fewer.
+    pub fn take(self, count: impl Into<S>) -> Self {
+        let count = count.into().least(self.length);
+        self.index_map(count, |i| i)
+    }
+
+    /// All but the first `count` elements.
+    pub fn drop(self, count: impl Into<S>) -> Self {
+        let count = count.into().least(self.length);
+        let rest = self.length.minus(count);
+        self.index_map(rest, move |i| i + count.to_ix())
+    }
+
+    /// The first `count` elements, and the rest.
+    pub fn split_at(self, count: impl Into<S>) -> (Self, Self) {
+        let count = count.into();
+        (self.clone().take(count), self.drop(count))
+    }
+
     /// The first half and the rest.
     pub fn halve(self) -> (Self, Self) {
-        let (half, rest) = (self.length / 2, self.length - self.length / 2);
+        let half = self.length.parts(2);
+        let rest = self.length.minus(half);
         let low = self.clone().index_map(half, |i| i);
-        (low, self.index_map(rest, move |i| i + half as i64))
+        (low, self.index_map(rest, move |i| i + half.to_ix()))
     }
 
     /// The elements with even and those with odd indices.
     pub fn even_odds(self) -> (Self, Self) {
-        let (odd, even) = (self.length / 2, self.length - self.length / 2);
+        let odd = self.length.parts(2);
+        let even = self.length.minus(odd);
         let evens = self.clone().index_map(even, |i| i * 2);
         (evens, self.index_map(odd, |i| i * 2 + 1))
     }
 
+    /// Every `n`-th element, starting with the first.
+    pub fn every_nth(self, n: usize) -> Self {
+        let n = n.max(1);
+        let count = self.length.plus(S::of(n - 1)).parts(n);
+        self.index_map(count, move |i| i * n as i64)
+    }
+
+    /// The elements moved `distance` places to the right, with others coming in from the left.
+    pub fn shift(self, distance: usize, fill: T::Form) -> Self
+    where
+        T: Storable,
+    {
+        let (length, distance) = (self.length, distance as i64);
+        Pull::new(length, move |i| choose::<T>(i.lt(distance), || fill.clone(), || (self.at)(i - distance)))
+    }
+
+    /// Both arrays, one after the other. Every access asks which one it is in; [`Push::append`] does not.
+    pub fn append(self, other: Self) -> Self
+    where
+        T: Storable,
+    {
+        let first = self.length.to_ix();
+        Pull::new(self.length.plus(other.length), move |i| {
+            choose::<T>(i.lt(first), || (self.at)(i), || (other.at)(i - first))
+        })
+    }
+
     /// Parts of `size` elements; elements that do not fill a part are left out.
-    pub fn split_up(self, size: usize) -> Pull<Pull<T>> {
-        let parts = self.length.checked_div(size).unwrap_or(0);
-        Pull::new(parts, move |part| self.clone().index_map(size, move |i| part * size as i64 + i))
+    pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
+        let parts = self.length.parts(size);
+        Pull::new(parts, move |part| {
+            let start = named(part * size as i64, "start");
+            self.clone().index_map(size, move |i| start + i)
+        })
+    }
+
+    /// Parts of `size` elements that are far from each other: part `k` has every `n`-th element from the `k`-th on, where
+    /// `n` is the number of parts. Neighbouring threads that each run through a part touch neighbouring elements.
+    pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
+        let parts = self.length.parts(size);
+        Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
+    }
+
+    /// Parts of `size` elements, the last one shorter if need be.
+    pub fn tiles(self, size: usize) -> Pull<Pull<T, Ix>, Ix> {
+        let (length, size) = (self.length.to_ix(), size.max(1));
+        Pull::new(parts_for(length, size), move |tile| {
+            let start = named(tile * size as i64, "start");
+            let here = named((length - start).min(size as i64), "length");
+            self.clone().index_map(here, move |i| named(start + i, "i"))
+        })
+    }
+
+    /// The rows of a matrix with this many columns; elements that do not fill a row are left out.
+    pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
+        let count = quotient(self.length.to_ix(), columns.max(1));
+        Pull::new(count, move |row| {
+            let start = row * columns;
+            self.clone().index_map(columns, move |column| start + column)
+        })
     }
 }
 
-impl<T: Item> Pull<T, Ix> {
-    /// Parts of `size` elements, the last one shorter if need be.
-    pub fn tiles(self, size: usize) -> Pull<Pull<T, Ix>, Ix> {
-        let size = size.max(1) as i64;
-        let count = (self.length + (size - 1)) / size;
-        Pull::new(count, move |tile| {
-            let start = named(tile * size, "start");
-            let length = named((self.length - start).min(size), "length");
-            self.clone().index_map(length, move |i| named(start + i, "i"))
+/// One of two values; only that one is computed.
+pub(crate) fn choose<T: Storable>(
+    condition: Exp<bool>,
+    then: impl FnOnce() -> T::Form,
+    otherwise: impl FnOnce() -> T::Form,
+) -> T::Form {
+    match check::known(condition) {
+        Some(true) => then(),
+        Some(false) => otherwise(),
+        None => {
+            let (then, otherwise) = effects::guarded(|| (then(), otherwise()));
+            let (then, otherwise) = (T::terms(&then), T::terms(&otherwise));
+            T::from_terms(pumice_scalar::branch(condition.term(), &then, &otherwise))
+        }
+    }
+}
+
+impl<S: Size> Pull<i64, S> {
+    /// 0, 1, 2, …
+    pub fn iota(length: S) -> Self {
+        Pull::new(length, |i| i)
+    }
+}
+
+impl<T: Elt, S: Size> Pull<T, S> {
+    /// Pairs of two arrays' elements, as far as both go.
+    pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
+        self.zip_with(other, |a, b| (a, b))
+    }
+
+    /// Triples of three arrays' elements, as far as all go.
+    pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
+        self.zip_with3(second, third, |a, b, c| (a, b, c))
+    }
+
+    /// Neighbours as pairs; a last one alone is left out.
+    pub fn pair(self) -> Pull<(T, T), S> {
+        Pull::new(self.length.parts(2), move |i| ((self.at)(i * 2), (self.at)(i * 2 + 1)))
+    }
+}
+
+impl<T: Elt, S: Size> Pull<(T, T), S> {
+    /// Pairs as neighbours. Every access asks whether its index is even; [`Push::unpair`] does not.
+    pub fn unpair(self) -> Pull<T, S> {
+        Pull::new(self.length.times(2), move |i| {
+            // The pair is the same on both sides, and only one of its elements is needed.
+            choose::<T>((i % 2).eq(0), || (self.at)(i >> 1).0, || (self.at)(i >> 1).1)
+        })
+    }
+
+    /// The arrays of the first and of the second elements.
+    pub fn unzip(self) -> (Pull<T, S>, Pull<T, S>) {
+        (self.clone().map(|(a, _)| a), self.map(|(_, b)| b))
+    }
+}
+
+impl<T: Item> Pull<T> {
+    /// Divides the array `times` times in two, does `f` to each of the 2^`times` parts, and puts the results side by
+    /// side.
+    pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
+        let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
+        let size = self.length / parts;
+        let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * size as i64 + i));
+        let each = part(Exp::from(0)).len();
+        Pull::new(each * parts, move |i| part(i / (each.max(1) as i64)).get(i % (each.max(1) as i64)))
+    }
+}
+
+impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
+    /// Columns for rows: the arrays inside are of one length, which is given.
+    pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
+        let rows = self.length;
+        Pull::new(columns, move |column| {
+            let whole = self.clone();
+            Pull::new(rows, move |row| (whole.at)(row).get(column))
+        })
+    }
+
+    /// The arrays, which are all of this length, one after the other as one array.
+    pub fn join(self, columns: S) -> Pull<T, Ix> {
+        let width = columns.to_ix();
+        Pull::new(self.length.to_ix() * width, move |i| {
+            (self.at)(quotient(i, width)).get(remainder(i, width))
+        })
+    }
+}
+
+/// A matrix in the kernel language: an array of rows, all of one length.
+pub type Matrix<T> = Pull<Pull<T, Ix>, Ix>;
+
+impl<T: Item> Matrix<T> {
+    /// Cuts a matrix of `columns` columns into tiles of `size` × `size` elements, smaller at the lower and right edges:
+    /// an array of rows of tiles, each a matrix itself.
+    pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
+        let (rows, size) = (self.length, size.max(1));
+        Pull::new(parts_for(rows, size), move |tile_row| {
+            let (matrix, first_row) = (self.clone(), named(tile_row * size as i64, "first_row"));
+            let tile_rows = named((rows - first_row).min(size as i64), "rows_here");
+            Pull::new(parts_for(columns, size), move |tile_column| {
+                let (matrix, first_column) =
+                    (matrix.clone(), named(tile_column * size as i64, "first_column"));
+                let tile_columns = named((columns - first_column).min(size as i64), "columns_here");
+                Pull::new(tile_rows, move |row| {
+                    let matrix = matrix.clone();
+                    Pull::new(tile_columns, move |column| {
+                        (matrix.at)(first_row + row).get(first_column + column)
+                    })
+                })
+            })
         })
     }
 }
 
 impl<T: Storable, S: Size> Pull<T, S> {
-    /// The array in memory.
+    /// The array in memory: memories of this length at least, one a scalar.
     pub fn from_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
         Pull::new(length, move |i| {
-            T::from_terms(cells.iter().map(|(memory, ty)| builder::read(*memory, *ty, i.term())).collect())
+            T::from_terms(cells.iter().map(|(memory, ty)| effects::read(*memory, *ty, i.term())).collect())
         })
     }
 
     /// The elements, written in a loop at a level.
+    #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
-        Push::new(self.length, move |write| {
-            L::for_each(self.length.to_ix(), &|i| write(i, (self.at)(i)));
+        let place = Place { operation: "push", location: Location::caller() };
+        Push::trusted(self.length, move |write| {
+            at_place(place, || L::for_each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
         })
     }
 
-    /// Reduces in order, in one thread, starting from `initial`.
-    pub fn seq_reduce(self, initial: T::Form, f: impl Fn(T::Form, T::Form) -> T::Form) -> T::Form {
-        seq_for::<T>(self.length.to_ix(), 1, initial, |accumulator, i| f(accumulator, (self.at)(i)))
-    }
-
-    /// One more element, if there is one: `f(accumulator, element)` where the index is in the array.
-    pub fn reduce_if_within(
-        &self,
-        index: Ix,
-        accumulator: T::Form,
-        f: impl Fn(T::Form, T::Form) -> T::Form,
-    ) -> T::Form {
-        let within = index.lt(self.length.to_ix());
-        match within.term().constant() {
-            Some(known) if known.is_true() => f(accumulator, (self.at)(index)),
-            Some(_) => accumulator,
-            None => {
-                let element = builder::guarded(|| (self.at)(index));
-                let more = T::terms(&f(accumulator.clone(), element));
-                T::from_terms(pumice_scalar::branch(within.term(), &more, &T::terms(&accumulator)))
-            }
-        }
+    /// The elements of which a condition holds, and `otherwise` for indices beyond the end: an array that can be read at
+    /// any index from 0 on, whose length is `length`.
+    pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
+        let here = self.length.to_ix();
+        Pull::new(length, move |i| choose::<T>(i.lt(here), || (self.at)(i), || otherwise.clone()))
     }
 }
 
-/// Steps through the indices 0, `step`, 2 `step`, … below `end` in one thread, carrying a value along. Without a loop if
-/// there are only a few steps.
-pub fn seq_for<T: Storable>(
-    end: Ix,
-    step: i64,
-    initial: T::Form,
-    body: impl Fn(T::Form, Ix) -> T::Form,
-) -> T::Form {
-    const FEW: i64 = 16;
-    let step = step.max(1);
-    if let Some(known) = end.term().integer()
-        && known <= FEW * step
-    {
-        let indices = (0..known).step_by(step as usize);
-        return indices.fold(initial, |accumulator, index| body(accumulator, index.into()));
+impl<T: Primitive, S: Size> Pull<T, S>
+where
+    Exp<T>: Lift<Elt = T>,
+{
+    /// Pairs of index and element, for [`Pull::scatter`].
+    pub fn indexed(self) -> Pull<(i64, T), S> {
+        self.imap(|i, x| (i, x))
     }
-    let whole = |value: i64| Exp::<i64>::from(value).term();
-    let results = builder::sequential(
-        whole(0)..end.term(),
-        whole(step),
-        &T::terms(&initial),
-        |index, carried: &[Term]| T::terms(&body(T::from_terms(carried.to_vec()), Exp::from_term(index))),
-    );
-    T::from_terms(results)
-}
-
-/// Division of indices by a length that is known not to be zero where it is computed.
-pub fn quotient(a: Ix, b: Ix) -> Ix {
-    Exp::from_term(a.term().binary(Op::Div, b.term()))
-}
-
-/// The remainder that goes with [`quotient`].
-pub fn remainder(a: Ix, b: Ix) -> Ix {
-    Exp::from_term(a.term().binary(Op::Rem, b.term()))
 }

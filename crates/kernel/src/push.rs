@@ -1,21 +1,27 @@
 //! Push arrays: a length and a program that hands every (index, element) to a writer. Nothing is branched over.
+//!
+//! Putting arrays together is free here: the parts write one after the other, or side by side one level up. A push array
+//! cannot be indexed; [`Push::force`] writes it to memory first.
 
-use crate::item::{Below, Forces, Form, Ix, Level, Storable};
-use crate::pull::Size;
-use crate::{Pull, builder};
+use crate::builder::{Place, at_place, named, probe, with};
+use crate::item::{Form, Ix, Storable};
+use crate::level::{Block, Grid, Level, Loops, Within};
+use crate::pull::Matrix;
+use crate::size::{Size, parts_for, quotient, remainder};
+use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, ScalarType};
-use std::cell::RefCell;
+use pumice_scalar::{Elt, Exp};
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::rc::Rc;
 
-/// What a push array does, given a writer.
-type Producer<T> = dyn Fn(&dyn Fn(Ix, <T as crate::item::Item>::Form));
+/// What takes the elements of a push array.
+type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 
 /// A push array at a level.
 pub struct Push<L: Level, T: Storable, S: Size = usize> {
     length: S,
-    produce: Rc<Producer<T>>,
+    produce: Rc<dyn Fn(Writer<'_, T>)>,
     level: PhantomData<L>,
 }
 
@@ -25,9 +31,26 @@ impl<L: Level, T: Storable, S: Size> Clone for Push<L, T, S> {
     }
 }
 
+/// Hands an index on if it is in the array; otherwise that is an error when the kernel runs.
+fn write_within(index: Ix, length: Ix, place: Place, write: impl FnOnce(Ix)) {
+    check::if_within(index, length, place.operation, place.location, write);
+}
+
 impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
-    /// The array with this length whose elements this program hands to the writer.
-    pub fn new(length: S, produce: impl Fn(&dyn Fn(Ix, T::Form)) + 'static) -> Self {
+    /// The array with this length whose elements this program hands to the writer. An index that is not in the array is an
+    /// error when the kernel runs; an element that is never written keeps what the memory held.
+    #[track_caller]
+    pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
+        let place = Place { operation: "push", location: Location::caller() };
+        Push::trusted(length, move |write| {
+            produce(&|index, value| {
+                write_within(index, length.to_ix(), place, |index| write(index, value.clone()));
+            });
+        })
+    }
+
+    /// As [`Push::new`], with indices that are in the array.
+    pub(crate) fn trusted(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
         Push { length, produce: Rc::new(produce), level: PhantomData }
     }
 
@@ -38,7 +61,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// Runs the program with a writer.
-    pub fn write(&self, writer: &dyn Fn(Ix, T::Form)) {
+    pub fn write(&self, writer: Writer<'_, T>) {
         (self.produce)(writer);
     }
 
@@ -46,7 +69,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     pub fn write_to(&self, cells: &[MemoryId]) {
         self.write(&|index, value| {
             for (memory, term) in cells.iter().zip(T::terms(&value)) {
-                builder::store(*memory, index.term(), term);
+                effects::store(*memory, index.term(), term);
             }
         });
     }
@@ -56,55 +79,248 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         F::Item: Storable,
     {
-        Push::new(self.length, move |write| (self.produce)(&|i, value| write(i, f(value))))
+        Push::trusted(self.length, move |write| (self.produce)(&|i, value| write(i, f(value))))
     }
 
-    /// Every element at another index.
-    pub fn index_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
-        Push::new(self.length, move |write| (self.produce)(&|i, value| write(f(i), value)))
+    /// Every element at another index of the array, which is checked.
+    #[track_caller]
+    pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
+        let place = Place { operation: "ix_map", location: Location::caller() };
+        Push::trusted(self.length, move |write| {
+            (self.produce)(&|i, value| {
+                write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));
+            });
+        })
+    }
+
+    /// Every element at another index; they are in the array of this length.
+    pub(crate) fn index_map<R: Size>(self, length: R, f: impl Fn(Ix) -> Ix + 'static) -> Push<L, T, R> {
+        Push::trusted(length, move |write| (self.produce)(&|i, value| write(f(i), value)))
+    }
+
+    /// Both arrays, one after the other: the first is written, then the second, and nobody asks which (`concP`).
+    pub fn append(self, other: Self) -> Self {
+        let first = self.length.to_ix();
+        Push::trusted(self.length.plus(other.length), move |write| {
+            (self.produce)(write);
+            (other.produce)(&|i, value| write(first + i, value));
+        })
     }
 }
 
-impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
-    /// Writes the array, of at most `capacity` elements, to the level's memory, waits, and reads it from there.
-    pub fn force_within(self, capacity: usize) -> Pull<T, S> {
-        // The scalars of an element are known when the first one is written.
-        let cells: RefCell<Vec<(MemoryId, ScalarType)>> = RefCell::default();
-        self.write(&|index, value| {
-            let terms = T::terms(&value);
-            let mut cells = cells.borrow_mut();
-            if cells.is_empty() {
-                let allocate = |ty| (L::allocate(ty, capacity as u32), ty);
-                cells.extend(terms.iter().map(|term| allocate(term.ty())));
-            }
-            for ((memory, _), term) in cells.iter().zip(terms) {
-                builder::store(*memory, index.term(), term);
-            }
-        });
-        L::sync();
-        Pull::from_memory(self.length, cells.into_inner())
+impl<L: Level, T: Storable> Push<L, T> {
+    /// The array, which has this length: otherwise the kernel cannot be built.
+    fn of_length(self, length: usize) -> Self {
+        if self.length != length {
+            let found = self.length;
+            with(|builder| {
+                builder.mistake(format!("parts of {length} and of {found} elements side by side"))
+            });
+        }
+        self
     }
 }
 
-impl<L: Forces, T: Storable> Push<L, T> {
-    /// Writes the array to the level's memory, waits, and reads it from there.
-    pub fn force(self) -> Pull<T> {
-        let length = self.length;
-        self.force_within(length)
+impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
+    /// Pairs as neighbours, without a condition: each thread writes both elements of its pair (`unpairP`).
+    pub fn unpair(self) -> Push<L, T, S> {
+        Push::trusted(self.length.times(2), move |write| {
+            (self.produce)(&|i, (a, b)| {
+                write(i * 2, a);
+                write(i * 2 + 1, b);
+            });
+        })
     }
 }
 
 impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
-    /// The arrays side by side, one level up: array `k` starts at index `k * stride`. The last one may be shorter than
-    /// the stride, and the length of the whole is given.
-    pub fn concat<A: Level, R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<A, T, R>
+    /// The arrays one level up, each element where `index` of its part and its index in the part says.
+    #[track_caller]
+    pub fn interleave<A: Level, R: Size>(
+        self,
+        length: R,
+        index: impl Fn(Ix, Ix) -> Ix + 'static,
+    ) -> Push<A, T, R>
     where
-        L: Below<Above = A>,
+        L: Within<A>,
     {
-        let stride: Ix = stride.into();
-        Push::new(length, move |write| {
+        let place = Place { operation: "interleave", location: Location::caller() };
+        self.placed(length, place, move |part, i, write| {
+            write_within(index(part, i), length.to_ix(), place, write);
+        })
+    }
+
+    /// The arrays one level up, where `index` hands on the place of an element.
+    fn placed<A: Level, R: Size>(
+        self,
+        length: R,
+        place: Place,
+        index: impl Fn(Ix, Ix, &dyn Fn(Ix)) + 'static,
+    ) -> Push<A, T, R>
+    where
+        L: Within<A>,
+    {
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                L::distribute(self.len().to_ix(), &|part| {
+                    self.get(part).write(&|i, value| index(part, i, &|at| write(at, value.clone())));
+                });
+            });
+        })
+    }
+
+    /// The arrays one level up, side by side: array `k` starts at index `k * stride`, and the length of the whole is given.
+    /// The arrays are no longer than the stride, but they may be shorter.
+    #[track_caller]
+    pub fn concat_by<A: Level, R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<A, T, R>
+    where
+        L: Within<A>,
+    {
+        let place = Place { operation: "concat", location: Location::caller() };
+        let stride = stride.into();
+        self.placed(length, place, move |part, i, write| {
+            write_within(part * stride + i, length.to_ix(), place, write);
+        })
+    }
+
+    /// As [`Pull::concat_by`], with parts that are known to fit; or with a stride of 0 and indices of the whole.
+    pub(crate) fn concat_trusted<A: Level, R: Size>(self, stride: i64, length: R) -> Push<A, T, R>
+    where
+        L: Within<A>,
+    {
+        Push::trusted(length, move |write| {
             L::distribute(self.len().to_ix(), &|part| {
-                self.at(part).write(&|i, value| write(part * stride + i, value));
+                self.get(part).write(&|i, value| write(part * stride + i, value));
+            });
+        })
+    }
+}
+
+impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
+    /// The arrays one level up, side by side. They are all of one length, that of the first.
+    #[track_caller]
+    pub fn concat<A: Level>(self) -> Push<A, T, N>
+    where
+        L: Within<A>,
+    {
+        let place = Place { operation: "concat", location: Location::caller() };
+        let stride = probe(|| self.get(0).len());
+        let length = self.len().times(stride);
+        let parts = self.map(move |part| part.of_length(stride));
+        parts.placed(length, place, move |part, i, write| write(part * stride as i64 + i))
+    }
+
+    /// The arrays one after the other, at the same level. They are all of one length, that of the first.
+    #[track_caller]
+    pub fn seq_concat(self) -> Push<L, T, N> {
+        let place = Place { operation: "seq_concat", location: Location::caller() };
+        let stride = probe(|| self.get(0).len());
+        Push::trusted(self.len().times(stride), move |write| {
+            at_place(place, || {
+                let whole = |value: i64| Exp::<i64>::from(value).term();
+                effects::sequential(whole(0)..self.len().to_ix().term(), whole(1), &[], |part, _| {
+                    let part: Ix = Exp::from_term(part);
+                    self.get(part)
+                        .of_length(stride)
+                        .write(&|i, value| write(part * stride as i64 + i, value));
+                    Vec::new()
+                });
+            });
+        })
+    }
+}
+
+/// The threads of a block do `body` for every row and column of a tile of at most `size` × `size` elements. A whole tile is
+/// done without asking whether an element is in it.
+pub(crate) fn for_tile(rows: Ix, columns: Ix, size: usize, body: &dyn Fn(Ix, Ix)) {
+    let side = size.max(1) as i64;
+    let all = Exp::<i64>::from(side * side).term();
+    let place = |e: pumice_scalar::Term| {
+        let e: Ix = Exp::from_term(e);
+        (named(e / side, "row"), named(e % side, "column"))
+    };
+    effects::either(
+        (rows.eq(side) & columns.eq(side)).term(),
+        || {
+            effects::parallel(all, |e| {
+                let (row, column) = place(e);
+                body(row, column);
+            });
+        },
+        || {
+            effects::parallel(all, |e| {
+                let (row, column) = place(e);
+                effects::either((row.lt(rows) & column.lt(columns)).term(), || body(row, column), || {});
+            });
+        },
+    );
+}
+
+impl<T: Storable> Matrix<Matrix<T>> {
+    /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`] with the same size
+    /// took apart, or the same with rows and columns exchanged.
+    #[track_caller]
+    pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
+        let place = Place { operation: "concat_2d", location: Location::caller() };
+        let tiles = named(parts_for(columns, size), "tiles");
+        Push::trusted(rows * columns, move |write| {
+            at_place(place, || {
+                effects::distribute((parts_for(rows, size) * tiles).term(), |block| {
+                    let block: Ix = Exp::from_term(block);
+                    let (tile_row, tile_column) = (quotient(block, tiles), remainder(block, tiles));
+                    let first_row = named(tile_row * size as i64, "first_row");
+                    let first_column = named(tile_column * size as i64, "first_column");
+                    let here_rows = named((rows - first_row).min(size as i64), "rows_here");
+                    let here_columns = named((columns - first_column).min(size as i64), "columns_here");
+                    let tile = self.get(tile_row).get(tile_column);
+                    for_tile(here_rows, here_columns, size, &|row, column| {
+                        let at = (first_row + row) * columns + (first_column + column);
+                        write(at, tile.get(row).get(column));
+                    });
+                });
+            });
+        })
+    }
+}
+
+impl<T: Elt, S: Size> Pull<(i64, T), S> {
+    /// An array of this length with each value at the index beside it, which is checked. Two values at one index race;
+    /// indices without a value keep what the memory held.
+    #[track_caller]
+    pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
+        let place = Place { operation: "scatter", location: Location::caller() };
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                L::for_each(self.len().to_ix(), &|k| {
+                    let (index, value) = self.get(k);
+                    write_within(index, length.to_ix(), place, |index| write(index, value));
+                });
+            });
+        })
+    }
+}
+
+impl<T: Storable, S: Size> Pull<T, S> {
+    /// The elements, each thread of the level taking `items` neighbours, loaded before any is written: what wide loads and
+    /// stores need. Elements that do not fill a group are written one a thread.
+    #[track_caller]
+    pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
+        let place = Place { operation: "push_by", location: Location::caller() };
+        let (length, items) = (self.len(), items.max(1));
+        let groups = length.parts(items);
+        let done = groups.times(items);
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                L::for_each(groups.to_ix(), &|group| {
+                    let first = group * items as i64;
+                    let elements: Vec<_> =
+                        (0..items as i64).map(|k| (first + k, self.get(first + k))).collect();
+                    elements.into_iter().for_each(|(index, value)| write(index, value));
+                });
+                if length.minus(done).known() != Some(0) {
+                    let done = done.to_ix();
+                    L::for_each(length.to_ix() - done, &|i| write(done + i, self.get(done + i)));
+                }
             });
         })
     }
@@ -114,24 +330,18 @@ impl<T: Storable> Pull<T, Ix> {
     /// The elements, written by the threads of a block. A part of exactly `threads * items` elements is written by its
     /// threads `items` neighbouring elements each, which is what wide loads and stores need; a shorter one an element
     /// each.
-    pub fn push_items(self, threads: usize, items: usize) -> Push<crate::Block, T, Ix> {
+    pub(crate) fn push_items(self, threads: usize, items: usize) -> Push<Block, T, Ix> {
+        let simple = self.clone().push::<Block>();
         if items <= 1 {
-            return self.push();
+            return simple;
         }
         let full = (threads * items) as i64;
-        let items = items as i64;
-        Push::new(self.len(), move |write| {
-            let rest = self.clone();
-            builder::either(
+        Push::trusted(self.len(), move |write| {
+            let whole: Pull<T> = self.clone().index_map(threads * items, |i| i);
+            effects::either(
                 self.len().eq(full).term(),
-                || {
-                    builder::parallel(Exp::<i64>::from(threads as i64).term(), |thread| {
-                        let first = Exp::<i64>::from_term(thread) * items;
-                        let elements: Vec<_> = (0..items).map(|k| (first + k, self.at(first + k))).collect();
-                        elements.into_iter().for_each(|(index, value)| write(index, value));
-                    });
-                },
-                || rest.push::<crate::Block>().write(write),
+                || whole.push_by::<Block>(items).write(write),
+                || simple.write(write),
             );
         })
     }

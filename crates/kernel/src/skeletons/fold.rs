@@ -6,9 +6,8 @@
 //! if it commutes, every `lanes`-th group of elements (neighbouring lanes read neighbouring memory), otherwise a
 //! contiguous stretch.
 
-use crate::item::{Block, Grid, Ix, Storable};
-use crate::pull::{quotient, remainder, seq_for};
-use crate::{Profile, Pull, Push, named};
+use crate::item::{Ix, Storable};
+use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder, seq_for};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -156,10 +155,11 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
             let here =
                 if rows_at_once == 1 { Exp::from(1) } else { (rows - first_row).min(rows_at_once).max(1) };
             let here = named(here, "rows_here");
-            self.block(plan, first_row, here, chunk).index_map(move |row| (first_row + row) * chunks + chunk)
+            let results = self.block(plan, first_row, here, chunk);
+            results.index_map(rows * chunks, move |row| (first_row + row) * chunks + chunk)
         });
         // The indices are those of the whole already.
-        blocks.concat(0, rows * chunks)
+        blocks.concat_trusted(0, rows * chunks)
     }
 
     /// The results of one block: `here` rows from `first_row` on, one chunk of each.
@@ -207,7 +207,7 @@ fn strided<T: Storable>(
         seq_for::<T>(count, unroll, accumulator, |accumulator, k| {
             let start = named((from + k) * group + first, "from");
             let elements = (0..unroll).flat_map(|u| (0..items).map(move |item| u * group + item));
-            elements.fold(accumulator, |accumulator, offset| f(accumulator, xs.at(start + offset)))
+            elements.fold(accumulator, |accumulator, offset| f(accumulator, xs.get(start + offset)))
         })
     };
     let unroll = i64::from(plan.unroll);
@@ -233,7 +233,7 @@ fn contiguous<T: Storable>(
     let stretch = (xs.len() + (lanes - 1)) / lanes;
     let start = lane * stretch;
     let own = (xs.len() - start).min(stretch).max(0);
-    Pull::<T, Ix>::new(own, move |i| xs.at(start + i)).seq_reduce(neutral, f)
+    Pull::<T, Ix>::new(own, move |i| xs.get(start + i)).seq_reduce(neutral, f)
 }
 
 /// Reduces neighbouring lanes' results until one a row is left.
@@ -243,14 +243,14 @@ fn tree<T: Storable>(
     rows: Ix,
     f: impl Fn(T::Form, T::Form) -> T::Form + Clone + 'static,
 ) -> Push<Block, T, Ix> {
-    Push::new(rows, move |write| {
+    Push::trusted(rows, move |write| {
         let mut current = partial.clone();
         let mut lanes = plan.lanes as usize;
         while lanes > 1 {
             let forced = current.push::<Block>().force_within(plan.rows_at_once() * lanes);
             lanes /= 2;
             let f = f.clone();
-            current = Pull::new(rows * lanes as i64, move |i| f(forced.at(i * 2), forced.at(i * 2 + 1)));
+            current = Pull::new(rows * lanes as i64, move |i| f(forced.get(i * 2), forced.get(i * 2 + 1)));
         }
         current.push::<Block>().write(write);
     })

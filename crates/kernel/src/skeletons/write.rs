@@ -1,8 +1,7 @@
 //! Writing a pull array to memory, every element once.
 
-use crate::item::{Block, Grid, Ix, Storable};
-use crate::pull::{quotient, remainder};
-use crate::{Profile, Pull, Push, named, sequential};
+use crate::item::{Ix, Storable};
+use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder, sequential};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -47,7 +46,7 @@ pub fn write<T: Storable>(xs: Pull<T, Ix>, plan: WritePlan) -> Push<Grid, T, Ix>
     let length = xs.len();
     xs.tiles(plan.tile())
         .map(move |tile| tile.push_items(plan.threads as usize, plan.items as usize))
-        .concat(plan.tile() as i64, length)
+        .concat_trusted(plan.tile() as i64, length)
 }
 
 /// Writes a matrix row by row, so that an element's row and column are known without dividing its index: a block takes a
@@ -71,18 +70,18 @@ pub fn write_rows<T: Storable>(
             let at = at.clone();
             Pull::<T, Ix>::new(length, move |i| at(row, named(start + i, "column")))
                 .push_items(plan.threads as usize, plan.items as usize)
-                .index_map(move |i| row * columns + (start + i))
+                .index_map(columns, move |i| row * columns + (start + i))
         };
         if rows_at_once == 1 {
             return row(first_row);
         }
         let last_row = (first_row + rows_at_once).min(rows);
-        Push::new(length, move |write| {
+        Push::trusted(length, move |write| {
             sequential(first_row.term()..last_row.term(), Exp::<i64>::from(1).term(), &[], |index, _| {
                 row(Exp::from_term(index)).write(write);
                 Vec::new()
             });
         })
     });
-    parts.concat(0, rows * columns)
+    parts.concat_trusted(0, rows * columns)
 }

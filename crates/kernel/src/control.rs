@@ -1,0 +1,269 @@
+//! Loops and conditions in a kernel: what is not unrolled while it is built.
+//!
+//! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
+//! `while_` and `power` repeat a step on an array at a level, through the level's memory.
+
+use crate::builder::{Place, at_place, named};
+use crate::effects;
+use crate::force::Target;
+use crate::item::{Ix, Storable};
+use crate::level::{Block, Forces, Loops, Thread};
+use crate::size::Size;
+use crate::{Pull, Push};
+use pumice_scalar::{Exp, Lift, Term};
+use std::panic::Location;
+
+/// A loop with so few rounds is written out.
+const FEW: i64 = 16;
+
+fn whole(value: i64) -> Term {
+    Exp::<i64>::from(value).term()
+}
+
+/// Steps through the indices 0, `step`, 2 `step`, … below `end` in one thread, carrying a value along. Without a loop if
+/// there are only a few steps.
+#[track_caller]
+pub fn seq_for<T: Storable>(
+    end: Ix,
+    step: i64,
+    initial: T::Form,
+    body: impl Fn(T::Form, Ix) -> T::Form,
+) -> T::Form {
+    let place = Place { operation: "seq_for", location: Location::caller() };
+    let step = step.max(1);
+    if let Some(known) = end.term().integer()
+        && known <= FEW * step
+    {
+        let indices = (0..known).step_by(step as usize);
+        return indices.fold(initial, |accumulator, index| body(accumulator, index.into()));
+    }
+    at_place(place, || {
+        let results = effects::sequential(
+            whole(0)..end.term(),
+            whole(step),
+            &T::terms(&initial),
+            |index, carried: &[Term]| T::terms(&body(T::from_terms(carried.to_vec()), Exp::from_term(index))),
+        );
+        T::from_terms(results)
+    })
+}
+
+/// Changes a value by `step` until `stop` says so of it. Unlike [`pumice_scalar::while_`], the step may read and write
+/// memory that changes.
+#[track_caller]
+pub fn seq_until<T: Storable>(
+    initial: T::Form,
+    stop: impl FnOnce(T::Form) -> Exp<bool>,
+    step: impl FnOnce(T::Form) -> T::Form,
+) -> T::Form {
+    let place = Place { operation: "seq_until", location: Location::caller() };
+    at_place(place, || {
+        let results = effects::repeat_while(
+            &T::terms(&initial),
+            |carried| (!stop(T::from_terms(carried.to_vec()))).term(),
+            |carried| T::terms(&step(T::from_terms(carried.to_vec()))),
+        );
+        T::from_terms(results)
+    })
+}
+
+/// Does one of two things, as far as memory and barriers are concerned; see [`pumice_scalar::cond`] for values.
+#[track_caller]
+pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
+    let place = Place { operation: "cond", location: Location::caller() };
+    at_place(place, || effects::either(condition.term(), then, otherwise));
+}
+
+impl<T: Storable, S: Size> Pull<T, S> {
+    /// Reduces in order, in one thread, starting from `initial`.
+    #[track_caller]
+    pub fn seq_reduce(self, initial: T::Form, f: impl Fn(T::Form, T::Form) -> T::Form) -> T::Form {
+        seq_for::<T>(self.len().to_ix(), 1, initial, |accumulator, i| f(accumulator, self.get(i)))
+    }
+
+    /// The results of reducing the elements up to each, that one included, in order and in one thread.
+    #[track_caller]
+    pub fn seq_scan(
+        self,
+        initial: T::Form,
+        f: impl Fn(T::Form, T::Form) -> T::Form + 'static,
+    ) -> Push<Thread, T, S> {
+        let place = Place { operation: "seq_scan", location: Location::caller() };
+        Push::trusted(self.len(), move |write| {
+            at_place(place, || {
+                seq_for::<T>(self.len().to_ix(), 1, initial.clone(), |accumulator, i| {
+                    let next = f(accumulator, self.get(i));
+                    write(i, next.clone());
+                    next
+                });
+            });
+        })
+    }
+
+    /// One more element, if there is one: `f(accumulator, element)` where the index is in the array.
+    pub(crate) fn reduce_if_within(
+        &self,
+        index: Ix,
+        accumulator: T::Form,
+        f: impl Fn(T::Form, T::Form) -> T::Form,
+    ) -> T::Form {
+        let within = index.lt(self.len().to_ix());
+        let element = || f(accumulator.clone(), self.get(index));
+        crate::pull::choose::<T>(within, element, || accumulator.clone())
+    }
+}
+
+/// The array that a loop works on: two areas of memory, of which one is read while the other is written.
+struct Buffer<L: Forces, T: Storable> {
+    target: Target<L>,
+    capacity: usize,
+    of: std::marker::PhantomData<T>,
+}
+
+impl<L: Forces, T: Storable> Buffer<L, T> {
+    fn new(capacity: usize) -> Self {
+        Buffer { target: Target::new(capacity * 2), capacity, of: std::marker::PhantomData }
+    }
+
+    /// Writes an array to the area that starts at `area`, and waits.
+    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) {
+        let capacity = Exp::from(self.capacity as i64);
+        array.write(&|index, value| {
+            let index = crate::check::within(index, capacity, "while_", location);
+            self.target.write::<T>(area + index, &value);
+        });
+        L::sync();
+    }
+
+    /// The array in the area that starts at `area`.
+    fn array(&self, length: Ix, area: Ix) -> Pull<T, Ix> {
+        let read = self.target.reader::<T>();
+        Pull::new(length, move |i| read(area + i))
+    }
+
+    /// The other area.
+    fn other(&self, area: Ix) -> Ix {
+        Exp::<i64>::from(self.capacity as i64) - area
+    }
+}
+
+fn two(terms: &[Term]) -> (Ix, Ix) {
+    match terms {
+        [length, area] => (Exp::from_term(*length), Exp::from_term(*area)),
+        _ => (Exp::from(0), Exp::from(0)),
+    }
+}
+
+/// Repeats `step` on an array while `condition` holds of it, through the level's memory: FCL's `while`. No array on the way
+/// has more than `capacity` elements; more are an error when the kernel runs. The last one is given.
+#[track_caller]
+pub fn while_<L: Forces, T: Storable>(
+    capacity: usize,
+    initial: Push<L, T, Ix>,
+    condition: impl FnOnce(Pull<T, Ix>) -> Exp<bool>,
+    step: impl FnOnce(Pull<T, Ix>) -> Push<L, T, Ix>,
+) -> Pull<T, Ix> {
+    let location = Location::caller();
+    at_place(Place { operation: "while_", location }, || {
+        let buffer = Buffer::<L, T>::new(capacity);
+        buffer.fill(&initial, Exp::from(0), location);
+        let last = effects::repeat_while(
+            &[initial.len().term(), whole(0)],
+            |state| {
+                let (length, area) = two(state);
+                condition(buffer.array(length, area)).term()
+            },
+            |state| {
+                let (length, area) = two(state);
+                let next = step(buffer.array(length, area));
+                let other = named(buffer.other(area), "other");
+                buffer.fill(&next, other, location);
+                vec![next.len().term(), other.term()]
+            },
+        );
+        let (length, area) = two(&last);
+        buffer.array(length, area)
+    })
+}
+
+/// Does `step` to an array `times` times, through the level's memory: FCL's `power`. See [`while_`].
+#[track_caller]
+pub fn power<L: Forces, T: Storable>(
+    capacity: usize,
+    times: Ix,
+    initial: Push<L, T, Ix>,
+    step: impl Fn(Ix, Pull<T, Ix>) -> Push<L, T, Ix>,
+) -> Pull<T, Ix> {
+    let location = Location::caller();
+    at_place(Place { operation: "power", location }, || {
+        let buffer = Buffer::<L, T>::new(capacity);
+        buffer.fill(&initial, Exp::from(0), location);
+        let first = [initial.len().term(), whole(0)];
+        let last = effects::sequential(whole(0)..times.term(), whole(1), &first, |round, state| {
+            let (length, area) = two(state);
+            let next = step(Exp::from_term(round), buffer.array(length, area));
+            let other = named(buffer.other(area), "other");
+            buffer.fill(&next, other, location);
+            vec![next.len().term(), other.term()]
+        });
+        let (length, area) = two(&last);
+        buffer.array(length, area)
+    })
+}
+
+/// What each thread of a block does in one round of [`accumulate`]: from its number and its values to its next values.
+pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
+
+/// A sequential loop of a block in which each of its first `threads` threads keeps some values to itself, in registers.
+///
+/// `initial` gives a thread's first values. Each round first does what `round` does as a block (force tiles, say), then
+/// every thread changes its values by the function that `round` gives. The results are an array of threads, each with an
+/// array of its values, that is read by the same threads only: push the outer array at `Block`.
+#[track_caller]
+pub fn accumulate<L: Lift>(
+    threads: usize,
+    rounds: Ix,
+    initial: impl Fn(Ix) -> Vec<L>,
+    round: impl FnOnce(Ix) -> Round<L>,
+) -> Pull<Pull<L::Elt>>
+where
+    L::Elt: Storable<Form = L>,
+{
+    let place = Place { operation: "accumulate", location: Location::caller() };
+    at_place(place, || {
+        let count = std::cell::Cell::new(0);
+        let own = std::cell::RefCell::new(None);
+        Block::for_each(threads.to_ix(), &|thread| {
+            let values = initial(thread);
+            count.set(values.len());
+            let mut own = own.borrow_mut();
+            let own = own.get_or_insert_with(|| Target::<Thread>::new(values.len()));
+            for (k, value) in values.iter().enumerate() {
+                own.write::<L::Elt>(Exp::from(k as i64), value);
+            }
+        });
+        let count = count.get();
+        let own = own.into_inner().unwrap_or_else(|| Target::new(0));
+        let read = own.reader::<L::Elt>();
+        effects::sequential(whole(0)..rounds.term(), whole(1), &[], |number, _| {
+            let step = round(Exp::from_term(number));
+            Block::for_each(threads.to_ix(), &|thread| {
+                let values: Vec<L> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
+                // All values are read before any is written.
+                let values: Vec<L> = values.into_iter().map(now).collect();
+                for (k, value) in step(thread, values).iter().enumerate().take(count) {
+                    own.write::<L::Elt>(Exp::from(k as i64), value);
+                }
+            });
+            Vec::new()
+        });
+        Pull::new(threads, move |_| {
+            let read = read.clone();
+            Pull::new(count, move |k| read(k))
+        })
+    })
+}
+
+fn now<L: Lift>(value: L) -> L {
+    L::from_terms(&mut effects::compute(&value.terms()).into_iter())
+}

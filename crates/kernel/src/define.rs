@@ -1,0 +1,249 @@
+//! From a function in the kernel language to a kernel with a typed interface.
+//!
+//! What a kernel takes is what its function takes: arrays ([`Pull`]), scalars ([`Exp`]) and memory that changes
+//! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
+//! the parameters of the program stand for; where their values come from is for who launches it.
+
+use crate::builder::{BuildError, Kernel, build, known_at_launch, memory_parameter, scalar_parameter, with};
+use crate::item::Ix;
+use crate::level::Grid;
+use crate::size::Size;
+use crate::{Mutable, Pull, Push};
+use pumice_program::{Access, MemoryId, Operand};
+use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
+
+/// What a parameter of a kernel-language function is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// An array, one column a scalar of its elements, and its length.
+    Array {
+        /// The types of the columns.
+        types: Vec<ScalarType>,
+        /// Whether the kernel changes it.
+        changes: bool,
+    },
+    /// A scalar.
+    Scalar(ScalarType),
+}
+
+/// What a parameter of the program stands for, in the order of the program's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// A column of the function's parameter with this number.
+    Column {
+        /// The parameter.
+        parameter: usize,
+        /// The column.
+        column: usize,
+    },
+    /// The length of the array that is this parameter.
+    Length {
+        /// The parameter.
+        parameter: usize,
+    },
+    /// The scalar that is this parameter.
+    Scalar {
+        /// The parameter.
+        parameter: usize,
+    },
+    /// A column of the result.
+    Result {
+        /// The column.
+        column: usize,
+    },
+    /// Where failures are recorded.
+    Failure,
+    /// The number that codes of failures start from.
+    FailureBase,
+}
+
+/// What a kernel gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The types of the columns.
+    pub types: Vec<ScalarType>,
+    /// The length: a value of the program's prologue, or a constant.
+    pub length: Operand,
+}
+
+/// A kernel with what its parameters stand for.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// The parameters of the function.
+    pub parameters: Vec<ParameterKind>,
+    /// What the program's parameters stand for.
+    pub bindings: Vec<Binding>,
+    /// The result, if there is one.
+    pub outcome: Option<Outcome>,
+}
+
+/// A parameter of a kernel-language function.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of a kernel",
+    note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
+)]
+pub trait Parameter: Sized + 'static {
+    /// What it is.
+    fn kind() -> ParameterKind;
+    /// Adds it to the program being built, as the parameter with this number.
+    fn declare(number: usize) -> Self;
+}
+
+fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
+    let name =
+        |column: usize| if column == 0 { format!("in{number}") } else { format!("in{number}_{column}") };
+    let types = T::types().into_iter().enumerate();
+    types.map(|(column, ty)| (memory_parameter(&name(column), ty, access), ty)).collect()
+}
+
+fn length(number: usize) -> Ix {
+    Exp::from_term(scalar_parameter(&format!("n{number}"), ScalarType::I64))
+}
+
+impl<T: Elt> Parameter for Pull<T, Ix> {
+    fn kind() -> ParameterKind {
+        ParameterKind::Array { types: T::types(), changes: false }
+    }
+    fn declare(number: usize) -> Self {
+        let cells = columns::<T>(number, Access::Read);
+        Pull::from_memory(length(number), cells)
+    }
+}
+
+impl<T: Elt> Parameter for Mutable<T> {
+    fn kind() -> ParameterKind {
+        ParameterKind::Array { types: T::types(), changes: true }
+    }
+    fn declare(number: usize) -> Self {
+        let cells = columns::<T>(number, Access::ReadWrite);
+        Mutable::global(cells, length(number))
+    }
+}
+
+impl<T: Primitive> Parameter for Exp<T> {
+    fn kind() -> ParameterKind {
+        ParameterKind::Scalar(T::TYPE)
+    }
+    fn declare(number: usize) -> Self {
+        Exp::from_term(scalar_parameter(&format!("argument{number}"), T::TYPE))
+    }
+}
+
+/// What a kernel-language function gives.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a kernel",
+    note = "a kernel gives an array that its grid pushes, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only \
+            changes memory: bring a block's array up with `concat`, or push at `Grid`"
+)]
+pub trait KernelResult {
+    /// The element type of the result.
+    type Elt: Elt;
+    /// Writes it to memory, which becomes parameters of the program being built.
+    fn write(self) -> Option<Outcome>;
+}
+
+impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
+    type Elt = T;
+    fn write(self) -> Option<Outcome> {
+        let length = known_at_launch(self.len().to_ix().term());
+        if length.is_none() {
+            with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
+        }
+        let name = |column: usize| if column == 0 { "out".to_string() } else { format!("out_{column}") };
+        let types = T::types();
+        let memories: Vec<MemoryId> = types
+            .iter()
+            .enumerate()
+            .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
+            .collect();
+        self.write_to(&memories);
+        Some(Outcome { types, length: length? })
+    }
+}
+
+impl KernelResult for () {
+    type Elt = ();
+    fn write(self) -> Option<Outcome> {
+        None
+    }
+}
+
+/// A function of the kernel language that can become a kernel: a closure or function of one to six parameters.
+pub trait KernelFunction<P> {
+    /// What it gives.
+    type Result: KernelResult;
+    /// The parameters.
+    fn parameters() -> Vec<ParameterKind>;
+    /// Describes the kernel.
+    fn describe(&self) -> Self::Result;
+}
+
+macro_rules! functions {
+    ($($name:ident $number:tt)*) => {
+        impl<F, R: KernelResult, $($name: Parameter),*> KernelFunction<($($name,)*)> for F
+        where
+            F: Fn($($name),*) -> R,
+        {
+            type Result = R;
+            fn parameters() -> Vec<ParameterKind> {
+                vec![$($name::kind()),*]
+            }
+            fn describe(&self) -> R {
+                self($($name::declare($number)),*)
+            }
+        }
+    };
+}
+functions!();
+functions!(A 0);
+functions!(A 0 B 1);
+functions!(A 0 B 1 C 2);
+functions!(A 0 B 1 C 2 D 3);
+functions!(A 0 B 1 C 2 D 3 E 4);
+functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
+
+/// Makes a kernel of a function, with blocks of this many threads.
+///
+/// ```
+/// use pumice_kernel::{Grid, Ix, Pull, Push, define};
+/// fn doubled(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
+///     xs.map(|x| x + x).push()
+/// }
+/// let kernel = define("doubled", 256, doubled)?;
+/// assert_eq!(kernel.parameters.len(), 1);
+/// # Ok::<(), pumice_kernel::BuildError>(())
+/// ```
+pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
+    let mut outcome = None;
+    let kernel = build(name, threads, || outcome = f.describe().write())?;
+    let parameters = F::parameters();
+    let bindings = bindings(&kernel, &parameters);
+    Ok(Definition { kernel, parameters, bindings, outcome })
+}
+
+/// The program's parameters are those of the function in order, with those for failures where the first check stands, and
+/// the result's at the end.
+fn bindings(kernel: &Kernel, parameters: &[ParameterKind]) -> Vec<Binding> {
+    use pumice_program::Param;
+    let mut expected = Vec::new();
+    for (parameter, kind) in parameters.iter().enumerate() {
+        match kind {
+            ParameterKind::Array { types, .. } => {
+                expected.extend((0..types.len()).map(|column| Binding::Column { parameter, column }));
+                expected.push(Binding::Length { parameter });
+            }
+            ParameterKind::Scalar(_) => expected.push(Binding::Scalar { parameter }),
+        }
+    }
+    let mut expected = expected.into_iter();
+    let mut results = (0..).map(|column| Binding::Result { column });
+    let failure = kernel.program.failure;
+    let binding = |param: &Param| match (param, failure) {
+        (Param::Memory(memory), Some(failure)) if *memory == failure.memory => Some(Binding::Failure),
+        (Param::Scalar(var), Some(failure)) if *var == failure.base => Some(Binding::FailureBase),
+        _ => expected.next().or_else(|| results.next()),
+    };
+    kernel.program.params.iter().filter_map(binding).collect()
+}

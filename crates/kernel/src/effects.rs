@@ -1,0 +1,346 @@
+//! What a kernel does, statement by statement: loops at a level, memory, barriers, atomics, what warps do together.
+//!
+//! These functions add to the program being built and check that they stand where they may; a mistake is noted and
+//! reported when the kernel is finished. They work on untyped terms and do not check indices: the typed language
+//! ([`crate::Pull`], [`crate::Push`], [`crate::Mutable`]) is for that.
+
+use crate::builder::{Doer, bind, framed, fresh, materialise, with};
+use pumice_program::{
+    AtomicOp, Carried, CollectiveOp, MemoryId, Operand, Scope, Space, Stmt, Var, WARP, Workers,
+};
+use pumice_scalar::{Constant, Op, ScalarType, Term};
+
+/// Says where the following comes from.
+pub fn comment(text: impl Into<String>) {
+    let text = text.into();
+    with(|builder| builder.push(Stmt::Comment(text)));
+}
+
+/// Threads of a block of the kernel being built.
+pub fn block_threads() -> u32 {
+    with(|builder| builder.program.threads).max(1)
+}
+
+/// Warps of a block of the kernel being built.
+pub fn block_warps() -> u32 {
+    (block_threads() / WARP).max(1)
+}
+
+/// An element of memory that was written before and is not written again.
+pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
+    Term::load(memory.0.into(), ty, index, with(|builder| builder.guarded))
+}
+
+/// An element of memory as it is now.
+pub fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
+    let Some(&index) = materialise(&[index]).first() else { return Constant::zero(ty).into() };
+    let var = fresh(ty, "now");
+    with(|builder| builder.push(Stmt::Load { vars: vec![var], memory, index }));
+    bind(var, ty)
+}
+
+/// What `f` makes; what is read in it is in bounds only where a condition holds that is asked later, so it is never read
+/// before that.
+pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
+    let before = with(|builder| std::mem::replace(&mut builder.guarded, true));
+    let result = f();
+    with(|builder| builder.guarded = before);
+    result
+}
+
+/// Writes an element.
+pub fn store(memory: MemoryId, index: Term, value: Term) {
+    let operands = materialise(&[value, index]);
+    if let [value, index] = operands[..] {
+        with(|builder| {
+            if builder.doer != Doer::Thread {
+                builder.mistake("memory is written outside a loop over threads");
+            }
+            builder.push(Stmt::Store { memory, index, values: vec![value] });
+        });
+    }
+}
+
+/// Computes values now, once, and gives them as values.
+pub fn compute(terms: &[Term]) -> Vec<Term> {
+    let operands = materialise(terms);
+    let value = |(term, operand): (&Term, &Operand)| match operand {
+        Operand::Var(var) => bind(*var, term.ty()),
+        Operand::Constant(constant) => (*constant).into(),
+    };
+    terms.iter().zip(&operands).map(value).collect()
+}
+
+/// Memory that the threads of a block share.
+pub fn allocate_shared(ty: ScalarType, length: u32) -> MemoryId {
+    allocate("shared", ty, Space::Shared { length })
+}
+
+/// Memory that every thread of a block has for itself.
+pub fn allocate_private(ty: ScalarType, length: u32) -> MemoryId {
+    allocate("own", ty, Space::Private { length })
+}
+
+fn allocate(name: &str, ty: ScalarType, space: Space) -> MemoryId {
+    with(|builder| Some(builder.memory(name, ty, space))).unwrap_or(MemoryId(0))
+}
+
+/// The threads of the block wait for each other.
+pub fn sync() {
+    barrier(Scope::Block, Doer::Block, "a block waits for its threads");
+}
+
+/// The lanes of the warp wait for each other.
+pub fn sync_warp() {
+    barrier(Scope::Warp, Doer::Warp, "a warp waits for its lanes");
+}
+
+fn barrier(scope: Scope, doer: Doer, what: &str) {
+    with(|builder| {
+        if builder.doer != doer {
+            builder.mistake(format!("{what} where {} is at work", describe(builder.doer)));
+        }
+        builder.push(Stmt::Sync { scope });
+    });
+}
+
+/// What this thread wrote before is visible before what it writes after.
+pub fn fence(scope: Scope) {
+    with(|builder| {
+        if builder.doer != Doer::Thread {
+            builder.mistake("a fence outside a loop over threads");
+        }
+        builder.push(Stmt::Fence { scope });
+    });
+}
+
+fn describe(doer: Doer) -> &'static str {
+    match doer {
+        Doer::Host => "nobody",
+        Doer::Block => "a block as a whole",
+        Doer::Warp => "a warp as a whole",
+        Doer::Thread => "a single thread",
+    }
+}
+
+/// The grid: `body` describes what the block with a given index does. Once a kernel.
+pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
+    let blocks = materialise(&[blocks]);
+    let var = fresh(ScalarType::I64, "block");
+    let ((), statements) = doing(Doer::Block, || framed(true, || body(bind(var, ScalarType::I64))));
+    with(|builder| {
+        if builder.doer != Doer::Host {
+            builder.mistake(format!("a grid inside a grid, where {} is at work", describe(builder.doer)));
+        }
+        if std::mem::replace(&mut builder.distributed, true) {
+            builder.mistake("a kernel distributes over the grid more than once");
+        }
+        builder.program.blocks = blocks.first().copied().unwrap_or(builder.program.blocks);
+        builder.program.block = var;
+        builder.program.body = statements;
+    });
+}
+
+fn doing<R>(doer: Doer, f: impl FnOnce() -> R) -> R {
+    let before = with(|builder| Some(std::mem::replace(&mut builder.doer, doer)));
+    let result = f();
+    with(|builder| builder.doer = before.unwrap_or(Doer::Host));
+    result
+}
+
+fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) {
+    let (within, inside) = match workers {
+        Workers::Threads => (Doer::Block, Doer::Thread),
+        Workers::Warps => (Doer::Block, Doer::Warp),
+        Workers::Lanes => (Doer::Warp, Doer::Thread),
+    };
+    with(|builder| {
+        if builder.doer != within {
+            let (wanted, found) = (describe(within), describe(builder.doer));
+            builder.mistake(format!(
+                "work is shared by the {} of a {} where {found} is at work, not {wanted}",
+                match workers {
+                    Workers::Threads => "threads",
+                    Workers::Warps => "warps",
+                    Workers::Lanes => "lanes",
+                },
+                if within == Doer::Warp { "warp" } else { "block" },
+            ));
+        }
+    });
+    let Some(&extent) = materialise(&[extent]).first() else { return };
+    let var = fresh(ScalarType::I64, name);
+    let ((), body) = doing(inside, || framed(true, || body(bind(var, ScalarType::I64))));
+    with(|builder| builder.push(Stmt::Parallel { workers, var, extent, body }));
+}
+
+/// The block's threads do `body` for every index below `extent`.
+pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
+    workers(Workers::Threads, extent, "t", body);
+}
+
+/// The block's warps, each as a whole, do `body` for every index below `extent`.
+pub fn warps(extent: Term, body: impl FnOnce(Term)) {
+    let count = block_warps();
+    if !block_threads().is_multiple_of(WARP) {
+        with(|builder| builder.mistake(format!("a block of {} threads has no whole warps", block_threads())));
+    }
+    let fits = extent.integer().is_some_and(|extent| extent <= count.into());
+    workers(Workers::Warps, extent, "warp", |index| {
+        // The number of the warp that is at work: what its own memory is found by.
+        let own = if fits { index } else { index.binary(Op::Rem, Constant::from(i64::from(count)).into()) };
+        let before = with(|builder| builder.warp.replace(own));
+        body(index);
+        with(|builder| {
+            builder.warp = before;
+            // The next round of the same warp writes what this one's lanes may still read.
+            if !fits && builder.writes_shared() {
+                builder.push(Stmt::Sync { scope: Scope::Warp });
+            }
+        });
+    });
+}
+
+/// The warp's lanes do `body` for every index below `extent`.
+pub fn lanes(extent: Term, body: impl FnOnce(Term)) {
+    workers(Workers::Lanes, extent, "lane", body);
+}
+
+/// The number of the warp that is at work among the warps of its block.
+pub fn own_warp() -> Term {
+    with(|builder| {
+        if builder.warp.is_none() {
+            builder.mistake("a warp's own memory is used where no warp is at work");
+        }
+        builder.warp
+    })
+    .unwrap_or_else(|| Constant::from(0i64).into())
+}
+
+/// The values that a loop carries.
+fn new_carried(initial: &[Term]) -> Vec<(Var, ScalarType)> {
+    initial.iter().map(|term| (fresh(term.ty(), "acc"), term.ty())).collect()
+}
+
+fn bind_all(vars: &[(Var, ScalarType)]) -> Vec<Term> {
+    vars.iter().map(|(var, ty)| bind(*var, *ty)).collect()
+}
+
+fn carried(vars: &[(Var, ScalarType)], initial: &[Operand], next: &[Operand]) -> Vec<Carried> {
+    let carried = vars.iter().zip(initial.iter().zip(next));
+    carried.map(|((var, _), (initial, next))| Carried { var: *var, initial: *initial, next: *next }).collect()
+}
+
+/// Between two rounds of a loop: the next one may write what slower threads still read in this one.
+fn between_rounds() {
+    with(|builder| {
+        if builder.writes_shared() {
+            match builder.doer {
+                Doer::Block => builder.push(Stmt::Sync { scope: Scope::Block }),
+                Doer::Warp => builder.push(Stmt::Sync { scope: Scope::Warp }),
+                Doer::Host | Doer::Thread => {}
+            }
+        }
+    });
+}
+
+/// A sequential loop that carries values.
+pub fn sequential(
+    range: std::ops::Range<Term>,
+    step: Term,
+    initial: &[Term],
+    body: impl FnOnce(Term, &[Term]) -> Vec<Term>,
+) -> Vec<Term> {
+    let mut all = vec![range.start, range.end, step];
+    all.extend_from_slice(initial);
+    let operands = materialise(&all);
+    let (Some(&[start, end, step]), Some(initial_values)) = (operands.first_chunk(), operands.get(3..))
+    else {
+        return initial.to_vec();
+    };
+    let var = fresh(ScalarType::I64, "k");
+    let vars = new_carried(initial);
+    let (next, body) = framed(true, || {
+        let index = bind(var, ScalarType::I64);
+        let values = bind_all(&vars);
+        let next = materialise(&body(index, &values));
+        between_rounds();
+        next
+    });
+    let carried = carried(&vars, initial_values, &next);
+    with(|builder| builder.push(Stmt::For { var, start, end, step, carried, body }));
+    bind_all(&vars)
+}
+
+/// A loop that carries values while a condition on them holds.
+pub fn repeat_while(
+    initial: &[Term],
+    condition: impl FnOnce(&[Term]) -> Term,
+    body: impl FnOnce(&[Term]) -> Vec<Term>,
+) -> Vec<Term> {
+    let initial_values = materialise(initial);
+    let vars = new_carried(initial);
+    let ((condition, next, body), header) = framed(true, || {
+        let values = bind_all(&vars);
+        let condition = materialise(&[condition(&values)]);
+        let (next, body) = framed(true, || {
+            let next = materialise(&body(&values));
+            between_rounds();
+            next
+        });
+        (condition, next, body)
+    });
+    let condition = condition.first().copied().unwrap_or(Operand::Constant(false.into()));
+    let carried = carried(&vars, &initial_values, &next);
+    with(|builder| builder.push(Stmt::While { carried, header, condition, body }));
+    bind_all(&vars)
+}
+
+/// Does one of two things.
+pub fn either(condition: Term, then: impl FnOnce(), otherwise: impl FnOnce()) {
+    match condition.constant() {
+        Some(known) if known.is_true() => return then(),
+        Some(_) => return otherwise(),
+        None => {}
+    }
+    let Some(&condition) = materialise(&[condition]).first() else { return };
+    let ((), then) = framed(false, then);
+    let ((), otherwise) = framed(false, otherwise);
+    with(|builder| builder.push(Stmt::If { condition, then, otherwise, results: Vec::new() }));
+}
+
+/// Changes an element of memory at once; gives the element before, where somebody wants it.
+pub fn atomic(
+    op: AtomicOp,
+    memory: MemoryId,
+    ty: ScalarType,
+    index: Term,
+    operands: &[Term],
+    wanted: bool,
+) -> Option<Term> {
+    let mut all = vec![index];
+    all.extend_from_slice(operands);
+    let all = materialise(&all);
+    let (&index, operands) = all.split_first()?;
+    let var = wanted.then(|| fresh(ty, "before"));
+    with(|builder| {
+        if builder.doer != Doer::Thread {
+            builder.mistake(format!("atomic {} outside a loop over threads", op.name()));
+        }
+        builder.push(Stmt::Atomic { var, op, memory, index, operands: operands.to_vec() });
+    });
+    var.map(|var| bind(var, ty))
+}
+
+/// What the lanes of a warp do together.
+pub fn collective(op: CollectiveOp, ty: ScalarType, operands: &[Term]) -> Term {
+    let operands = materialise(operands);
+    let var = fresh(ty, op.name());
+    with(|builder| {
+        if builder.doer != Doer::Thread {
+            builder.mistake(format!("{} outside a loop over threads", op.name()));
+        }
+        builder.push(Stmt::Collective { var, op, operands });
+    });
+    bind(var, ty)
+}

@@ -1,0 +1,66 @@
+//! Filter: the elements of which a condition holds, in order, without gaps.
+//!
+//! How many there are is known only on the device, so the result has a run-time length. Where each one goes is found with a
+//! prefix sum over the level's memory.
+
+use crate::builder::{Place, at_place};
+use crate::effects;
+use crate::item::{Ix, Storable};
+use crate::level::Forces;
+use crate::{Pull, Push};
+use pumice_scalar::Exp;
+use std::panic::Location;
+
+/// Prefix sums, each with its own element: `log n` steps in which everybody adds what stands so many places before.
+fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
+    let length = counts.len();
+    let mut sums = counts.push::<L>().force();
+    let mut distance = 1;
+    while distance < length {
+        let before = sums.clone();
+        let step = Pull::new(length, move |i: Ix| {
+            let earlier = before.clone();
+            let far = i.ge(distance as i64);
+            crate::pull::choose::<i64>(
+                far,
+                || earlier.get(i - distance as i64) + earlier.get(i),
+                || earlier.get(i),
+            )
+        });
+        sums = step.push::<L>().force();
+        distance *= 2;
+    }
+    sums
+}
+
+impl<T: Storable> Pull<T> {
+    /// The elements of which `keep` holds, in order, at a level with memory.
+    #[track_caller]
+    pub fn filter<L: Forces>(self, keep: impl Fn(T::Form) -> Exp<bool> + 'static) -> Push<L, T, Ix> {
+        let place = Place { operation: "filter", location: Location::caller() };
+        let length = self.len();
+        if length == 0 {
+            return Push::trusted(Exp::from(0), |_| {});
+        }
+        at_place(place, || {
+            let elements = self.clone();
+            let keep = std::rc::Rc::new(keep);
+            let wanted = keep.clone();
+            let counts = Pull::new(length, move |i| wanted(elements.get(i)).select(1i64.into(), 0i64.into()));
+            let ends = running_sums::<L>(counts);
+            // The block (or warp, or thread) reads the last sum as a whole.
+            let kept = ends.get(length as i64 - 1);
+            let kept: Ix =
+                Exp::from_term(effects::compute(&[kept.term()]).first().copied().unwrap_or(kept.term()));
+            Push::trusted(kept, move |write| {
+                at_place(place, || {
+                    L::for_each(Exp::from(length as i64), &|i| {
+                        let value = self.get(i);
+                        let wanted = keep(value.clone());
+                        effects::either(wanted.term(), || write(ends.get(i) - 1, value.clone()), || {});
+                    });
+                });
+            })
+        })
+    }
+}

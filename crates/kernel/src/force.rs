@@ -1,0 +1,206 @@
+//! Forcing: a push array is written to its level's memory, and read from there as a pull array.
+//!
+//! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
+//! shared memory. Forced arrays are written once.
+
+use crate::builder::{Place, at_place};
+use crate::effects;
+use crate::item::{Ix, Storable};
+use crate::level::{Block, Forces};
+use crate::pull::Matrix;
+use crate::push::for_tile;
+use crate::size::Size;
+use crate::{Pull, Push};
+use pumice_program::MemoryId;
+use pumice_scalar::{Exp, ScalarType};
+use std::cell::RefCell;
+use std::panic::Location;
+
+/// How the elements of a forced array lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// One after the other.
+    #[default]
+    Plain,
+    /// With an empty cell after every 32: elements whose indices differ by a multiple of 32 are in different banks.
+    Padded,
+    /// Every 32 in an order of their own, with the same effect and no empty cells.
+    Swizzled,
+}
+
+/// Banks of shared memory, each a word wide.
+const BANKS: i64 = 32;
+
+impl Layout {
+    /// Cells that an array takes.
+    fn cells(self, length: usize) -> usize {
+        match self {
+            Layout::Plain => length,
+            Layout::Padded => length + length / BANKS as usize,
+            Layout::Swizzled => length.next_multiple_of(BANKS as usize),
+        }
+    }
+
+    /// The cell of an element.
+    fn cell(self, index: Ix) -> Ix {
+        match self {
+            Layout::Plain => index,
+            Layout::Padded => index + (index >> 5),
+            Layout::Swizzled => index ^ ((index >> 5) & (BANKS - 1)),
+        }
+    }
+}
+
+/// Memory of an array that is being written: one a scalar. The scalars of an element are known when the first one comes.
+pub(crate) struct Target<L: Forces> {
+    capacity: usize,
+    cells: RefCell<Vec<(MemoryId, ScalarType, Ix)>>,
+    level: std::marker::PhantomData<L>,
+}
+
+impl<L: Forces> Target<L> {
+    /// Memory of this many cells.
+    pub fn new(capacity: usize) -> Self {
+        Target { capacity, cells: RefCell::default(), level: std::marker::PhantomData }
+    }
+
+    /// Writes an element.
+    pub fn write<T: Storable>(&self, cell: Ix, value: &T::Form) {
+        let terms = T::terms(value);
+        let mut cells = self.cells.borrow_mut();
+        if cells.is_empty() {
+            cells.extend(terms.iter().map(|term| {
+                let (memory, start) = L::allocate(term.ty(), self.capacity as u32);
+                (memory, term.ty(), start)
+            }));
+        }
+        for ((memory, _, start), term) in cells.iter().zip(terms) {
+            effects::store(*memory, (*start + cell).term(), term);
+        }
+    }
+
+    /// A function that reads what was written.
+    pub fn reader<T: Storable>(&self) -> impl Fn(Ix) -> T::Form + Clone + 'static {
+        let cells = self.cells.borrow().clone();
+        move |cell| {
+            let read = |(memory, ty, start): &(MemoryId, ScalarType, Ix)| {
+                effects::read(*memory, *ty, (*start + cell).term())
+            };
+            T::from_terms(cells.iter().map(read).collect())
+        }
+    }
+}
+
+impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
+    /// Writes the array, of at most `capacity` elements, to the level's memory, waits, and reads it from there. More
+    /// elements than that are an error when the kernel runs.
+    #[track_caller]
+    pub fn force_within(self, capacity: usize) -> Pull<T, S> {
+        self.force_at(capacity, Layout::Plain, true, Location::caller())
+    }
+
+    /// As [`Push::force_within`], with a layout.
+    #[track_caller]
+    pub fn force_within_as(self, capacity: usize, layout: Layout) -> Pull<T, S> {
+        self.force_at(capacity, layout, true, Location::caller())
+    }
+
+    fn force_at(
+        self,
+        capacity: usize,
+        layout: Layout,
+        wait: bool,
+        location: &'static Location<'static>,
+    ) -> Pull<T, S> {
+        let place = Place { operation: "force", location };
+        at_place(place, || {
+            let target = Target::<L>::new(layout.cells(capacity));
+            let fits = self.len().known().is_some_and(|length| length <= capacity);
+            self.write(&|index, value| {
+                let cell = match fits {
+                    true => index,
+                    false => crate::check::within(index, Exp::from(capacity as i64), "force", location),
+                };
+                target.write::<T>(layout.cell(cell), &value);
+            });
+            if wait {
+                L::sync();
+            }
+            let read = target.reader::<T>();
+            Pull::new(self.len(), move |i| read(layout.cell(i)))
+        })
+    }
+}
+
+impl<L: Forces, T: Storable> Push<L, T> {
+    /// Writes the array to the level's memory, waits, and reads it from there.
+    #[track_caller]
+    pub fn force(self) -> Pull<T> {
+        let length = self.len();
+        self.force_at(length, Layout::Plain, true, Location::caller())
+    }
+
+    /// As [`Push::force`], with a layout that avoids bank conflicts.
+    #[track_caller]
+    pub fn force_as(self, layout: Layout) -> Pull<T> {
+        let length = self.len();
+        self.force_at(length, layout, true, Location::caller())
+    }
+
+    /// Writes the array to the level's memory and does not wait.
+    ///
+    /// # Safety
+    ///
+    /// Before the next barrier, an element is read only by the thread that wrote it; otherwise threads race, and what they
+    /// read is anything.
+    #[track_caller]
+    pub unsafe fn unsafe_write(self) -> Pull<T> {
+        let length = self.len();
+        self.force_at(length, Layout::Plain, false, Location::caller())
+    }
+}
+
+/// Computes a value now, once, and keeps it in a register.
+#[track_caller]
+pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
+    let place = Place { operation: "force_scalar", location: Location::caller() };
+    at_place(place, || L::from_terms(&mut effects::compute(&value.terms()).into_iter()))
+}
+
+impl<T: Storable> Matrix<T> {
+    /// Writes a tile of at most `size` × `size` elements to the block's memory, waits, and reads it from there. Rows are a
+    /// cell longer than the tile, so that a column is as fast to read as a row.
+    #[track_caller]
+    pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Matrix<T> {
+        self.force_2d_as(rows, columns, size, Layout::Padded)
+    }
+
+    /// As [`Matrix::force_2d`], with another layout.
+    #[track_caller]
+    pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Matrix<T> {
+        let place = Place { operation: "force_2d", location: Location::caller() };
+        let side = size.max(1) as i64;
+        let (width, swizzled) = match layout {
+            Layout::Plain => (side, false),
+            Layout::Padded => (side + 1, false),
+            Layout::Swizzled => (side, true),
+        };
+        let cell = move |row: Ix, column: Ix| match swizzled && side.count_ones() == 1 {
+            true => row * width + (column ^ (row & (side - 1))),
+            false => row * width + column,
+        };
+        at_place(place, || {
+            let target = Target::<Block>::new((side * width) as usize);
+            let (rows, columns) = (rows.min(side), columns.min(side));
+            for_tile(rows, columns, size, &|row, column| {
+                target.write::<T>(cell(row, column), &self.get(row).get(column));
+            });
+            effects::sync();
+            let read = target.reader::<T>();
+            Pull::new(rows, move |row| {
+                let read = read.clone();
+                Pull::new(columns, move |column| read(cell(row, column)))
+            })
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! The levels of the machine, as types: what may nest in what, and what a loop, memory and a barrier are at each.
+//!
+//! A function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that can do
+//! what it needs; rustc refuses the others.
+
+use crate::effects;
+use crate::item::Ix;
+use crate::size::parts_for;
+use pumice_program::MemoryId;
+use pumice_scalar::{Exp, ScalarType};
+
+/// A level of the machine at which a program can run.
+pub trait Level: 'static {
+    /// Its name.
+    const NAME: &'static str;
+}
+
+/// One thread: loops are sequential.
+#[derive(Clone, Copy, Debug)]
+pub enum Thread {}
+/// The 32 lanes of a warp: they advance together and can exchange values.
+#[derive(Clone, Copy, Debug)]
+pub enum Warp {}
+/// The threads of a block: they share memory and can wait for each other.
+#[derive(Clone, Copy, Debug)]
+pub enum Block {}
+/// All blocks of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub enum Grid {}
+
+impl Level for Thread {
+    const NAME: &'static str = "thread";
+}
+impl Level for Warp {
+    const NAME: &'static str = "warp";
+}
+impl Level for Block {
+    const NAME: &'static str = "block";
+}
+impl Level for Grid {
+    const NAME: &'static str = "grid";
+}
+
+/// A level at which a loop over an array's elements can be written.
+#[diagnostic::on_unimplemented(
+    message = "elements cannot be pushed at `{Self}`",
+    note = "the levels are `Thread`, `Warp`, `Block` and `Grid`"
+)]
+pub trait Loops: Level {
+    /// Does `body` for every index below `extent`, as this level does it.
+    fn for_each(extent: Ix, body: &dyn Fn(Ix));
+}
+
+/// A level whose programs can be the parts of one at the level `A`.
+#[diagnostic::on_unimplemented(
+    message = "programs of a `{Self}` are not parts of a `{A}`'s",
+    label = "a `{A}` is not made of these",
+    note = "threads are parts of a warp, a block or a grid; warps of a block or a grid; blocks of a grid"
+)]
+pub trait Within<A: Level>: Level {
+    /// Runs one `body` for each index below `extent`, each at this level.
+    fn distribute(extent: Ix, body: &dyn Fn(Ix));
+}
+
+/// A level with memory of its own to force an array into.
+#[diagnostic::on_unimplemented(
+    message = "an array cannot be forced at `{Self}`",
+    note = "a thread, a warp and a block have memory of their own; a grid's array is in memory when its kernel is over"
+)]
+pub trait Forces: Loops {
+    /// Memory for some elements, and where this level's own part of it starts.
+    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix);
+    /// Waits until what was written can be read.
+    fn sync();
+}
+
+fn whole(value: i64) -> pumice_scalar::Term {
+    Exp::<i64>::from(value).term()
+}
+
+/// A thread's loop with so few rounds is written out.
+const FEW: i64 = 16;
+
+/// Does `body` for every index below `extent`, one after the other.
+fn in_sequence(extent: Ix, body: &dyn Fn(Ix)) {
+    match extent.term().integer() {
+        Some(known) if known <= FEW => (0..known).for_each(|index| body(index.into())),
+        _ => {
+            effects::sequential(whole(0)..extent.term(), whole(1), &[], |index, _| {
+                body(Exp::from_term(index));
+                Vec::new()
+            });
+        }
+    }
+}
+
+/// Parts of a grid that are `per_block` to a block: gives `within` the number of parts of a block and a function of the
+/// part's number in it.
+fn in_blocks(extent: Ix, per_block: u32, within: &dyn Fn(Ix, &dyn Fn(Ix) -> Ix)) {
+    let per = i64::from(per_block);
+    effects::distribute(parts_for(extent, per_block as usize).term(), |block| {
+        let first = Exp::<i64>::from_term(block) * per;
+        within((extent - first).min(per), &|index| first + index);
+    });
+}
+
+impl Loops for Thread {
+    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+        in_sequence(extent, body);
+    }
+}
+
+impl Loops for Warp {
+    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+        effects::lanes(extent.term(), |index| body(Exp::from_term(index)));
+    }
+}
+
+impl Loops for Block {
+    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+        effects::parallel(extent.term(), |index| body(Exp::from_term(index)));
+    }
+}
+
+impl Loops for Grid {
+    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+        in_blocks(extent, effects::block_threads(), &|here, number| {
+            effects::parallel(here.term(), |index| body(number(Exp::from_term(index))));
+        });
+    }
+}
+
+impl Within<Warp> for Thread {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        Warp::for_each(extent, body);
+    }
+}
+
+impl Within<Block> for Thread {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        Block::for_each(extent, body);
+    }
+}
+
+impl Within<Grid> for Thread {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        Grid::for_each(extent, body);
+    }
+}
+
+impl Within<Block> for Warp {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        effects::warps(extent.term(), |index| body(Exp::from_term(index)));
+    }
+}
+
+impl Within<Grid> for Warp {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        in_blocks(extent, effects::block_warps(), &|here, number| {
+            effects::warps(here.term(), |index| body(number(Exp::from_term(index))));
+        });
+    }
+}
+
+impl Within<Grid> for Block {
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        effects::distribute(extent.term(), |index| body(Exp::from_term(index)));
+    }
+}
+
+impl Forces for Thread {
+    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
+        (effects::allocate_private(ty, length), Exp::from(0))
+    }
+    fn sync() {}
+}
+
+impl Forces for Warp {
+    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
+        let memory = effects::allocate_shared(ty, length.saturating_mul(effects::block_warps()));
+        (memory, Exp::<i64>::from_term(effects::own_warp()) * i64::from(length))
+    }
+    fn sync() {
+        effects::sync_warp();
+    }
+}
+
+impl Forces for Block {
+    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
+        (effects::allocate_shared(ty, length), Exp::from(0))
+    }
+    fn sync() {
+        effects::sync();
+    }
+}

@@ -1,0 +1,206 @@
+//! Memory that changes: arrays that threads read, write and update at once, in shared and in global memory.
+//!
+//! Everything here happens where it is written, in order. Indices are checked. Two threads that touch one element without
+//! a barrier between them, one of them writing and not both atomically, race: what they read is anything, and the
+//! simulator says so.
+
+use crate::builder::{Place, at_place};
+use crate::check;
+use crate::effects;
+use crate::item::{Ix, Storable};
+use crate::level::{Block, Forces};
+use crate::{Pull, Push};
+use pumice_program::{AtomicOp, MemoryId, Scope};
+use pumice_scalar::{Elt, Exp, Integer, Number, Primitive, ScalarType, Term};
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// An array in memory that changes.
+pub struct Mutable<T: Elt> {
+    cells: Vec<(MemoryId, ScalarType)>,
+    length: Ix,
+    of: PhantomData<T>,
+}
+
+impl<T: Elt> Clone for Mutable<T> {
+    fn clone(&self) -> Self {
+        Mutable { cells: self.cells.clone(), length: self.length, of: PhantomData }
+    }
+}
+
+/// An element type that can be updated at once: integers and floats.
+pub trait AtomicElt: Primitive + Number {}
+macro_rules! atomic_elements { ($($t:ident)*) => { $(impl AtomicElt for $t {})* }; }
+atomic_elements!(i32 u32 i64 u64 f32 f64);
+
+impl<T: Elt> Mutable<T> {
+    /// Memory that the block shares, with the elements of an array in it.
+    #[track_caller]
+    pub fn shared(initial: Pull<T>) -> Mutable<T> {
+        let place = Place { operation: "shared", location: Location::caller() };
+        let length = initial.len();
+        at_place(place, || {
+            let types = T::types().into_iter();
+            let cells = types.map(|ty| (effects::allocate_shared(ty, length as u32), ty)).collect();
+            let array = Mutable { cells, length: Exp::from(length as i64), of: PhantomData };
+            let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
+            initial.push::<Block>().write_to(&memories);
+            Block::sync();
+            array
+        })
+    }
+
+    /// Global memory that is a parameter of the kernel.
+    pub(crate) fn global(cells: Vec<(MemoryId, ScalarType)>, length: Ix) -> Mutable<T> {
+        Mutable { cells, length, of: PhantomData }
+    }
+
+    /// The length.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> Ix {
+        self.length
+    }
+
+    fn at<R>(
+        &self,
+        operation: &'static str,
+        location: &'static Location<'static>,
+        index: Ix,
+        f: impl FnOnce(Term) -> R,
+    ) -> R {
+        at_place(Place { operation, location }, || {
+            f(check::within(index, self.length, operation, location).term())
+        })
+    }
+
+    /// The element as it is now.
+    #[track_caller]
+    pub fn read(&self, index: impl Into<Ix>) -> T::Exp {
+        self.at("read", Location::caller(), index.into(), |index| {
+            let read = |(memory, ty): &(MemoryId, ScalarType)| effects::read_now(*memory, *ty, index);
+            T::from_terms(self.cells.iter().map(read).collect())
+        })
+    }
+
+    /// Replaces the element.
+    #[track_caller]
+    pub fn write(&self, index: impl Into<Ix>, value: T::Exp) {
+        self.put("write", Location::caller(), index.into(), &value);
+    }
+
+    /// Writes an array over the first elements.
+    #[track_caller]
+    pub fn write_all<L: crate::Level, S: crate::Size>(&self, array: &Push<L, T, S>) {
+        let location = Location::caller();
+        array.write(&|index, value| self.put("write_all", location, index, &value));
+    }
+
+    fn put(&self, operation: &'static str, location: &'static Location<'static>, index: Ix, value: &T::Exp) {
+        at_place(Place { operation, location }, || {
+            check::if_within(index, self.length, operation, location, |index| {
+                for ((memory, _), term) in self.cells.iter().zip(T::terms(value)) {
+                    effects::store(*memory, index.term(), term);
+                }
+            });
+        });
+    }
+
+    /// Waits for the block's threads and gives the elements as they are then. They must not change afterwards, unless
+    /// another barrier comes between the last read and the change.
+    #[track_caller]
+    pub fn freeze(self) -> Pull<T, Ix> {
+        let place = Place { operation: "freeze", location: Location::caller() };
+        at_place(place, || {
+            Block::sync();
+            Pull::from_memory(self.length, self.cells)
+        })
+    }
+}
+
+macro_rules! updates {
+    ($bound:ident: $($name:ident $op:ident $doc:literal;)*) => {
+        impl<T: AtomicElt + $bound> Mutable<T> {
+            $(#[doc = $doc]
+            ///
+            /// Gives the element before.
+            #[track_caller]
+            pub fn $name(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) -> Exp<T> {
+                self.update(AtomicOp::$op, Location::caller(), index.into(), &[value.into().term()])
+            })*
+        }
+    };
+}
+updates! { Number:
+    atomic_add Add "Adds to an element at once.";
+    atomic_exchange Exchange "Replaces an element at once.";
+}
+updates! { Integer:
+    atomic_sub Sub "Subtracts from an element at once.";
+    atomic_min Min "Makes an element the smaller one at once.";
+    atomic_max Max "Makes an element the larger one at once.";
+    atomic_and And "Keeps the bits of an element that are in both, at once.";
+    atomic_or Or "Adds bits to an element at once.";
+    atomic_xor Xor "Flips bits of an element at once.";
+}
+
+impl<T: AtomicElt + Integer> Mutable<T> {
+    /// Replaces an element at once if it equals `expected`. Gives the element before.
+    #[track_caller]
+    pub fn atomic_compare_exchange(
+        &self,
+        index: impl Into<Ix>,
+        expected: impl Into<Exp<T>>,
+        value: impl Into<Exp<T>>,
+    ) -> Exp<T> {
+        let operands = [expected.into().term(), value.into().term()];
+        self.update(AtomicOp::CompareExchange, Location::caller(), index.into(), &operands)
+    }
+}
+
+impl<T: AtomicElt> Mutable<T> {
+    /// Reads a flag: what its writer wrote before [`Mutable::release`] can be read after.
+    #[track_caller]
+    pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
+        self.update(AtomicOp::Load, Location::caller(), index.into(), &[])
+    }
+
+    /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
+    #[track_caller]
+    pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
+        let Some((memory, ty)) = self.cells.first().copied() else { return };
+        let value = value.into().term();
+        self.at("release", Location::caller(), index.into(), |index| {
+            effects::atomic(AtomicOp::Store, memory, ty, index, &[value], false);
+        });
+    }
+
+    fn update(
+        &self,
+        op: AtomicOp,
+        location: &'static Location<'static>,
+        index: Ix,
+        operands: &[Term],
+    ) -> Exp<T> {
+        let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
+        let Some((memory, ty)) = self.cells.first().copied() else { return zero };
+        self.at(op.name(), location, index, |index| {
+            effects::atomic(op, memory, ty, index, operands, true).map_or(zero, Exp::from_term)
+        })
+    }
+}
+
+/// What this thread wrote before is visible to its block before what it writes after.
+#[track_caller]
+pub fn fence_block() {
+    fence(Scope::Block, Location::caller());
+}
+
+/// What this thread wrote before is visible to every thread before what it writes after.
+#[track_caller]
+pub fn fence_grid() {
+    fence(Scope::Grid, Location::caller());
+}
+
+fn fence(scope: Scope, location: &'static Location<'static>) {
+    at_place(Place { operation: "fence", location }, || effects::fence(scope));
+}

@@ -1,0 +1,95 @@
+//! Lengths: known while the kernel is built, or only on the device.
+
+use crate::item::Ix;
+use pumice_scalar::{Exp, Op};
+
+/// A length: `usize` when it is known while the kernel is built, [`Ix`] when it is known on the device. What holds for
+/// both is written once over this.
+pub trait Size: Copy + 'static {
+    /// A length that is known now.
+    fn of(length: usize) -> Self;
+    /// The length as an expression.
+    fn to_ix(self) -> Ix;
+    /// The length, if it is known now.
+    fn known(self) -> Option<usize>;
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+    /// The difference; of lengths of which the second is not larger.
+    fn minus(self, other: Self) -> Self;
+    /// A multiple.
+    fn times(self, factor: usize) -> Self;
+    /// How many whole parts of this size there are; none of size zero.
+    fn parts(self, size: usize) -> Self;
+    /// The smaller of the two.
+    fn least(self, other: Self) -> Self;
+}
+
+impl Size for usize {
+    fn of(length: usize) -> usize {
+        length
+    }
+    fn to_ix(self) -> Ix {
+        Exp::from(self as i64)
+    }
+    fn known(self) -> Option<usize> {
+        Some(self)
+    }
+    fn plus(self, other: usize) -> usize {
+        self.saturating_add(other)
+    }
+    fn minus(self, other: usize) -> usize {
+        self.saturating_sub(other)
+    }
+    fn times(self, factor: usize) -> usize {
+        self.saturating_mul(factor)
+    }
+    fn parts(self, size: usize) -> usize {
+        self.checked_div(size).unwrap_or(0)
+    }
+    fn least(self, other: usize) -> usize {
+        self.min(other)
+    }
+}
+
+impl Size for Ix {
+    fn of(length: usize) -> Ix {
+        Exp::from(length as i64)
+    }
+    fn to_ix(self) -> Ix {
+        self
+    }
+    fn known(self) -> Option<usize> {
+        self.term().integer().and_then(|length| usize::try_from(length).ok())
+    }
+    fn plus(self, other: Ix) -> Ix {
+        self + other
+    }
+    fn minus(self, other: Ix) -> Ix {
+        self - other
+    }
+    fn times(self, factor: usize) -> Ix {
+        self * factor as i64
+    }
+    fn parts(self, size: usize) -> Ix {
+        if size == 0 { Exp::from(0) } else { self / size as i64 }
+    }
+    fn least(self, other: Ix) -> Ix {
+        self.min(other)
+    }
+}
+
+/// Division of indices by a length that is known not to be zero where it is computed.
+pub fn quotient(a: Ix, b: Ix) -> Ix {
+    Exp::from_term(a.term().binary(Op::Div, b.term()))
+}
+
+/// The remainder that goes with [`quotient`].
+pub fn remainder(a: Ix, b: Ix) -> Ix {
+    Exp::from_term(a.term().binary(Op::Rem, b.term()))
+}
+
+/// How many parts of `size` elements it takes to hold `length`, the last one shorter if need be.
+pub fn parts_for(length: Ix, size: usize) -> Ix {
+    let size = size.max(1) as i64;
+    (length + (size - 1)) / size
+}
