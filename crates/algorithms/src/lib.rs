@@ -1,0 +1,17 @@
+//! Algorithms in the kernel language: the programs of the papers that Pumice grew from, each under the name that its paper
+//! gives it, and what they need to be run, checked and measured.
+//!
+//! Written as a user would write them, with nothing of the layers below the kernel language.
+
+pub mod fcl;
+pub mod histogram;
+pub mod mandelbrot;
+pub mod matrix;
+pub mod networks;
+pub mod obsidian;
+pub mod program;
+pub mod scan;
+pub mod sobol;
+pub mod sort;
+
+pub use program::{Prepared, Program, programs};
