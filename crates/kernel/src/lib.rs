@@ -19,6 +19,7 @@ mod pull;
 mod push;
 mod size;
 pub mod skeletons;
+mod tiles;
 pub mod warp;
 
 pub use builder::{BuildError, Kernel, build, memory_parameter, named, scalar_parameter};
@@ -37,3 +38,4 @@ pub use profile::Profile;
 pub use pull::{Matrix, Pull};
 pub use push::Push;
 pub use size::{Size, parts_for, quotient, remainder};
+pub use tiles::Window;

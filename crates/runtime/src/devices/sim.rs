@@ -38,6 +38,7 @@ impl Sim {
             busy_blocks: 8,
             vector_bytes: 16,
             coalesces: true,
+            forward_progress: true,
         };
         Ok(Sim { profile, turn: Mutex::new(()) })
     }
