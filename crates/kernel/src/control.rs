@@ -320,10 +320,7 @@ where
             });
             Vec::new()
         });
-        Pull::new(threads, move |_| {
-            let read = read.clone();
-            Pull::new(count, move |k| read(k))
-        })
+        Pull::new(threads, move |_| Pull::new(count, read.clone()))
     })
 }
 

@@ -18,10 +18,13 @@ use std::rc::Rc;
 /// What takes the elements of a push array.
 type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 
+/// What a push array does, given a writer.
+type Producer<T> = dyn Fn(Writer<'_, T>);
+
 /// A push array at a level.
 pub struct Push<L: Level, T: Storable, S: Size = usize> {
     length: S,
-    produce: Rc<dyn Fn(Writer<'_, T>)>,
+    produce: Rc<Producer<T>>,
     level: PhantomData<L>,
 }
 
