@@ -13,6 +13,7 @@ pub mod narrow;
 pub mod parse;
 pub mod simulate;
 pub mod text;
+pub mod uniform;
 pub mod vectorise;
 pub mod verify;
 
@@ -25,5 +26,6 @@ pub use memory::{Layout, MemoryError, plan};
 pub use narrow::narrow;
 pub use parse::{ParseError, parse};
 pub use simulate::{Fault, FaultKind, SimMemory, simulate};
+pub use uniform::{Level, Uniformity};
 pub use vectorise::{VectorOptions, vectorise};
 pub use verify::{Verified, VerifyError, check, verify};
