@@ -88,6 +88,25 @@ pub fn seq_until<T: Storable>(
 }
 
 /// Does one of two things, as far as memory and barriers are concerned; see [`pumice_scalar::cond`] for values.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Mutable, Pull, cond, preview};
+/// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+///     let blocks = xs.split_up(4).map(|part| {
+///         let memory = Mutable::shared(part.clone());
+///         let writer = memory.clone();
+///         let large = part.imap(move |i, x| {
+///             cond(x.gt(2), || writer.write(i, x * 10), || {});
+///             x
+///         });
+///         large.push::<Block>().force();
+///         memory.freeze().push::<Block>()
+///     });
+///     blocks.concat_by(4, 4usize)
+/// })?;
+/// assert_eq!(result, [1, 2, 30, 40]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
     let place = Place { operation: "cond", location: Location::caller() };
@@ -282,6 +301,25 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// `initial` gives a thread's first values. Each round first does what `round` does as a block (force tiles, say), then
 /// every thread changes its values by the function that `round` gives. The results are an array of threads, each with an
 /// array of its values, that is read by the same threads only: push the outer array at `Block`.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Pull, Round, Thread, accumulate, preview};
+/// use pumice_scalar::Exp;
+/// // Each of four threads sums a column of a matrix whose rows a block reads one after the other.
+/// let result = preview(32, &[1, 2, 3, 4, 10, 20, 30, 40], |xs: Pull<i32, Ix>| {
+///     let blocks = xs.tiles(8).map(|matrix| {
+///         let sums = accumulate(4, 2.into(), |_| vec![Exp::from(0)], move |round| -> Round<Exp<i32>> {
+///             let matrix = matrix.clone();
+///             let row = Pull::<i32>::new(4, move |i| matrix.at(round * 4 + i)).push::<Block>().force();
+///             Box::new(move |thread, sum| vec![sum[0] + row.at(thread)])
+///         });
+///         sums.map(|own| own.push::<Thread>()).concat::<Block>()
+///     });
+///     blocks.concat_by(4, 4usize)
+/// })?;
+/// assert_eq!(result, [11, 22, 33, 44]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn accumulate<L: Lift>(
     threads: usize,

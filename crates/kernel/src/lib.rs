@@ -38,4 +38,4 @@ pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
-pub use size::{Size, parts_for, quotient, remainder};
+pub use size::{IntoSize, Size, parts_for, quotient, remainder};

@@ -10,7 +10,7 @@ use crate::check;
 use crate::effects;
 use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
-use crate::size::{Size, parts_for, quotient, remainder};
+use crate::size::{IntoSize, Size, parts_for, quotient, remainder};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp, ScalarType};
 use std::panic::Location;
@@ -198,8 +198,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [1, 2]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
-    pub fn take(self, count: impl Into<S>) -> Self {
-        let count = count.into().least(self.length);
+    pub fn take(self, count: impl IntoSize<S>) -> Self {
+        let count = count.into_size().least(self.length);
         self.index_map(count, |i| i)
     }
 
@@ -211,8 +211,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [3]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
-    pub fn drop(self, count: impl Into<S>) -> Self {
-        let count = count.into().least(self.length);
+    pub fn drop(self, count: impl IntoSize<S>) -> Self {
+        let count = count.into_size().least(self.length);
         let rest = self.length.minus(count);
         self.index_map(rest, move |i| i + count.to_ix())
     }
@@ -225,8 +225,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [2, 3, 1]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
-    pub fn split_at(self, count: impl Into<S>) -> (Self, Self) {
-        let count = count.into();
+    pub fn split_at(self, count: impl IntoSize<S>) -> (Self, Self) {
+        let count = count.into_size();
         (self.clone().take(count), self.drop(count))
     }
 
