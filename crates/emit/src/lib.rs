@@ -14,7 +14,9 @@
 //! On the GPU dialects the kernel loops over blocks with the grid's stride, so any grid of at least one block computes
 //! everything. Data pointers are aligned to 64 bytes.
 
+mod atomics;
 mod c;
+mod collectives;
 mod cuda;
 mod dialect;
 mod expression;
@@ -23,6 +25,7 @@ mod lanes;
 mod names;
 mod opencl;
 mod text;
+mod threads;
 mod uses;
 mod writer;
 
@@ -83,6 +86,10 @@ pub struct Source {
     pub dialect: Dialect,
     /// Threads of a block.
     pub threads: u32,
+    /// Bytes of memory that the threads of a block share, in all.
+    pub shared_bytes: u32,
+    /// How many of them the launch must ask for, because the text does not: none, or all.
+    pub dynamic_shared: u32,
 }
 
 /// Why a program cannot be emitted.

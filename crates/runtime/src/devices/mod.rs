@@ -204,15 +204,29 @@ body {
     }
 
     #[test]
-    fn the_cuda_source_of_a_program_compiles() -> Result<()> {
+    fn the_cuda_source_of_every_program_compiles() -> Result<()> {
         if let Err(error) = cuda::nvrtc::nvrtc() {
             assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
             return Ok(());
         }
-        let source = pumice_emit::emit(&add(), Dialect::Cuda, &Options::default());
-        let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
-        let binary = cuda::nvrtc::compile("add", &source.text, cuda::nvrtc::DEFAULT_ARCHITECTURE, false)?;
-        assert!(!binary.is_empty());
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emit/tests/programs");
+        let host = |error: std::io::Error| Error::Invalid(error.to_string());
+        let mut texts = vec![ADD.to_owned()];
+        for entry in std::fs::read_dir(folder).map_err(host)? {
+            texts.push(std::fs::read_to_string(entry.map_err(host)?.path()).map_err(host)?);
+        }
+        assert!(texts.len() > 10);
+        for text in texts {
+            let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
+            let program = pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"));
+            for fast_math in [false, true] {
+                let source = pumice_emit::emit(&program, Dialect::Cuda, &Options { fast_math });
+                let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
+                let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
+                let binary = cuda::nvrtc::compile(&program.name, &source.text, architecture, fast_math)?;
+                assert!(!binary.is_empty());
+            }
+        }
         Ok(())
     }
 
