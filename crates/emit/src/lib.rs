@@ -11,6 +11,8 @@
 //! | [`Dialect::OpenCl`] | `__kernel void NAME(…)`, one argument a parameter, scalars by value (a `bool` is a `uchar`), work-groups of exactly `threads` |
 //! | [`Dialect::Cuda`] | `extern "C" __global__ void NAME(…)`, one argument a parameter, scalars by value (a `bool` is an `unsigned char`), blocks of exactly `threads` |
 //!
+//! Shared memory above 48 KiB is not declared in CUDA C: the launch must ask for it ([`Source::dynamic_shared`]).
+//!
 //! On the GPU dialects the kernel loops over blocks with the grid's stride, so any grid of at least one block computes
 //! everything. Data pointers are aligned to 64 bytes.
 
@@ -120,13 +122,24 @@ impl std::error::Error for EmitError {
 /// Whether the shared memory fits a device is for the device to say ([`pumice_program::plan`]); here it only has to
 /// fit 32-bit offsets.
 pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<Source, EmitError> {
-    let language: &dyn dialect::Language = match dialect {
+    let language = language(dialect);
+    let layout = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?;
+    Ok(writer::write(program, &layout, dialect, language, options))
+}
+
+/// Bytes of shared memory that a launch must ask for, as [`Source::dynamic_shared`] says: for who has a program's binary
+/// and not its source.
+pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitError> {
+    let bytes = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?.bytes;
+    Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })
+}
+
+fn language(dialect: Dialect) -> &'static dyn dialect::Language {
+    match dialect {
         Dialect::C => &c::C,
         Dialect::OpenCl => &opencl::OpenCl,
         Dialect::Cuda => &cuda::Cuda,
-    };
-    let layout = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?;
-    Ok(writer::write(program, &layout, dialect, language, options))
+    }
 }
 
 /// The flags under which a dialect's compiler keeps the language's semantics (and, for C, vectorises): what the

@@ -62,6 +62,7 @@ files!(
     partial_block,
     partial_small,
     partial_warps,
+    private_large,
     private_memory,
     ragged,
     rows,
