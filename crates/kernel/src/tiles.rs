@@ -24,6 +24,20 @@ fn same(a: Ix, b: Ix) -> bool {
 }
 
 impl<T: Storable> Pull<T, Ix> {
+    /// Does `whole` with this array if it has exactly `size` elements, and `rest` otherwise. See [`Pull::if_whole`] for what
+    /// makes an array.
+    #[track_caller]
+    pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
+        let place = Place { operation: "do_whole", location: Location::caller() };
+        at_place(place, || {
+            effects::either(
+                self.len().eq(size as i64).term(),
+                || whole(self.clone().index_map(size, |i| i)),
+                || rest(self.clone()),
+            );
+        });
+    }
+
     /// The array that `whole` makes of this one if it has exactly `size` elements, and `rest` otherwise. Both make arrays
     /// of `length` elements; for `whole` that may also be `size` where `length` is this array's.
     #[track_caller]

@@ -138,8 +138,7 @@ pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
         _ => None,
     };
     let mut memories: Vec<SimMemory> = bindings.iter().filter_map(memory).collect();
-    let scalars: Vec<Constant> =
-        bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
+    let scalars: Vec<Constant> = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
     simulate(program, &mut memories, &scalars, &Default::default())
         .unwrap_or_else(|fault| panic!("{fault}\n{program}"));
     let mut outcome = Outcome { result: Vec::new(), length, changed: BTreeMap::new() };
