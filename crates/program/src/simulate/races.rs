@@ -319,21 +319,30 @@ struct Cell {
 /// What happened to one memory in a launch.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    cells: Vec<Cell>,
+    /// So many cells a page; made when they are first touched, as much memory of a launch often is not.
+    pages: Vec<Option<Box<[Cell]>>>,
     across_blocks: bool,
 }
+
+const PAGE: usize = 1 << 10;
 
 impl History {
     /// Of memory with this many cells. Blocks race only in memory that they have in common.
     pub fn new(cells: usize, across_blocks: bool) -> History {
+        History { pages: vec![None; cells.div_ceil(PAGE)], across_blocks }
+    }
+
+    #[inline]
+    fn cell(&mut self, index: usize) -> Option<&mut Cell> {
         let cell = Cell { write: Touch::NONE, read: Touch::NONE, other_read: (0, 0) };
-        History { cells: vec![cell; cells], across_blocks }
+        let page = self.pages.get_mut(index / PAGE)?;
+        page.get_or_insert_with(|| vec![cell; PAGE].into()).get_mut(index % PAGE)
     }
 
     /// Somebody reads a cell. Cells that do not exist are not watched.
     pub fn read(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cells.get_mut(index) else {
+        let Some(cell) = self.cell(index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
@@ -362,7 +371,7 @@ impl History {
     /// Somebody writes a cell, or reads and writes it at once.
     pub fn write(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cells.get_mut(index) else {
+        let Some(cell) = self.cell(index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
@@ -390,7 +399,8 @@ impl History {
     /// Somebody has read a cell atomically: what the block that wrote it atomically did before comes before what this
     /// block does from now on.
     pub fn acquire(&self, index: usize, clock: &mut Clock) {
-        if let Some(cell) = self.cells.get(index)
+        if let Some(Some(page)) = self.pages.get(index / PAGE)
+            && let Some(cell) = page.get(index % PAGE)
             && cell.write.is_atomic()
             && cell.write.time != 0
             && !clock.in_block(cell.write.time)
