@@ -311,7 +311,11 @@ fn spoil(program: &mut Program, random: &[u8]) {
                     Stmt::Collective { op, .. } => {
                         *op = CollectiveOp::ALL[usize::from(byte) % CollectiveOp::ALL.len()];
                     }
-                    _ => *stmt = Stmt::Sync { scope: if byte % 2 == 0 { Scope::Block } else { Scope::Warp } },
+                    _ => {
+                        *stmt = Stmt::Sync {
+                            scope: if byte.is_multiple_of(2) { Scope::Block } else { Scope::Warp },
+                        }
+                    }
                 }
             }
             for child in stmt.children_mut() {
