@@ -170,7 +170,12 @@ impl KernelResult for () {
     }
 }
 
-/// A function of the kernel language that can become a kernel: a closure or function of one to six parameters.
+/// A function of the kernel language that can become a kernel: a closure or function of up to six parameters.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot become a kernel",
+    label = "expected a function from arrays and scalars to an array that the grid pushes",
+    note = "a kernel takes up to six `Pull<T, Ix>`, `Exp<T>` or `Mutable<T>`, and returns `Push<Grid, T, ..>` or `()`"
+)]
 pub trait KernelFunction<P> {
     /// What it gives.
     type Result: KernelResult;
