@@ -366,15 +366,12 @@ impl Lowering<'_> {
             arguments.push(argument);
         }
         let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
-        let verified = ready(program, self.profile, passes, &known)
+        let ready = ready(program, self.profile, passes, &known)
             .map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
-        let mut sites = sites;
-        if verified.failure.is_none() {
-            // Every check was proved away, and the parameters went with them.
-            arguments.retain(|argument| !matches!(argument, Argument::Failure | Argument::FailureBase));
-            sites.clear();
-        }
-        Ok(ReadyKernel { program: Arc::new(verified), arguments, sites, place: node.place() })
+        let arguments = ready.keep(arguments);
+        // Where every check was proved away, nothing can fail.
+        let sites = if ready.program.failure.is_some() { sites } else { Vec::new() };
+        Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place() })
     }
 }
 

@@ -172,9 +172,10 @@ impl KernelResult for () {
 
 /// A function of the kernel language that can become a kernel: a closure or function of up to six parameters.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot become a kernel",
-    label = "expected a function from arrays and scalars to an array that the grid pushes",
-    note = "a kernel takes up to six `Pull<T, Ix>`, `Exp<T>` or `Mutable<T>`, and returns `Push<Grid, T, ..>` or `()`"
+    message = "this function is not a kernel",
+    label = "expected a function of the kernel language",
+    note = "a kernel takes up to six arrays `Pull<T, Ix>`, scalars `Exp<T>` and memories `Mutable<T>`, and gives an array \
+            of its grid, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only changes memory"
 )]
 pub trait KernelFunction<P> {
     /// What it gives.

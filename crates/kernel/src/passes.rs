@@ -6,7 +6,7 @@
 use crate::Profile;
 use pumice_program::{
     Program, Ranges, Var, VectorOptions, Verified, VerifyError, drop_spare_vars, eliminate_dead, mark_exact,
-    narrow, vectorise, verify,
+    narrow, settle, vectorise, verify,
 };
 use std::collections::BTreeMap;
 
@@ -42,6 +42,23 @@ impl Known {
     }
 }
 
+/// A kernel that a device can compile.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// The program.
+    pub program: Verified,
+    /// The positions of parameters that it does not have any more, in order: those for failures, where none can happen.
+    pub dropped: Vec<usize>,
+}
+
+impl Ready {
+    /// What stands for the program's parameters, given what stood for them before the passes.
+    pub fn keep<T>(&self, before: impl IntoIterator<Item = T>) -> Vec<T> {
+        let all = before.into_iter().enumerate();
+        all.filter(|(position, _)| !self.dropped.contains(position)).map(|(_, item)| item).collect()
+    }
+}
+
 /// Runs the passes for a device and a launch. The kernel is right for every launch whose scalar arguments are as `known`
 /// says.
 pub fn ready(
@@ -49,11 +66,11 @@ pub fn ready(
     profile: &Profile,
     passes: Passes,
     known: &Known,
-) -> Result<Verified, VerifyError> {
+) -> Result<Ready, VerifyError> {
     let mut program = program;
     let ranges = &known.ranges;
-    // Here goes what proves checks and branches away for these ranges (`settle`): before the others, which gain by it. A
-    // program without checks has no failure parameters; who binds arguments looks at `Program::failure` afterwards.
+    // First of all, as the others gain by what is decided already.
+    let dropped = settle(&mut program, ranges);
     if passes.vectorise && profile.vector_bytes > 0 {
         let multiples = known.multiples.clone();
         vectorise(&mut program, &VectorOptions { bytes: profile.vector_bytes as usize, multiples });
@@ -64,5 +81,5 @@ pub fn ready(
     mark_exact(&mut program, ranges);
     eliminate_dead(&mut program);
     drop_spare_vars(&mut program);
-    verify(program)
+    Ok(Ready { program: verify(program)?, dropped })
 }

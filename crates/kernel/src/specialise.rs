@@ -130,17 +130,14 @@ impl Definition {
             None => None,
             Some(outcome) => Some(result_length(name, program, outcome.length, &values)?),
         };
-        let verified = ready(program.clone(), profile, passes, &known);
-        let verified = verified.map_err(|error| BuildError(error.to_string()))?;
-        let fails = verified.failure.is_some();
-        let bindings = self.bindings.iter().copied();
-        let bindings: Vec<Binding> = bindings
-            .filter(|binding| fails || !matches!(binding, Binding::Failure | Binding::FailureBase))
-            .collect();
-        if bindings.len() != verified.params.len() {
+        let ready = ready(program.clone(), profile, passes, &known);
+        let ready = ready.map_err(|error| BuildError(error.to_string()))?;
+        let bindings = ready.keep(self.bindings.iter().copied());
+        if bindings.len() != ready.program.params.len() {
             return Err(BuildError(format!("the passes changed the parameters of kernel `{name}`")));
         }
-        Ok(Specialised { program: Arc::new(verified), bindings, blocks, length })
+        let program = Arc::new(ready.program);
+        Ok(Specialised { program, bindings, blocks, length })
     }
 }
 

@@ -8,9 +8,9 @@ use generate::{N_RANGE, memories, program, scalars};
 use proptest::prelude::*;
 use pumice_program::simulate::Options;
 use pumice_program::{
-    Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Program, Ranges, SimMemory, Space, Stmt, Var,
-    VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, plan, simulate,
-    vectorise,
+    AtomicOp, CollectiveOp, Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges,
+    Scope, SimMemory, Space, Stmt, Uniformity, Var, VectorOptions, Workers, check, drop_spare_vars,
+    eliminate_dead, mark_exact, narrow, parse, plan, settle, simulate, vectorise,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -28,6 +28,45 @@ fn run(program: &Program, n: i64) -> Option<(Vec<SimMemory>, u64)> {
             None
         }
     }
+}
+
+/// Checks that a program settled for these ranges of its arguments does the same, and gives it.
+fn assert_settled_same(before: &Program, n: i64, ranges: &Ranges) -> Program {
+    let mut after = before.clone();
+    let gone = settle(&mut after, ranges);
+    if let Err(error) = check(&after) {
+        panic!("settle: {error}\nbefore:\n{before}\nafter:\n{after}");
+    }
+    let Some((expected, failures)) = run(before, n) else {
+        return after;
+    };
+    // The arguments whose parameters are gone are not passed.
+    let (mut memories, mut scalars, mut expected) =
+        (memories().into_iter(), scalars(n).into_iter(), expected.into_iter());
+    let (mut kept_memories, mut kept_scalars, mut kept_expected) = (Vec::new(), Vec::new(), Vec::new());
+    for (position, param) in before.params.iter().enumerate() {
+        let (memory, scalar) = match param {
+            Param::Memory(_) => (memories.next().zip(expected.next()), None),
+            Param::Scalar(_) => (None, scalars.next()),
+        };
+        if gone.contains(&position) {
+            if let Some((memory, expected)) = memory {
+                assert!(memory == expected, "the failure memory was written\n{before}");
+            }
+            continue;
+        }
+        if let Some((memory, expected)) = memory {
+            kept_memories.push(memory);
+            kept_expected.push(expected);
+        }
+        kept_scalars.extend(scalar);
+    }
+    let options = Options::default();
+    let report = simulate(&after, &mut kept_memories, &kept_scalars, &options)
+        .unwrap_or_else(|fault| panic!("settle: {fault}\nbefore:\n{before}\nafter:\n{after}"));
+    let same = kept_memories == kept_expected && report.failures == failures;
+    assert!(same, "settle\nbefore:\n{before}\nafter:\n{after}");
+    after
 }
 
 /// The range of `n` and the exact values of the others.
@@ -50,7 +89,7 @@ fn assert_same(before: &Program, after: &Program, n: i64, what: &str) {
     }
 }
 
-/// The program with its shared memories (all of one type) placed in one, as planned.
+/// The program with its shared memories of one type (all that are not for atomics) placed in one, as planned.
 fn overlay(program: &Program) -> Program {
     let layout = plan(program, 1 << 16).unwrap();
     let mut result = program.clone();
@@ -66,6 +105,7 @@ fn overlay(program: &Program) -> Program {
         let mut out = Vec::new();
         for mut stmt in statements {
             if let Stmt::Load { memory, index, .. } | Stmt::Store { memory, index, .. } = &mut stmt
+                && result.memory(*memory).ty == ScalarType::F32
                 && let Some(offset) = layout.offset(*memory)
             {
                 let ty = result.operand_type(*index);
@@ -158,8 +198,18 @@ fn spoil(program: &mut Program, random: &[u8]) {
                     Stmt::If { condition, .. } => *condition = Operand::Var(var),
                     Stmt::For { end, .. } => *end = Operand::Var(var),
                     Stmt::While { carried, .. } => carried.clear(),
+                    Stmt::Parallel { workers, .. } if byte < 15 => *workers = Workers::Warps,
+                    Stmt::Parallel { workers, .. } if byte < 20 => *workers = Workers::Lanes,
                     Stmt::Parallel { extent, .. } => *extent = Operand::Var(var),
-                    _ => *stmt = Stmt::Sync { scope: pumice_program::Scope::Block },
+                    Stmt::Atomic { memory, .. } if byte < 20 => *memory = MemoryId(byte.into()),
+                    Stmt::Atomic { operands, .. } | Stmt::Collective { operands, .. } if byte < 25 => {
+                        operands.clear();
+                    }
+                    Stmt::Atomic { op, .. } => *op = AtomicOp::ALL[usize::from(byte) % AtomicOp::ALL.len()],
+                    Stmt::Collective { op, .. } => {
+                        *op = CollectiveOp::ALL[usize::from(byte) % CollectiveOp::ALL.len()];
+                    }
+                    _ => *stmt = Stmt::Sync { scope: if byte % 2 == 0 { Scope::Block } else { Scope::Warp } },
                 }
             }
             for child in stmt.children_mut() {
@@ -183,8 +233,10 @@ fn do_everything(program: &Program) {
     let _ = plan(program, 1 << 16);
     let ranges = ranges(program);
     let _ = Intervals::of(program, &ranges);
+    let _ = Uniformity::of(program);
     let mut other = narrow(program, &ranges);
     mark_exact(&mut other, &ranges);
+    settle(&mut other, &ranges);
     vectorise(&mut other, &VectorOptions::default());
     eliminate_dead(&mut other);
     drop_spare_vars(&mut other);
@@ -247,6 +299,29 @@ proptest! {
         eliminate_dead(&mut all);
         drop_spare_vars(&mut all);
         assert_same(&program, &all, n, "all passes");
+    }
+
+    #[test]
+    fn settling_keeps_the_meaning(bytes in bytes(), n in 0i64..1000) {
+        let program = program(&bytes);
+        let Some(&Param::Scalar(var)) = program.params.get(1) else { unreachable!() };
+        let mut exactly = ranges(&program);
+        exactly.insert(var, (n.into(), n.into()));
+        assert_settled_same(&program, n, &exactly);
+        let settled = assert_settled_same(&program, n, &ranges(&program));
+        // Again, with what the first time made of it; and before the passes that come after it.
+        let mut again = settled.clone();
+        settle(&mut again, &ranges(&program));
+        prop_assert!(check(&again).is_ok(), "{:?}\n{again}", check(&again));
+        if settled.params == program.params {
+            assert_same(&program, &again, n, "settle, twice");
+            let mut all = narrow(&settled, &ranges(&program));
+            mark_exact(&mut all, &ranges(&program));
+            vectorise(&mut all, &VectorOptions::default());
+            eliminate_dead(&mut all);
+            drop_spare_vars(&mut all);
+            assert_same(&program, &all, n, "settle and all passes");
+        }
     }
 
     #[test]
