@@ -277,3 +277,31 @@ fn a_kernel_runs_from_several_threads() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn a_simulator_with_a_profile_records_what_is_launched() -> Result<()> {
+    use pumice::layers::runtime::devices::Sim;
+    use pumice::prelude::*;
+    let sim = std::sync::Arc::new(Sim::observing(Sim::gpu_profile()));
+    let compiler = Compiler::with(sim.clone());
+    let sums = compiler.kernel("block_sums", 32, block_sums)?;
+    let first = sums.run(&numbers(1000))?;
+    sums.run(&first)?;
+    let recorded = sim.recorded();
+    assert_eq!(recorded.len(), 2);
+    assert_eq!((recorded[0].report.blocks, recorded[1].report.blocks), (16, 1));
+    assert!(recorded.iter().all(|launch| launch.program.name == "block_sums"));
+    sim.forget();
+    // Array programs are recorded too, as they are for this profile.
+    let doubled = compiler.run(use_(&numbers(5000)).map(|x| x + x))?;
+    assert_eq!(doubled.to_vec()?[1], numbers(2)[1] * 2);
+    let recorded = sim.recorded();
+    assert_eq!(recorded.len(), 1);
+    assert_eq!(recorded[0].program.threads, 256);
+    // An array of one simulator is not another's.
+    let other = std::sync::Arc::new(Sim::observing(Sim::gpu_profile()));
+    let again = Compiler::with(other.clone()).kernel("block_sums", 32, block_sums)?.run(&first)?;
+    assert_eq!(again.to_vec()?, [numbers(1000).iter().sum::<i32>()]);
+    assert_eq!(other.recorded().len(), 1);
+    Ok(())
+}
