@@ -4,9 +4,7 @@
 //! [`crate::matrix`].
 
 use crate::Program;
-use pumice::layers::kernel::{
-    Block, Forces, Grid, Ix, Loops, Pull, Push, Size, Storable, parts_for, warp, while_,
-};
+use pumice::kernel::{Block, Forces, Grid, Ix, Loops, Pull, Push, Size, Storable, parts_for, warp, while_};
 use pumice::{Elt, Lift};
 
 /// Elements that fill the widest access of a thread, if they have 4 bytes.

@@ -3,8 +3,8 @@
 use crate::Program;
 use crate::fcl::WIDE;
 use pumice::Exp;
-use pumice::layers::kernel::{
-    Block, Ix, Loops, Mutable, Pull, Within, parts_for, remainder, replicate, warp,
+use pumice::kernel::{
+    Block, Ix, Loops, Mutable, Pull, Within, block_threads, parts_for, remainder, replicate, warp,
 };
 
 /// Adds the elements of an array to the bins that are the first parameter of [`histogram_global`]: each one by itself, in
@@ -15,7 +15,7 @@ pub fn histogram_global(bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     let add = |x: Exp<i32>| {
         bins.atomic_add(remainder(x.cast::<u32>().cast::<i64>(), count), 1);
     };
-    let threads = i64::from(pumice::layers::kernel::block_threads());
+    let threads = i64::from(block_threads());
     Block::distribute(parts_for(xs.len(), threads as usize), &|block| {
         let first = block * threads;
         Block::for_each((xs.len() - first).min(threads), &|t| add(xs.at(first + t)));

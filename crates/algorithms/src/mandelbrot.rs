@@ -2,7 +2,7 @@
 //! escapes.
 
 use crate::Program;
-use pumice::layers::kernel::{Block, Grid, Ix, Pull, Push};
+use pumice::kernel::{Block, Grid, Ix, Pull, Push};
 use pumice::{Exp, constant, while_};
 
 /// What is looked at: from (`left`, `top`), so far in either direction.

@@ -5,7 +5,7 @@
 use crate::Program;
 use crate::fcl::{WIDE, red_lanes};
 use pumice::Exp;
-use pumice::layers::kernel::{
+use pumice::kernel::{
     Form, Grid, Ix, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate, force_scalar,
     parts_for, seq_for, warp,
 };

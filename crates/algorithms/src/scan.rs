@@ -3,8 +3,8 @@
 
 use crate::Program;
 use crate::fcl::WIDE;
-use pumice::layers::kernel::{
-    Block, Forces, Grid, Ix, Loops, Mutable, Pull, Push, Storable, cond, replicate, seq_until, sync, warp,
+use pumice::kernel::{
+    Block, Forces, Grid, Ix, Loops, Mutable, Pull, Push, Storable, cond, replicate, seq_until, warp,
 };
 use pumice::{Elt, Exp, Primitive};
 
@@ -368,7 +368,7 @@ const OWN_SUM: u64 = 1 << 32;
 const WHOLE_SUM: u64 = 2 << 32;
 
 /// The scan of an array in one pass (`scan`): a tile looks back at what those before it have to tell, until it meets one
-/// that knows everything before itself. Only where [`pumice::layers::kernel::Profile::forward_progress`] holds.
+/// that knows everything before itself. Only where [`pumice::kernel::Profile::forward_progress`] holds.
 ///
 /// `state` is all zeros before: a counter of tiles begun, and a word a tile.
 pub fn scan_look_back<T: Word>(
@@ -427,7 +427,7 @@ fn look_back<T: Word>(
                 let ask = |_| words.acquire(asked.max(0) + 1);
                 window.write(lane, seq_until::<u64>(first, |found| !told(found, 0), ask));
             });
-            sync();
+            Block::sync();
             Block::for_each(threads, &|thread| {
                 let lane = lane(thread);
                 let found = window.read(lane);
@@ -441,7 +441,7 @@ fn look_back<T: Word>(
                 };
                 cond(thread.eq(0), write, || {});
             });
-            sync();
+            Block::sync();
             left.read(0)
         },
     );

@@ -4,7 +4,7 @@
 use crate::Program;
 use crate::fcl::reduce_grid_seq;
 use pumice::Exp;
-use pumice::layers::kernel::{Grid, Ix, Pull, Push};
+use pumice::kernel::{Grid, Ix, Pull, Push};
 
 /// Bits of a Sobol number.
 const BITS: u32 = 32;
