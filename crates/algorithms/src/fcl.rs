@@ -104,7 +104,8 @@ pub fn reduce_grid_while<T: Storable>(
 
 /// Reduces every chunk of an array in a block of its own, each thread first by itself and then the threads among each
 /// other (`reduceGridSeq`): what the paper's section 4 says it lacks. The operator commutes: a thread takes groups of
-/// neighbours that are far from each other.
+/// neighbours that are far from each other, and the lanes of a warp exchange what they have. A block has `threads` threads,
+/// a multiple of 32.
 pub fn reduce_grid_seq<T: Elt>(
     f: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,
     neutral: T::Exp,
@@ -115,35 +116,21 @@ pub fn reduce_grid_seq<T: Elt>(
     let size = threads * items;
     let alone = move |part: Pull<T>| {
         let elements = (0..part.len() as i64).map(|i| part.at(i));
-        elements.reduce(f).unwrap_or(neutral)
+        red_lanes(f, elements.reduce(f).unwrap_or(neutral))
     };
-    let parts = move |chunk: Pull<T>| chunk.coalesce_by(items, WIDE.min(items)).map(alone);
+    let parts = move |chunk: Pull<T>| chunk.coalesce_by(items, WIDE.min(items)).map(alone).push::<Block>();
     xs.tiles(size)
         .map(move |chunk| {
-            let own = chunk.if_whole(
-                size,
-                threads,
-                move |chunk| parts(chunk).push::<Block>(),
-                move |chunk| parts(chunk.padded(size, neutral)).push::<Block>(),
-            );
-            red_warps(f, own.force())
+            let rest = move |chunk: Pull<T, Ix>| parts(chunk.padded(size, neutral));
+            let in_warps = chunk.if_whole(size, threads, parts, rest).force();
+            let warps = in_warps.every_nth(warp::WARP as usize);
+            Pull::new(1, move |_| {
+                let others = (1..warps.len() as i64).map(|i| warps.at(i));
+                others.fold(warps.head(), f)
+            })
+            .push::<Block>()
         })
         .concat()
-}
-
-/// Reduces as many elements as a block has threads, a multiple of 32: first within warps, by exchange of values, then the
-/// warps' results. The operator commutes.
-pub fn red_warps<T: Elt>(
-    f: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,
-    xs: Pull<T>,
-) -> Push<Block, T> {
-    let in_warps = xs.map(move |x| red_lanes(f, x)).push::<Block>().force();
-    let warps = in_warps.every_nth(warp::WARP as usize);
-    Pull::new(1, move |_| {
-        let results = (1..warps.len() as i64).map(|i| warps.at(i));
-        results.fold(warps.head(), f)
-    })
-    .push()
 }
 
 /// What all lanes of a warp have, reduced; every lane gets it. The operator commutes.

@@ -4,7 +4,8 @@ use crate::Program;
 use crate::fcl::WIDE;
 use pumice::Exp;
 use pumice::kernel::{
-    Block, Ix, Loops, Mutable, Pull, Within, block_threads, parts_for, remainder, replicate, warp,
+    Block, Ix, Loops, Mutable, Pull, Within, block_threads, force_scalar, parts_for, remainder, replicate,
+    warp,
 };
 
 /// Adds the elements of an array to the bins that are the first parameter of [`histogram_global`]: each one by itself, in
@@ -38,6 +39,9 @@ impl Division {
     pub const GPU: Division = Division { bins: 256, threads: 256, items: 64 };
 }
 
+/// Elements that a thread loads before it counts them.
+const AT_ONCE: usize = 16;
+
 /// Adds the elements of an array to bins by the lowest bits of each (`histogram`). A block counts in its own memory, where
 /// every warp has bins of its own, so that few threads want the same one; in the end it adds its counts to those of all.
 pub fn histogram(division: Division, bins: Mutable<i32>, xs: Pull<i32, Ix>) {
@@ -57,7 +61,12 @@ pub fn histogram(division: Division, bins: Mutable<i32>, xs: Pull<i32, Ix>) {
             move |tile| {
                 Block::for_each(Exp::from(threads as i64), &|thread| {
                     let part = tile.clone().coalesce_by(items, WIDE).at(thread);
-                    (0..items as i64).for_each(|i| add(&all, thread, part.at(i)));
+                    for first in (0..items).step_by(AT_ONCE) {
+                        // All loads before any count, so that they become wide ones.
+                        let indices = first..items.min(first + AT_ONCE);
+                        let some: Vec<_> = indices.map(|i| force_scalar(part.at(i as i64))).collect();
+                        some.into_iter().for_each(|x| add(&all, thread, x));
+                    }
                 });
             },
             move |tile| {

@@ -7,7 +7,7 @@ use crate::fcl::{WIDE, red_lanes};
 use pumice::Exp;
 use pumice::kernel::{
     Form, Grid, Ix, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate, force_scalar,
-    parts_for, seq_for, warp,
+    force_windows, parts_for, seq_for, warp,
 };
 
 /// Transposes a matrix, an element a thread (`transpose`): neighbouring threads read elements that are far apart.
@@ -37,7 +37,7 @@ pub fn transpose_tiled<T: Storable>(layout: Layout, xs: Pull<T, Ix>, columns: Ix
         .concat_2d(TILE, columns, rows)
 }
 
-/// Rounds of a warp's loop over a row that are written out together, so that several loads are under way.
+/// Groups that a lane takes in one round of its loop over a row, so that several loads are under way.
 const UNROLL: i64 = 4;
 
 /// A matrix times a vector, a warp a row (`matVec`).
@@ -52,16 +52,19 @@ fn sum_in_warp(xs: Pull<f32, Ix>) -> Push<Warp, f32> {
     let lanes = i64::from(warp::WARP);
     let group = lanes * WIDE as i64;
     let own = move |lane: Ix| {
-        let whole = xs.len() / group;
-        let unrolled = whole / UNROLL * UNROLL;
-        let add = |from: Ix, rounds: i64, sum: Exp<f32>| {
-            let first = from * group + lane * WIDE as i64;
-            let offsets = (0..rounds).flat_map(|round| (0..WIDE as i64).map(move |k| round * group + k));
-            offsets.fold(sum, |sum, offset| sum + xs.at(first + offset))
+        // Adds what the lane has of as many stretches of `groups` groups as there are from `done` on.
+        let add = |done: Ix, groups: i64, sum: Exp<f32>| {
+            let stretch = group * groups;
+            let stretches = (xs.len() - done) / stretch;
+            let sum = seq_for::<f32>(stretches, 1, sum, |sum, k| {
+                let first = done + k * stretch + lane * WIDE as i64;
+                let offsets = (0..groups).flat_map(|g| (0..WIDE as i64).map(move |k| g * group + k));
+                offsets.fold(sum, |sum, offset| sum + xs.at(first + offset))
+            });
+            (done + stretches * stretch, sum)
         };
-        let sum = seq_for::<f32>(unrolled, UNROLL, 0.0.into(), |sum, k| add(k, UNROLL, sum));
-        let sum = seq_for::<f32>(whole - unrolled, 1, sum, |sum, k| add(unrolled + k, 1, sum));
-        let done = whole * group;
+        let (done, sum) = add(0.into(), UNROLL, 0.0.into());
+        let (done, sum) = add(done, 1, sum);
         let left = (xs.len() - done - lane + (lanes - 1)) / lanes;
         let sum = seq_for::<f32>(left, 1, sum, |sum, k| sum + xs.at(done + lane + k * lanes));
         red_lanes(|a, b| a + b, sum)
@@ -87,8 +90,9 @@ pub fn mat_mul_tiled(xs: Pull<f32, Ix>, ys: Pull<f32, Ix>, inner: Ix, columns: I
             |_| vec![Exp::from(0.0f32)],
             move |round| {
                 let k = round * side;
-                let left = a.force_window(inner, (first_row, k), window, 0.0.into());
-                let right = b.force_window(columns, (k, first_column), window, 0.0.into());
+                let windows =
+                    [a.window(inner, (first_row, k), window), b.window(columns, (k, first_column), window)];
+                let [left, right] = force_windows(windows, 0.0.into());
                 Box::new(move |thread: Ix, sums: Vec<Exp<f32>>| {
                     let (row, column) = element(thread);
                     let add = |sum: Exp<f32>, k: i64| {
@@ -177,8 +181,9 @@ pub fn mat_mul(
             move |_| vec![Exp::from(0.0f32); side * side],
             move |round| {
                 let k = round * depth as i64;
-                let left = a.force_window(inner, (first_row, k), left, 0.0.into());
-                let right = b.force_window(columns, (k, first_column), right, 0.0.into());
+                let windows =
+                    [a.window(inner, (first_row, k), left), b.window(columns, (k, first_column), right)];
+                let [left, right] = force_windows(windows, 0.0.into());
                 Box::new(move |thread: Ix, sums: Vec<Exp<f32>>| {
                     let (down, across) = division.thread(thread);
                     // Everything is computed where it stands: a step needs the elements of one column and one row, and

@@ -424,7 +424,7 @@ fn look_back<T: Word>(
                 let asked = next - 1 - lane;
                 // Before the first tile there is nothing, and that is known.
                 let first = asked.lt(0).select(word(WHOLE_SUM, neutral), 0.into());
-                let ask = |_| words.acquire(asked.max(0) + 1);
+                let ask = |_| words.acquire(asked.clamp(0, number) + 1);
                 window.write(lane, seq_until::<u64>(first, |found| !told(found, 0), ask));
             });
             Block::sync();

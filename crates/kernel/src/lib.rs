@@ -44,4 +44,4 @@ pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
 pub use size::{IntoSize, Size, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
-pub use tiles::Window;
+pub use tiles::{Placed, Window, force_windows};

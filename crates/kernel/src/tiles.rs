@@ -161,18 +161,40 @@ pub struct Window {
     pub padding: usize,
 }
 
+/// A window at a place of a matrix, for [`force_windows`].
+pub struct Placed<T: Storable> {
+    matrix: Matrix<T>,
+    columns: Ix,
+    first: (Ix, Ix),
+    window: Window,
+}
+
 impl<T: Storable> Matrix<T> {
-    /// Writes the window of this matrix of `columns` columns that starts at a row and column to the block's memory, waits,
-    /// and reads it from there. The window may go beyond every edge of the matrix, where `otherwise` stands.
-    #[track_caller]
-    pub fn force_window(
-        &self,
-        columns: Ix,
-        (first_row, first_column): (Ix, Ix),
-        window: Window,
-        otherwise: T::Form,
-    ) -> Pull<Pull<T>> {
-        let place = Place { operation: "force_window", location: Location::caller() };
+    /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge.
+    pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
+        Placed { matrix: self.clone(), columns, first, window }
+    }
+}
+
+/// Writes windows of matrices to the block's memory, waits once for all, and reads them from there: arrays of rows, or of
+/// columns where the window is transposed. Beyond the edges of a matrix stands `otherwise`.
+#[track_caller]
+pub fn force_windows<T: Storable, const N: usize>(
+    windows: [Placed<T>; N],
+    otherwise: T::Form,
+) -> [Pull<Pull<T>>; N] {
+    let place = Place { operation: "force_windows", location: Location::caller() };
+    at_place(place, || {
+        let written = windows.map(|placed| placed.write(&otherwise));
+        Block::sync();
+        written
+    })
+}
+
+impl<T: Storable> Placed<T> {
+    /// Writes the window; it can be read after a barrier.
+    fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
+        let Placed { matrix, columns, first: (first_row, first_column), window } = self;
         let items = window.items.max(1);
         if !window.columns.is_multiple_of(items) {
             with(|builder| builder.mistake(format!("rows of {} in groups of {items}", window.columns)));
@@ -182,48 +204,39 @@ impl<T: Storable> Matrix<T> {
             false => (window.rows, window.columns),
         };
         let stride = (inner + window.padding) as i64;
-        at_place(place, || {
-            let target = crate::force::Target::<Block>::new(outer * stride as usize);
-            let groups = (window.columns / items) as i64;
-            let fill = |at: &dyn Fn(Ix, Ix) -> T::Form| {
-                Block::for_each(Exp::from(window.rows as i64 * groups), &|group| {
-                    let row = named(group / groups, "row");
-                    let first = named((group % groups) * items as i64, "column");
-                    let place = |k: i64| (row, first + k);
-                    let values: Vec<T::Form> = (0..items as i64).map(place).map(|(r, c)| at(r, c)).collect();
-                    for (k, value) in values.iter().enumerate() {
-                        let (row, column) = place(k as i64);
-                        let cell = match window.transposed {
-                            true => column * stride + row,
-                            false => row * stride + column,
-                        };
-                        target.write::<T>(cell, value);
-                    }
-                });
-            };
-            let rows = self.len();
-            let element = |row: Ix, column: Ix| self.get(first_row + row).get(first_column + column);
-            let whole = first_row.ge(0)
-                & (first_row + window.rows as i64).le(rows)
-                & first_column.ge(0)
-                & (first_column + window.columns as i64).le(columns);
-            effects::either(
-                whole.term(),
-                || fill(&element),
-                || {
-                    fill(&|row, column| {
-                        let (at_row, at_column) = (first_row + row, first_column + column);
-                        let inside = at_row.ge(0) & at_row.lt(rows) & at_column.ge(0) & at_column.lt(columns);
-                        choose::<T>(inside, || element(row, column), || otherwise.clone())
-                    });
-                },
-            );
-            Block::sync();
-            let read = target.reader::<T>();
-            Pull::new(outer, move |i| {
-                let read = read.clone();
-                Pull::new(inner, move |j| read(i * stride + j))
-            })
+        let target = crate::force::Target::<Block>::new(outer * stride as usize);
+        let groups = (window.columns / items) as i64;
+        let fill = |at: &dyn Fn(Ix, Ix) -> T::Form| {
+            Block::for_each(Exp::from(window.rows as i64 * groups), &|group| {
+                let row = named(group / groups, "row");
+                let first = named((group % groups) * items as i64, "column");
+                let values: Vec<T::Form> = (0..items as i64).map(|k| at(row, first + k)).collect();
+                for (k, value) in values.iter().enumerate() {
+                    let column = first + k as i64;
+                    let cell = match window.transposed {
+                        true => column * stride + row,
+                        false => row * stride + column,
+                    };
+                    target.write::<T>(cell, value);
+                }
+            });
+        };
+        let rows = matrix.len();
+        let element = |row: Ix, column: Ix| matrix.get(first_row + row).get(first_column + column);
+        let whole = first_row.ge(0)
+            & (first_row + window.rows as i64).le(rows)
+            & first_column.ge(0)
+            & (first_column + window.columns as i64).le(columns);
+        let edge = |row: Ix, column: Ix| {
+            let (at_row, at_column) = (first_row + row, first_column + column);
+            let inside = at_row.ge(0) & at_row.lt(rows) & at_column.ge(0) & at_column.lt(columns);
+            choose::<T>(inside, || element(row, column), || otherwise.clone())
+        };
+        effects::either(whole.term(), || fill(&element), || fill(&edge));
+        let read = target.reader::<T>();
+        Pull::new(outer, move |i| {
+            let read = read.clone();
+            Pull::new(inner, move |j| read(i * stride + j))
         })
     }
 }
