@@ -57,7 +57,7 @@ fn each(chosen: &[Case], mut work: impl FnMut(&Case) -> Outcome) -> Result<usize
     let mut progress = Progress::new();
     let mut failed = 0;
     for (number, case) in chosen.iter().enumerate() {
-        progress.step(number, chosen.len(), case.name);
+        progress.step(number, chosen.len(), &case.name);
         if let Err(message) = work(case) {
             failed += 1;
             progress.clear();

@@ -5,52 +5,93 @@ use pumice::Compiler;
 use pumice::layers::array::Options;
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
+use pumice::layers::runtime::devices::Sim;
+use pumice_algorithms::{Program, Settings};
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// One thing that every device must do.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Case {
-    /// Where it is and what it is about: `folds::empty_rows`.
-    pub name: &'static str,
-    body: fn(&Harness) -> Outcome,
+    /// Where it is and what it is about: `folds::empty_rows`, `algorithms::reverse`.
+    pub name: String,
+    body: Body,
+}
+
+/// What a case does.
+#[derive(Clone, Copy)]
+enum Body {
+    /// Runs array programs.
+    Arrays(fn(&Harness) -> Outcome),
+    /// Runs a program of the kernel language in all its sizes.
+    Kernels(Program),
 }
 
 impl Case {
     /// Runs the case; a panic is a failure too.
     pub fn run(&self, compiler: &Compiler) -> Outcome {
-        self.guarded(&Harness::running(compiler))
-    }
-
-    /// The kernels that the case launches on a device that is like this, without running any.
-    pub fn kernels(&self, profile: &Profile, options: &Options) -> Result<Vec<Arc<Verified>>, String> {
-        let harness = Harness::planning(profile, options)?;
-        self.guarded(&harness)?;
-        Ok(harness.into_programs())
-    }
-
-    fn guarded(&self, harness: &Harness) -> Outcome {
-        catch_unwind(AssertUnwindSafe(|| (self.body)(harness))).unwrap_or_else(|panic| {
-            let message = panic.downcast_ref::<String>().map(String::as_str);
-            let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(format!("panicked: {}", message.unwrap_or("with something that is no text")))
+        guarded(|| match self.body {
+            Body::Arrays(body) => body(&Harness::running(compiler)),
+            Body::Kernels(program) => run_program(&program, compiler),
         })
     }
+
+    /// The kernels that the case launches on a device that is like this, without running any on one.
+    pub fn kernels(&self, profile: &Profile, options: &Options) -> Result<Vec<Arc<Verified>>, String> {
+        match self.body {
+            Body::Arrays(body) => {
+                let harness = Harness::planning(profile, options)?;
+                guarded(|| body(&harness))?;
+                Ok(harness.into_programs())
+            }
+            Body::Kernels(program) => {
+                let sim = Arc::new(Sim::observing(profile.clone()));
+                guarded(|| run_program(&program, &Compiler::with(sim.clone())))?;
+                Ok(sim.recorded().into_iter().map(|launch| launch.program).collect())
+            }
+        }
+    }
+}
+
+fn guarded(work: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(format!("panicked: {}", message.unwrap_or("with something that is no text")))
+    })
+}
+
+/// Runs a program of the kernel language in all its sizes and checks what it gives.
+fn run_program(program: &Program, compiler: &Compiler) -> Outcome {
+    program.sizes.iter().try_for_each(|size| {
+        let at = |message: String| format!("n = {size}: {message}");
+        let told = |error: pumice::Error| at(error.to_string());
+        let settings = Settings::defaults(program.tunable);
+        let mut prepared = (program.prepare)(compiler, *size, &settings).map_err(told)?;
+        prepared.run().map_err(told)?;
+        prepared.check().map_err(told)?.map_err(at)
+    })
 }
 
 macro_rules! collect_cases {
     ($($module:ident { $($case:ident)* })*) => {
         vec![$($(Case {
-            name: concat!(stringify!($module), "::", stringify!($case)),
-            body: crate::cases::$module::$case,
+            name: concat!(stringify!($module), "::", stringify!($case)).to_string(),
+            body: Body::Arrays(crate::cases::$module::$case),
         }),*),*]
     };
 }
 
 /// Every case.
 pub fn cases() -> Vec<Case> {
-    crate::for_each_case!(collect_cases)
+    let mut all = crate::for_each_case!(collect_cases);
+    let case = |program: Program| Case {
+        name: format!("algorithms::{}", program.name),
+        body: Body::Kernels(program),
+    };
+    all.extend(pumice_algorithms::programs().into_iter().map(case));
+    all
 }
 
 /// How a run of the suite went.
@@ -74,12 +115,12 @@ pub fn run_suite(
     let mut summary = Summary::default();
     for (number, case) in chosen.iter().enumerate() {
         let of = chosen.len();
-        progress(Progress { number, of, name: case.name, outcome: None });
+        progress(Progress { number, of, name: &case.name, outcome: None });
         let outcome = case.run(compiler);
-        progress(Progress { number, of, name: case.name, outcome: Some(&outcome) });
+        progress(Progress { number, of, name: &case.name, outcome: Some(&outcome) });
         match outcome {
             Ok(()) => summary.passed += 1,
-            Err(message) => summary.failed.push((case.name.to_string(), message)),
+            Err(message) => summary.failed.push((case.name.clone(), message)),
         }
     }
     summary
@@ -132,15 +173,12 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_failure_with_its_message() {
-        let case = Case { name: "bad", body: |_| panic!("a {} one", "bad") };
-        let harness =
-            Harness::planning(&cuda_like(), &Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(case.guarded(&harness), Err("panicked: a bad one".into()));
+        assert_eq!(guarded(|| panic!("a {} one", "bad")), Err("panicked: a bad one".into()));
     }
 
     #[test]
     fn names_are_unique() {
-        let names: HashSet<&str> = cases().iter().map(|case| case.name).collect();
+        let names: HashSet<String> = cases().into_iter().map(|case| case.name).collect();
         assert_eq!(names.len(), cases().len());
     }
 }

@@ -36,6 +36,28 @@ macro_rules! devices {
         }
     )* };
 }
+/// The kernel-language programs: one test a device, as they are known by name only.
+fn check_algorithms(device: &str) {
+    for case in cases().into_iter().filter(|case| case.name.starts_with("algorithms::")) {
+        check(device, true, &case.name);
+    }
+}
+
+#[test]
+fn algorithms_on_sim() {
+    check_algorithms("sim");
+}
+
+#[test]
+fn algorithms_on_cpu() {
+    check_algorithms("cpu");
+}
+
+#[test]
+fn algorithms_on_opencl() {
+    check_algorithms("opencl");
+}
+
 devices! {
     sim "sim" true;
     sim_unfused "sim" false;

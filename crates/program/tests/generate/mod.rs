@@ -9,10 +9,8 @@ use pumice_scalar::{Constant, Op, ScalarType};
 
 use ScalarType::{Bool, F32, I32, I64, U32};
 
-/// Whether programs have warps, atomics, private memory and collectives. For when everything that runs them knows those.
-pub const EXTENDED: bool = false;
 /// Threads of a block, and elements of each shared memory.
-pub const THREADS: i64 = if EXTENDED { 64 } else { 16 };
+pub const THREADS: i64 = 64;
 /// Elements of the inputs.
 pub const INPUTS: usize = 4 * THREADS as usize;
 /// The most blocks.
@@ -87,12 +85,10 @@ pub fn program(bytes: &[u8]) -> Program {
         let space = Space::Shared { length: THREADS as u32 };
         memories.push(Memory { name: format!("s{number}"), ty: F32, space });
     }
-    if EXTENDED {
-        let length = CELL_OPS.len() as u32;
-        memories.push(global("totals", I64, Access::ReadWrite));
-        memories.push(Memory { name: "cells".into(), ty: I32, space: Space::Shared { length } });
-        memories.push(Memory { name: "mine".into(), ty: F32, space: Space::Private { length: 2 } });
-    }
+    let length = CELL_OPS.len() as u32;
+    memories.push(global("totals", I64, Access::ReadWrite));
+    memories.push(Memory { name: "cells".into(), ty: I32, space: Space::Shared { length } });
+    memories.push(Memory { name: "mine".into(), ty: F32, space: Space::Private { length: 2 } });
     let program = Program {
         name: "random".into(),
         params: Vec::new(),
@@ -133,9 +129,7 @@ pub fn memories() -> Vec<SimMemory> {
         SimMemory::unwritten(outputs * 4),
         SimMemory::from_bytes(vec![0; 24]),
     ];
-    if EXTENDED {
-        memories.push(SimMemory::from_bytes(vec![0; 8 * CELL_OPS.len()]));
-    }
+    memories.push(SimMemory::from_bytes(vec![0; 8 * CELL_OPS.len()]));
     memories
 }
 
@@ -163,9 +157,7 @@ impl Generator<'_> {
             Param::Memory(FAILURE),
             Param::Scalar(base),
         ];
-        if EXTENDED {
-            self.program.params.push(Param::Memory(TOTALS));
-        }
+        self.program.params.push(Param::Memory(TOTALS));
         self.visible = vec![n, m, base];
         let mut prologue = Vec::new();
         for _ in 0..self.choices.below(3) {
@@ -182,15 +174,11 @@ impl Generator<'_> {
         self.program.block = self.var(I64, "block");
         self.visible.push(self.program.block);
         let mut body = Vec::new();
-        if EXTENDED {
-            self.begin(&mut body);
-        }
+        self.begin(&mut body);
         while !self.choices.done() {
             self.block_statement(&mut body);
         }
-        if EXTENDED {
-            self.end(&mut body);
-        }
+        self.end(&mut body);
         self.program.body = body;
         if has_fail(&self.program.body) {
             self.program.failure = Some(Failure { memory: FAILURE, base });
@@ -424,8 +412,7 @@ impl Generator<'_> {
             self.touched.fill((false, false));
         }
         let ty = self.choices.pick(&[I64, I64, I32]);
-        let warps =
-            (EXTENDED && self.choices.one_in(3)).then(|| [self.var(ty, "warp"), self.var(ty, "lane")]);
+        let warps = (self.choices.one_in(3)).then(|| [self.var(ty, "warp"), self.var(ty, "lane")]);
         let index = self.var(ty, "i");
         self.in_thread = true;
         let body = self.scoped(|generator, list| {
@@ -513,7 +500,7 @@ impl Generator<'_> {
     }
 
     fn thread_statement_with(&mut self, out: &mut Vec<Stmt>, index: Var, first: Operand) {
-        if EXTENDED && self.choices.one_in(3) {
+        if self.choices.one_in(3) {
             // All lanes get here: it is not inside what differs from one to another.
             return match self.choices.one_in(2) {
                 true => self.collective(out),
@@ -575,7 +562,7 @@ impl Generator<'_> {
     }
 
     fn thread_statement(&mut self, out: &mut Vec<Stmt>) {
-        if EXTENDED && self.choices.one_in(5) {
+        if self.choices.one_in(5) {
             return self.extended_statement(out);
         }
         match self.choices.below(6) {
