@@ -5,9 +5,10 @@
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
-use crate::node::{Node, Operation};
+use crate::node::{Node, Operation, argument};
 use crate::plan::{Argument, Buffers, Launch, Options};
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write, write_rows};
+use pumice_kernel::{Actual, Binding, BuildError, ParameterKind};
 use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Profile, Pull, Push, Scalars, build, comment};
 use pumice_kernel::{memory_parameter, read, ready, scalar_parameter};
 use pumice_program::{Access, MemoryId, Param};
@@ -26,6 +27,8 @@ pub struct Lowering<'a> {
     pub options: &'a Options,
     /// The extents of the arrays.
     pub extents: &'a Extents,
+    /// The scalar arguments of the program, those that extents depend on; the others have any value.
+    pub scalars: &'a [Constant],
     /// Writes pulls as functions.
     pub fuser: Fuser<'a>,
     /// The buffers; a fold's intermediate results are added to them.
@@ -120,10 +123,62 @@ impl Parameters {
 impl Lowering<'_> {
     /// The kernels that compute a manifest array into its slot.
     pub fn array(&self, node: &Arc<Node>, slot: usize) -> Result<Lowered, Error> {
+        if let Operation::Kernel { .. } = node.operation {
+            return Ok(Lowered { kernels: vec![self.user_kernel(node, slot)?], temporary: None });
+        }
         match self.folded(node) {
             Some(fold) => self.fold(node, &fold, slot),
             None => Ok(Lowered { kernels: vec![self.write(node, slot)?], temporary: None }),
         }
+    }
+
+    /// A kernel that the user wrote, for the lengths of its arrays.
+    fn user_kernel(&self, node: &Arc<Node>, slot: usize) -> Result<ReadyKernel, Error> {
+        let mistake = |error: BuildError| Error::Program(format!("{error} in {}", node.place()));
+        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place()));
+        let Operation::Kernel { scalars, inputs, .. } = &node.operation else { return Err(lost()) };
+        let (definition, mut actual) = self.extents.kernel_arguments(node, self.scalars)?.ok_or_else(lost)?;
+        definition.fits(self.profile).map_err(mistake)?;
+        // By parameter: where its array is, or its value.
+        let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
+        let mut given = Vec::new();
+        for (kind, shaping) in definition.parameters.iter().zip(definition.shaping()) {
+            given.push(match kind {
+                ParameterKind::Array { .. } => {
+                    let slot = inputs.next().and_then(|input| self.fuser.slots.get(&input.id));
+                    (slot.copied(), None)
+                }
+                ParameterKind::Scalar(ty) => {
+                    // What nothing depends on stays an argument of the program.
+                    let argument = scalars.next().and_then(argument).filter(|_| !shaping);
+                    if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
+                        *actual = Actual::Unknown(*ty);
+                    }
+                    (None, argument)
+                }
+            });
+        }
+        let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
+        let special = definition.specialise(&actual, self.profile, passes).map_err(mistake)?;
+        let buffers = self.buffers.borrow();
+        let column = |slot: Option<usize>, column: usize| {
+            slot.and_then(|slot| buffers.of(slot).get(column).copied()).map(Argument::Buffer)
+        };
+        let bound = |binding: &Binding| match *binding {
+            Binding::Column { parameter, column: number } => column(given.get(parameter)?.0, number),
+            Binding::Result { column: number } => column(Some(slot), number),
+            Binding::Length { parameter } | Binding::Scalar { parameter } => match actual.get(parameter)? {
+                Actual::Length(length) => Some(Argument::Constant(Constant::from(*length as i64))),
+                Actual::Scalar(value) => Some(Argument::Constant(*value)),
+                Actual::Unknown(_) => given.get(parameter)?.1.map(Argument::Scalar),
+            },
+            Binding::Failure => Some(Argument::Failure),
+            Binding::FailureBase => Some(Argument::FailureBase),
+        };
+        let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
+        let fails = special.program.failure.is_some();
+        let sites = if fails { definition.kernel.sites.clone() } else { Vec::new() };
+        Ok(ReadyKernel { program: special.program, arguments, sites, place: node.place() })
     }
 
     /// The fold that an array's push consists of, if it is one: through maps and reshapes that are not in memory.

@@ -118,13 +118,13 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let order = in_order(roots);
         for node in &order {
-            if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
-                return Err(Error::Program(format!("{mistake} in {}", node.place())));
+            if let Some(mistake) = node.mistake() {
+                return Err(Error::Program(mistake));
             }
         }
         let extents = Extents::new(&order, arguments, scalars)?;
         let forms = if options.fuse { Forms::new(&order, roots) } else { Forms::all_manifest(&order) };
-        Plan::make(&order, roots, profile, options, &extents, &forms)
+        Plan::make(&order, roots, profile, options, &extents, &forms, scalars)
     }
 
     /// All buffers.
@@ -196,6 +196,7 @@ impl Plan {
         options: &Options,
         extents: &Extents,
         forms: &Forms,
+        scalars: &[Constant],
     ) -> Result<Plan, Error> {
         let buffers = RefCell::new(Buffers::default());
         let mut slots: HashMap<u64, usize> = HashMap::new();
@@ -209,12 +210,14 @@ impl Plan {
                 continue;
             }
             steps.extend(mine.into_iter().map(Step::Allocate));
-            if extents.size(node) == 0 {
+            // A user's kernel may have something to say even if it gives nothing.
+            if extents.size(node) == 0 && !matches!(node.operation, Operation::Kernel { .. }) {
                 continue;
             }
             let fuser = Fuser::new(extents, forms, &slots);
             let Lowered { kernels, temporary } =
-                Lowering { profile, options, extents, fuser, buffers: &buffers }.array(node, slot)?;
+                Lowering { profile, options, extents, scalars, fuser, buffers: &buffers }
+                    .array(node, slot)?;
             let between = temporary.map_or(Vec::new(), |slot| buffers.borrow().of(slot).to_vec());
             steps.extend(between.iter().copied().map(Step::Allocate));
             for kernel in kernels {

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Arguments, Function};
 use pumice_array::{
-    Acc, Array, ArrayData, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
+    Acc, Array, ArrayData, Node, Options as PlanOptions, Plan, Shape, in_order, print_program,
 };
 use pumice_kernel::Passes;
 use pumice_runtime::{
@@ -116,8 +116,8 @@ impl Compiler {
     /// Mistakes that need no extents to be seen.
     fn check(&self, root: &Arc<Node>) -> Result<()> {
         for node in in_order(std::slice::from_ref(root)) {
-            if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
-                return Err(Error::Invalid(format!("{mistake} in {}", node.place())));
+            if let Some(mistake) = node.mistake() {
+                return Err(Error::Invalid(mistake));
             }
         }
         Ok(())
@@ -265,17 +265,12 @@ impl Untyped {
     }
 }
 
-/// The scalar arguments that some shape depends on.
+/// The scalar arguments that a plan depends on.
 fn shaping_arguments(root: &Arc<Node>) -> Vec<u32> {
     let mut numbers = HashSet::new();
     for node in in_order(std::slice::from_ref(root)) {
-        let shape = match &node.operation {
-            Operation::Generate { shape, .. }
-            | Operation::Reshape { shape, .. }
-            | Operation::Backpermute { shape, .. } => shape,
-            _ => continue,
-        };
-        numbers.extend(shape.nodes().iter().filter_map(|node| match node {
+        let functions = node.shaping().into_iter().flat_map(|function| function.nodes());
+        numbers.extend(functions.filter_map(|node| match node {
             ScalarNode::Variable(Variable::Argument(number), _) => Some(*number),
             _ => None,
         }));

@@ -16,6 +16,7 @@
 //!
 //! This file adds types to what the runtime does; it decides nothing about kernels or launches itself.
 
+mod apply;
 mod arguments;
 
 use crate::Compiler;
@@ -26,6 +27,7 @@ use pumice_scalar::Elt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+pub use apply::{Feeds, Inputs, apply};
 pub use arguments::{Arguments, Gives};
 pub use pumice_kernel::{
     AtomicElt, Binding, Block, Definition, Forces, Form, Grid, IntoSize, Item, Ix, KernelFunction,
