@@ -9,6 +9,7 @@ use crate::form::{Forms, Fuser};
 use crate::lower::{Lowered, Lowering};
 use crate::node::{Node, Operation, in_order};
 use pumice_kernel::Profile;
+use pumice_kernel::skeletons::Skeletons;
 use pumice_program::Verified;
 use pumice_scalar::{Constant, ScalarType, Site};
 use std::cell::RefCell;
@@ -56,6 +57,8 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
     /// The operation that it comes from.
     pub place: String,
+    /// The skeleton that it was made by.
+    pub skeleton: String,
 }
 
 /// One step of a plan.
@@ -79,7 +82,7 @@ pub struct Input {
 }
 
 /// Choices about how a program is compiled.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether producers are fused with consumers; without it every array is written to memory.
     pub fuse: bool,
@@ -87,11 +90,13 @@ pub struct Options {
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
     pub narrow: bool,
+    /// Skeletons in place of ours.
+    pub skeletons: Skeletons,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuse: true, vectorise: true, narrow: true }
+        Options { fuse: true, vectorise: true, narrow: true, skeletons: Skeletons::default() }
     }
 }
 
@@ -288,7 +293,8 @@ impl fmt::Display for Plan {
                         Argument::Failure | Argument::FailureBase => "failure".to_string(),
                     });
                     let arguments = arguments.collect::<Vec<_>>().join(", ");
-                    writeln!(f, "launch {}({arguments}) // {}", launch.program.name, launch.place)?;
+                    let (name, place, skeleton) = (&launch.program.name, &launch.place, &launch.skeleton);
+                    writeln!(f, "launch {name}({arguments}) // {place}, by {skeleton}")?;
                 }
             }
         }
