@@ -2,18 +2,23 @@
 
 use crate::error::{Error, Result};
 use crate::options::Options;
-use crate::{print, target};
+use crate::{print, simulate, target};
 use pumice::layers::array::{Options as PlanOptions, Plan};
 use pumice::layers::emit::{self, Dialect};
+use pumice::layers::program::Verified;
 use pumice::layers::scalar::{Constant, ScalarType};
+use pumice_algorithms::Program;
 use pumice_testing::programs::{self, Example};
 
-/// Prints an example in the language that `--target` names.
+/// Prints an example, or a kernel-language program, in the language that `--target` names.
 pub fn run(options: &Options) -> Result<()> {
-    let example = chosen(options)?;
     let target = options
         .value("--target")
         .ok_or_else(|| Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string()))?;
+    if let Some(program) = options.word().and_then(simulate::find) {
+        return kernels(&program, target, simulate::size(options, &program)?);
+    }
+    let example = chosen(options)?;
     let text = match target {
         "array" => example.describe(),
         "program" => {
@@ -23,14 +28,38 @@ pub fn run(options: &Options) -> Result<()> {
         _ => {
             let dialect = target::dialect(target).map_err(|_| unknown_target(target))?;
             let plan = plan(&example, dialect)?;
-            let sources = plan.launches().map(|launch| {
-                let source = emit::emit(&launch.program, dialect, &emit::Options::default());
-                source.map(|source| source.text).map_err(|error| Error::Failed(error.to_string()))
-            });
+            let sources = plan.launches().map(|launch| source(&launch.program, dialect));
             join(sources.collect::<Result<Vec<_>>>()?.into_iter())
         }
     };
     print(&text)
+}
+
+/// The text of a kernel.
+fn source(program: &Verified, dialect: Dialect) -> Result<String> {
+    let source = emit::emit(program, dialect, &emit::Options::default());
+    source.map(|source| source.text).map_err(|error| Error::Failed(error.to_string()))
+}
+
+/// Prints the different kernels of a kernel-language program.
+fn kernels(program: &Program, target: &str, size: usize) -> Result<()> {
+    let dialect = match target {
+        "program" => None,
+        "array" => return Err(Error::Usage(format!("{} is written in the kernel language", program.name))),
+        _ => Some(target::dialect(target).map_err(|_| unknown_target(target))?),
+    };
+    let profile = target::profile(dialect.unwrap_or(Dialect::Cuda));
+    let mut texts: Vec<String> = Vec::new();
+    for launch in simulate::launches(program, size, profile)? {
+        let text = match dialect {
+            None => launch.program.to_string(),
+            Some(dialect) => source(&launch.program, dialect)?,
+        };
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    print(&join(texts.into_iter()))
 }
 
 /// Prints an example's plan.
@@ -58,7 +87,7 @@ fn join(texts: impl Iterator<Item = String>) -> String {
 fn chosen(options: &Options) -> Result<Example> {
     let names = || {
         let line = |example: &Example| format!("  {:<15}{}\n", example.name, example.about);
-        programs::examples().iter().map(line).collect::<String>()
+        programs::examples().iter().map(line).collect::<String>() + &simulate::names()
     };
     let Some(name) = options.word() else {
         return Err(Error::Usage(format!("name an example:\n{}", names())));

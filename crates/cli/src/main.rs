@@ -10,6 +10,7 @@ mod error;
 mod options;
 mod progress;
 mod selftest;
+mod simulate;
 mod target;
 
 use error::{Error, Result};
@@ -34,9 +35,12 @@ commands:
     --filter TEXT         only workloads whose name contains this
     --json FILE           write the rows as JSON
     --quick               small sizes and few runs, to see that everything works
-  emit NAME             what a built-in example becomes
+  emit NAME             what a built-in example or kernel-language program becomes
     --target TARGET       array, program, c, opencl or cuda
-    --size N              for vectors of this length, matrices and pictures of this side
+    --size N              an example, for vectors of this length, matrices and pictures of this side
+    --n N                 a program, for this size
+  simulate NAME         what each kernel of a program costs on a GPU, line by line, and that it is right
+    --n N                 for this size
   explain NAME          what is allocated and launched for a built-in example
     --target TARGET       c, opencl or cuda
     --size N              for vectors of this length, matrices and pictures of this side
@@ -82,12 +86,13 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
             selftest::run(&Options::parse(rest, &["--device", "--filter", "--compile-only"], &[], 0)?)
         }
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
-        "emit" => emit::run(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "emit" => emit::run(&Options::parse(rest, &["--target", "--size", "--n"], &[], 1)?),
+        "simulate" => simulate::run(&Options::parse(rest, &["--n"], &[], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, explain, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, simulate, explain, help, version"
         ))),
     }
 }

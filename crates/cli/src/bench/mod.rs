@@ -35,7 +35,9 @@ pub fn run(options: &Options) -> Result<()> {
         (_, false) => Sizes::cpu(),
     };
     let filter = options.value("--filter").unwrap_or_default();
-    let all = workloads::workloads(&sizes);
+    let mut all = workloads::workloads(&sizes);
+    // The programs' sizes are a GPU's.
+    all.extend(workloads::programs_in_sizes(quick || device.name() != "cuda"));
     let chosen: Vec<&Workload> = all.iter().filter(|workload| workload.name.contains(filter)).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|workload| workload.name.as_str()).collect();
@@ -53,11 +55,11 @@ pub fn run(options: &Options) -> Result<()> {
             let implementation = if fast_math { "Pumice, fast math" } else { "Pumice" };
             progress.step(number, chosen.len(), &format!("{} ({implementation})", workload.name));
             let compiler = Compiler::with(device.clone()).fast_math(fast_math);
-            let median_ms = workload.measure(&Timing::new(compiler, quick));
+            let measured = workload.measure(&Timing::new(compiler, quick));
             progress.clear();
-            match median_ms {
-                Ok(median_ms) => {
-                    let row = Row::new(workload, device.name(), implementation, median_ms);
+            match measured {
+                Ok(measured) => {
+                    let row = Row::new(workload, device.name(), implementation, measured);
                     print(&format!("{}\n", row.line()))?;
                     rows.push(row);
                 }

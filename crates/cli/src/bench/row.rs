@@ -1,6 +1,6 @@
 //! One measurement: as a line of the table and as JSON.
 
-use super::workloads::Workload;
+use super::workloads::{Measured, Workload};
 use serde_json::{Value, json};
 
 /// What was measured of one workload.
@@ -23,10 +23,17 @@ impl Row {
         workload: &Workload,
         device: &'static str,
         implementation: &'static str,
-        median_ms: f64,
+        measured: Measured,
     ) -> Row {
-        let (n, fewest_bytes) = (workload.n, workload.fewest_bytes);
-        Row { workload: workload.name.clone(), device, implementation, n, median_ms, fewest_bytes }
+        let Measured { median_ms, fewest_bytes } = measured;
+        Row {
+            workload: workload.name.clone(),
+            device,
+            implementation,
+            n: workload.n,
+            median_ms,
+            fewest_bytes,
+        }
     }
 
     /// The bytes that must move at least, in 10⁹ a second.

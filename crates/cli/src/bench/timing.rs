@@ -1,6 +1,8 @@
 //! How a program is timed: checked, warmed up, and run often enough for a median to mean something.
 
+use super::workloads::Measured;
 use pumice::{Arguments, Compiler, Function};
+use pumice_algorithms::{Program, Settings};
 
 /// As many runs as fit into this many milliseconds, between the fewest and the most.
 const BUDGET_MS: f64 = 1000.0;
@@ -35,9 +37,25 @@ impl Timing {
         let result = program.run(arguments.clone()).map_err(told)?;
         check(result.to_vec().map_err(|error| error.to_string())?)?;
         drop(result);
-        let warm = median(program.time(arguments.clone(), WARM_UP_RUNS).map_err(told)?);
-        let runs = if self.quick { FEWEST_RUNS } else { runs_for(warm) };
-        Ok(median(program.time(arguments, runs).map_err(told)?))
+        self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
+    }
+
+    /// Measures a kernel-language program, after its result has been checked.
+    pub fn program(&self, program: &Program, size: usize) -> Result<Measured, String> {
+        let told = |error: pumice::Error| error.to_string();
+        let settings = Settings::defaults(program.tunable);
+        let mut prepared = (program.prepare)(&self.compiler, size, &settings).map_err(told)?;
+        prepared.run().map_err(told)?;
+        prepared.check().map_err(told)??;
+        let median_ms = self.repeat(|| self.compiler.time(|| prepared.run())).map_err(told)?;
+        Ok(Measured { median_ms, fewest_bytes: prepared.bytes() as usize })
+    }
+
+    /// The median of as many runs as make sense.
+    fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
+        let mut times = |runs: usize| (0..runs).map(|_| once()).collect::<pumice::Result<Vec<f64>>>();
+        let warm = median(times(WARM_UP_RUNS)?);
+        times(if self.quick { FEWEST_RUNS } else { runs_for(warm) }).map(median)
     }
 }
 

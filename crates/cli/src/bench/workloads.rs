@@ -4,6 +4,7 @@ use super::inputs::uniform;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
 use pumice::prelude::*;
+use pumice_algorithms::Program;
 use pumice_testing::programs;
 
 /// Something that is measured.
@@ -12,15 +13,22 @@ pub struct Workload {
     pub name: String,
     /// Elements of the input, or of the picture.
     pub n: usize,
-    /// The bytes that must move at least: each input read once, each output written once.
-    pub fewest_bytes: usize,
     /// With which settings of fast math it is measured.
     pub fast_math: &'static [bool],
-    median: Box<Median>,
+    measure: Box<Measure>,
 }
 
-/// Checks a workload and gives its median time in milliseconds.
-type Median = dyn Fn(&Timing) -> Result<f64, String>;
+/// What was found out about a workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The median time in milliseconds.
+    pub median_ms: f64,
+    /// The bytes that must move at least: each input read once, each output written once.
+    pub fewest_bytes: usize,
+}
+
+/// Checks a workload and measures it.
+type Measure = dyn Fn(&Timing) -> Result<Measured, String>;
 
 impl Workload {
     fn new(
@@ -29,7 +37,9 @@ impl Workload {
         fewest_bytes: usize,
         median: impl Fn(&Timing) -> Result<f64, String> + 'static,
     ) -> Workload {
-        Workload { name: name.into(), n, fewest_bytes, fast_math: &[false], median: Box::new(median) }
+        let measure =
+            move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, fewest_bytes });
+        Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
     }
 
     /// The same with and without fast math, for what computes more than it loads.
@@ -37,9 +47,9 @@ impl Workload {
         Workload { fast_math: &[false, true], ..self }
     }
 
-    /// The median time in milliseconds; an error if the result is wrong.
-    pub fn measure(&self, timing: &Timing) -> Result<f64, String> {
-        (self.median)(timing)
+    /// Measures it; an error if the result is wrong.
+    pub fn measure(&self, timing: &Timing) -> Result<Measured, String> {
+        (self.measure)(timing)
     }
 }
 
@@ -69,6 +79,21 @@ impl Sizes {
     pub fn quick() -> Sizes {
         Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128 }
     }
+}
+
+/// The kernel-language programs, in the sizes that they are measured in.
+pub fn programs_in_sizes(quick: bool) -> Vec<Workload> {
+    let sizes = |program: &Program| if quick { vec![program.small] } else { program.large.to_vec() };
+    let workload = |(program, size): (Program, usize)| Workload {
+        name: program.name.into(),
+        n: size,
+        fast_math: &[false],
+        measure: Box::new(move |timing| timing.program(&program, size)),
+    };
+    let all = pumice_algorithms::programs().into_iter();
+    all.flat_map(|program| sizes(&program).into_iter().map(move |size| (program, size)))
+        .map(workload)
+        .collect()
 }
 
 /// The cap of Mandelbrot's iterations.
@@ -183,18 +208,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_bytes_are_those_of_the_peers() {
+    fn names_and_sizes_are_those_of_the_peers() {
         let all = workloads(&Sizes::gpu());
-        let facts = |name: &str| {
-            all.iter()
-                .find(|workload| workload.name == name)
-                .map(|workload| (workload.n, workload.fewest_bytes))
-        };
-        assert_eq!(facts("saxpy f32"), Some((1 << 26, 12 << 26)));
-        assert_eq!(facts("row sums f32 16777216x4"), Some((1 << 26, (4 << 26) + (4 << 24))));
-        assert_eq!(facts("black-scholes f32"), Some((1 << 24, 20 << 24)));
-        assert_eq!(facts("mandelbrot 2048x2048 cap 64"), Some((1 << 22, 4 << 22)));
-        assert_eq!(facts("transpose f32 8192x8192"), Some((1 << 26, 8 << 26)));
+        let size = |name: &str| all.iter().find(|workload| workload.name == name).map(|workload| workload.n);
+        assert_eq!(size("saxpy f32"), Some(1 << 26));
+        assert_eq!(size("row sums f32 16777216x4"), Some(1 << 26));
+        assert_eq!(size("black-scholes f32"), Some(1 << 24));
+        assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
+        assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(workloads(&Sizes::cpu()).len(), 8);
     }
 }

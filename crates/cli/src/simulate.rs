@@ -1,0 +1,100 @@
+//! `pumice simulate`: what a kernel-language program would cost on a GPU, line by line, and whether it is right.
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::print;
+use pumice::Compiler;
+use pumice::layers::kernel::Profile;
+use pumice::layers::program::simulate::{PlaceCosts, Report};
+use pumice::layers::runtime::devices::{Recorded, Sim};
+use pumice_algorithms::{Program, Settings, programs};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+/// Prints what each kernel of a program does.
+pub fn run(options: &Options) -> Result<()> {
+    let program = chosen(options)?;
+    let size = size(options, &program)?;
+    let launches = launches(&program, size, Sim::gpu_profile())?;
+    let mut text = format!("{}: {} (n = {size})\n", program.name, program.about);
+    for (name, count, report) in kernels(&launches) {
+        let times = if count == 1 { String::new() } else { format!(", {count} launches") };
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\nkernel {name}{times}\n{report}");
+    }
+    if launches.is_empty() {
+        text.push_str("nothing is launched\n");
+    }
+    text.push_str("\nright, and without a race\n");
+    print(&text)
+}
+
+/// The program that the command line names.
+pub fn chosen(options: &Options) -> Result<Program> {
+    let name = options.word().ok_or_else(|| Error::Usage(format!("name a program:\n{}", names())))?;
+    find(name).ok_or_else(|| Error::Usage(format!("there is no program `{name}`; there are\n{}", names())))
+}
+
+/// The program with this name.
+pub fn find(name: &str) -> Option<Program> {
+    programs().into_iter().find(|program| program.name == name)
+}
+
+/// The programs, a line each.
+pub fn names() -> String {
+    programs().iter().map(|program| format!("  {:<24}{}\n", program.name, program.about)).collect()
+}
+
+/// The size that the command line asks for, or a small one.
+pub fn size(options: &Options, program: &Program) -> Result<usize> {
+    match options.value("--n") {
+        None => Ok(program.small),
+        Some(text) => text
+            .parse()
+            .map_err(|_| Error::Usage(format!("--n takes a number of elements, and `{text}` is none"))),
+    }
+}
+
+/// What a program launches on a device with this profile, after its result has been checked.
+pub fn launches(program: &Program, size: usize, profile: Profile) -> Result<Vec<Recorded>> {
+    let sim = Arc::new(Sim::observing(profile));
+    let compiler = Compiler::with(sim.clone());
+    let mut prepared = (program.prepare)(&compiler, size, &Settings::defaults(program.tunable))?;
+    // What was launched to make inputs is not the program.
+    sim.forget();
+    prepared.run()?;
+    let recorded = sim.recorded();
+    prepared.check()?.map_err(|wrong| Error::Failed(format!("{} is wrong: {wrong}", program.name)))?;
+    Ok(recorded)
+}
+
+/// The different kernels among the launches, in order, each with the number of its launches and what they did together.
+fn kernels(launches: &[Recorded]) -> Vec<(String, usize, Report)> {
+    let mut kernels: Vec<(String, &str, usize, Report)> = Vec::new();
+    let texts: Vec<String> = launches.iter().map(|launch| launch.program.to_string()).collect();
+    for (launch, text) in launches.iter().zip(&texts) {
+        match kernels.iter_mut().find(|(_, known, _, _)| known == text) {
+            Some((_, _, count, report)) => {
+                *count += 1;
+                add(report, &launch.report);
+            }
+            None => kernels.push((launch.program.name.clone(), text, 1, launch.report.clone())),
+        }
+    }
+    kernels.into_iter().map(|(name, _, count, report)| (name, count, report)).collect()
+}
+
+/// Adds what another launch of the same kernel did.
+fn add(report: &mut Report, other: &Report) {
+    report.blocks += other.blocks;
+    report.warps += other.warps;
+    report.steps += other.steps;
+    report.failures += other.failures;
+    report.costs += other.costs;
+    for PlaceCosts { place, costs } in &other.places {
+        match report.places.iter_mut().find(|known| known.place == *place) {
+            Some(known) => known.costs += *costs,
+            None => report.places.push(PlaceCosts { place: place.clone(), costs: *costs }),
+        }
+    }
+}
