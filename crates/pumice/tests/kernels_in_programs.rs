@@ -49,7 +49,7 @@ fn a_kernel_stands_between_a_map_and_a_fold() -> Result<()> {
             let said = interpret(f.root(), &HashMap::from([(0, data)]), &[])?;
             assert_eq!(Scalar::<i64>::from_data(std::sync::Arc::new(said))?.to_value()?, expected);
         }
-        let plan = f.plan(&numbers(1000))?;
+        let plan = f.plan(numbers(1000))?;
         // The map before it, the kernel, and the fold with the map after it.
         assert_eq!(plan.launches().count(), 3, "{plan}");
         assert!(plan.to_string().contains("launch part_sums("), "{plan}");
@@ -117,10 +117,10 @@ fn what_is_wrong_with_a_kernel_is_an_error_of_the_program() -> Result<()> {
         assert!(negative.contains("cannot have -1 elements in kernel at "), "{negative}");
         // Kernels that cannot be.
         let crowded = |xs: Acc<Vector<i64>>| apply("part_sums", 1 << 20, part_sums, xs);
-        let crowded = text(compiler.compile(crowded)?.run(&numbers(100)).map(drop).err());
+        let crowded = text(compiler.compile(crowded)?.run(numbers(100)).map(drop).err());
         assert!(crowded.contains("1048576 threads"), "{crowded}");
         let misnamed = |xs: Acc<Vector<i64>>| apply("part sums", 32, part_sums, xs);
-        let misnamed = text(compiler.compile(misnamed)?.run(&numbers(100)).map(drop).err());
+        let misnamed = text(compiler.compile(misnamed)?.run(numbers(100)).map(drop).err());
         assert!(misnamed.contains("part sums"), "{misnamed}");
         let nothing = |_: Pull<i64, Ix>| {};
         let nothing =

@@ -116,7 +116,7 @@ fn a_skeleton_that_goes_wrong_is_an_error() -> Result<()> {
         let run = |skeleton: &std::sync::Arc<_>| {
             let skeletons =
                 Skeletons { write: Some(std::sync::Arc::clone(skeleton)), ..Skeletons::default() };
-            let result = compiler.clone().skeletons(skeletons).run(use_(&[1, 2, 3]).map(|x| x + 1));
+            let result = compiler.clone().skeletons(skeletons).run(use_([1, 2, 3]).map(|x| x + 1));
             result.and_then(|array| Ok(array.to_vec()?)).err().map(|e| e.to_string()).unwrap_or_default()
         };
         let error = run(&outside);
