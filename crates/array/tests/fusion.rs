@@ -15,6 +15,7 @@ fn gpu() -> Profile {
         busy_blocks: 1056,
         vector_bytes: 16,
         coalesces: true,
+        forward_progress: true,
     }
 }
 

@@ -35,6 +35,7 @@ fn cpu_like() -> Profile {
         busy_blocks: 16,
         vector_bytes: 0,
         coalesces: false,
+        forward_progress: false,
     }
 }
 

@@ -49,6 +49,18 @@ impl Level for Grid {
 pub trait Loops: Level {
     /// Does `body` for every index below `extent`, as this level does it.
     fn for_each(extent: Ix, body: &dyn Fn(Ix));
+
+    /// Does `group` for the first of every `items` neighbouring indices below `length`, and `single` for each index that
+    /// is left over. A group is done by one thread.
+    fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
+        let items = items.max(1) as i64;
+        let groups = length / items;
+        Self::for_each(groups, &|number| group(number * items));
+        let done = groups * items;
+        if (length - done).term().integer() != Some(0) {
+            Self::for_each(length - done, &|index| single(done + index));
+        }
+    }
 }
 
 /// A level whose programs can be the parts of one at the level `A`.
@@ -125,6 +137,22 @@ impl Loops for Grid {
     fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
         in_blocks(extent, effects::block_threads(), &|here, first| {
             effects::parallel(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
+        });
+    }
+
+    /// Only the last block may have less than a group for each thread; its threads take one index at a time.
+    fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
+        let (threads, items) = (effects::block_threads(), items.max(1) as u32);
+        let full = threads.saturating_mul(items);
+        in_blocks(length, full, &|here, first| {
+            let groups = || {
+                effects::parallel(whole(threads.into()), |index| {
+                    group(first + Exp::<i64>::from_term(index) * i64::from(items));
+                });
+            };
+            let singles =
+                || effects::parallel(here.term(), |index| single(first + Exp::<i64>::from_term(index)));
+            effects::either(here.eq(i64::from(full)).term(), groups, singles);
         });
     }
 }

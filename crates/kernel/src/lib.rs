@@ -22,6 +22,7 @@ mod push;
 mod size;
 pub mod skeletons;
 mod specialise;
+mod tiles;
 pub mod warp;
 
 pub use builder::{BuildError, Kernel, build, memory_parameter, named, scalar_parameter};
@@ -43,3 +44,4 @@ pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
 pub use size::{IntoSize, Size, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
+pub use tiles::{Placed, Window, force_windows};

@@ -8,7 +8,7 @@ use crate::builder::{Place, at_place};
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
-use crate::level::{Block, Forces};
+use crate::level::{Block, Forces, Loops, Thread};
 use crate::{Pull, Push};
 use pumice_program::{AtomicOp, MemoryId, Scope};
 use pumice_scalar::{Elt, Exp, Integer, Number, Primitive, ScalarType, Term};
@@ -62,6 +62,24 @@ impl<T: Elt> Mutable<T> {
             let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
             initial.push::<Block>().write_to(&memories);
             Block::sync();
+            array
+        })
+    }
+
+    /// Memory that every thread of the block has for itself, with the elements of an array in it: registers, where every
+    /// index is known while the kernel is built. It keeps its elements from one loop of the block's threads to the next.
+    #[track_caller]
+    pub fn own(initial: Pull<T>) -> Mutable<T> {
+        let place = Place { operation: "own", location: Location::caller() };
+        let length = initial.len();
+        at_place(place, || {
+            let types = T::types().into_iter();
+            let cells = types.map(|ty| (effects::allocate_private(ty, length as u32), ty)).collect();
+            let array = Mutable { cells, length: Exp::from(length as i64), of: PhantomData };
+            let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
+            Block::for_each(Exp::from(i64::from(effects::block_threads())), &|_| {
+                initial.clone().push::<Thread>().write_to(&memories);
+            });
             array
         })
     }

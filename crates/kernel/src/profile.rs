@@ -24,4 +24,7 @@ pub struct Profile {
     /// Whether neighbouring threads run in lock-step and want neighbouring memory (a GPU), or a thread is at its
     /// best when it runs alone through consecutive memory (a CPU's scalar code).
     pub coalesces: bool,
+    /// Whether a block that has started gets on while others wait for it, however many there are: then a block may wait
+    /// for what blocks that started before it will write.
+    pub forward_progress: bool,
 }

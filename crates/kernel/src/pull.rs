@@ -338,6 +338,17 @@ impl<T: Item, S: Size> Pull<T, S> {
         Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
     }
 
+    /// As [`Pull::coalesce`], with `items` neighbours taken together wherever a part takes one there: what wide loads
+    /// need. Of each part as many elements as are a multiple of `items`; what does not fill the parts is left out.
+    pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
+        let (parts, items) = (self.length.parts(size), items.max(1));
+        let (size, row) = (size / items * items, parts.times(items));
+        Pull::new(parts, move |part| {
+            let first = part * items as i64;
+            self.clone().index_map(size, move |i| first + (i / items as i64) * row.to_ix() + i % items as i64)
+        })
+    }
+
     /// Parts of `size` elements, the last one shorter if need be.
     ///
     /// ```

@@ -16,7 +16,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 /// What takes the elements of a push array.
-type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
+pub(crate) type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 
 /// What a push array does, given a writer.
 type Producer<T> = dyn Fn(Writer<'_, T>);
@@ -155,6 +155,11 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 }
 
 impl<L: Level, T: Storable> Push<L, T> {
+    /// The same array, with its length as one that is known on the device: what loops in the kernel work on.
+    pub fn dynamic(self) -> Push<L, T, Ix> {
+        Push::trusted(self.length.to_ix(), move |write| (self.produce)(write))
+    }
+
     /// The array, which has this length: otherwise the kernel cannot be built.
     fn of_length(self, length: usize) -> Self {
         if self.length != length {
@@ -416,7 +421,8 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
 
 impl<T: Storable, S: Size> Pull<T, S> {
     /// The elements, each thread of the level taking `items` neighbours, loaded before any is written: what wide loads and
-    /// stores need. Elements that do not fill a group are written one a thread.
+    /// stores need. Elements that do not fill a group (at the grid: a block of groups) are written one a
+    /// thread.
     ///
     /// ```
     /// use pumice_kernel::{Block, Ix, Pull, preview};
@@ -427,21 +433,15 @@ impl<T: Storable, S: Size> Pull<T, S> {
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
         let place = Place { operation: "push_by", location: Location::caller() };
-        let (length, items) = (self.len(), items.max(1));
-        let groups = length.parts(items);
-        let done = groups.times(items);
-        Push::trusted(length, move |write| {
+        let items = items.max(1);
+        Push::trusted(self.len(), move |write| {
             at_place(place, || {
-                L::for_each(groups.to_ix(), &|group| {
-                    let first = group * items as i64;
+                let group = |first: Ix| {
                     let elements: Vec<_> =
                         (0..items as i64).map(|k| (first + k, self.get(first + k))).collect();
                     elements.into_iter().for_each(|(index, value)| write(index, value));
-                });
-                if length.minus(done).known() != Some(0) {
-                    let done = done.to_ix();
-                    L::for_each(length.to_ix() - done, &|i| write(done + i, self.get(done + i)));
-                }
+                };
+                L::for_groups(self.len().to_ix(), items, &group, &|index| write(index, self.get(index)));
             });
         })
     }

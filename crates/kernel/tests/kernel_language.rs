@@ -80,6 +80,7 @@ fn profiles() -> [Profile; 2] {
         busy_blocks: 6,
         vector_bytes: 16,
         coalesces: true,
+        forward_progress: true,
     };
     let cpu = Profile { threads: 16, lanes: 4, vector_bytes: 0, coalesces: false, ..gpu.clone() };
     [gpu, cpu]

@@ -163,6 +163,7 @@ pub fn cuda_like() -> Profile {
         busy_blocks: 1056,
         vector_bytes: 16,
         coalesces: true,
+        forward_progress: true,
     }
 }
 

@@ -19,6 +19,7 @@ const GPU: Profile = Profile {
     busy_blocks: 1056,
     vector_bytes: 16,
     coalesces: true,
+    forward_progress: true,
 };
 
 /// What a CPU is like.
@@ -31,6 +32,7 @@ const CPU: Profile = Profile {
     busy_blocks: 8,
     vector_bytes: 0,
     coalesces: false,
+    forward_progress: false,
 };
 
 /// The example with this name, for a million elements.

@@ -115,6 +115,7 @@ impl OpenCl {
             busy_blocks: units * 8,
             vector_bytes: 16,
             coalesces: true,
+            forward_progress: false,
         };
         /// Among the abilities with single floats: division and square root are rounded correctly on demand.
         const CORRECTLY_ROUNDED: u64 = 1 << 7;

@@ -87,6 +87,7 @@ impl Sim {
             busy_blocks: 8,
             vector_bytes: 16,
             coalesces: true,
+            forward_progress: true,
         }
     }
 }

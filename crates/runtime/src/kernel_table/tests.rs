@@ -30,6 +30,7 @@ impl Counting {
             busy_blocks: 1,
             vector_bytes: 0,
             coalesces: false,
+            forward_progress: false,
         };
         Counting { identity, built: AtomicUsize::new(0), refuse: false, profile }
     }

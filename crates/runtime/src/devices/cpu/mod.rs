@@ -58,6 +58,7 @@ impl Cpu {
             busy_blocks: RANGES * rayon::current_num_threads() as u64,
             vector_bytes: 0,
             coalesces: false,
+            forward_progress: false,
         };
         let identity = format!("{}; {}", compiler.identity(), processor.identity());
         Ok(Cpu { compiler, processor, profile, identity })

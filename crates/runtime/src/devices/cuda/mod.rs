@@ -56,6 +56,7 @@ impl Cuda {
             busy_blocks: u64::from(facts.multiprocessors) * 8,
             vector_bytes: 16,
             coalesces: true,
+            forward_progress: true,
         };
         Cuda { gpu: Arc::new(gpu), nvrtc, profile }
     }

@@ -1,0 +1,296 @@
+//! Arrays and matrices in tiles of a size that is known while the kernel is built, of which only those at the edges are
+//! smaller.
+//!
+//! A whole tile is a case of its own in the kernel, chosen by the block as a whole: in it every index is below a known
+//! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
+
+use crate::builder::{Place, at_place, named, with};
+use crate::check;
+use crate::effects;
+use crate::item::{Ix, Storable};
+use crate::level::{Block, Forces, Grid, Level, Loops};
+use crate::mutable::Mutable;
+use crate::pull::{Matrix, choose};
+use crate::push::Writer;
+use crate::size::{Size, parts_for, quotient, remainder};
+use crate::{Pull, Push};
+use pumice_scalar::Exp;
+use std::panic::Location;
+
+/// Whether two lengths are plainly the same.
+fn same(a: Ix, b: Ix) -> bool {
+    a.term().id() == b.term().id()
+        || (a.term().integer().is_some() && a.term().integer() == b.term().integer())
+}
+
+impl<T: Storable> Pull<T, Ix> {
+    /// Does `whole` with this array if it has exactly `size` elements, and `rest` otherwise. See [`Pull::if_whole`] for what
+    /// makes an array.
+    #[track_caller]
+    pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
+        let place = Place { operation: "do_whole", location: Location::caller() };
+        at_place(place, || {
+            effects::either(
+                self.len().eq(size as i64).term(),
+                || whole(self.clone().index_map(size, |i| i)),
+                || rest(self.clone()),
+            );
+        });
+    }
+
+    /// The array that `whole` makes of this one if it has exactly `size` elements, and `rest` otherwise. Both make arrays
+    /// of `length` elements; for `whole` that may also be `size` where `length` is this array's.
+    #[track_caller]
+    pub fn if_whole<L: Level, U: Storable, A: Size, B: Size, R: Size>(
+        self,
+        size: usize,
+        length: R,
+        whole: impl Fn(Pull<T>) -> Push<L, U, A> + 'static,
+        rest: impl Fn(Pull<T, Ix>) -> Push<L, U, B> + 'static,
+    ) -> Push<L, U, R> {
+        let place = Place { operation: "if_whole", location: Location::caller() };
+        let here = self.len();
+        let fits = move |found: Ix, complete: bool| {
+            let all = complete && same(here, length.to_ix()) && found.term().integer() == Some(size as i64);
+            if !all && !same(found, length.to_ix()) {
+                with(|builder| builder.mistake("the two cases of `if_whole` are not of the length given"));
+            }
+        };
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                let then = || {
+                    let array = whole(self.clone().index_map(size, |i| i));
+                    fits(array.len().to_ix(), true);
+                    array.write(write);
+                };
+                let otherwise = || {
+                    let array = rest(self.clone());
+                    fits(array.len().to_ix(), false);
+                    array.write(write);
+                };
+                effects::either(here.eq(size as i64).term(), then, otherwise);
+            });
+        })
+    }
+}
+
+impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
+    /// Tiles put together to an array of this length: what [`Pull::tiles`] with the same size took apart. A tile of another
+    /// length than its place has is an error when the kernel runs.
+    #[track_caller]
+    pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
+        let place = Place { operation: "concat_tiles", location: Location::caller() };
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                effects::distribute(self.len().term(), |block| {
+                    write_tile(&self, size, length, Exp::from_term(block), place, write);
+                });
+            });
+        })
+    }
+
+    /// As [`Pull::concat_tiles`], with tiles numbered in the order in which blocks start: when a tile is begun, all before
+    /// it have been, so it may wait for what they write (where [`crate::Profile::forward_progress`] says that they get
+    /// on). Element 0 of `counter` is 0 before the kernel and counts the tiles begun.
+    #[track_caller]
+    pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
+        let place = Place { operation: "concat_tiles_in_order", location: Location::caller() };
+        let (counter, tiles) = (counter.clone(), self.len());
+        Push::trusted(length, move |write| {
+            at_place(place, || {
+                effects::distribute(tiles.term(), |_| {
+                    let next = counter.clone();
+                    let ticket = Pull::<u64>::new(1, move |_| next.atomic_add(0, 1));
+                    let ticket = ticket.push::<Block>().force().get(0).cast::<i64>();
+                    let number = named(effects_now(ticket.clamp(0, tiles - 1)), "tile");
+                    write_tile(&self, size, length, number, place, write);
+                });
+            });
+        })
+    }
+}
+
+/// A value of the block as a whole, computed here.
+fn effects_now(value: Ix) -> Ix {
+    effects::compute(&[value.term()]).first().map_or(value, |term| Exp::from_term(*term))
+}
+
+/// Writes the tile with this number where it belongs.
+fn write_tile<T: Storable, S: Size>(
+    tiles: &Pull<Push<Block, T, S>, Ix>,
+    size: usize,
+    length: Ix,
+    number: Ix,
+    place: Place,
+    write: Writer<'_, T>,
+) {
+    let side = size.max(1) as i64;
+    let start = named(number * side, "start");
+    let here = named((length - start).min(side), "length");
+    let tile = tiles.get(number);
+    let found = tile.len().to_ix();
+    let each = || tile.write(&|i, value| write(start + i, value));
+    if same(found, here) {
+        return each();
+    }
+    // A tile that is too long would write over its neighbour, or beyond the end.
+    let fits = Exp::<bool>::from_term((found.eq(here)).term().check(
+        pumice_scalar::Site {
+            operation: place.operation,
+            kind: pumice_scalar::FailureKind::OutOfBounds,
+            location: place.location,
+        },
+        found.term(),
+        here.term(),
+    ));
+    effects::either(fits.term(), each, || {});
+}
+
+/// A window of a matrix that a block keeps in its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Neighbours of a row that a thread takes together; a divisor of `columns`.
+    pub items: usize,
+    /// Whether it lies in memory column by column, and is read as an array of its columns.
+    pub transposed: bool,
+    /// Cells that are left empty after each row (or column), against bank conflicts.
+    pub padding: usize,
+}
+
+/// A window at a place of a matrix, for [`force_windows`].
+pub struct Placed<T: Storable> {
+    matrix: Matrix<T>,
+    columns: Ix,
+    first: (Ix, Ix),
+    window: Window,
+}
+
+impl<T: Storable> Matrix<T> {
+    /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge.
+    pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
+        Placed { matrix: self.clone(), columns, first, window }
+    }
+}
+
+/// Writes windows of matrices to the block's memory, waits once for all, and reads them from there: arrays of rows, or of
+/// columns where the window is transposed. Beyond the edges of a matrix stands `otherwise`.
+#[track_caller]
+pub fn force_windows<T: Storable, const N: usize>(
+    windows: [Placed<T>; N],
+    otherwise: T::Form,
+) -> [Pull<Pull<T>>; N] {
+    let place = Place { operation: "force_windows", location: Location::caller() };
+    at_place(place, || {
+        let written = windows.map(|placed| placed.write(&otherwise));
+        Block::sync();
+        written
+    })
+}
+
+impl<T: Storable> Placed<T> {
+    /// Writes the window; it can be read after a barrier.
+    fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
+        let Placed { matrix, columns, first: (first_row, first_column), window } = self;
+        let items = window.items.max(1);
+        if !window.columns.is_multiple_of(items) {
+            with(|builder| builder.mistake(format!("rows of {} in groups of {items}", window.columns)));
+        }
+        let (outer, inner) = match window.transposed {
+            true => (window.columns, window.rows),
+            false => (window.rows, window.columns),
+        };
+        let stride = (inner + window.padding) as i64;
+        let target = crate::force::Target::<Block>::new(outer * stride as usize);
+        let groups = (window.columns / items) as i64;
+        let fill = |at: &dyn Fn(Ix, Ix) -> T::Form| {
+            Block::for_each(Exp::from(window.rows as i64 * groups), &|group| {
+                let row = named(group / groups, "row");
+                let first = named((group % groups) * items as i64, "column");
+                let values: Vec<T::Form> = (0..items as i64).map(|k| at(row, first + k)).collect();
+                for (k, value) in values.iter().enumerate() {
+                    let column = first + k as i64;
+                    let cell = match window.transposed {
+                        true => column * stride + row,
+                        false => row * stride + column,
+                    };
+                    target.write::<T>(cell, value);
+                }
+            });
+        };
+        let rows = matrix.len();
+        let element = |row: Ix, column: Ix| matrix.get(first_row + row).get(first_column + column);
+        let whole = first_row.ge(0)
+            & (first_row + window.rows as i64).le(rows)
+            & first_column.ge(0)
+            & (first_column + window.columns as i64).le(columns);
+        let edge = |row: Ix, column: Ix| {
+            let (at_row, at_column) = (first_row + row, first_column + column);
+            let inside = at_row.ge(0) & at_row.lt(rows) & at_column.ge(0) & at_column.lt(columns);
+            choose::<T>(inside, || element(row, column), || otherwise.clone())
+        };
+        effects::either(whole.term(), || fill(&element), || fill(&edge));
+        let read = target.reader::<T>();
+        Pull::new(outer, move |i| {
+            let read = read.clone();
+            Pull::new(inner, move |j| read(i * stride + j))
+        })
+    }
+}
+
+impl<T: Storable> Matrix<Pull<Pull<T>>> {
+    /// Tiles of `tile.0` × `tile.1` elements put together to a matrix of `rows` × `columns`, one block a tile, of which
+    /// each thread of a block has several elements (see [`crate::accumulate`]): `place` says which row and column of the
+    /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out.
+    #[track_caller]
+    pub fn concat_owned(
+        self,
+        tile: (usize, usize),
+        rows: Ix,
+        columns: Ix,
+        place_of: impl Fn(Ix, usize) -> (Ix, Ix) + 'static,
+    ) -> Push<Grid, T, Ix> {
+        let location = Location::caller();
+        let place = Place { operation: "concat_owned", location };
+        let across = named(parts_for(columns, tile.1), "tiles");
+        let (height, width) = (tile.0.max(1) as i64, tile.1.max(1) as i64);
+        Push::trusted(rows * columns, move |write| {
+            at_place(place, || {
+                effects::distribute((parts_for(rows, tile.0) * across).term(), |block| {
+                    let block: Ix = Exp::from_term(block);
+                    let (tile_row, tile_column) = (quotient(block, across), remainder(block, across));
+                    let first_row = named(tile_row * height, "first_row");
+                    let first_column = named(tile_column * width, "first_column");
+                    let values = self.get(tile_row).get(tile_column);
+                    let within =
+                        |index, size: i64| check::within(index, Exp::from(size), place.operation, location);
+                    let each = |write_at: &dyn Fn(Ix, Ix, T::Form)| {
+                        Block::for_each(values.len().to_ix(), &|thread| {
+                            let own = values.get(thread);
+                            for k in 0..own.len() {
+                                let (row, column) = place_of(thread, k);
+                                let row = first_row + within(row, height);
+                                write_at(row, first_column + within(column, width), own.get(k as i64));
+                            }
+                        });
+                    };
+                    let whole = (first_row + height).le(rows) & (first_column + width).le(columns);
+                    effects::either(
+                        whole.term(),
+                        || each(&|row, column, value| write(row * columns + column, value)),
+                        || {
+                            each(&|row, column, value| {
+                                let inside = row.lt(rows) & column.lt(columns);
+                                let at = row * columns + column;
+                                effects::either(inside.term(), || write(at, value.clone()), || {});
+                            });
+                        },
+                    );
+                });
+            });
+        })
+    }
+}
