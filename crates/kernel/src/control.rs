@@ -22,6 +22,16 @@ fn whole(value: i64) -> Term {
 
 /// Steps through the indices 0, `step`, 2 `step`, … below `end` in one thread, carrying a value along. Without a loop if
 /// there are only a few steps.
+///
+/// ```
+/// use pumice_kernel::{Ix, Pull, preview, seq_for};
+/// let result = preview(32, &[2, 3], |xs: Pull<i32, Ix>| {
+///     let powers = xs.map(|x| seq_for::<i32>(3.into(), 1, 1.into(), |power, _| power * x));
+///     powers.push()
+/// })?;
+/// assert_eq!(result, [8, 27]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn seq_for<T: Storable>(
     end: Ix,
@@ -50,6 +60,16 @@ pub fn seq_for<T: Storable>(
 
 /// Changes a value by `step` until `stop` says so of it. Unlike [`pumice_scalar::while_`], the step may read and write
 /// memory that changes.
+///
+/// ```
+/// use pumice_kernel::{Ix, Pull, preview, seq_until};
+/// let result = preview(32, &[7, 100], |xs: Pull<i32, Ix>| {
+///     let halved = xs.map(|x| seq_until::<i32>(x, |x| x.lt(10), |x| x / 2));
+///     halved.push()
+/// })?;
+/// assert_eq!(result, [7, 6]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn seq_until<T: Storable>(
     initial: T::Form,
@@ -68,6 +88,25 @@ pub fn seq_until<T: Storable>(
 }
 
 /// Does one of two things, as far as memory and barriers are concerned; see [`pumice_scalar::cond`] for values.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Mutable, Pull, cond, preview};
+/// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+///     let blocks = xs.split_up(4).map(|part| {
+///         let memory = Mutable::shared(part.clone());
+///         let writer = memory.clone();
+///         let large = part.imap(move |i, x| {
+///             cond(x.gt(2), || writer.write(i, x * 10), || {});
+///             x
+///         });
+///         large.push::<Block>().force();
+///         memory.freeze().push::<Block>()
+///     });
+///     blocks.concat_by(4, 4usize)
+/// })?;
+/// assert_eq!(result, [1, 2, 30, 40]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
     let place = Place { operation: "cond", location: Location::caller() };
@@ -76,12 +115,26 @@ pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce())
 
 impl<T: Storable, S: Size> Pull<T, S> {
     /// Reduces in order, in one thread, starting from `initial`.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.seq_reduce(0.into(), |a, b| a + b)).push())?;
+    /// assert_eq!(result, [3, 7]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn seq_reduce(self, initial: T::Form, f: impl Fn(T::Form, T::Form) -> T::Form) -> T::Form {
         seq_for::<T>(self.len().to_ix(), 1, initial, |accumulator, i| f(accumulator, self.get(i)))
     }
 
     /// The results of reducing the elements up to each, that one included, in order and in one thread.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.split_up(3).map(|part| part.seq_scan(0.into(), |a, b| a + b)).concat())?;
+    /// assert_eq!(result, [1, 3, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn seq_scan(
         self,
@@ -156,6 +209,22 @@ fn two(terms: &[Term]) -> (Ix, Ix) {
 
 /// Repeats `step` on an array while `condition` holds of it, through the level's memory: FCL's `while`. No array on the way
 /// has more than `capacity` elements; more are an error when the kernel runs. The last one is given.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Pull, preview, while_};
+/// let result = preview(32, &[1, 2, 3, 4, 5, 6, 7, 8], |xs: Pull<i32, Ix>| {
+///     let sums = xs.tiles(4).map(|tile| {
+///         let step = |xs: Pull<i32, Ix>| {
+///             let (low, high) = xs.halve();
+///             low.zip_with(high, |a, b| a + b).push::<Block>()
+///         };
+///         while_(4, tile.push(), |xs| xs.len().gt(1), step).take(1).push::<Block>()
+///     });
+///     sums.concat_by(1, 2usize)
+/// })?;
+/// assert_eq!(result, [10, 26]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn while_<L: Forces, T: Storable>(
     capacity: usize,
@@ -187,6 +256,19 @@ pub fn while_<L: Forces, T: Storable>(
 }
 
 /// Does `step` to an array `times` times, through the level's memory: FCL's `power`. See [`while_`].
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Pull, power, preview};
+/// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
+///     let turned = xs.tiles(4).map(|tile| {
+///         let step = |_, xs: Pull<i32, Ix>| xs.map(|x| x * 2).push::<Block>();
+///         power(4, 3.into(), tile.push(), step).push::<Block>()
+///     });
+///     turned.concat_by(4, 2usize)
+/// })?;
+/// assert_eq!(result, [8, 16]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn power<L: Forces, T: Storable>(
     capacity: usize,
@@ -219,6 +301,25 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// `initial` gives a thread's first values. Each round first does what `round` does as a block (force tiles, say), then
 /// every thread changes its values by the function that `round` gives. The results are an array of threads, each with an
 /// array of its values, that is read by the same threads only: push the outer array at `Block`.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Pull, Round, Thread, accumulate, preview};
+/// use pumice_scalar::Exp;
+/// // Each of four threads sums a column of a matrix whose rows a block reads one after the other.
+/// let result = preview(32, &[1, 2, 3, 4, 10, 20, 30, 40], |xs: Pull<i32, Ix>| {
+///     let blocks = xs.tiles(8).map(|matrix| {
+///         let sums = accumulate(4, 2.into(), |_| vec![Exp::from(0)], move |round| -> Round<Exp<i32>> {
+///             let matrix = matrix.clone();
+///             let row = Pull::<i32>::new(4, move |i| matrix.at(round * 4 + i)).push::<Block>().force();
+///             Box::new(move |thread, sum| vec![sum[0] + row.at(thread)])
+///         });
+///         sums.map(|own| own.push::<Thread>()).concat::<Block>()
+///     });
+///     blocks.concat_by(4, 4usize)
+/// })?;
+/// assert_eq!(result, [11, 22, 33, 44]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn accumulate<L: Lift>(
     threads: usize,
@@ -257,10 +358,7 @@ where
             });
             Vec::new()
         });
-        Pull::new(threads, move |_| {
-            let read = read.clone();
-            Pull::new(count, move |k| read(k))
-        })
+        Pull::new(threads, move |_| Pull::new(count, read.clone()))
     })
 }
 

@@ -170,7 +170,13 @@ impl KernelResult for () {
     }
 }
 
-/// A function of the kernel language that can become a kernel: a closure or function of one to six parameters.
+/// A function of the kernel language that can become a kernel: a closure or function of up to six parameters.
+#[diagnostic::on_unimplemented(
+    message = "this function is not a kernel",
+    label = "expected a function of the kernel language",
+    note = "a kernel takes up to six arrays `Pull<T, Ix>`, scalars `Exp<T>` and memories `Mutable<T>`, and gives an array \
+            of its grid, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only changes memory"
+)]
 pub trait KernelFunction<P> {
     /// What it gives.
     type Result: KernelResult;

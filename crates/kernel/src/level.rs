@@ -53,8 +53,8 @@ pub trait Loops: Level {
 
 /// A level whose programs can be the parts of one at the level `A`.
 #[diagnostic::on_unimplemented(
-    message = "programs of a `{Self}` are not parts of a `{A}`'s",
-    label = "a `{A}` is not made of these",
+    message = "a `{Self}` is not a part of this level",
+    label = "`{Self}`s cannot be put together here",
     note = "threads are parts of a warp, a block or a grid; warps of a block or a grid; blocks of a grid"
 )]
 pub trait Within<A: Level>: Level {
@@ -94,13 +94,12 @@ fn in_sequence(extent: Ix, body: &dyn Fn(Ix)) {
     }
 }
 
-/// Parts of a grid that are `per_block` to a block: gives `within` the number of parts of a block and a function of the
-/// part's number in it.
-fn in_blocks(extent: Ix, per_block: u32, within: &dyn Fn(Ix, &dyn Fn(Ix) -> Ix)) {
+/// Parts of a grid that are `per_block` to a block: gives `within` the number of a block's parts and the first of them.
+fn in_blocks(extent: Ix, per_block: u32, within: &dyn Fn(Ix, Ix)) {
     let per = i64::from(per_block);
     effects::distribute(parts_for(extent, per_block as usize).term(), |block| {
         let first = Exp::<i64>::from_term(block) * per;
-        within((extent - first).min(per), &|index| first + index);
+        within((extent - first).min(per), first);
     });
 }
 
@@ -124,8 +123,8 @@ impl Loops for Block {
 
 impl Loops for Grid {
     fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
-        in_blocks(extent, effects::block_threads(), &|here, number| {
-            effects::parallel(here.term(), |index| body(number(Exp::from_term(index))));
+        in_blocks(extent, effects::block_threads(), &|here, first| {
+            effects::parallel(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
         });
     }
 }
@@ -156,8 +155,8 @@ impl Within<Block> for Warp {
 
 impl Within<Grid> for Warp {
     fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        in_blocks(extent, effects::block_warps(), &|here, number| {
-            effects::warps(here.term(), |index| body(number(Exp::from_term(index))));
+        in_blocks(extent, effects::block_warps(), &|here, first| {
+            effects::warps(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
         });
     }
 }

@@ -35,6 +35,22 @@ atomic_elements!(i32 u32 i64 u64 f32 f64);
 
 impl<T: Elt> Mutable<T> {
     /// Memory that the block shares, with the elements of an array in it.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_add(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [15]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn shared(initial: Pull<T>) -> Mutable<T> {
         let place = Place { operation: "shared", location: Location::caller() };
@@ -74,6 +90,19 @@ impl<T: Elt> Mutable<T> {
     }
 
     /// The element as it is now.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let memory = Mutable::shared(part.clone());
+    ///         part.imap(move |i, x| memory.read(3 - i) * x).push::<Block>()
+    ///     });
+    ///     blocks.concat()
+    /// })?;
+    /// assert_eq!(result, [4, 6, 6, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn read(&self, index: impl Into<Ix>) -> T::Exp {
         self.at("read", Location::caller(), index.into(), |index| {
@@ -83,12 +112,46 @@ impl<T: Elt> Mutable<T> {
     }
 
     /// Replaces the element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let memory = Mutable::shared(part.clone());
+    ///         let writer = memory.clone();
+    ///         part.imap(move |i, x| {
+    ///             writer.write(i, x * 10);
+    ///             x
+    ///         })
+    ///         .push::<Block>()
+    ///         .force();
+    ///         memory.freeze().push::<Block>()
+    ///     });
+    ///     blocks.concat_by(4, 4usize)
+    /// })?;
+    /// assert_eq!(result, [10, 20, 30, 40]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn write(&self, index: impl Into<Ix>, value: T::Exp) {
         self.put("write", Location::caller(), index.into(), &value);
     }
 
     /// Writes an array over the first elements.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let memory = Mutable::shared(part.clone());
+    ///         memory.write_all(&part.take(2).map(|x| x * 10).push::<Block>());
+    ///         memory.freeze().push::<Block>()
+    ///     });
+    ///     blocks.concat_by(4, 4usize)
+    /// })?;
+    /// assert_eq!(result, [10, 20, 3, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn write_all<L: crate::Level, S: crate::Size>(&self, array: &Push<L, T, S>) {
         let location = Location::caller();
@@ -107,6 +170,22 @@ impl<T: Elt> Mutable<T> {
 
     /// Waits for the block's threads and gives the elements as they are then. They must not change afterwards, unless
     /// another barrier comes between the last read and the change.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_max(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn freeze(self) -> Pull<T, Ix> {
         let place = Place { operation: "freeze", location: Location::caller() };
@@ -118,11 +197,9 @@ impl<T: Elt> Mutable<T> {
 }
 
 macro_rules! updates {
-    ($bound:ident: $($name:ident $op:ident $doc:literal;)*) => {
+    ($bound:ident: $($(#[$doc:meta])* $name:ident $op:ident;)*) => {
         impl<T: AtomicElt + $bound> Mutable<T> {
-            $(#[doc = $doc]
-            ///
-            /// Gives the element before.
+            $($(#[$doc])*
             #[track_caller]
             pub fn $name(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) -> Exp<T> {
                 self.update(AtomicOp::$op, Location::caller(), index.into(), &[value.into().term()])
@@ -131,20 +208,172 @@ macro_rules! updates {
     };
 }
 updates! { Number:
-    atomic_add Add "Adds to an element at once.";
-    atomic_exchange Exchange "Replaces an element at once.";
+    /// Adds to an element at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_add(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [15]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_add Add;
+    /// Replaces an element at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_exchange(0, x * 0 + 8)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [8]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_exchange Exchange;
 }
 updates! { Integer:
-    atomic_sub Sub "Subtracts from an element at once.";
-    atomic_min Min "Makes an element the smaller one at once.";
-    atomic_max Max "Makes an element the larger one at once.";
-    atomic_and And "Keeps the bits of an element that are in both, at once.";
-    atomic_or Or "Adds bits to an element at once.";
-    atomic_xor Xor "Flips bits of an element at once.";
+    /// Subtracts from an element at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_sub(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [-15]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_sub Sub;
+    /// Makes an element the smaller one at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(9)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_min(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_min Min;
+    /// Makes an element the larger one at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_max(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_max Max;
+    /// Keeps the bits of an element that are in both, at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(-1)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_and(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [0]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_and And;
+    /// Adds bits to an element at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_or(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [7]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_or Or;
+    /// Flips bits of an element at once. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_xor(0, x)).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    atomic_xor Xor;
 }
 
 impl<T: AtomicElt + Integer> Mutable<T> {
     /// Replaces an element at once if it equals `expected`. Gives the element before.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| update.atomic_compare_exchange(0, 0, x.min(1))).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn atomic_compare_exchange(
         &self,
@@ -159,12 +388,50 @@ impl<T: AtomicElt + Integer> Mutable<T> {
 
 impl<T: AtomicElt> Mutable<T> {
     /// Reads a flag: what its writer wrote before [`Mutable::release`] can be read after.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| {
+    ///                 update.release(0, 7);
+    ///                 update.acquire(0) + x
+    ///             }).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [7]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
         self.update(AtomicOp::Load, Location::caller(), index.into(), &[])
     }
 
     /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
+    ///     let blocks = xs.split_up(4).map(|part| {
+    ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+    ///         let update = cell.clone();
+    ///         part.map(move |x| {
+    ///                 update.release(0, 9);
+    ///                 x
+    ///             }).push::<Block>().force();
+    ///         cell.freeze().take(1).push_by::<Block>(1)
+    ///     });
+    ///     blocks.concat_by(1, 1usize)
+    /// })?;
+    /// assert_eq!(result, [9]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
         let Some((memory, ty)) = self.cells.first().copied() else { return };

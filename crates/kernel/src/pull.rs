@@ -10,9 +10,9 @@ use crate::check;
 use crate::effects;
 use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
-use crate::size::{Size, parts_for, quotient, remainder};
+use crate::size::{IntoSize, Size, parts_for, quotient, remainder};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp, Lift, Primitive, ScalarType};
+use pumice_scalar::{Elt, Exp, ScalarType};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -37,14 +37,9 @@ impl<T: Item, S: Size> Clone for Pull<T, S> {
 }
 
 impl<T: Item, S: Size> Pull<T, S> {
-    /// The array with this length and these elements (`generate`).
+    /// The array with this length and these elements; [`generate`] finds the element type by itself.
     pub fn new(length: S, at: impl Fn(Ix) -> T::Form + 'static) -> Self {
         Pull { length, at: Rc::new(at) }
-    }
-
-    /// The same element everywhere.
-    pub fn replicate(length: S, element: T::Form) -> Self {
-        Pull::new(length, move |_| element.clone())
     }
 
     /// The length.
@@ -55,6 +50,13 @@ impl<T: Item, S: Size> Pull<T, S> {
 
     /// The element at an index. An index that is not in the array is an error when the kernel runs; where it cannot
     /// happen, nothing is checked.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, generate, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| generate(2usize, move |i| xs.at(i + 1)).push())?;
+    /// assert_eq!(result, [2, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
         (self.at)(check::within(index.into(), self.length.to_ix(), "at", Location::caller()))
@@ -66,12 +68,26 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The first element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview, replicate};
+    /// let result = preview(32, &[4, 5], |xs: Pull<i32, Ix>| replicate(1usize, xs.head()).push())?;
+    /// assert_eq!(result, [4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn head(&self) -> T::Form {
         (self.at)(check::within(Exp::from(0), self.length.to_ix(), "head", Location::caller()))
     }
 
     /// The last element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview, replicate};
+    /// let result = preview(32, &[4, 5], |xs: Pull<i32, Ix>| replicate(1usize, xs.last()).push())?;
+    /// assert_eq!(result, [5]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn last(&self) -> T::Form {
         let length = self.length.to_ix();
@@ -79,16 +95,37 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// A function of every element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.map(|x| x * x).push())?;
+    /// assert_eq!(result, [1, 4, 9]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f((self.at)(i)))
     }
 
     /// A function of every index and element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[5, 6], |xs: Pull<i32, Ix>| xs.imap(|i, x| (i, x)).push())?;
+    /// assert_eq!(result, [(0, 5), (1, 6)]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn imap<F: Form>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f(i, (self.at)(i)))
     }
 
     /// A function of two arrays' elements, as far as both go.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 4], |xs: Pull<i32, Ix>| xs.clone().zip_with(xs.reverse(), |a, b| a - b).push())?;
+    /// assert_eq!(result, [-3, 0, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn zip_with<U: Item, F: Form>(
         self,
         other: Pull<U, S>,
@@ -99,6 +136,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// A function of three arrays' elements, as far as all go.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().zip_with3(xs.clone(), xs, |a, b, c| a + b + c).push())?;
+    /// assert_eq!(result, [3, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn zip_with3<U: Item, V: Item, F: Form>(
         self,
         second: Pull<U, S>,
@@ -115,6 +159,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The elements at these indices, each of which is checked.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[5, 6], |xs: Pull<i32, Ix>| xs.gather(Pull::new(4usize, |i| i % 2)).push())?;
+    /// assert_eq!(result, [5, 6, 5, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
         let (location, length) = (Location::caller(), self.length.to_ix());
@@ -127,31 +178,66 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The elements from the last to the first.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.reverse().push())?;
+    /// assert_eq!(result, [3, 2, 1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn reverse(self) -> Self {
         let (length, last) = (self.length, self.length.to_ix() - 1);
         self.index_map(length, move |i| last - i)
     }
 
     /// The first `count` elements, or all if there are fewer.
-    pub fn take(self, count: impl Into<S>) -> Self {
-        let count = count.into().least(self.length);
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.take(2).push())?;
+    /// assert_eq!(result, [1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    pub fn take(self, count: impl IntoSize<S>) -> Self {
+        let count = count.into_size().least(self.length);
         self.index_map(count, |i| i)
     }
 
     /// All but the first `count` elements.
-    pub fn drop(self, count: impl Into<S>) -> Self {
-        let count = count.into().least(self.length);
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.drop(2).push())?;
+    /// assert_eq!(result, [3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    pub fn drop(self, count: impl IntoSize<S>) -> Self {
+        let count = count.into_size().least(self.length);
         let rest = self.length.minus(count);
         self.index_map(rest, move |i| i + count.to_ix())
     }
 
     /// The first `count` elements, and the rest.
-    pub fn split_at(self, count: impl Into<S>) -> (Self, Self) {
-        let count = count.into();
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| { let (a, b) = xs.split_at(1); b.append(a).push() })?;
+    /// assert_eq!(result, [2, 3, 1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    pub fn split_at(self, count: impl IntoSize<S>) -> (Self, Self) {
+        let count = count.into_size();
         (self.clone().take(count), self.drop(count))
     }
 
     /// The first half and the rest.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| { let (a, b) = xs.halve(); a.zip_with(b, |a, b| a + b).push() })?;
+    /// assert_eq!(result, [4, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn halve(self) -> (Self, Self) {
         let half = self.length.parts(2);
         let rest = self.length.minus(half);
@@ -160,6 +246,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The elements with even and those with odd indices.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| { let (a, b) = xs.even_odds(); a.append(b).push() })?;
+    /// assert_eq!(result, [1, 3, 5, 2, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn even_odds(self) -> (Self, Self) {
         let odd = self.length.parts(2);
         let even = self.length.minus(odd);
@@ -168,6 +261,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// Every `n`-th element, starting with the first.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.every_nth(2).push())?;
+    /// assert_eq!(result, [1, 3, 5]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn every_nth(self, n: usize) -> Self {
         let n = n.max(1);
         let count = self.length.plus(S::of(n - 1)).parts(n);
@@ -175,6 +275,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The elements moved `distance` places to the right, with others coming in from the left.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.shift(1, 0.into()).push())?;
+    /// assert_eq!(result, [0, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn shift(self, distance: usize, fill: T::Form) -> Self
     where
         T: Storable,
@@ -184,6 +291,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// Both arrays, one after the other. Every access asks which one it is in; [`Push::append`] does not.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().append(xs).push())?;
+    /// assert_eq!(result, [1, 2, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn append(self, other: Self) -> Self
     where
         T: Storable,
@@ -195,6 +309,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// Parts of `size` elements; elements that do not fill a part are left out.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.at(0) * part.at(1)).push())?;
+    /// assert_eq!(result, [2, 12]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
         let parts = self.length.parts(size);
         Pull::new(parts, move |part| {
@@ -205,12 +326,26 @@ impl<T: Item, S: Size> Pull<T, S> {
 
     /// Parts of `size` elements that are far from each other: part `k` has every `n`-th element from the `k`-th on, where
     /// `n` is the number of parts. Neighbouring threads that each run through a part touch neighbouring elements.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.coalesce(2).map(|part| (part.at(0), part.at(1))).push())?;
+    /// assert_eq!(result, [(1, 3), (2, 4)]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
         let parts = self.length.parts(size);
         Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
     }
 
     /// Parts of `size` elements, the last one shorter if need be.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.tiles(2).map(|tile| tile.len()).push())?;
+    /// assert_eq!(result, [2, 1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn tiles(self, size: usize) -> Pull<Pull<T, Ix>, Ix> {
         let (length, size) = (self.length.to_ix(), size.max(1));
         Pull::new(parts_for(length, size), move |tile| {
@@ -221,6 +356,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The rows of a matrix with this many columns; elements that do not fill a row are left out.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.rows(2.into()).map(|row| row.at(1)).push())?;
+    /// assert_eq!(result, [2, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
         let count = quotient(self.length.to_ix(), columns.max(1));
         Pull::new(count, move |row| {
@@ -247,25 +389,75 @@ pub(crate) fn choose<T: Storable>(
     }
 }
 
-impl<S: Size> Pull<i64, S> {
-    /// 0, 1, 2, …
-    pub fn iota(length: S) -> Self {
-        Pull::new(length, |i| i)
-    }
+/// The array with this length and these elements.
+///
+/// ```
+/// use pumice_kernel::{Ix, Pull, generate, preview};
+/// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| generate(xs.len(), |i| i * i).push())?;
+/// assert_eq!(result, [0, 1, 4]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
+pub fn generate<F: Form, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> Pull<F::Item, S> {
+    Pull::new(length, f)
+}
+
+/// The same element everywhere.
+///
+/// ```
+/// use pumice_kernel::{Ix, Pull, preview, replicate};
+/// let result = preview(32, &[7, 8, 9], |xs: Pull<i32, Ix>| replicate(xs.len(), xs.at(0)).push())?;
+/// assert_eq!(result, [7, 7, 7]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
+pub fn replicate<F: Form, S: Size>(length: S, element: F) -> Pull<F::Item, S> {
+    Pull::new(length, move |_| element.clone())
+}
+
+/// 0, 1, 2, …
+///
+/// ```
+/// use pumice_kernel::{Ix, Pull, iota, preview};
+/// let result = preview(32, &[7, 7, 7], |xs: Pull<i32, Ix>| iota(xs.len()).push())?;
+/// assert_eq!(result, [0, 1, 2]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
+pub fn iota<S: Size>(length: S) -> Pull<i64, S> {
+    Pull::new(length, |i| i)
 }
 
 impl<T: Elt, S: Size> Pull<T, S> {
     /// Pairs of two arrays' elements, as far as both go.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().zip(xs.reverse()).push())?;
+    /// assert_eq!(result, [(1, 2), (2, 1)]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
         self.zip_with(other, |a, b| (a, b))
     }
 
     /// Triples of three arrays' elements, as far as all go.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1], |xs: Pull<i32, Ix>| xs.clone().zip3(xs.clone(), xs).push())?;
+    /// assert_eq!(result, [(1, 1, 1)]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
         self.zip_with3(second, third, |a, b, c| (a, b, c))
     }
 
     /// Neighbours as pairs; a last one alone is left out.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.pair().push())?;
+    /// assert_eq!(result, [(1, 2), (3, 4)]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn pair(self) -> Pull<(T, T), S> {
         Pull::new(self.length.parts(2), move |i| ((self.at)(i * 2), (self.at)(i * 2 + 1)))
     }
@@ -273,6 +465,13 @@ impl<T: Elt, S: Size> Pull<T, S> {
 
 impl<T: Elt, S: Size> Pull<(T, T), S> {
     /// Pairs as neighbours. Every access asks whether its index is even; [`Push::unpair`] does not.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| xs.unpair().push())?;
+    /// assert_eq!(result, [1, 2, 3, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn unpair(self) -> Pull<T, S> {
         Pull::new(self.length.times(2), move |i| {
             // The pair is the same on both sides, and only one of its elements is needed.
@@ -281,6 +480,13 @@ impl<T: Elt, S: Size> Pull<(T, T), S> {
     }
 
     /// The arrays of the first and of the second elements.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| { let (a, b) = xs.unzip(); b.append(a).push() })?;
+    /// assert_eq!(result, [2, 4, 1, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn unzip(self) -> (Pull<T, S>, Pull<T, S>) {
         (self.clone().map(|(a, _)| a), self.map(|(_, b)| b))
     }
@@ -289,6 +495,13 @@ impl<T: Elt, S: Size> Pull<(T, T), S> {
 impl<T: Item> Pull<T> {
     /// Divides the array `times` times in two, does `f` to each of the 2^`times` parts, and puts the results side by
     /// side.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(4).map(|four| four.bin_split(1, |two| two.reverse()).push::<Block>()).concat())?;
+    /// assert_eq!(result, [2, 1, 4, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
         let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
         let size = self.length / parts;
@@ -300,6 +513,13 @@ impl<T: Item> Pull<T> {
 
 impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// Columns for rows: the arrays inside are of one length, which is given.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).transpose(2).map(|row| row.at(0)).push())?;
+    /// assert_eq!(result, [1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
         let rows = self.length;
         Pull::new(columns, move |column| {
@@ -309,6 +529,13 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     }
 
     /// The arrays, which are all of this length, one after the other as one array.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.rows(2.into()).transpose(2.into()).join(2.into()).push())?;
+    /// assert_eq!(result, [1, 3, 2, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn join(self, columns: S) -> Pull<T, Ix> {
         let width = columns.to_ix();
         Pull::new(self.length.to_ix() * width, move |i| {
@@ -323,6 +550,16 @@ pub type Matrix<T> = Pull<Pull<T, Ix>, Ix>;
 impl<T: Item> Matrix<T> {
     /// Cuts a matrix of `columns` columns into tiles of `size` × `size` elements, smaller at the lower and right edges:
     /// an array of rows of tiles, each a matrix itself.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[0, 1, 2, 3, 4, 5, 6, 7], |xs: Pull<i32, Ix>| {
+    ///     let tiles = xs.rows(4.into()).split_2d(4.into(), 2);
+    ///     tiles.map(|row| row.at(1)).map(|tile| tile.at(0).at(0)).push()
+    /// })?;
+    /// assert_eq!(result, [2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
         let (rows, size) = (self.length, size.max(1));
         Pull::new(parts_for(rows, size), move |tile_row| {
@@ -352,6 +589,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     }
 
     /// The elements, written in a loop at a level.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.tiles(4).map(|tile| tile.push::<Block>()).concat_by(4, 3usize))?;
+    /// assert_eq!(result, [1, 2, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
         let place = Place { operation: "push", location: Location::caller() };
@@ -360,20 +604,16 @@ impl<T: Storable, S: Size> Pull<T, S> {
         })
     }
 
-    /// The elements of which a condition holds, and `otherwise` for indices beyond the end: an array that can be read at
-    /// any index from 0 on, whose length is `length`.
+    /// The elements, and `otherwise` beyond their end: an array of another length.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.padded(4usize, 0.into()).push())?;
+    /// assert_eq!(result, [1, 2, 0, 0]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
         let here = self.length.to_ix();
         Pull::new(length, move |i| choose::<T>(i.lt(here), || (self.at)(i), || otherwise.clone()))
-    }
-}
-
-impl<T: Primitive, S: Size> Pull<T, S>
-where
-    Exp<T>: Lift<Elt = T>,
-{
-    /// Pairs of index and element, for [`Pull::scatter`].
-    pub fn indexed(self) -> Pull<(i64, T), S> {
-        self.imap(|i, x| (i, x))
     }
 }

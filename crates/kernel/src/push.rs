@@ -18,10 +18,13 @@ use std::rc::Rc;
 /// What takes the elements of a push array.
 type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 
+/// What a push array does, given a writer.
+type Producer<T> = dyn Fn(Writer<'_, T>);
+
 /// A push array at a level.
 pub struct Push<L: Level, T: Storable, S: Size = usize> {
     length: S,
-    produce: Rc<dyn Fn(Writer<'_, T>)>,
+    produce: Rc<Producer<T>>,
     level: PhantomData<L>,
 }
 
@@ -39,6 +42,25 @@ fn write_within(index: Ix, length: Ix, place: Place, write: impl FnOnce(Ix)) {
 impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// The array with this length whose elements this program hands to the writer. An index that is not in the array is an
     /// error when the kernel runs; an element that is never written keeps what the memory held.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, Push, parallel, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
+    ///     let twice = move |_: Ix| {
+    ///         let xs = xs.clone();
+    ///         Push::<Block, i32>::new(4, move |write| {
+    ///             let both = xs.clone().push::<Block>();
+    ///             both.write(&|i, x| {
+    ///                 write(i, x);
+    ///                 write(i + 2, x);
+    ///             });
+    ///         })
+    ///     };
+    ///     Pull::<Push<Block, i32>>::new(1, twice).concat()
+    /// })?;
+    /// assert_eq!(result, [1, 2, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
         let place = Place { operation: "push", location: Location::caller() };
@@ -75,6 +97,13 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// A function of every element.
+    ///
+    /// ```
+    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.push::<Grid>().map(|x| x + 1))?;
+    /// assert_eq!(result, [2, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Push<L, F::Item, S>
     where
         F::Item: Storable,
@@ -83,6 +112,16 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// Every element at another index of the array, which is checked.
+    ///
+    /// ```
+    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let last = xs.len() - 1;
+    ///     xs.push::<Grid>().ix_map(move |i| last - i)
+    /// })?;
+    /// assert_eq!(result, [3, 2, 1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
         let place = Place { operation: "ix_map", location: Location::caller() };
@@ -99,6 +138,13 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// Both arrays, one after the other: the first is written, then the second, and nobody asks which (`concP`).
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.clone().push::<Block>().append(two.push())).concat())?;
+    /// assert_eq!(result, [1, 2, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn append(self, other: Self) -> Self {
         let first = self.length.to_ix();
         Push::trusted(self.length.plus(other.length), move |write| {
@@ -123,6 +169,13 @@ impl<L: Level, T: Storable> Push<L, T> {
 
 impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
     /// Pairs as neighbours, without a condition: each thread writes both elements of its pair (`unpairP`).
+    ///
+    /// ```
+    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| xs.push::<Grid>().unpair())?;
+    /// assert_eq!(result, [1, 2, 3, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn unpair(self) -> Push<L, T, S> {
         Push::trusted(self.length.times(2), move |write| {
             (self.produce)(&|i, (a, b)| {
@@ -135,6 +188,16 @@ impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
 
 impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     /// The arrays one level up, each element where `index` of its part and its index in the part says.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let parts = xs.split_up(2).map(|part| part.push::<Block>());
+    ///     parts.interleave(4usize, |part, i| part + i * 2)
+    /// })?;
+    /// assert_eq!(result, [1, 3, 2, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn interleave<A: Level, R: Size>(
         self,
@@ -171,6 +234,16 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
 
     /// The arrays one level up, side by side: array `k` starts at index `k * stride`, and the length of the whole is given.
     /// The arrays are no longer than the stride, but they may be shorter.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.tiles(2).map(|tile| tile.push::<Block>()).concat_by(2, length)
+    /// })?;
+    /// assert_eq!(result, [1, 2, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_by<A: Level, R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<A, T, R>
     where
@@ -198,6 +271,13 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
 
 impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// The arrays one level up, side by side. They are all of one length, that of the first.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, Thread, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.reverse().push::<Thread>()).concat())?;
+    /// assert_eq!(result, [2, 1, 4, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat<A: Level>(self) -> Push<A, T, N>
     where
@@ -211,6 +291,18 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     }
 
     /// The arrays one after the other, at the same level. They are all of one length, that of the first.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let block = xs.split_up(4).map(|four| {
+    ///         four.split_up(2).map(|two| two.reverse().push::<Block>()).seq_concat()
+    ///     });
+    ///     block.concat()
+    /// })?;
+    /// assert_eq!(result, [2, 1, 4, 3]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn seq_concat(self) -> Push<L, T, N> {
         let place = Place { operation: "seq_concat", location: Location::caller() };
@@ -259,6 +351,18 @@ pub(crate) fn for_tile(rows: Ix, columns: Ix, size: usize, body: &dyn Fn(Ix, Ix)
 impl<T: Storable> Matrix<Matrix<T>> {
     /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`] with the same size
     /// took apart, or the same with rows and columns exchanged.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
+    ///     // The transpose of a matrix of two rows and three columns.
+    ///     let tiles = xs.rows(3.into()).split_2d(3.into(), 2).transpose(2.into());
+    ///     let turned = tiles.map(|row| row.map(|tile| tile.transpose(2.into())));
+    ///     turned.concat_2d(2, 3.into(), 2.into())
+    /// })?;
+    /// assert_eq!(result, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_2d", location: Location::caller() };
@@ -286,6 +390,16 @@ impl<T: Storable> Matrix<Matrix<T>> {
 impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// An array of this length with each value at the index beside it, which is checked. Two values at one index race;
     /// indices without a value keep what the memory held.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.imap(move |i, x| (length - 1 - i, x)).scatter(length)
+    /// })?;
+    /// assert_eq!(result, [3, 2, 1]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
         let place = Place { operation: "scatter", location: Location::caller() };
@@ -303,6 +417,13 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
 impl<T: Storable, S: Size> Pull<T, S> {
     /// The elements, each thread of the level taking `items` neighbours, loaded before any is written: what wide loads and
     /// stores need. Elements that do not fill a group are written one a thread.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(4).map(|four| four.push_by::<Block>(2)).concat())?;
+    /// assert_eq!(result, [1, 2, 3, 4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
         let place = Place { operation: "push_by", location: Location::caller() };

@@ -78,6 +78,30 @@ impl Size for Ix {
     }
 }
 
+/// What can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
+/// they are known on the device.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a length here",
+    note = "an array whose length is known while the kernel is built takes a `usize`; one whose length is known on the \
+            device takes an `i64` or an `Ix`"
+)]
+pub trait IntoSize<S: Size> {
+    /// The length.
+    fn into_size(self) -> S;
+}
+
+impl<S: Size> IntoSize<S> for S {
+    fn into_size(self) -> S {
+        self
+    }
+}
+
+impl IntoSize<Ix> for i64 {
+    fn into_size(self) -> Ix {
+        Exp::from(self)
+    }
+}
+
 /// Division of indices by a length that is known not to be zero where it is computed.
 pub fn quotient(a: Ix, b: Ix) -> Ix {
     Exp::from_term(a.term().binary(Op::Div, b.term()))

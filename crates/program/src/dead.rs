@@ -1,14 +1,20 @@
 //! A pass: removes what computes values that nobody uses.
 //!
-//! Stores, failures and barriers stay, and so does everything that they depend on. Parameters and memories stay in any
+//! Stores, failures and barriers stay, and so does everything that they depend on; but nobody misses a store to memory of
+//! a block or a thread that is never loaded from. Parameters and memories stay in any
 //! case: they are the calling convention.
 
-use crate::ir::{Operand, Param, Program, Stmt, Var};
+use crate::ir::{MemoryId, Operand, Param, Program, Space, Stmt, Var};
 
 /// Removes computations and loads whose values are not used, and branches and loops that do nothing. Variables keep
 /// their numbers; those that nothing defines any more are for [`drop_spare_vars`].
 pub fn eliminate_dead(program: &mut Program) {
-    let mut live = Live { live: vec![false; program.vars.len()], changed: true };
+    let seen = |memory: &crate::ir::Memory| matches!(memory.space, Space::Global { .. });
+    let mut live = Live {
+        live: vec![false; program.vars.len()],
+        loaded: program.memories.iter().map(seen).collect(),
+        changed: true,
+    };
     live.operand(program.blocks);
     // Once more as long as it finds something: a loop's body may use what the loop carries.
     while std::mem::take(&mut live.changed) {
@@ -22,6 +28,8 @@ pub fn eliminate_dead(program: &mut Program) {
 struct Live {
     /// By variable number: whether the value is used.
     live: Vec<bool>,
+    /// By memory number: whether somebody reads what is stored, in the program or after it.
+    loaded: Vec<bool>,
     changed: bool,
 }
 
@@ -40,16 +48,36 @@ impl Live {
         }
     }
 
+    fn load(&mut self, memory: MemoryId) {
+        if let Some(loaded) = self.loaded.get_mut(memory.0 as usize)
+            && !*loaded
+        {
+            *loaded = true;
+            self.changed = true;
+        }
+    }
+
+    /// Whether a statement, or one inside it, does more than compute values.
+    fn has_effect(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Store { memory, .. } => self.loaded.get(memory.0 as usize).copied().unwrap_or(true),
+            Stmt::Fail { .. } | Stmt::Sync { .. } | Stmt::Fence { .. } => true,
+            // A load that acquires orders what follows; a collective is reached by all lanes or none.
+            Stmt::Atomic { .. } | Stmt::Collective { .. } => true,
+            _ => stmt.children().into_iter().flatten().any(|stmt| self.has_effect(stmt)),
+        }
+    }
+
     /// Whether a statement does anything that counts.
     fn stays(&self, stmt: &Stmt) -> bool {
         match stmt {
             Stmt::Comment(_) => true,
-            Stmt::Parallel { .. } => has_effect(stmt),
+            Stmt::Parallel { .. } => self.has_effect(stmt),
             // The index of a `for` is for its body.
             Stmt::For { carried, .. } => {
-                carried.iter().any(|carried| self.is_live(carried.var)) || has_effect(stmt)
+                carried.iter().any(|carried| self.is_live(carried.var)) || self.has_effect(stmt)
             }
-            _ => stmt.defines().into_iter().any(|var| self.is_live(var)) || has_effect(stmt),
+            _ => stmt.defines().into_iter().any(|var| self.is_live(var)) || self.has_effect(stmt),
         }
     }
 
@@ -78,6 +106,9 @@ impl Live {
                     self.carried(carried);
                 }
                 _ => stmt.operands().into_iter().for_each(|operand| self.operand(operand)),
+            }
+            if let Stmt::Load { memory, .. } | Stmt::Atomic { memory, .. } = stmt {
+                self.load(*memory);
             }
             for child in stmt.children().into_iter().rev() {
                 self.list(child);
@@ -109,16 +140,6 @@ impl Live {
                 self.sweep(child);
             }
         }
-    }
-}
-
-/// Whether a statement, or one inside it, does more than compute values.
-fn has_effect(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Store { .. } | Stmt::Fail { .. } | Stmt::Sync { .. } | Stmt::Fence { .. } => true,
-        // A load that acquires orders what follows; a collective is reached by all lanes or none.
-        Stmt::Atomic { .. } | Stmt::Collective { .. } => true,
-        _ => stmt.children().into_iter().flatten().any(has_effect),
     }
 }
 
@@ -307,5 +328,51 @@ body {
         drop_spare_vars(&mut program);
         assert_eq!(program.to_string(), expected);
         crate::check(&program).unwrap();
+    }
+
+    #[test]
+    fn stores_that_nobody_loads_go() {
+        let text = "kernel k memory @xs: global read f32 memory @out: global write f32 memory @s: shared f32[8]
+            memory @p: private f32[2] memory @q: private f32[2] memory @cell: shared i32[1] params @xs, @out threads 32
+            blocks %block: i64 < 1:i64 body {
+              parallel %i: i64 < 8:i64 {
+                %x: f32 = load @xs[%i]
+                store @p[0:i64] = %x
+                %y: f32 = load @p[0:i64]
+                store @s[%i] = %y
+                store @q[0:i64] = 1.0:f32
+              }
+              sync
+              parallel %j: i64 < 8:i64 {
+                %z: f32 = load @s[%j]
+                %w: f32 = load @q[0:i64]
+                store @cell[0:i64] = 1:i32
+                atomic add @cell[0:i64], 1:i32
+                fence block
+                %dead: f32 = shuffle %w, 0:i32
+                store @out[%j] = 1.0:f32
+              }
+            }";
+        let mut program = crate::parse(text).unwrap();
+        crate::check(&program).unwrap();
+        eliminate_dead(&mut program);
+        crate::check(&program).unwrap();
+        let text = program.to_string();
+        for gone in ["load @xs", "store @s", "store @p", "load @p", "load @s"] {
+            assert!(!text.contains(gone), "{gone}\n{text}");
+        }
+        // What threads do together or see of each other stays, and what that needs.
+        for stays in [
+            "sync",
+            "fence block",
+            "store @cell",
+            "atomic add",
+            "shuffle",
+            "load @q",
+            "store @q",
+            "store @out",
+        ] {
+            assert!(text.contains(stays), "{stays}\n{text}");
+        }
     }
 }

@@ -134,11 +134,17 @@ impl Analysis<'_> {
                 let intervals: Vec<Interval> = operands.iter().map(|&operand| self.get(operand)).collect();
                 self.set(*var, of_op(*op, self.ty(*var), &types, &intervals));
             }
-            Stmt::If { then, otherwise, results, .. } => {
+            Stmt::If { condition, then, otherwise, results } => {
                 self.list(then);
                 self.list(otherwise);
                 for joined in results {
-                    self.set(joined.var, union(self.get(joined.then), self.get(joined.otherwise)));
+                    let (then, otherwise) = (self.get(joined.then), self.get(joined.otherwise));
+                    let interval = match self.get(*condition) {
+                        (1, _) => then,
+                        (_, 0) => otherwise,
+                        _ => union(then, otherwise),
+                    };
+                    self.set(joined.var, interval);
                 }
             }
             Stmt::For { var, start, end, carried, body, .. } => {
@@ -250,10 +256,21 @@ pub fn of_op(op: Op, result: ScalarType, types: &[ScalarType], operands: &[Inter
             (true, true) => (0, a.1.min(b.1)),
             (true, false) => (0, a.1),
             (false, true) => (0, b.1),
-            (false, false) => full,
+            // Negative only if both are, and then with no more digits than the one that has most.
+            (false, false) => (-1 - ones_up_to(-1 - a.0.min(b.0)), a.1.max(b.1)),
         },
-        Op::Or if a.0 >= 0 && b.0 >= 0 => (a.0.max(b.0), ones_up_to(a.1.max(b.1))),
+        Op::Or => match (a.0 >= 0 && b.0 >= 0, a.1 < 0 || b.1 < 0) {
+            (true, _) => (a.0.max(b.0), ones_up_to(a.1.max(b.1))),
+            // A negative one sets all bits above its own.
+            (false, true) => (a.0.min(b.0), -1),
+            (false, false) => (a.0.min(b.0), ones_up_to(a.1.max(b.1))),
+        },
         Op::Xor if a.0 >= 0 && b.0 >= 0 => (0, ones_up_to(a.1.max(b.1))),
+        Op::Xor => {
+            let digits = [a.0, a.1, b.0, b.1].map(|value| ones_up_to(value.max(-1 - value)));
+            let largest = digits.into_iter().max().unwrap_or(0);
+            (-1 - largest, largest)
+        }
         Op::Not if result == ScalarType::Bool => (1 - a.1, 1 - a.0),
         Op::Not if result.is_signed() => (-1 - a.1, -1 - a.0),
         Op::Not => (full.1 - a.1, full.1 - a.0),
@@ -422,6 +439,23 @@ mod tests {
         let types = [ScalarType::Bool, ScalarType::I32, ScalarType::I32];
         let of = |condition| of_op(Op::Select, ScalarType::I32, &types, &[condition, (1, 2), (5, 6)]);
         assert_eq!([of((1, 1)), of((0, 0)), of((0, 1))], [(1, 2), (5, 6), (1, 6)]);
+    }
+
+    #[test]
+    fn bits_keep_within_bounds() {
+        let of = |op, a, b| of_op(op, ScalarType::I32, &[ScalarType::I32; 2], &[a, b]);
+        let any = ScalarType::I32.range();
+        assert_eq!(of(Op::And, any, (7, 7)), (0, 7));
+        assert_eq!(of(Op::And, (-3, 9), (-8, -8)), (-8, 9));
+        assert_eq!(of(Op::Xor, (0, 63), (5, 5)), (0, 63));
+        assert_eq!(of(Op::Xor, (-9, 3), (2, 2)), (-16, 15));
+        assert_eq!(of(Op::Or, (0, 60), (4, 4)), (4, 63));
+        assert_eq!(of(Op::Or, any, (-4, -2)), (any.0, -1));
+        assert_eq!(of(Op::Shl, (0, 7), (3, 3)), (0, 56));
+        assert_eq!(of(Op::Shr, (-9, 63), (3, 3)), (-2, 7));
+        assert_eq!(of(Op::Rem, (-9, 63), (8, 8)), (-7, 7));
+        assert_eq!(of(Op::Rem, (0, 63), (1, 8)), (0, 7));
+        assert_eq!(of(Op::Div, (-9, 63), (2, 8)), (-4, 31));
     }
 
     fn bounds(program: &str, ranges: &[(u32, Interval)], name: &str) -> Interval {

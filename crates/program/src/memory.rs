@@ -1,8 +1,9 @@
 //! Memory planning: where each shared memory lies among the bytes that a block's threads share.
 //!
 //! Two memories may have the same bytes if their lifetimes have no phase in common, where a phase is what happens
-//! between two barriers: within one, threads are in no order, so the last reader of one memory and the first writer of
-//! another must have a barrier between them. Lifetimes are found by data flow over the program's control flow. A plan
+//! between two barriers of the block: within one, threads are in no order, so the last reader of one memory and the
+//! first writer of another must have a barrier between them. A warp's barrier orders that warp only, so it ends no phase.
+//! Lifetimes are found by data flow over the program's control flow. A plan
 //! never changes a program, and must be right for every program that the verifier accepts: what is not understood
 //! counts as alive.
 
@@ -11,7 +12,7 @@ use std::fmt;
 
 use pumice_scalar::Op;
 
-use crate::ir::{MemoryId, Operand, Program, Space, Stmt, Var, Workers};
+use crate::ir::{AtomicOp, MemoryId, Operand, Program, Scope, Space, Stmt, Var, Workers};
 
 /// Every memory starts at a multiple of this: that of the widest vector access.
 const ALIGNMENT: u64 = 16;
@@ -143,8 +144,8 @@ struct Node {
     next: Vec<usize>,
 }
 
-/// The control flow of a program, as far as shared memory goes. A parallel loop is one node: there are no barriers in
-/// it, and its indices are in no order.
+/// The control flow of a program, as far as shared memory goes. A parallel loop (over warps too, with all that is in it)
+/// is one node: there are no barriers of the block in it, and its indices are in no order.
 struct Flow<'a> {
     program: &'a Program,
     nodes: Vec<Node>,
@@ -171,7 +172,9 @@ impl Flow<'_> {
     fn list(&mut self, list: &[Stmt], mut at: usize) -> usize {
         for stmt in list {
             match stmt {
-                Stmt::Sync { .. } => at = self.after(at, Node { sync: true, ..Node::default() }),
+                Stmt::Sync { scope: Scope::Block } => {
+                    at = self.after(at, Node { sync: true, ..Node::default() });
+                }
                 Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Atomic { .. } | Stmt::Parallel { .. } => {
                     let mut node = Node::default();
                     self.access(stmt, &mut node);
@@ -204,6 +207,7 @@ impl Flow<'_> {
                 Stmt::Comment(_)
                 | Stmt::Let { .. }
                 | Stmt::Fail { .. }
+                | Stmt::Sync { .. }
                 | Stmt::Fence { .. }
                 | Stmt::Collective { .. } => {}
             }
@@ -223,9 +227,10 @@ impl Flow<'_> {
         match stmt {
             Stmt::Load { memory, .. } => node.loads.extend(self.shared(*memory).map(|(number, _)| number)),
             Stmt::Store { memory, .. } => node.stores.extend(self.shared(*memory).map(|(number, _)| number)),
-            Stmt::Atomic { memory, .. } => {
-                node.loads.extend(self.shared(*memory).map(|(number, _)| number));
-                node.stores.extend(self.shared(*memory).map(|(number, _)| number));
+            Stmt::Atomic { memory, op, .. } => {
+                let number = self.shared(*memory).map(|(number, _)| number);
+                node.loads.extend(number.filter(|_| *op != AtomicOp::Store));
+                node.stores.extend(number.filter(|_| *op != AtomicOp::Load));
             }
             _ => {}
         }
@@ -450,6 +455,86 @@ mod tests {
              parallel %i3: i64 < 8:i64 { store @b[%i3] = 2.0:f32 } sync \
              parallel %i4: i64 < 8:i64 { %x4: f32 = load @b[%i4] } }";
         assert_eq!(layout(THREE, body).bytes, 64);
+    }
+
+    /// Like [`layout`], with whole warps.
+    fn warp_layout(body: &str) -> Layout {
+        let text = format!("kernel k\n{THREE}\nthreads 64\nblocks %b: i64 < 1:i64\nbody {{\n{body}\n}}\n");
+        let program = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        crate::check(&program).unwrap();
+        plan(&program, 1 << 20).unwrap()
+    }
+
+    #[test]
+    fn a_barrier_of_a_warp_ends_no_phase() {
+        let store = |name: &str, number: u32| {
+            format!("lanes %l{number}: i64 < 8:i64 {{ store @{name}[%l{number}] = 1.0:f32 }}")
+        };
+        let load = |name: &str, number: u32| {
+            format!("lanes %l{number}: i64 < 8:i64 {{ %x{number}: f32 = load @{name}[%l{number}] }}")
+        };
+        let [a0, a1, b2, b3] = [store("a", 0), load("a", 1), store("b", 2), load("b", 3)];
+        // One warp may be done with the first when another still reads it.
+        let one = format!("warps %w: i64 < 2:i64 {{ {a0} sync warp {a1} sync warp {b2} sync warp {b3} }}");
+        assert_eq!(warp_layout(&one).bytes, 64);
+        let two = |between: &str| {
+            let first = format!("warps %w: i64 < 2:i64 {{ {a0} sync warp {a1} sync warp }}");
+            format!("{first} {between} warps %v: i64 < 2:i64 {{ sync warp {b2} sync warp {b3} }}")
+        };
+        assert_eq!(warp_layout(&two("")).bytes, 64);
+        assert_eq!(warp_layout(&two("sync")).bytes, 32);
+    }
+
+    #[test]
+    fn a_warp_reads_as_a_whole() {
+        let body = |between: &str| {
+            format!(
+                "{WRITE_A} sync warps %w: i64 < 2:i64 {{ %y: f32 = load @a[%w] \
+                 lanes %l: i64 < 1:i64 {{ store @b[%w] = %y }} }} {between} \
+                 parallel %i: i64 < 8:i64 {{ store @c[%i] = 1.0:f32 }} sync \
+                 parallel %j: i64 < 2:i64 {{ %x: f32 = load @b[%j] %z: f32 = load @c[%j] }}"
+            )
+        };
+        assert_eq!(warp_layout(&body("")).bytes, 96);
+        let reused = warp_layout(&body("sync"));
+        assert_eq!(reused.bytes, 64);
+        assert_eq!(reused.offsets[0], reused.offsets[2]);
+    }
+
+    #[test]
+    fn atomics_read_and_write() {
+        let body = |atomic: &str| {
+            format!(
+                "parallel %i0: i64 < 8:i64 {{ atomic store @a[%i0], 0.0:f32 }} sync \
+                 parallel %i1: i64 < 8:i64 {{ store @b[%i1] = 1.0:f32 }} sync \
+                 parallel %i2: i64 < 8:i64 {{ %x2: f32 = load @b[%i2] {atomic} }}"
+            )
+        };
+        assert_eq!(layout(THREE, &body("")).bytes, 32);
+        // What it finds was written before, so it must be there all the time.
+        assert_eq!(layout(THREE, &body("atomic add @a[0:i64], %x2")).bytes, 64);
+        assert_eq!(layout(THREE, &body("%y: f32 = atomic exchange @a[0:i64], %x2")).bytes, 64);
+        assert_eq!(layout(THREE, &body("%y: f32 = atomic load @a[0:i64]")).bytes, 64);
+        // It does not write every element, so what is there before stays there.
+        let body = "for %k: i64 in 0:i64..3:i64 step 1:i64 { \
+             parallel %i1: i64 < 8:i64 { atomic add @a[%i1], 2.0:f32 } sync \
+             parallel %i3: i64 < 8:i64 { store @b[%i3] = 2.0:f32 } sync \
+             parallel %i4: i64 < 8:i64 { %x4: f32 = load @b[%i4] } sync }";
+        assert_eq!(layout(THREE, body).bytes, 64);
+    }
+
+    #[test]
+    fn a_sum_that_a_loop_gathers_lives_around_it() {
+        // Nothing in the loop overwrites `a`, and it is read only after it.
+        let body = "parallel %i0: i64 < 8:i64 { store @a[%i0] = 0.0:f32 } sync \
+             for %k: i64 in 0:i64..3:i64 step 1:i64 { \
+               parallel %i1: i64 < 8:i64 { store @b[%i1] = 1.0:f32 } sync \
+               parallel %i2: i64 < 8:i64 { %x2: f32 = load @b[%i2] atomic add @a[%i2], %x2 } sync } sync \
+             parallel %i3: i64 < 8:i64 { %x3: f32 = load @a[%i3] store @c[%i3] = %x3 } sync \
+             parallel %i4: i64 < 8:i64 { %x4: f32 = load @c[%i4] }";
+        let layout = layout(THREE, body);
+        assert_ne!(layout.offsets[0], layout.offsets[1]);
+        assert_eq!(layout.bytes, 64, "{layout:?}");
     }
 
     #[test]

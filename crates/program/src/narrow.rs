@@ -96,6 +96,8 @@ impl Choice<'_> {
             Stmt::Let { op, operands, .. } => self.can_compute(*op, operands),
             // The bounds of what is carried and joined include those of all it comes from.
             Stmt::If { .. } | Stmt::While { .. } => true,
+            // Some lane's value, which fits too. Half the bits are half the shuffles.
+            Stmt::Collective { op, .. } => op.is_shuffle(),
             Stmt::For { var: index, start, end, step, .. } => {
                 let (end_bound, step_bound) =
                     (self.intervals.operand(*end).1, self.intervals.operand(*step).1);
@@ -230,8 +232,7 @@ impl Rewriter<'_> {
                 Stmt::Atomic { var: *var, op: *op, memory: *memory, index: *index, operands }
             }
             Stmt::Collective { var, op, operands } => {
-                let operands =
-                    operands.iter().map(|&value| self.convert(value, ScalarType::I64, out)).collect();
+                let operands = operands.iter().map(|&value| self.convert_for(value, *var, out)).collect();
                 Stmt::Collective { var: *var, op: *op, operands }
             }
             Stmt::Let { var, op, operands } => {
@@ -389,6 +390,35 @@ body {
         assert!(text.contains("%inside.7: bool = lt %at.6, %n.0"), "{text}");
         // The parallel loop is over 256 whatever the arguments are.
         assert!(text.contains("parallel %i.4: i32 < 256:i32"), "{text}");
+    }
+
+    #[test]
+    fn shuffles_of_small_values_are_narrow_and_atomics_are_as_wide_as_their_memory() {
+        let text = narrowed(
+            "kernel k memory @out: global readwrite i64 params @out, %n: i64, %m: i64 threads 32
+             blocks %b: i64 < 1:i64 body {
+               warps %w: i64 < %n { lanes %i: i64 < 32:i64 {
+                 %small: i64 = shuffle_down %i, 1:i32
+                 %large: i64 = shuffle_down %m, 1:i32
+                 %sum: i64 = add %small, %n
+                 %old: i64 = atomic add @out[%sum], %sum
+                 %c: bool = lt %old, %n
+                 %all: bool = all %c
+                 %bits: u32 = ballot %all
+                 store @out[%bits] = %large
+               } } }",
+            &[(0, (0, 9))],
+        );
+        for expected in [
+            "warps %w.3: i32 < %n",
+            "lanes %i.4: i32 < 32:i32",
+            "%small.5: i32 = shuffle_down %i.4, 1:i32",
+            "%large.6: i64 = shuffle_down %m.1, 1:i32",
+            "%sum.7: i32 = add",
+            "%old.8: i64 = atomic add @out[%sum.7], %sum.1",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
     }
 
     #[test]

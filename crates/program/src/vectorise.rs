@@ -2,14 +2,15 @@
 //!
 //! It looks at lists of statements without branches. Accesses merge if their indices are provably consecutive, the
 //! first is provably a multiple of their number, and nothing between them could tell: no store to what is loaded, no
-//! access to what is stored, no barrier. A load moves up to the first of its group, a store down to the last. Never
+//! access to what is stored, no barrier, fence, atomic or collective. Private memory is left alone: it has no addresses
+//! where it is registers. A load moves up to the first of its group, a store down to the last. Never
 //! across branches: what a check guards stays behind it.
 
 use std::collections::BTreeMap;
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::ir::{MemoryId, Operand, Program, Stmt, Var};
+use crate::ir::{MemoryId, Operand, Program, Space, Stmt, Var};
 use crate::linear::{Sums, Terms};
 
 /// Memory is aligned to at least this at index 0, in every space.
@@ -93,7 +94,8 @@ impl Pass<'_> {
                 }
                 _ => None,
             };
-            let found = element.and_then(|(memory, index, value, store)| {
+            let found = element.filter(|(memory, ..)| !self.is_private(*memory));
+            let found = found.and_then(|(memory, index, value, store)| {
                 let sum = self.sums.operand(self.program, index)?;
                 let element = Element { position, index, offset: sum.constant, value };
                 Some(Group { memory, terms: sum.terms, store, elements: vec![element] })
@@ -121,6 +123,11 @@ impl Pass<'_> {
                 .flat_map(|(position, stmt)| edits.remove(&position).unwrap_or_else(|| vec![stmt]))
                 .collect();
         }
+    }
+
+    fn is_private(&self, memory: MemoryId) -> bool {
+        let memory = self.program.memories.get(memory.0 as usize);
+        memory.is_some_and(|memory| matches!(memory.space, Space::Private { .. }))
     }
 
     /// Whether accesses before a statement must not merge with accesses after it.
@@ -232,7 +239,7 @@ mod tests {
     fn merged(bytes: usize, body: &str) -> String {
         let text = format!(
             "kernel k memory @xs: global read f32 memory @ys: global readwrite f32 memory @out: global write f32
-             memory @s: shared f32[64] params @xs, @ys, @out, %n: i64, %m: i64 threads 8
+             memory @s: shared f32[64] memory @p: private f32[8] memory @cell: shared i64[1] params @xs, @ys, @out, %n: i64, %m: i64 threads 8
              blocks %block: i64 < 4:i64 body {{ parallel %i: i64 < 8:i64 {{ {body} }} }}"
         );
         let mut program = crate::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -356,6 +363,44 @@ store @out[%b.4] = %x3.11, %x2.9, %x1.7, %x0.5"
         assert_eq!(two("store @s[%i] = 3.0:f32"), 3);
         assert_eq!(two("store @s[%b] = 3.0:f32"), 2);
         assert_eq!(two("store @out[%i] = 3.0:f32"), 1);
+    }
+
+    #[test]
+    fn what_orders_threads_keeps_accesses_apart() {
+        let two = |between: &str| {
+            let body = format!(
+                "%b: i64 = mul %i, 2:i64 %b1: i64 = add %b, 1:i64 %c: bool = lt %n, 3:i64
+                 %x0: f32 = load @ys[%b] store @out[%b] = 1.0:f32 {between}
+                 %x1: f32 = load @ys[%b1] store @out[%b1] = 2.0:f32"
+            );
+            let text = merged(16, &body);
+            (text.matches("load @ys").count(), text.matches("store @out").count())
+        };
+        assert_eq!(two(""), (1, 1));
+        for between in [
+            "fence warp",
+            "fence block",
+            "fence grid",
+            "%v: i64 = atomic load @cell[0:i64]",
+            "atomic store @cell[0:i64], 1:i64",
+            "atomic add @cell[0:i64], 1:i64",
+            "%v: f32 = shuffle_xor %x0, 1:i32",
+            "%v: bool = any %c",
+            "if %c { fence block }",
+            "if %c { for %k: i64 in 0:i64..%n step 1:i64 { atomic add @cell[0:i64], 1:i64 } }",
+        ] {
+            assert_eq!(two(between), (2, 2), "{between}");
+        }
+    }
+
+    #[test]
+    fn private_memory_stays_as_it_is() {
+        let text = merged(
+            16,
+            "store @p[0:i64] = 1.0:f32 store @p[1:i64] = 2.0:f32 store @p[2:i64] = 1.0:f32 store @p[3:i64] = 1.0:f32
+             %x: f32 = load @p[0:i64] %y: f32 = load @p[1:i64] store @out[%i] = %x",
+        );
+        assert_eq!(text.lines().count(), 7, "{text}");
     }
 
     #[test]

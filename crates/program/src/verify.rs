@@ -13,6 +13,7 @@ use crate::ir::{
     Access, AtomicOp, Carried, CollectiveOp, MemoryId, Operand, Param, Program, Scope, Space, Stmt, Var,
     WARP, Workers,
 };
+use crate::uniform::{Level, Uniformity};
 
 /// How deeply statements may be nested; it keeps everything that walks a program safe from running out of stack.
 pub const MAX_DEPTH: usize = 200;
@@ -82,7 +83,8 @@ pub fn check(program: &Program) -> Result<(), VerifyError> {
     Checker::new(program, true).program()
 }
 
-/// Checks everything but the place of barriers, for the simulator, which finds those that are reached.
+/// Checks everything but the place of barriers and collectives, for the simulator, which finds those that are reached
+/// by some only.
 pub(crate) fn check_but_barriers(program: &Program) -> Result<(), VerifyError> {
     Checker::new(program, false).program()
 }
@@ -115,9 +117,18 @@ enum Doer {
     Thread,
 }
 
+/// Something around a statement that does not have the same value for all threads of a block.
+#[derive(Clone, Copy)]
+struct Differing {
+    /// What it decides on.
+    what: &'static str,
+    operand: Operand,
+    level: Level,
+}
+
 struct Checker<'a> {
     program: &'a Program,
-    /// Whether barriers must be outside parallel loops.
+    /// Whether barriers must be outside parallel loops, and those of a warp and collectives where every warp gets.
     barriers: bool,
     /// Per variable: whether a definition was seen.
     defined: Vec<bool>,
@@ -127,6 +138,8 @@ struct Checker<'a> {
     scope: Vec<Var>,
     /// Whether a `fail` was seen.
     fails: bool,
+    /// Whether a barrier of a warp or a collective was seen.
+    together: bool,
     /// The statement being checked.
     current: Option<&'a Stmt>,
 }
@@ -141,6 +154,7 @@ impl<'a> Checker<'a> {
             visible: vec![false; count],
             scope: Vec::new(),
             fails: false,
+            together: false,
             current: None,
         }
     }
@@ -176,7 +190,54 @@ impl<'a> Checker<'a> {
         }
         self.statements(&program.body, Place { doer: Doer::Block, depth: 0 })?;
         self.current = None;
-        self.failure()
+        self.failure()?;
+        match self.barriers && self.together {
+            true => self.reached_by_all(&program.body, &Uniformity::of(program), None),
+            false => Ok(()),
+        }
+    }
+
+    /// Checks that barriers of a warp and collectives are reached by every warp equally often, given what is around
+    /// them that is not the same for the whole block. It comes last: the levels are those of a well-formed program.
+    fn reached_by_all(
+        &mut self,
+        list: &'a [Stmt],
+        uniformity: &Uniformity,
+        around: Option<Differing>,
+    ) -> Checked {
+        let differing = |what: &'static str, operands: &[Operand]| {
+            let level = |operand: &Operand| uniformity.operand(*operand);
+            let operand = operands.iter().copied().find(|operand| level(operand) != Level::Block)?;
+            Some(Differing { what, operand, level: level(&operand) })
+        };
+        for stmt in list {
+            let what = match stmt {
+                Stmt::Sync { scope: Scope::Warp } => Some("sync warp"),
+                Stmt::Collective { op, .. } => Some(op.name()),
+                _ => None,
+            };
+            if let (Some(what), Some(Differing { what: around, operand, level })) = (what, around) {
+                self.current = Some(stmt);
+                let from = if level == Level::Warp { "warp to warp" } else { "thread to thread" };
+                let operand = self.program.operand_text(operand);
+                return self.error(format!(
+                    "`{what}` inside {around} {operand}, which may differ from {from}: every warp must get there"
+                ));
+            }
+            let inner = match stmt {
+                Stmt::If { condition, .. } => differing("`if`", &[*condition]),
+                Stmt::While { condition, .. } => differing("`while` with the condition", &[*condition]),
+                Stmt::For { start, end, step, .. } => {
+                    differing("`for` with the bound", &[*start, *end, *step])
+                }
+                Stmt::Parallel { extent, .. } => differing("a parallel loop with the extent", &[*extent]),
+                _ => None,
+            };
+            for child in stmt.children() {
+                self.reached_by_all(child, uniformity, around.or(inner))?;
+            }
+        }
+        Ok(())
     }
 
     fn names(&self) -> Checked {
@@ -480,7 +541,11 @@ impl<'a> Checker<'a> {
                 Ok(())
             }
             Stmt::Sync { scope } => match (scope, place.doer) {
-                (Scope::Block, Doer::Block) | (Scope::Warp, Doer::Warp) => Ok(()),
+                (Scope::Block, Doer::Block) => Ok(()),
+                (Scope::Warp, Doer::Warp) => {
+                    self.together = true;
+                    Ok(())
+                }
                 (Scope::Warp, Doer::Block) => self.error("`sync warp` outside `warps`"),
                 (Scope::Grid, _) => self.error("a grid has no barrier"),
                 _ if self.barriers => self.error("`sync` inside `parallel`"),
@@ -521,6 +586,7 @@ impl<'a> Checker<'a> {
                 if place.doer != Doer::Thread {
                     return self.error(format!("`{}` outside `parallel`", op.name()));
                 }
+                self.together = true;
                 let types =
                     operands.iter().map(|&operand| self.operand(operand)).collect::<Checked<Vec<_>>>()?;
                 let result = self.define(*var)?;
@@ -677,6 +743,192 @@ mod tests {
         accepted("for %k: i64 in 0:i64..%n step 1:i64 { sync }", "if true { store @w[%i] = %a }");
         let prologue = text("", "").replace("threads 8", "threads 8 prologue { sync }");
         assert_eq!(reason(&prologue).as_deref(), Some("only lets can stand in the prologue"));
+    }
+
+    /// A program with these statements, in a block, in a warp of it and in a lane of that.
+    fn warp_text(block: &str, warp: &str, lane: &str) -> String {
+        format!(
+            "kernel k memory @r: global read i64 memory @w: global readwrite i64 memory @s: shared i64[64]
+             memory @p: private i64[2] memory @f: shared f32[1] memory @o: global write i64
+             params @r, @w, @o, %n: i64 threads 64
+             blocks %block: i64 < 1:i64
+             body {{ %small: bool = lt %n, 9:i64 {block}
+               warps %warp: i64 < 2:i64 {{ {warp} lanes %lane: i32 < 32:i32 {{ {lane} }} }} }}"
+        )
+    }
+
+    #[track_caller]
+    fn warp_refused(block: &str, warp: &str, lane: &str, expected: &str) {
+        let reason = reason(&warp_text(block, warp, lane)).expect("should be refused");
+        assert!(reason.contains(expected), "{reason}");
+    }
+
+    #[track_caller]
+    fn warp_accepted(block: &str, warp: &str, lane: &str) {
+        assert_eq!(reason(&warp_text(block, warp, lane)), None);
+    }
+
+    #[test]
+    fn loops_over_warps_and_lanes_nest() {
+        warp_accepted("parallel %i: i64 < 8:i64 { }", "if %small { lanes %l: i64 < 8:i64 { } }", "");
+        warp_refused("lanes %l: i64 < 8:i64 { }", "", "", "`lanes` outside `warps`");
+        warp_refused("", "warps %v: i64 < 8:i64 { }", "", "`parallel` inside `parallel`");
+        warp_refused("", "parallel %i: i64 < 8:i64 { }", "", "`parallel` inside `parallel`");
+        warp_refused("", "", "lanes %l: i64 < 8:i64 { }", "`parallel` inside `parallel`");
+        warp_refused("parallel %i: i64 < 8:i64 { lanes %l: i64 < 8:i64 { } }", "", "", "inside `parallel`");
+        let uneven = warp_text("", "", "").replace("threads 64", "threads 48");
+        assert_eq!(reason(&uneven).as_deref(), Some("a block of 48 threads has no whole number of warps"));
+    }
+
+    #[test]
+    fn threads_act_where_there_are_threads() {
+        for (statement, what) in [
+            ("store @s[0:i64] = %n", "a store outside"),
+            ("fence block", "a `fence` outside"),
+            ("atomic add @s[0:i64], %n", "an `atomic` outside"),
+            ("%v: i64 = shuffle %n, 0:i32", "`shuffle` outside"),
+            ("%v: bool = any %small", "`any` outside"),
+            ("%v: i64 = load @p[0:i64]", "private memory `p` outside"),
+        ] {
+            warp_refused(statement, "", "", what);
+            warp_refused("", statement, "", what);
+            warp_accepted("", "", statement);
+            warp_accepted(&format!("parallel %i: i64 < 8:i64 {{ {statement} }}"), "", "");
+        }
+        warp_accepted("", "%v: i64 = load @s[0:i64]", "");
+    }
+
+    #[test]
+    fn atomics_fit_their_memory() {
+        let refused = |statement: &str, expected: &str| warp_refused("", "", statement, expected);
+        refused("atomic add @p[0:i64], %n", "private memory");
+        refused("atomic add @r[0:i64], %n", "can only be read");
+        refused("atomic add @o[0:i64], %n", "can only be written");
+        refused("%x: i64 = atomic load @o[0:i64]", "can only be written");
+        refused("atomic store @r[0:i64], %n", "can only be read");
+        refused("atomic add @s[0:i64], 1:i32", "a value is i32 and should be i64");
+        refused("%x: i32 = atomic add @s[0:i64], %n", "the memory holds i64");
+        refused("atomic add @s[0:i64], %n, %n", "takes 1 values");
+        refused("atomic compare_exchange @s[0:i64], %n", "takes 2 values");
+        refused("atomic min @f[0:i64], 1.0:f32", "`atomic min` does not work on f32");
+        refused("atomic load @s[0:i64]", "without a variable");
+        refused("%x: i64 = atomic store @s[0:i64], %n", "gives nothing");
+        refused("atomic add @s[1.0:f32], %n", "the index is f32");
+        for statement in [
+            "atomic add @f[0:i32], 1.0:f32",
+            "%x: i64 = atomic load @r[%n]",
+            "atomic store @o[%n], %n",
+            "%x: i64 = atomic compare_exchange @w[%n], 0:i64, %n",
+            "atomic xor @s[%lane], %n",
+        ] {
+            warp_accepted("", "", statement);
+        }
+    }
+
+    #[test]
+    fn collectives_fit_their_operands() {
+        let refused = |statement: &str| warp_refused("", "", statement, "does not make");
+        refused("%x: i64 = shuffle %n");
+        refused("%x: i64 = shuffle %n, %n");
+        refused("%x: i32 = shuffle_up %n, 1:i32");
+        refused("%x: bool = all %n");
+        refused("%x: u32 = any %small");
+        refused("%x: bool = ballot %small");
+        for statement in [
+            "%x: i64 = shuffle_xor %n, %lane",
+            "%x: bool = shuffle_down %small, 1:i32",
+            "%x: bool = all %small",
+            "%x: u32 = ballot %small",
+        ] {
+            warp_accepted("", "", statement);
+        }
+    }
+
+    #[test]
+    fn every_warp_gets_to_what_warps_do_together() {
+        let lane = |text: &str| text.replace("HERE", "%got: i64 = shuffle %n, 0:i32");
+        // What is around it is the same for the whole block.
+        for around in [
+            "if %small { HERE } else { }",
+            "%x: i64 = load @r[%block] %c: bool = lt %x, %n if %c { HERE }",
+            "for %k: i64 in 0:i64..%n step 1:i64 { HERE }",
+            "while carry %k: i64 = 0:i64 { %c: bool = lt %k, %n } test %c { HERE %m: i64 = add %k, 1:i64 next %m }",
+        ] {
+            warp_accepted("", &around.replace("HERE", "sync warp"), "");
+            warp_accepted("", "", &lane(around));
+            warp_accepted(&format!("parallel %i: i64 < %n {{ {} }}", lane(around)), "", "");
+            warp_accepted(
+                "",
+                &lane(around).replace("%got", "lanes %l: i64 < %n { %got").replace("0:i32", "0:i32 }"),
+                "",
+            );
+        }
+        // It is not.
+        for (around, what) in [
+            ("%c: bool = lt %warp, 1:i64 if %c { HERE }", "`if` %c"),
+            ("%c: bool = lt %warp, 1:i64 if %c { } else { if %small { HERE } }", "`if` %c"),
+            (
+                "%x: i64 = load @w[%warp] for %k: i64 in 0:i64..%x step 1:i64 { HERE }",
+                "`for` with the bound %x",
+            ),
+            ("for %k: i64 in %warp..%n step 1:i64 { HERE }", "`for` with the bound %warp"),
+            (
+                "while carry %k: i64 = %warp { %c: bool = lt %k, %n } test %c { HERE %m: i64 = add %k, 1:i64 next %m }",
+                "`while` with the condition %c",
+            ),
+            (
+                "while carry %k: i64 = %warp { HERE %c: bool = lt %k, %n } test %c { %m: i64 = add %k, 1:i64 next %m }",
+                "`while` with the condition %c",
+            ),
+        ] {
+            let expected = |name: &str| (format!("`{name}` inside {what}"), "from warp to warp");
+            let check = |name: &str, text: String| {
+                let reason = reason(&text).expect("should be refused");
+                let (start, end) = expected(name);
+                assert!(reason.starts_with(&start) && reason.contains(end), "{reason}\n{text}");
+            };
+            check("sync warp", warp_text("", &around.replace("HERE", "sync warp"), ""));
+            check("shuffle", warp_text("", "", &lane(&around.replace("@w[", "@r["))));
+        }
+        for around in
+            ["%c: bool = lt %lane, 1:i32 if %c { HERE }", "for %k: i32 in 0:i32..%lane step 1:i32 { HERE }"]
+        {
+            warp_refused("", "", &lane(around), "may differ from thread to thread");
+        }
+        warp_refused(
+            &lane("parallel %i: i64 < 8:i64 { %c: bool = lt %i, 1:i64 if %c { HERE } }"),
+            "",
+            "",
+            "`shuffle` inside `if` %c",
+        );
+        // The number of lanes must not differ either; where nothing is done together it may.
+        let lanes = "lanes %l: i64 < %warp { HERE }";
+        warp_refused("", &lane(lanes), "", "`shuffle` inside a parallel loop with the extent %warp");
+        warp_accepted("", lanes.replace("HERE", "store @s[%l] = %l").as_str(), "");
+        // What all lanes agree on differs from warp to warp all the same.
+        warp_refused("", "", &lane("%all: bool = all %small if %all { HERE }"), "from warp to warp");
+    }
+
+    #[test]
+    fn barriers_of_warps_stand_in_loops_over_warps() {
+        warp_accepted("sync", "sync warp", "");
+        warp_refused("sync warp", "", "", "`sync warp` outside `warps`");
+        warp_refused("", "sync", "", "`sync` inside `parallel`");
+        warp_refused("", "", "sync warp", "`sync` inside `parallel`");
+        warp_refused("", "", "sync", "`sync` inside `parallel`");
+    }
+
+    #[test]
+    fn the_simulator_finds_misplaced_barriers_itself() {
+        for (warp, lane) in [
+            ("%c: bool = lt %warp, 1:i64 if %c { sync warp }", ""),
+            ("", "%c: bool = lt %lane, 1:i32 if %c { %got: i64 = shuffle %n, 0:i32 }"),
+            ("", "sync"),
+        ] {
+            let program = parse(&warp_text("", warp, lane)).unwrap();
+            assert!(check(&program).is_err());
+            assert_eq!(check_but_barriers(&program), Ok(()));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pumice_program::file_test::{Case, Expectation, FileTest, read};
 use pumice_program::simulate::Options;
 use pumice_program::{
-    Param, Program, VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse,
+    Param, Program, VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, settle,
     simulate, vectorise,
 };
 
@@ -44,7 +44,12 @@ fn optimised(program: &Program, case: &Case) -> Program {
         .zip(&case.scalars)
         .filter_map(|(var, scalar)| scalar.as_integer().map(|value| (var, (value, value))))
         .collect();
-    let mut program = narrow(program, &ranges);
+    let mut settled = program.clone();
+    if !settle(&mut settled, &ranges).is_empty() {
+        // It takes other arguments than the case has.
+        settled = program.clone();
+    }
+    let mut program = narrow(&settled, &ranges);
     vectorise(&mut program, &VectorOptions::default());
     eliminate_dead(&mut program);
     mark_exact(&mut program, &ranges);

@@ -8,9 +8,9 @@ use generate::{N_RANGE, memories, program, scalars};
 use proptest::prelude::*;
 use pumice_program::simulate::Options;
 use pumice_program::{
-    Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Program, Ranges, SimMemory, Space, Stmt, Var,
-    VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, plan, simulate,
-    vectorise,
+    Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges, SimMemory, Space, Stmt,
+    Var, VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, plan, settle,
+    simulate, vectorise,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -28,6 +28,45 @@ fn run(program: &Program, n: i64) -> Option<(Vec<SimMemory>, u64)> {
             None
         }
     }
+}
+
+/// Checks that a program settled for these ranges of its arguments does the same, and gives it.
+fn assert_settled_same(before: &Program, n: i64, ranges: &Ranges) -> Program {
+    let mut after = before.clone();
+    let gone = settle(&mut after, ranges);
+    if let Err(error) = check(&after) {
+        panic!("settle: {error}\nbefore:\n{before}\nafter:\n{after}");
+    }
+    let Some((expected, failures)) = run(before, n) else {
+        return after;
+    };
+    // The arguments whose parameters are gone are not passed.
+    let (mut memories, mut scalars, mut expected) =
+        (memories().into_iter(), scalars(n).into_iter(), expected.into_iter());
+    let (mut kept_memories, mut kept_scalars, mut kept_expected) = (Vec::new(), Vec::new(), Vec::new());
+    for (position, param) in before.params.iter().enumerate() {
+        let (memory, scalar) = match param {
+            Param::Memory(_) => (memories.next().zip(expected.next()), None),
+            Param::Scalar(_) => (None, scalars.next()),
+        };
+        if gone.contains(&position) {
+            if let Some((memory, expected)) = memory {
+                assert!(memory == expected, "the failure memory was written\n{before}");
+            }
+            continue;
+        }
+        if let Some((memory, expected)) = memory {
+            kept_memories.push(memory);
+            kept_expected.push(expected);
+        }
+        kept_scalars.extend(scalar);
+    }
+    let options = Options::default();
+    let report = simulate(&after, &mut kept_memories, &kept_scalars, &options)
+        .unwrap_or_else(|fault| panic!("settle: {fault}\nbefore:\n{before}\nafter:\n{after}"));
+    let same = kept_memories == kept_expected && report.failures == failures;
+    assert!(same, "settle\nbefore:\n{before}\nafter:\n{after}");
+    after
 }
 
 /// The range of `n` and the exact values of the others.
@@ -185,6 +224,7 @@ fn do_everything(program: &Program) {
     let _ = Intervals::of(program, &ranges);
     let mut other = narrow(program, &ranges);
     mark_exact(&mut other, &ranges);
+    settle(&mut other, &ranges);
     vectorise(&mut other, &VectorOptions::default());
     eliminate_dead(&mut other);
     drop_spare_vars(&mut other);
@@ -247,6 +287,29 @@ proptest! {
         eliminate_dead(&mut all);
         drop_spare_vars(&mut all);
         assert_same(&program, &all, n, "all passes");
+    }
+
+    #[test]
+    fn settling_keeps_the_meaning(bytes in bytes(), n in 0i64..1000) {
+        let program = program(&bytes);
+        let Some(&Param::Scalar(var)) = program.params.get(1) else { unreachable!() };
+        let mut exactly = ranges(&program);
+        exactly.insert(var, (n.into(), n.into()));
+        assert_settled_same(&program, n, &exactly);
+        let settled = assert_settled_same(&program, n, &ranges(&program));
+        // Again, with what the first time made of it; and before the passes that come after it.
+        let mut again = settled.clone();
+        settle(&mut again, &ranges(&program));
+        prop_assert!(check(&again).is_ok(), "{:?}\n{again}", check(&again));
+        if settled.params == program.params {
+            assert_same(&program, &again, n, "settle, twice");
+            let mut all = narrow(&settled, &ranges(&program));
+            mark_exact(&mut all, &ranges(&program));
+            vectorise(&mut all, &VectorOptions::default());
+            eliminate_dead(&mut all);
+            drop_spare_vars(&mut all);
+            assert_same(&program, &all, n, "settle and all passes");
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@ pub enum FaultKind {
     Race,
     /// An index that is not in the memory.
     OutOfBounds,
-    /// Memory that nobody wrote is read.
+    /// Memory that nobody wrote is read, or the value of a lane that does not take part.
     Unwritten,
-    /// A barrier that not every thread of the block reaches.
+    /// A barrier that not every thread of the block (or lane of the warp) reaches, or something that lanes do together
+    /// and not all of them reach.
     Barrier,
     /// Several elements at an index that is not a multiple of their number.
     Misaligned,
@@ -84,6 +85,19 @@ pub struct Fault {
     pub block: Option<u64>,
     /// The index in the parallel loop that did it.
     pub index: Option<u64>,
+    /// In a loop over lanes, the index in the loop over warps.
+    pub warp: Option<u64>,
+    /// Of a race, the other access.
+    pub other: Option<OtherAccess>,
+}
+
+/// The earlier one of two accesses that race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherAccess {
+    /// The statement as text.
+    pub statement: String,
+    /// The nearest comment before it, which says where in the source it comes from.
+    pub place: Option<String>,
 }
 
 impl fmt::Display for Fault {
@@ -91,6 +105,9 @@ impl fmt::Display for Fault {
         write!(f, "kernel `{}`", self.program)?;
         if let Some(block) = self.block {
             write!(f, ", block {block}")?;
+        }
+        if let Some(warp) = self.warp {
+            write!(f, ", warp {warp}")?;
         }
         if let Some(index) = self.index {
             write!(f, ", index {index}")?;
@@ -101,6 +118,12 @@ impl fmt::Display for Fault {
         }
         if let Some(place) = &self.place {
             write!(f, " ({place})")?;
+        }
+        if let Some(other) = &self.other {
+            write!(f, "; the other is `{}`", other.statement)?;
+            if let Some(place) = &other.place {
+                write!(f, " ({place})")?;
+            }
         }
         Ok(())
     }

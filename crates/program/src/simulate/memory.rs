@@ -1,8 +1,11 @@
-//! Memory as the simulator sees it: bytes, and for each whether anybody has written it.
+//! Memory as the simulator sees it: bytes, and for each whether anybody has written it; and the memories of a launch.
 //!
-//! It knows nothing of races: those are about one launch ([`super::races`]), and memory outlives launches.
+//! A [`SimMemory`] knows nothing of races: those are about one launch ([`super::races`]), and memory outlives launches.
 
 use pumice_scalar::{Constant, ScalarType};
+
+use super::races::History;
+use crate::ir::{AtomicOp, MemoryId, Param, Program, Space, Stmt};
 
 /// An array in the simulated device's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +96,36 @@ impl SimMemory {
         self.written.fill(0);
     }
 
+    /// The bits of the element with this index, which exists; `None` if nobody has written it.
+    #[inline]
+    pub(super) fn load(&self, size: usize, index: usize) -> Option<u64> {
+        let start = index * size;
+        let ones = ((1u64 << size) - 1) << (start % 64);
+        if self.written[start / 64] & ones != ones {
+            return None;
+        }
+        let bytes = &self.bytes[start..start + size];
+        Some(match *bytes {
+            [byte] => u64::from(byte & 1),
+            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+            [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            _ => 0,
+        })
+    }
+
+    /// Writes the bits of the element with this index, which exists.
+    #[inline]
+    pub(super) fn store(&mut self, size: usize, index: usize, bits: u64) {
+        let start = index * size;
+        let place = &mut self.bytes[start..start + size];
+        match size {
+            1 => place.copy_from_slice(&[bits as u8]),
+            4 => place.copy_from_slice(&(bits as u32).to_le_bytes()),
+            _ => place.copy_from_slice(&bits.to_le_bytes()),
+        }
+        self.written[start / 64] |= ((1u64 << size) - 1) << (start % 64);
+    }
+
     /// Where the bits of an element stand in `written`, if there is such an element. They never straddle two words,
     /// as elements are 1, 4 or 8 bytes at a multiple of that.
     fn mask(&self, ty: ScalarType, index: usize) -> Option<(usize, u64)> {
@@ -103,4 +136,141 @@ impl SimMemory {
         let ones = (1u64 << ty.bytes()) - 1;
         Some((start / 64, ones << (start % 64)))
     }
+}
+
+/// One memory during a launch.
+pub(super) struct Held<'m> {
+    pub ty: ScalarType,
+    /// Bytes of an element.
+    pub size: usize,
+    /// How many elements can be indexed.
+    pub length: usize,
+    pub bytes: Bytes<'m>,
+    /// Who touched it, if races are looked for.
+    pub history: Option<History>,
+}
+
+/// The contents of a memory during a launch.
+pub(super) enum Bytes<'m> {
+    /// Given by the caller.
+    Global(&'m mut SimMemory),
+    /// The current block's.
+    Shared(SimMemory),
+    /// That of the current block's threads, one after the other.
+    Private(SimMemory),
+}
+
+impl Bytes<'_> {
+    pub fn get(&self) -> &SimMemory {
+        match self {
+            Bytes::Global(memory) => memory,
+            Bytes::Shared(memory) | Bytes::Private(memory) => memory,
+        }
+    }
+
+    pub fn get_mut(&mut self) -> &mut SimMemory {
+        match self {
+            Bytes::Global(memory) => memory,
+            Bytes::Shared(memory) | Bytes::Private(memory) => memory,
+        }
+    }
+}
+
+impl Held<'_> {
+    pub fn is_global(&self) -> bool {
+        matches!(self.bytes, Bytes::Global(_))
+    }
+
+    pub fn is_private(&self) -> bool {
+        matches!(self.bytes, Bytes::Private(_))
+    }
+
+    /// A new block starts.
+    pub fn forget(&mut self) {
+        if let Bytes::Shared(memory) | Bytes::Private(memory) = &mut self.bytes {
+            memory.forget();
+        }
+    }
+}
+
+/// Far above what any device has; without a bound, a bad program could exhaust the host.
+const MOST_BYTES: usize = 1 << 30;
+
+/// The memories of a launch, by number.
+pub(super) fn hold<'m>(
+    program: &Program,
+    memories: &'m mut [SimMemory],
+    races: bool,
+) -> Result<Vec<Held<'m>>, String> {
+    let params: Vec<MemoryId> = program
+        .params
+        .iter()
+        .filter_map(|param| match param {
+            Param::Memory(id) => Some(*id),
+            Param::Scalar(_) => None,
+        })
+        .collect();
+    if params.len() != memories.len() {
+        return Err(format!("the kernel takes {} memories, and {} were given", params.len(), memories.len()));
+    }
+    let mut given: Vec<Option<&'m mut SimMemory>> = program.memories.iter().map(|_| None).collect();
+    for (id, memory) in params.into_iter().zip(memories) {
+        // The verifier has seen that the number is one.
+        given[id.0 as usize] = Some(memory);
+    }
+    let stored = stored_memories(program);
+    let mut all = Vec::new();
+    for (number, (memory, given)) in program.memories.iter().zip(given).enumerate() {
+        // Memory that is only read has no races, and inputs are large.
+        let watched = races && stored[number];
+        let (ty, size) = (memory.ty, memory.ty.bytes());
+        let own = |what: &str, length: u32, copies: usize| {
+            let bytes = (length as usize).checked_mul(size).and_then(|bytes| bytes.checked_mul(copies));
+            let bytes = bytes.filter(|&bytes| bytes <= MOST_BYTES);
+            let bytes = bytes.ok_or_else(|| format!("{what} memory `{}` is too large", memory.name))?;
+            Ok::<SimMemory, String>(SimMemory::unwritten(bytes))
+        };
+        let (bytes, length, history) = match (memory.space, given) {
+            (Space::Global { .. }, Some(bytes)) => {
+                let length = bytes.elements(ty);
+                (Bytes::Global(bytes), length, watched.then(|| History::new(length, true)))
+            }
+            (Space::Shared { length }, _) => {
+                let bytes = own("shared", length, 1)?;
+                let history = watched.then(|| History::new(length as usize, false));
+                (Bytes::Shared(bytes), length as usize, history)
+            }
+            (Space::Private { length }, _) => {
+                // Every thread has its own, so nobody races.
+                (Bytes::Private(own("private", length, program.threads as usize)?), length as usize, None)
+            }
+            (Space::Global { .. }, None) => return Err(format!("memory `{}` was not given", memory.name)),
+        };
+        all.push(Held { ty, size, length, bytes, history });
+    }
+    if let Some(failure) = program.failure
+        && all[failure.memory.0 as usize].length < 3
+    {
+        return Err("the failure memory has fewer than three elements".to_owned());
+    }
+    Ok(all)
+}
+
+/// Which memories the program writes.
+fn stored_memories(program: &Program) -> Vec<bool> {
+    fn mark(list: &[Stmt], stored: &mut [bool]) {
+        for stmt in list {
+            match stmt {
+                Stmt::Atomic { op: AtomicOp::Load, .. } => {}
+                Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => stored[memory.0 as usize] = true,
+                _ => {}
+            }
+            for child in stmt.children() {
+                mark(child, stored);
+            }
+        }
+    }
+    let mut stored = vec![false; program.memories.len()];
+    mark(&program.body, &mut stored);
+    stored
 }

@@ -1,55 +1,279 @@
-//! Finds data races: who touched a cell of memory, in which phase.
+//! Finds data races: who touched a cell of memory, when, and whether anything put them in order.
 //!
-//! A phase is what a block does between two barriers. Within one, two indices of parallel loops that touch one cell
-//! race if one of them writes; so do, in global memory, two blocks at any time of the launch. The index stands for the
-//! thread: which thread takes which index is not promised within one loop, and one index is on one thread in all loops.
-//! What a block does as a whole (outside parallel loops) is done by every thread of it.
+//! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
+//! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what a block wrote before its last
+//! release (an atomic write of global memory) comes before what another does after it has acquired (atomically read) a
+//! value that the first one wrote atomically, and so on from block to block. That is a little generous, and never finds
+//! a race that is none: threads of a block are not told apart in releases and acquisitions, and of the blocks that only
+//! read a cell, the last two are remembered. Blocks run in order. Nothing here knows what memory contains.
 
-/// Who touches memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Who {
-    /// The block.
-    pub block: u32,
-    /// The phase, unique in the launch.
-    pub phase: u32,
-    /// The index in the parallel loop, or [`EVERY`].
-    pub index: u32,
+use std::collections::BTreeSet;
+
+/// Every thread of the block at once, or several of different warps.
+pub(super) const EVERY: u32 = u32::MAX;
+/// Set in a [`Who`] that is all lanes of a warp, or several.
+const WHOLE: u32 = 1 << 31;
+/// Set in the site of an access that is atomic.
+const ATOMIC: u32 = 1 << 31;
+
+/// Who touches memory within a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Who(u32);
+
+impl Who {
+    /// The block as a whole.
+    pub fn block(threads: u32) -> Who {
+        if threads == 1 { Who(0) } else { Who(EVERY) }
+    }
+
+    /// A warp as a whole.
+    pub fn warp(warp: u32) -> Who {
+        Who(WHOLE | warp)
+    }
+
+    /// One thread.
+    pub fn thread(thread: u32) -> Who {
+        Who(thread & !WHOLE)
+    }
+
+    fn is_thread(self) -> bool {
+        self.0 & WHOLE == 0
+    }
+
+    /// The warp that it is in.
+    fn home(self) -> Option<u32> {
+        match self.0 {
+            EVERY => None,
+            whole if whole & WHOLE != 0 => Some(whole & !WHOLE),
+            thread => Some(thread / crate::ir::WARP),
+        }
+    }
+
+    /// Both.
+    fn with(self, other: Who) -> Who {
+        match (self.home(), other.home()) {
+            _ if self == other => self,
+            (Some(one), Some(other)) if one == other => Who::warp(one),
+            _ => Who(EVERY),
+        }
+    }
 }
 
-/// Instead of an index: every thread of the block.
-pub(super) const EVERY: u32 = u32::MAX - 1;
-const NOBODY: u32 = u32::MAX;
-/// Instead of one reader: several.
-const SEVERAL: u32 = EVERY;
+impl std::fmt::Display for Who {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            EVERY => f.write_str("several threads"),
+            whole if whole & WHOLE != 0 => write!(f, "warp {}", whole & !WHOLE),
+            thread => write!(f, "thread {thread}"),
+        }
+    }
+}
 
-/// Two that race.
+/// An access that is about to happen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub who: Who,
+    /// The number of the statement.
+    pub site: u32,
+    pub atomic: bool,
+}
+
+/// The other one of two accesses that race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Race {
-    /// With another block.
-    Block {
-        /// The other, or `None` for one of several.
-        other: Option<u32>,
-        /// Whether the other one writes.
-        writes: bool,
-    },
-    /// With another index of the same block, in the same phase.
-    Index {
-        /// The other, or `None` for one of several.
-        other: Option<u32>,
-        /// Whether the other one writes.
-        writes: bool,
-    },
+pub(super) struct Race {
+    /// Which block, if it is another one.
+    pub block: Option<u32>,
+    /// Who, if it is in the same block.
+    pub who: Who,
+    /// The number of the statement.
+    pub site: u32,
+    /// Whether it writes.
+    pub writes: bool,
+}
+
+/// The time in a launch. It goes on with every block, barrier and release, so that a moment tells what came between.
+#[derive(Clone, Debug)]
+pub(super) struct Clock {
+    now: u32,
+    block: u32,
+    /// When each block started.
+    starts: Vec<u32>,
+    /// When the current block started.
+    start: u32,
+    /// When its current phase started.
+    phase: u32,
+    /// By warp: when its last barrier was.
+    warps: Vec<u32>,
+    /// By block: when it last released; 0 if it never did.
+    releases: Vec<u32>,
+    /// By block: which ones come before it.
+    before: Vec<Blocks>,
+}
+
+/// A set of blocks: those below some number, and some others.
+#[derive(Clone, Debug, Default)]
+struct Blocks {
+    below: u32,
+    others: BTreeSet<u32>,
+}
+
+impl Blocks {
+    fn contains(&self, block: u32) -> bool {
+        block < self.below || self.others.contains(&block)
+    }
+
+    fn insert(&mut self, block: u32) {
+        if block >= self.below {
+            self.others.insert(block);
+        }
+        while self.others.remove(&self.below) {
+            self.below += 1;
+        }
+    }
+
+    fn extend(&mut self, other: &Blocks) {
+        if other.below > self.below {
+            self.below = other.below;
+            self.others = self.others.split_off(&other.below);
+        }
+        other.others.iter().for_each(|&block| self.insert(block));
+        while self.others.remove(&self.below) {
+            self.below += 1;
+        }
+    }
+}
+
+impl Clock {
+    /// Before the first block.
+    pub fn new() -> Clock {
+        Clock {
+            now: 0,
+            block: 0,
+            starts: Vec::new(),
+            start: 0,
+            phase: 0,
+            warps: Vec::new(),
+            releases: Vec::new(),
+            before: Vec::new(),
+        }
+    }
+
+    fn tick(&mut self) -> u32 {
+        // After that many, races are missed.
+        self.now = self.now.saturating_add(1);
+        self.now
+    }
+
+    /// The next block starts.
+    pub fn start_block(&mut self) {
+        self.block = self.starts.len() as u32;
+        self.start = self.tick();
+        self.phase = self.start;
+        self.starts.push(self.start);
+        self.releases.push(0);
+        self.before.push(Blocks::default());
+    }
+
+    /// A barrier of the block.
+    pub fn sync_block(&mut self) {
+        self.phase = self.tick();
+    }
+
+    /// A barrier of a warp.
+    pub fn sync_warp(&mut self, warp: u32) {
+        let now = self.tick();
+        let warp = warp as usize;
+        if self.warps.len() <= warp {
+            self.warps.resize(warp + 1, 0);
+        }
+        self.warps[warp] = now;
+    }
+
+    /// The block has released what it wrote.
+    pub fn release(&mut self) {
+        if let Some(release) = self.releases.last_mut() {
+            *release = self.now;
+        }
+        self.tick();
+    }
+
+    fn acquire(&mut self, block: u32) {
+        let (earlier, current) = self.before.split_at_mut(self.block as usize);
+        if let (Some(earlier), Some(current)) = (earlier.get(block as usize), current.first_mut())
+            && !current.contains(block)
+        {
+            current.insert(block);
+            current.extend(earlier);
+        }
+    }
+
+    /// The block that was running at a time.
+    fn block_at(&self, time: u32) -> u32 {
+        self.starts.partition_point(|&start| start <= time).saturating_sub(1) as u32
+    }
+
+    /// Whether the time is in the current block.
+    fn in_block(&self, time: u32) -> bool {
+        time >= self.start
+    }
+
+    /// Whether what an earlier block did comes before what this one does now.
+    fn across(&self, time: u32) -> bool {
+        let block = self.block_at(time);
+        let known = self.before.last().is_some_and(|before| before.contains(block));
+        known && self.releases.get(block as usize).is_some_and(|&release| time <= release)
+    }
+}
+
+/// Somebody who touched a cell.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    /// When; 0 if nobody did.
+    time: u32,
+    who: Who,
+    site: u32,
+}
+
+impl Touch {
+    const NONE: Touch = Touch { time: 0, who: Who(0), site: 0 };
+
+    fn new(access: Access, clock: &Clock) -> Touch {
+        Touch { time: clock.now, who: access.who, site: access.site | if access.atomic { ATOMIC } else { 0 } }
+    }
+
+    fn is_atomic(self) -> bool {
+        self.site & ATOMIC != 0
+    }
+
+    /// Whether it comes before what somebody does now.
+    #[inline]
+    fn is_before(self, who: Who, clock: &Clock, across_blocks: bool) -> bool {
+        if self.time == 0 {
+            return true;
+        }
+        if !clock.in_block(self.time) {
+            return !across_blocks || clock.across(self.time);
+        }
+        self.time < clock.phase || self.who == who && who.is_thread() || {
+            let (one, other) = (self.who.home(), who.home());
+            let barrier = one.and_then(|warp| clock.warps.get(warp as usize));
+            one == other && barrier.is_some_and(|&barrier| self.time < barrier)
+        }
+    }
+
+    fn race(self, clock: &Clock, writes: bool) -> Race {
+        let block = (!clock.in_block(self.time)).then(|| clock.block_at(self.time));
+        Race { block, who: self.who, site: self.site & !ATOMIC, writes }
+    }
 }
 
 /// What happened to one cell.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    writing_block: u32,
-    reading_block: u32,
-    /// The phase that the two below are about.
-    phase: u32,
-    writer: u32,
-    reader: u32,
+    write: Touch,
+    read: Touch,
+    /// When a block other than that of `read` read it, and where.
+    other_read: (u32, u32),
 }
 
 /// What happened to one memory in a launch.
@@ -62,73 +286,75 @@ pub(super) struct History {
 impl History {
     /// Of memory with this many cells. Blocks race only in memory that they have in common.
     pub fn new(cells: usize, across_blocks: bool) -> History {
-        let cell = Cell {
-            writing_block: NOBODY,
-            reading_block: NOBODY,
-            phase: u32::MAX,
-            writer: NOBODY,
-            reader: NOBODY,
-        };
+        let cell = Cell { write: Touch::NONE, read: Touch::NONE, other_read: (0, 0) };
         History { cells: vec![cell; cells], across_blocks }
     }
 
     /// Somebody reads a cell. Cells that do not exist are not watched.
-    pub fn read(&mut self, index: usize, who: Who) -> Result<(), Race> {
-        let across_blocks = self.across_blocks;
+    pub fn read(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
+        let across = self.across_blocks;
         let Some(cell) = self.cells.get_mut(index) else {
             return Ok(());
         };
-        cell.enter(who.phase);
-        if across_blocks {
-            if cell.writing_block != NOBODY && cell.writing_block != who.block {
-                return Err(Race::Block { other: Some(cell.writing_block), writes: true });
+        let new = Touch::new(access, clock);
+        let both_atomic = access.atomic && cell.write.is_atomic();
+        if !both_atomic && !cell.write.is_before(access.who, clock, across) {
+            return Err(cell.write.race(clock, true));
+        }
+        let old = cell.read;
+        let same_block = clock.in_block(old.time);
+        if old.is_before(access.who, clock, across) {
+            // What is not atomic races with more, so it is what is remembered.
+            if old.is_atomic() || !access.atomic || old.time < clock.phase {
+                cell.read = new;
             }
-            cell.reading_block = merge(cell.reading_block, who.block);
+        } else if !same_block {
+            cell.other_read = (old.time, old.site);
+            cell.read = new;
+        } else if old.is_atomic() == access.atomic {
+            cell.read = Touch { who: old.who.with(access.who), ..new };
+        } else if old.is_atomic() {
+            cell.read = new;
         }
-        if cell.writer != NOBODY && cell.writer != who.index {
-            return Err(Race::Index { other: Some(cell.writer), writes: true });
-        }
-        cell.reader = merge(cell.reader, who.index);
         Ok(())
     }
 
-    /// Somebody writes a cell.
-    pub fn write(&mut self, index: usize, who: Who) -> Result<(), Race> {
-        let across_blocks = self.across_blocks;
+    /// Somebody writes a cell, or reads and writes it at once.
+    pub fn write(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
+        let across = self.across_blocks;
         let Some(cell) = self.cells.get_mut(index) else {
             return Ok(());
         };
-        cell.enter(who.phase);
-        if across_blocks {
-            for (block, writes) in [(cell.writing_block, true), (cell.reading_block, false)] {
-                if block != NOBODY && block != who.block {
-                    return Err(Race::Block { other: one(block), writes });
-                }
-            }
-            cell.writing_block = who.block;
-        }
-        for (index, writes) in [(cell.writer, true), (cell.reader, false)] {
-            if index != NOBODY && index != who.index {
-                return Err(Race::Index { other: one(index), writes });
+        let new = Touch::new(access, clock);
+        for (old, writes) in [(cell.write, true), (cell.read, false)] {
+            if !(access.atomic && old.is_atomic()) && !old.is_before(access.who, clock, across) {
+                return Err(old.race(clock, writes));
             }
         }
-        cell.writer = who.index;
+        let (time, site) = cell.other_read;
+        let other = Touch { time, who: Who(EVERY), site };
+        if across && !(access.atomic && other.is_atomic()) && !other.is_before(access.who, clock, across) {
+            return Err(other.race(clock, false));
+        }
+        if !access.atomic {
+            *cell = Cell { write: new, read: Touch::NONE, other_read: (0, 0) };
+        } else if cell.write.time < clock.phase {
+            cell.write = new;
+        } else if cell.write.is_atomic() {
+            cell.write = Touch { who: cell.write.who.with(access.who), ..new };
+        }
         Ok(())
     }
-}
 
-impl Cell {
-    fn enter(&mut self, phase: u32) {
-        if self.phase != phase {
-            *self = Cell { phase, writer: NOBODY, reader: NOBODY, ..*self };
+    /// Somebody has read a cell atomically: what the block that wrote it atomically did before comes before what this
+    /// block does from now on.
+    pub fn acquire(&self, index: usize, clock: &mut Clock) {
+        if let Some(cell) = self.cells.get(index)
+            && cell.write.is_atomic()
+            && cell.write.time != 0
+            && !clock.in_block(cell.write.time)
+        {
+            clock.acquire(clock.block_at(cell.write.time));
         }
     }
-}
-
-fn merge(known: u32, new: u32) -> u32 {
-    if known == NOBODY || known == new { new } else { SEVERAL }
-}
-
-fn one(who: u32) -> Option<u32> {
-    (who != SEVERAL).then_some(who)
 }

@@ -1,0 +1,537 @@
+//! The simulator's own tests: what programs mean, and what is refused.
+
+use pumice_scalar::ScalarType;
+
+use super::*;
+
+const TEXT: &str =
+    "kernel k memory @xs: global read i64 memory @out: global write i64 memory @s: shared i64[4]
+    params @xs, %n: i64, @out threads 4 blocks %block: i64 < %n
+    body {
+      %x: i64 = load @xs[%block]
+      parallel %i: i64 < 4:i64 { store @s[%i] = %i }
+      sync
+      parallel %j: i64 < 4:i64 {
+        %y: i64 = load @s[%j]
+        %z: i64 = mul %x, %y
+        %first: i64 = mul %block, 4:i64
+        %at: i64 = add %first, %j
+        store @out[%at] = %z
+      }
+    }";
+
+#[test]
+fn a_report_counts_what_happened() {
+    let program = crate::parse(TEXT).unwrap();
+    let mut memories =
+        [SimMemory::from_constants(&[3i64.into(), 5i64.into()]), SimMemory::unwritten(2 * 4 * 8)];
+    let report = simulate(&program, &mut memories, &[2i64.into()], &Options::default()).unwrap();
+    assert_eq!((report.blocks, report.failures), (2, 0));
+    let values: Vec<i64> =
+        (0..8).map(|index| memories[1].get(ScalarType::I64, index).unwrap().bits() as i64).collect();
+    assert_eq!(values, [0, 3, 6, 9, 0, 5, 10, 15]);
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused() {
+    let program = crate::parse(TEXT).unwrap();
+    let kind = |memories: &mut [SimMemory], scalars: &[Constant]| {
+        simulate(&program, memories, scalars, &Options::default()).unwrap_err().kind
+    };
+    assert_eq!(kind(&mut [], &[1i64.into()]), FaultKind::Arguments);
+    let mut memories = [SimMemory::unwritten(8), SimMemory::unwritten(8)];
+    assert_eq!(kind(&mut memories, &[]), FaultKind::Arguments);
+    assert_eq!(kind(&mut memories, &[i64::MAX.into()]), FaultKind::Arithmetic);
+    // No blocks, nothing to do.
+    let none = simulate(&program, &mut memories, &[0i64.into()], &Options::default());
+    assert_eq!(none, Ok(Report::default()));
+}
+
+#[test]
+fn a_mark_of_exactness_must_hold() {
+    let text = "kernel k threads 1 blocks %block: i32 < 2:i32 body { %x: i32 = add! %block, 2147483647:i32 }";
+    let program = crate::parse(text).unwrap();
+    let fault = simulate(&program, &mut [], &[], &Options::default()).unwrap_err();
+    assert_eq!((fault.kind, fault.block), (FaultKind::Arithmetic, Some(1)));
+}
+
+#[test]
+fn memory_knows_what_was_written() {
+    let mut memory = SimMemory::unwritten(40);
+    assert!(memory.set(3, 1.5f32.into()));
+    assert_eq!(memory.is_written(ScalarType::F32, 3), Some(true));
+    assert_eq!(memory.is_written(ScalarType::F64, 1), Some(false));
+    assert_eq!(memory.is_written(ScalarType::F32, 10), None);
+    assert!(memory.write_bytes(8, &[0; 4]));
+    assert_eq!(memory.is_written(ScalarType::F64, 1), Some(true));
+    assert_eq!(memory.get(ScalarType::F32, 3), Some(1.5f32.into()));
+    assert!(!memory.write_bytes(38, &[0; 4]));
+    assert!(!memory.write_bytes(usize::MAX, &[0; 4]));
+    assert!(!memory.set(10, 1.5f32.into()));
+    assert_eq!(memory.get(ScalarType::F64, usize::MAX), None);
+}
+
+/// A kernel with these memories and this body: `@xs` (read) and `@out` (readwrite) of type `i32` are global. Blocks are
+/// `%b`, and `n` is the number of threads.
+fn kernel(memories: &str, threads: u32, blocks: u32, body: &str) -> Program {
+    let text = format!(
+        "kernel k\nmemory @xs: global read i32\nmemory @out: global readwrite i32\n{memories}\nparams @xs, @out\n\
+         threads {threads}\nblocks %b: i32 < {blocks}:i32\nbody {{\n{body}\n}}\n"
+    );
+    crate::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// What is in `@out` (of this length) afterwards, `-1` where nobody wrote, if `@xs` counts from 0.
+fn run(program: &Program, out: usize) -> Result<Vec<i32>, Box<Fault>> {
+    let xs: Vec<Constant> = (0..256i32).map(Constant::from).collect();
+    let mut memories = [SimMemory::from_constants(&xs), SimMemory::unwritten(4 * out)];
+    simulate(program, &mut memories, &[], &Options::default())?;
+    let value = |index| match memories[1].is_written(ScalarType::I32, index) {
+        Some(true) => memories[1].get(ScalarType::I32, index).unwrap().bits() as i32,
+        _ => -1,
+    };
+    Ok((0..out).map(value).collect())
+}
+
+#[track_caller]
+fn gives(memories: &str, threads: u32, blocks: u32, body: &str, expected: &[i32]) {
+    let program = kernel(memories, threads, blocks, body);
+    crate::check(&program).unwrap();
+    match run(&program, expected.len()) {
+        Ok(found) => assert_eq!(found, expected),
+        Err(fault) => panic!("{fault}\n{program}"),
+    }
+}
+
+#[track_caller]
+fn faults(memories: &str, threads: u32, blocks: u32, body: &str, kind: FaultKind) -> Box<Fault> {
+    let program = kernel(memories, threads, blocks, body);
+    match run(&program, 64) {
+        Ok(found) => panic!("no fault: {found:?}\n{program}"),
+        Err(fault) => {
+            assert_eq!(fault.kind, kind, "{fault}");
+            fault
+        }
+    }
+}
+
+// Control flow.
+
+#[test]
+fn lanes_go_their_own_ways_and_come_together() {
+    let body = "parallel %i: i32 < 40:i32 {
+        %odd: i32 = and %i, 1:i32
+        %is: bool = ne %odd, 0:i32
+        %x: i32 = if %is {
+          for %k: i32 in 0:i32..%i step 2:i32 carry %sum: i32 = 0:i32 { %more: i32 = add %sum, %k next %more }
+          yield %sum
+        } else {
+          while carry %z: i32 = %i, %n: i32 = 0:i32 { %go: bool = lt 3:i32, %z } test %go {
+            %less: i32 = sub %z, 3:i32 %m: i32 = add %n, 100:i32 next %less, %m }
+          %y: i32 = add %z, %n
+          yield %y
+        }
+        store @out[%i] = %x
+      }";
+    let expected = (0..40).map(|i: i32| match i % 2 {
+        1 => (0..i).step_by(2).sum(),
+        _ => {
+            let (mut z, mut n) = (i, 0);
+            while z > 3 {
+                (z, n) = (z - 3, n + 100);
+            }
+            z + n
+        }
+    });
+    // Whole warps and parts of them, one round and several.
+    for threads in [1, 7, 32, 40, 64] {
+        gives("", threads, 1, body, &expected.clone().collect::<Vec<i32>>());
+    }
+}
+
+#[test]
+fn warps_have_lanes() {
+    let body = "warps %w: i32 < 4:i32 {
+        %first: i32 = mul %w, 40:i32
+        %x: i32 = load @xs[%first]
+        lanes %l: i32 < 40:i32 {
+          %y: i32 = add %x, %l
+          %at: i32 = add %first, %l
+          store @out[%at] = %y
+        }
+      }";
+    gives("", 64, 1, body, &(0..160).collect::<Vec<i32>>());
+}
+
+// Private memory.
+
+#[test]
+fn private_memory_stays_with_its_thread() {
+    let body = "parallel %i: i32 < 40:i32 {
+        store @p[0:i32] = %i
+      }
+      parallel %j: i32 < 32:i32 {
+        %x: i32 = load @p[0:i32]
+        store @out[%j] = %x
+      }";
+    // Threads 0 to 7 have a second index.
+    let expected: Vec<i32> = (0..32).map(|i| if i < 8 { i + 32 } else { i }).collect();
+    gives("memory @p: private i32[2]", 32, 1, body, &expected);
+    let body = "warps %w: i32 < 3:i32 { lanes %l: i32 < 32:i32 { store @p[1:i32] = %w } }
+      parallel %i: i32 < 64:i32 { %x: i32 = load @p[1:i32] store @out[%i] = %x }";
+    let expected: Vec<i32> = (0..64).map(|i| if i < 32 { 2 } else { 1 }).collect();
+    gives("memory @p: private i32[2]", 64, 1, body, &expected);
+}
+
+#[test]
+fn private_memory_is_unwritten_at_first_in_every_block() {
+    let body = "%first: bool = eq %b, 0:i32
+      if %first { parallel %i: i32 < 4:i32 { store @p[1:i32] = %i } }
+      parallel %j: i32 < 4:i32 { %x: i32 = load @p[1:i32] }";
+    let fault = faults("memory @p: private i32[2]", 4, 2, body, FaultKind::Unwritten);
+    assert_eq!((fault.block, fault.index), (Some(1), Some(0)));
+    assert_eq!(fault.reason, "this thread has not written `p` at index 1");
+    let body = "parallel %i: i32 < 4:i32 { store @p[2:i32] = %i }";
+    faults("memory @p: private i32[2]", 4, 1, body, FaultKind::OutOfBounds);
+}
+
+// What lanes do together.
+
+#[test]
+fn shuffles_move_values() {
+    let shuffle = |op: &str, operand: &str| {
+        format!(
+            "parallel %i: i32 < 32:i32 {{ %x: i32 = load @xs[%i] %d: i32 = {operand}
+             %y: i32 = {op} %x, %d store @out[%i] = %y }}"
+        )
+    };
+    let all = |f: fn(i32) -> i32| (0..32).map(f).collect::<Vec<i32>>();
+    gives("", 32, 1, &shuffle("shuffle", "sub 30:i32, %i"), &all(|i| (30 - i).rem_euclid(32)));
+    gives("", 32, 1, &shuffle("shuffle_up", "add 0:i32, 3:i32"), &all(|i| if i < 3 { i } else { i - 3 }));
+    gives("", 32, 1, &shuffle("shuffle_down", "add 0:i32, 3:i32"), &all(|i| if i > 28 { i } else { i + 3 }));
+    gives("", 32, 1, &shuffle("shuffle_xor", "add 0:i32, 5:i32"), &all(|i| i ^ 5));
+}
+
+#[test]
+fn votes_count_the_lanes_that_take_part() {
+    let body = "parallel %i: i32 < 40:i32 {
+        %c: bool = lt 1:i32, %i
+        %all: bool = all %c
+        %any: bool = any %c
+        %lanes: u32 = ballot %c
+        %l: i32 = cast %lanes
+        %a: i32 = cast %all
+        %o: i32 = cast %any
+        %a2: i32 = mul %a, 2:i32
+        %ao: i32 = add %a2, %o
+        %j: i32 = mul %i, 2:i32
+        store @out[%j] = %l
+        %k: i32 = add %j, 1:i32
+        store @out[%k] = %ao
+      }";
+    let expected: Vec<i32> = (0..40).flat_map(|i| if i < 32 { [!3, 1] } else { [0xff, 3] }).collect();
+    gives("", 64, 1, body, &expected);
+}
+
+#[test]
+fn a_reduction_by_shuffles_in_every_warp() {
+    let body = "warps %w: i32 < 2:i32 { lanes %l: i32 < 32:i32 {
+        %w32: i32 = mul %w, 32:i32 %at: i32 = add %w32, %l
+        %x: i32 = load @xs[%at]
+        %y1: i32 = shuffle_xor %x, 16:i32 %x1: i32 = add %x, %y1
+        %y2: i32 = shuffle_xor %x1, 8:i32 %x2: i32 = add %x1, %y2
+        %y3: i32 = shuffle_xor %x2, 4:i32 %x3: i32 = add %x2, %y3
+        %y4: i32 = shuffle_xor %x3, 2:i32 %x4: i32 = add %x3, %y4
+        %y5: i32 = shuffle_xor %x4, 1:i32 %x5: i32 = add %x4, %y5
+        %first: bool = eq %l, 0:i32
+        if %first { store @out[%w] = %x5 }
+      } }";
+    gives("", 64, 1, body, &[496, 1520]);
+}
+
+#[test]
+fn a_lane_that_is_absent_has_no_value() {
+    let body = "parallel %i: i32 < 20:i32 { %x: i32 = shuffle_down %i, 1:i32 store @out[%i] = %x }";
+    let fault = faults("", 32, 1, body, FaultKind::Unwritten);
+    assert_eq!(fault.index, Some(19));
+    assert_eq!(fault.reason, "the value of lane 20, which does not take part");
+}
+
+#[test]
+fn what_lanes_do_together_all_must_reach() {
+    for op in ["shuffle_xor %i, 1:i32", "shuffle %i, 0:i32"] {
+        let body = format!(
+            "parallel %i: i32 < 32:i32 {{ %some: bool = lt %i, 16:i32 if %some {{ %x: i32 = {op} }} }}"
+        );
+        let fault = faults("", 32, 1, &body, FaultKind::Barrier);
+        assert_eq!(fault.reason, "not every lane of the warp gets here: lane 16 does not");
+    }
+    let body = "parallel %i: i32 < 32:i32 { for %k: i32 in 0:i32..%i step 1:i32 { %x: bool = any true } }";
+    faults("", 32, 1, body, FaultKind::Barrier);
+}
+
+#[test]
+fn barriers_in_diverging_code_are_refused() {
+    let body = "parallel %i: i32 < 4:i32 { %some: bool = lt %i, 2:i32 if %some { sync } }";
+    faults("", 4, 1, body, FaultKind::Barrier);
+    let body = "warps %w: i32 < 1:i32 { lanes %l: i32 < 32:i32 {
+        %some: bool = lt %l, 2:i32 if %some { sync warp } } }";
+    let fault = faults("", 32, 1, body, FaultKind::Barrier);
+    assert_eq!((fault.warp, fault.index), (Some(0), Some(0)));
+    let body = "warps %w: i32 < 1:i32 { sync }";
+    faults("", 32, 1, body, FaultKind::Barrier);
+}
+
+// Atomics.
+
+#[test]
+fn atomics_change_one_element_after_the_other() {
+    let on = |op: &str, operand: &str| {
+        format!(
+            "parallel %z: i32 < 1:i32 {{ store @s[0:i32] = 100:i32 }} sync
+             parallel %i: i32 < 40:i32 {{ %v: i32 = {operand} atomic {op} @s[0:i32], %v }} sync
+             parallel %o: i32 < 1:i32 {{ %x: i32 = load @s[0:i32] store @out[0:i32] = %x }}"
+        )
+    };
+    let shared = "memory @s: shared i32[1]";
+    for (op, operand, expected) in [
+        ("add", "add %i, 0:i32", 880),
+        ("sub", "add %i, 0:i32", -680),
+        ("min", "add %i, 0:i32", 0),
+        ("max", "mul %i, 10:i32", 390),
+        ("and", "or %i, 64:i32", 64),
+        ("or", "shl 1:i32, 3:i32", 108),
+        ("xor", "add 1:i32, 0:i32", 100),
+        ("exchange", "add %i, 0:i32", 39),
+        ("store", "add %i, 0:i32", 39),
+    ] {
+        gives(shared, 64, 1, &on(op, operand), &[expected]);
+    }
+    let tickets = "parallel %z: i32 < 1:i32 { store @s[0:i32] = 100:i32 } sync
+        parallel %i: i32 < 40:i32 { %t: i32 = atomic add @s[0:i32], 1:i32 store @out[%i] = %t }";
+    gives(shared, 64, 1, tickets, &(100..140).collect::<Vec<i32>>());
+    let exchange = "parallel %z: i32 < 1:i32 { store @s[0:i32] = 0:i32 } sync
+        parallel %i: i32 < 40:i32 { %t: i32 = atomic compare_exchange @s[0:i32], 0:i32, 7:i32 store @out[%i] = %t }";
+    let expected: Vec<i32> = (0..40).map(|i| if i == 0 { 0 } else { 7 }).collect();
+    gives(shared, 64, 1, exchange, &expected);
+    let floats = "parallel %z: i32 < 1:i32 { store @s[0:i32] = 0.5:f32 } sync
+        parallel %i: i32 < 8:i32 { atomic add @s[0:i32], 0.25:f32 } sync
+        parallel %o: i32 < 1:i32 { %x: f32 = load @s[0:i32] %y: i32 = cast %x store @out[0:i32] = %y }";
+    gives("memory @s: shared f32[1]", 64, 1, floats, &[2]);
+    let unwritten = "parallel %i: i32 < 1:i32 { atomic add @s[0:i32], 1:i32 }";
+    faults(shared, 64, 1, unwritten, FaultKind::Unwritten);
+}
+
+// Races.
+
+#[test]
+fn a_race_names_both_places() {
+    let body = "// force at src/x.rs:12
+      parallel %i: i32 < 64:i32 { store @s[%i] = %i }
+      // sum at src/x.rs:14
+      parallel %j: i32 < 64:i32 {
+        %back: i32 = sub 63:i32, %j
+        %x: i32 = load @s[%back]
+        store @out[%j] = %x
+      }";
+    let fault = faults("memory @s: shared i32[64]", 64, 1, body, FaultKind::Race);
+    assert_eq!(
+        fault.to_string(),
+        "kernel `k`, block 0, index 0: race: it reads `s` at index 63, which thread 63 writes, with no barrier \
+         between in `%x.4: i32 = load @s[%back.3]` (sum at src/x.rs:14); the other is `store @s[%i.1] = %i.1` \
+         (force at src/x.rs:12)"
+    );
+    let ordered = body.replace("// sum at", "sync\n// sum at");
+    let expected: Vec<i32> = (0..64).rev().collect();
+    gives("memory @s: shared i32[64]", 64, 1, &ordered, &expected);
+}
+
+#[test]
+fn a_comment_holds_in_the_lists_inside() {
+    let body = "// outer
+      parallel %i: i32 < 2:i32 {
+        %c: bool = lt %i, 5:i32
+        if %c {
+          // inner
+          %x: i32 = add %i, 1:i32
+        }
+        store @out[1000:i32] = %i
+      }";
+    assert_eq!(faults("", 32, 1, body, FaultKind::OutOfBounds).place.as_deref(), Some("outer"));
+}
+
+#[test]
+fn an_index_belongs_to_its_thread() {
+    // 4 and 0 are the same thread, and that is in order; 5 and 0 are not.
+    let body = |back: u32| {
+        format!(
+            "parallel %i: i32 < 8:i32 {{ %low: i32 = and %i, 3:i32 store @s[%low] = %i }}
+             parallel %j: i32 < 4:i32 {{ %o: i32 = add %j, {back}:i32 %at: i32 = and %o, 3:i32
+               %x: i32 = load @s[%at] store @out[%j] = %x }}"
+        )
+    };
+    gives("memory @s: shared i32[4]", 4, 1, &body(0), &[4, 5, 6, 7]);
+    faults("memory @s: shared i32[4]", 4, 1, &body(1), FaultKind::Race);
+}
+
+#[test]
+fn atomic_and_plain_accesses_race() {
+    let shared = "memory @s: shared i32[1]";
+    let start = "parallel %z: i32 < 1:i32 { store @s[0:i32] = 0:i32 }";
+    let add = "parallel %i: i32 < 40:i32 { atomic add @s[0:i32], 1:i32 }";
+    let read = "parallel %o: i32 < 1:i32 { %x: i32 = load @s[0:i32] store @out[0:i32] = %x }";
+    gives(shared, 64, 1, &format!("{start} sync {add} sync {read}"), &[40]);
+    let fault = faults(shared, 64, 1, &format!("{start} {add} sync {read}"), FaultKind::Race);
+    assert!(fault.reason.contains("it atomically changes") && fault.reason.contains("thread 0 writes"));
+    let fault = faults(shared, 64, 1, &format!("{start} sync {add} {read}"), FaultKind::Race);
+    assert!(fault.reason.contains("it reads") && fault.reason.contains("atomically changes"), "{fault}");
+    // One after the other in one thread.
+    let alone = "parallel %i: i32 < 1:i32 { store @s[0:i32] = 0:i32 atomic add @s[0:i32], 1:i32
+        %x: i32 = load @s[0:i32] store @out[0:i32] = %x }";
+    gives(shared, 64, 1, alone, &[1]);
+    let loads = "parallel %i: i32 < 40:i32 { %x: i32 = atomic load @s[0:i32] store @out[%i] = %x }";
+    gives(shared, 64, 1, &format!("{start} sync {loads}"), &[0; 40]);
+    faults(shared, 64, 1, &format!("{start} {loads}"), FaultKind::Race);
+}
+
+#[test]
+fn a_warps_barrier_orders_its_lanes_only() {
+    let body = |barrier: &str, from: &str| {
+        format!(
+            "warps %w: i32 < 2:i32 {{
+               %first: i32 = mul %w, 32:i32
+               lanes %l: i32 < 32:i32 {{ %at: i32 = add %first, %l store @s[%at] = %at }}
+               {barrier}
+               lanes %m: i32 < 32:i32 {{
+                 %to: i32 = add %first, %m %other: i32 = xor %to, {from}:i32
+                 %x: i32 = load @s[%other] store @out[%to] = %x
+               }}
+             }}"
+        )
+    };
+    let shared = "memory @s: shared i32[64]";
+    gives(shared, 64, 1, &body("sync warp", "1"), &(0..64).map(|i| i ^ 1).collect::<Vec<i32>>());
+    let fault = faults(shared, 64, 1, &body("", "1"), FaultKind::Race);
+    assert_eq!((fault.warp, fault.index), (Some(0), Some(0)));
+    // The first warp reads what nobody has written yet; the other way round it is the second one's race.
+    faults(shared, 64, 1, &body("sync warp", "32"), FaultKind::Unwritten);
+    let back = "warps %w: i32 < 2:i32 {
+        %first: i32 = mul %w, 32:i32
+        lanes %l: i32 < 32:i32 { %at: i32 = add %first, %l store @s[%at] = %at }
+        sync warp
+        lanes %m: i32 < 32:i32 { %x: i32 = load @s[%m] store @s[%m] = %x }
+      }";
+    let fault = faults(shared, 64, 1, back, FaultKind::Race);
+    assert_eq!((fault.warp, fault.index), (Some(1), Some(0)));
+    // What lanes have read can be overwritten after the warp's barrier.
+    let again = "warps %w: i32 < 2:i32 {
+        %first: i32 = mul %w, 32:i32
+        for %k: i32 in 0:i32..3:i32 step 1:i32 {
+          lanes %l: i32 < 32:i32 { %at: i32 = add %first, %l store @s[%at] = %k }
+          sync warp
+          lanes %m: i32 < 32:i32 { %x: i32 = load @s[%first] %to: i32 = add %first, %m store @out[%to] = %x }
+          sync warp
+        }
+      }";
+    gives(shared, 64, 1, again, &[2; 64]);
+    let scattered = "warps %w: i32 < 2:i32 { %x: i32 = load @s[%w] sync warp lanes %l: i32 < 1:i32 { store @s[%w] = %x } }";
+    let start = "parallel %i: i32 < 2:i32 { store @s[%i] = %i } sync";
+    gives(shared, 64, 1, &format!("{start} {scattered}"), &[]);
+    faults(shared, 64, 1, &format!("{start} {}", scattered.replace("sync warp", "")), FaultKind::Race);
+}
+
+#[test]
+fn blocks_that_scatter_to_one_place_race() {
+    let body = "// scatter at src/y.rs:3
+      parallel %i: i32 < 4:i32 { %at: i32 = mul %b, 3:i32 %to: i32 = add %at, %i store @out[%to] = %i }";
+    let fault = faults("", 4, 2, body, FaultKind::Race);
+    assert_eq!((fault.block, fault.index), (Some(1), Some(0)));
+    assert!(fault.reason.contains("which block 0 writes"), "{fault}");
+    assert_eq!(fault.place, fault.other.and_then(|other| other.place));
+    let body = "parallel %i: i32 < 1:i32 { %first: bool = eq %b, 0:i32
+        if %first { store @out[0:i32] = 1:i32 } else { %x: i32 = load @out[0:i32] } }";
+    faults("", 4, 3, body, FaultKind::Race);
+}
+
+#[test]
+fn a_halo_that_reaches_too_far_is_found() {
+    let body = "// stencil at src/z.rs:9
+      parallel %i: i32 < 256:i32 { %right: i32 = add %i, 1:i32 %x: i32 = load @xs[%right] }";
+    let fault = faults("", 64, 1, body, FaultKind::OutOfBounds);
+    assert_eq!((fault.index, fault.place.as_deref()), (Some(255), Some("stencil at src/z.rs:9")));
+    assert_eq!(fault.reason, "index 256 of `xs`, which has 256 elements");
+}
+
+/// Every block adds 1 to what the one before it left, and says when it is done. The first element of `@out` is the
+/// flag of block 0, which writes the second one.
+fn chain(write: &str, wait: &str) -> String {
+    format!(
+        "%first: bool = eq %b, 0:i32
+         %flag: i32 = mul %b, 2:i32
+         %value: i32 = add %flag, 1:i32
+         parallel %i: i32 < 1:i32 {{
+           %x: i32 = if %first {{ yield 10:i32 }} else {{
+             %before: i32 = sub %flag, 2:i32
+             {wait}
+             %at: i32 = sub %flag, 1:i32
+             %y: i32 = load @out[%at]
+             %z: i32 = add %y, 1:i32
+             yield %z
+           }}
+           {write}
+         }}"
+    )
+}
+
+const WAIT: &str = "while { %f: i32 = atomic load @out[%before] %go: bool = ne %f, 1:i32 } test %go { }";
+const WRITE: &str = "store @out[%value] = %x fence grid atomic store @out[%flag], 1:i32";
+
+#[test]
+fn a_flag_orders_blocks() {
+    gives("", 4, 3, &chain(WRITE, WAIT), &[1, 10, 1, 11, 1, 12]);
+    let fault = faults("", 4, 3, &chain(WRITE, ""), FaultKind::Race);
+    assert!(fault.reason.contains("nothing between that orders the two blocks"), "{fault}");
+    // The flag before the value.
+    let early = "atomic store @out[%flag], 1:i32 store @out[%value] = %x";
+    faults("", 4, 3, &chain(early, WAIT), FaultKind::Race);
+    // A flag that is not atomic.
+    let plain = "store @out[%value] = %x store @out[%flag] = 1:i32";
+    let fault = faults("", 4, 3, &chain(plain, WAIT), FaultKind::Race);
+    assert!(fault.reason.contains("it atomically reads"), "{fault}");
+}
+
+#[test]
+fn order_passes_from_block_to_block() {
+    // Block 2 waits for block 1 only, which waited for block 0, and reads what that one wrote.
+    let body = chain(WRITE, WAIT).replace("sub %flag, 1:i32", "add 0:i32, 1:i32");
+    gives("", 4, 3, &body, &[1, 10, 1, 11, 1, 11]);
+}
+
+#[test]
+fn the_last_block_reads_what_all_wrote() {
+    let body = "parallel %z: i32 < 1:i32 {
+        %at: i32 = add %b, 2:i32
+        store @out[%at] = %b
+        fence grid
+        %first: bool = eq %b, 0:i32
+        if %first { atomic store @out[0:i32], 0:i32 }
+        %t: i32 = atomic add @out[0:i32], 1:i32
+        %last: bool = eq %t, 3:i32
+        if %last {
+          for %k: i32 in 2:i32..6:i32 step 1:i32 carry %sum: i32 = 0:i32 {
+            %x: i32 = load @out[%k] %s: i32 = add %sum, %x next %s }
+          store @out[1:i32] = %sum
+        }
+      }";
+    gives("", 4, 4, body, &[4, 6, 0, 1, 2, 3]);
+}
+
+#[test]
+fn waiting_for_a_later_block_does_not_end() {
+    let body = "parallel %i: i32 < 1:i32 { atomic store @out[0:i32], 0:i32
+        while { %f: i32 = atomic load @out[0:i32] %go: bool = eq %f, 0:i32 } test %go { } }";
+    let program = kernel("", 1, 1, body);
+    let options = Options { steps: 10_000, ..Options::default() };
+    let mut memories = [SimMemory::unwritten(0), SimMemory::unwritten(4)];
+    assert_eq!(simulate(&program, &mut memories, &[], &options).unwrap_err().kind, FaultKind::Runaway);
+}
