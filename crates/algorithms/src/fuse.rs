@@ -151,7 +151,7 @@ fn thread_bits(free: Vec<u32>) -> Vec<u32> {
 /// use pumice_algorithms::networks::vsort;
 /// // With two elements a thread, every stage is a group; with sixteen, the first ten stages are in one.
 /// let (two, sixteen) = (fuse(&vsort(9), 9, 1), fuse(&vsort(9), 9, 4));
-/// assert_eq!((two.len(), sixteen.len()), (45, 11));
+/// assert_eq!((two.len(), sixteen.len()), (45, 10));
 /// assert_eq!(sixteen[0].stages().len(), 10);
 /// ```
 pub fn fuse(stages: &[Stage], n: u32, k: u32) -> Vec<Group> {

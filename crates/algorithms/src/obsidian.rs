@@ -8,7 +8,7 @@
 
 use crate::Program;
 use pumice::layers::kernel::{Block, Form, Forces, Grid, Item, Ix, Pull, Push, Storable};
-use pumice::{Elt, Exp, Number};
+use pumice::{Elt, Exp, Lift, Number};
 
 /// Elements of a block of [`sum`], [`reduce_s`] and [`reduce`], as the paper prints them.
 pub const REDUCED: usize = 8;
@@ -79,20 +79,26 @@ pub fn reduce_block<L: Forces, T: Storable>(
 }
 
 /// `reduceS`: the reductions of blocks of `size` elements, a power of two, each by one thread.
-pub fn reduce_s<T: Elt>(
+pub fn reduce_s<L: Lift>(
     size: usize,
-    operator: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,
-) -> impl Fn(Pull<T, Ix>) -> Push<Grid, T, Ix> {
+    operator: impl Fn(L, L) -> L + Copy + 'static,
+) -> impl Fn(Pull<L::Elt, Ix>) -> Push<Grid, L::Elt, Ix> + Clone
+where
+    L::Elt: Elt<Exp = L>,
+{
     move |xs| xs.split_up(size).map(move |block| reduce_s_block(block, operator).push::<Block>()).concat()
 }
 
 /// `reduce`: the reductions of blocks of `size` elements, a power of two, each by `size / 2` threads.
-pub fn reduce<T: Elt>(
+pub fn reduce<L: Lift>(
     size: usize,
-    operator: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,
-) -> impl Fn(Pull<T, Ix>) -> Push<Grid, T, Ix> {
+    operator: impl Fn(L, L) -> L + Copy + 'static,
+) -> impl Fn(Pull<L::Elt, Ix>) -> Push<Grid, L::Elt, Ix> + Clone
+where
+    L::Elt: Elt<Exp = L>,
+{
     move |xs| {
-        xs.split_up(size).map(move |block| reduce_block::<Block, T>(block, operator).push::<Block>()).concat()
+        xs.split_up(size).map(move |block| reduce_block::<Block, L::Elt>(block, operator).push::<Block>()).concat()
     }
 }
 
