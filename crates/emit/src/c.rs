@@ -3,15 +3,19 @@
 
 use std::sync::LazyLock;
 
-use pumice_program::Access;
+use pumice_program::{Access, AtomicOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
-use crate::dialect::{Function, Kernel, Language, Threads};
+use crate::atomics::Atomic;
+use crate::dialect::{Function, Kernel, Language, PrivateArray, Threads};
 use crate::helpers::{Helper, Library, library};
 use crate::text::Text;
 
 static MATH: LazyLock<Library> = LazyLock::new(|| library(include_str!("math.c")));
+
+/// Private memory of a block up to this size is on the stack of its worker, which may be as small as 2 MiB.
+const STACK_BYTES: u64 = 64 << 10;
 
 /// The dialect.
 pub(crate) struct C;
@@ -49,8 +53,9 @@ impl Language for C {
             match argument.access {
                 Some(access) => {
                     let constant = if access == Access::Read { "const " } else { "" };
+                    let restrict = if access == Access::Read || argument.alone { "restrict " } else { "" };
                     text.line(&format!(
-                        "{constant}{element} *restrict {name} = __builtin_assume_aligned(args[{k}], 64);"
+                        "{constant}{element} *{restrict}{name} = __builtin_assume_aligned(args[{k}], 64);"
                     ));
                 }
                 None => text
@@ -83,6 +88,23 @@ impl Language for C {
     fn barrier(&self) -> Option<&'static str> {
         // The end of a loop over threads is one.
         None
+    }
+
+    fn fence(&self, scope: Scope) -> Option<&'static str> {
+        // A block has one worker, who sees what it has written.
+        (scope == Scope::Grid).then_some("__atomic_thread_fence(__ATOMIC_SEQ_CST);")
+    }
+
+    fn atomic_body(&self, atomic: Atomic) -> String {
+        if atomic.shared { shared_body(atomic) } else { global_body(atomic) }
+    }
+
+    fn private(&self, array: &PrivateArray, threads: u32) -> String {
+        let PrivateArray { name, ty, length } = array;
+        let bytes = ty.bytes() as u64 * u64::from(*length) * u64::from(threads);
+        let storage = if bytes > STACK_BYTES { "static _Thread_local " } else { "" };
+        let element = self.element(*ty);
+        format!("{storage}{element} {name}[{length}][{threads}] __attribute__((aligned(64)));")
     }
 
     fn space(&self, _shared: bool) -> &'static str {
@@ -134,5 +156,66 @@ impl Language for C {
     fn keep_failure(&self) -> &'static str {
         "i64 none = 0;
     if (__atomic_compare_exchange_n(failure, &none, code, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {"
+    }
+}
+
+/// What is done to memory of a block: nobody but its worker sees it.
+fn shared_body(atomic: Atomic) -> String {
+    let Atomic { op, ty, .. } = atomic;
+    let bits = atomic.bits();
+    let changed = match op {
+        AtomicOp::Add | AtomicOp::Sub if !ty.is_float() => {
+            let symbol = if op == AtomicOp::Add { "+" } else { "-" };
+            format!("({ty})(({bits})old {symbol} ({bits})v)")
+        }
+        AtomicOp::Add => "old + v".to_owned(),
+        AtomicOp::Min => "v < old ? v : old".to_owned(),
+        AtomicOp::Max => "old < v ? v : old".to_owned(),
+        AtomicOp::And => "old & v".to_owned(),
+        AtomicOp::Or => "old | v".to_owned(),
+        AtomicOp::Xor => "old ^ v".to_owned(),
+        AtomicOp::CompareExchange => "old == expected ? v : old".to_owned(),
+        AtomicOp::Load => return "return *p;".to_owned(),
+        AtomicOp::Store => return "*p = v;".to_owned(),
+        _ => "v".to_owned(),
+    };
+    let ty = C.register(ty);
+    format!("{ty} old = *p; *p = {changed}; return old;")
+}
+
+/// What is done to memory of the device. Nothing is said about other memory, but by a load and a store.
+fn global_body(atomic: Atomic) -> String {
+    let ty = C.register(atomic.ty);
+    let relaxed = "__ATOMIC_RELAXED";
+    let fetch = |name: &str| format!("return __atomic_fetch_{name}(p, v, {relaxed});");
+    let load = format!("{ty} old;\n    __atomic_load(p, &old, {relaxed});");
+    let unless_exchanged =
+        |new: &str| format!("!__atomic_compare_exchange(p, &old, &{new}, 1, {relaxed}, {relaxed})");
+    match atomic.op {
+        AtomicOp::Add if atomic.ty.is_float() => format!(
+            "{load}\n    {ty} sum;\n    do sum = old + v; while ({});\n    return old;",
+            unless_exchanged("sum")
+        ),
+        AtomicOp::Add => fetch("add"),
+        AtomicOp::Sub => fetch("sub"),
+        AtomicOp::And => fetch("and"),
+        AtomicOp::Or => fetch("or"),
+        AtomicOp::Xor => fetch("xor"),
+        AtomicOp::Min => {
+            format!("{load}\n    while (v < old && {});\n    return old;", unless_exchanged("v"))
+        }
+        AtomicOp::Max => {
+            format!("{load}\n    while (old < v && {});\n    return old;", unless_exchanged("v"))
+        }
+        AtomicOp::Exchange => {
+            format!("{ty} old;\n    __atomic_exchange(p, &v, &old, {relaxed});\n    return old;")
+        }
+        AtomicOp::CompareExchange => format!(
+            "__atomic_compare_exchange(p, &expected, &v, 0, {relaxed}, {relaxed});\n    return expected;"
+        ),
+        AtomicOp::Load => {
+            format!("{ty} v;\n    __atomic_load(p, &v, __ATOMIC_ACQUIRE);\n    return v;")
+        }
+        AtomicOp::Store => "__atomic_store(p, &v, __ATOMIC_RELEASE);".to_owned(),
     }
 }

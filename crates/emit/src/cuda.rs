@@ -1,9 +1,10 @@
 //! The dialect of NVIDIA's GPUs: CUDA C++ as NVRTC compiles it, without any header.
 
-use pumice_program::Access;
+use pumice_program::{Access, AtomicOp, CollectiveOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
+use crate::atomics::Atomic;
 use crate::dialect::{Function, Kernel, Language, Threads};
 use crate::text::Text;
 
@@ -39,14 +40,17 @@ impl Language for Cuda {
             let (element, name) = (self.element(argument.ty), &argument.name);
             match argument.access {
                 Some(Access::Read) => format!("const {element} *__restrict__ {name}"),
-                Some(_) => format!("{element} *__restrict__ {name}"),
+                Some(_) if argument.alone => format!("{element} *__restrict__ {name}"),
+                Some(_) => format!("{element} *{name}"),
                 None => format!("{element} {name}"),
             }
         });
         text.line(&format!("extern \"C\" __global__ void __launch_bounds__({})", kernel.threads));
         text.open(&format!("{}({parameters})", kernel.entry));
         let arena = &kernel.arena;
-        if kernel.shared_bytes > 0 {
+        if kernel.shared_is_dynamic {
+            text.line(&format!("extern __shared__ __align__(16) unsigned char {arena}[];"));
+        } else if kernel.shared_bytes > 0 {
             text.line(&format!("__shared__ __align__(16) unsigned char {arena}[{}];", kernel.shared_bytes));
         }
         for array in &kernel.shared {
@@ -60,11 +64,100 @@ impl Language for Cuda {
     }
 
     fn threads(&self) -> Threads {
-        Threads::Numbered("threadIdx.x")
+        Threads::Numbered { thread: "threadIdx.x", warps: true }
     }
 
     fn barrier(&self) -> Option<&'static str> {
         Some("__syncthreads();")
+    }
+
+    fn warp_barrier(&self) -> Option<&'static str> {
+        Some("__syncwarp();")
+    }
+
+    fn fence(&self, scope: Scope) -> Option<&'static str> {
+        Some(match scope {
+            // A warp's lanes may be apart here, so it cannot be `__syncwarp`.
+            Scope::Warp | Scope::Block => "__threadfence_block();",
+            Scope::Grid => "__threadfence();",
+        })
+    }
+
+    fn shuffle(&self, op: CollectiveOp) -> &'static str {
+        match op {
+            CollectiveOp::ShuffleUp => "__shfl_up_sync",
+            CollectiveOp::ShuffleDown => "__shfl_down_sync",
+            CollectiveOp::ShuffleXor => "__shfl_xor_sync",
+            _ => "__shfl_sync",
+        }
+    }
+
+    fn vote(&self, op: CollectiveOp) -> &'static str {
+        match op {
+            CollectiveOp::All => "__all_sync",
+            CollectiveOp::Any => "__any_sync",
+            _ => "__ballot_sync",
+        }
+    }
+
+    fn atomic(&self, atomic: Atomic) -> Function {
+        use ScalarType::*;
+        let Some(name) = atomic_function(atomic.op) else { return Function::Helper };
+        let direct = match atomic.op {
+            AtomicOp::Add => atomic.ty != I64,
+            AtomicOp::Min | AtomicOp::Max => true,
+            AtomicOp::Exchange => !matches!(atomic.ty, I64 | F64),
+            AtomicOp::Sub => atomic.ty.bytes() == 4,
+            _ => atomic.ty != I64,
+        };
+        if direct { Function::Builtin(name.to_owned()) } else { Function::Helper }
+    }
+
+    fn atomic_body(&self, atomic: Atomic) -> String {
+        let Atomic { op, ty, shared } = atomic;
+        let register = self.register(ty);
+        // The letter by which assembly text asks for a register of the type.
+        let (kind, letter) = match ty {
+            ScalarType::F32 => ("f32", "f"),
+            ScalarType::F64 => ("f64", "d"),
+            ty if ty.bytes() == 8 => ("b64", "l"),
+            _ => ("b32", "r"),
+        };
+        let (scope, address) = if shared {
+            ("cta.shared", "\"r\"((u32)__cvta_generic_to_shared(p))")
+        } else {
+            ("gpu", "\"l\"(p)")
+        };
+        match op {
+            AtomicOp::Load => format!(
+                "{register} v;
+    asm volatile(\"ld.acquire.{scope}.{kind} %0, [%1];\" : \"={letter}\"(v) : {address} : \"memory\");
+    return v;"
+            ),
+            AtomicOp::Store => format!(
+                "asm volatile(\"st.release.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"(v) : \"memory\");"
+            ),
+            AtomicOp::Sub => format!("return ({register})atomicAdd((u64 *)p, 0 - (u64)v);"),
+            AtomicOp::Exchange if ty == ScalarType::F64 => {
+                "return __longlong_as_double((i64)atomicExch((u64 *)p, (u64)__double_as_longlong(v)));"
+                    .to_owned()
+            }
+            AtomicOp::CompareExchange => {
+                format!("return ({register})atomicCAS((u64 *)p, (u64)expected, (u64)v);")
+            }
+            op => {
+                let name = atomic_function(op).unwrap_or_default();
+                format!("return ({register}){name}((u64 *)p, (u64)v);")
+            }
+        }
+    }
+
+    fn unroll(&self) -> Option<&'static str> {
+        Some("#pragma unroll")
+    }
+
+    fn static_shared_bytes(&self) -> u32 {
+        48 << 10
     }
 
     fn space(&self, _shared: bool) -> &'static str {
@@ -143,4 +236,20 @@ impl Language for Cuda {
     fn keep_failure(&self) -> &'static str {
         "if (atomicCAS((u64 *)failure, 0ull, (u64)code) == 0ull) {"
     }
+}
+
+/// The function that does something atomically to integers.
+fn atomic_function(op: AtomicOp) -> Option<&'static str> {
+    Some(match op {
+        AtomicOp::Add => "atomicAdd",
+        AtomicOp::Sub => "atomicSub",
+        AtomicOp::Min => "atomicMin",
+        AtomicOp::Max => "atomicMax",
+        AtomicOp::And => "atomicAnd",
+        AtomicOp::Or => "atomicOr",
+        AtomicOp::Xor => "atomicXor",
+        AtomicOp::Exchange => "atomicExch",
+        AtomicOp::CompareExchange => "atomicCAS",
+        AtomicOp::Load | AtomicOp::Store => return None,
+    })
 }

@@ -1,10 +1,12 @@
 //! What the dialects do differently. The writer asks a [`Language`] and never which one it is; a language writes
 //! pieces of text and knows nothing of the program as a whole.
 
-use pumice_program::Access;
+use pumice_program::{Access, CollectiveOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
+use crate::atomics::Atomic;
+use crate::collectives::Exchange;
 use crate::helpers::Library;
 use crate::text::Text;
 
@@ -20,6 +22,19 @@ pub(crate) struct Argument {
     pub(crate) ty: ScalarType,
     /// What may be done with the memory; `None` for a scalar.
     pub(crate) access: Option<Access>,
+    /// Whether nobody else writes the memory in between, as far as this text can tell.
+    pub(crate) alone: bool,
+}
+
+/// An array that each thread has for itself.
+#[derive(Clone, Debug)]
+pub(crate) struct PrivateArray {
+    /// What it is called in the text.
+    pub(crate) name: String,
+    /// The type of its elements.
+    pub(crate) ty: ScalarType,
+    /// How many elements each thread has.
+    pub(crate) length: u32,
 }
 
 /// An array that the threads of a block share.
@@ -47,14 +62,22 @@ pub(crate) struct Kernel {
     pub(crate) shared: Vec<SharedArray>,
     /// The bytes of all of it.
     pub(crate) shared_bytes: u32,
+    /// Whether its size is said at the launch, because it is larger than the text may say.
+    pub(crate) shared_is_dynamic: bool,
+    /// The threads' own memory.
+    pub(crate) private: Vec<PrivateArray>,
+    /// Memory for the exchange of values, where threads have no warps.
+    pub(crate) exchange: Option<Exchange>,
     /// What all of it together is called.
     pub(crate) arena: String,
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Whether a double occurs anywhere.
     pub(crate) doubles: bool,
-    /// Whether a check can fail.
-    pub(crate) fails: bool,
+    /// Whether something of 64 bits is done atomically.
+    pub(crate) wide_atomics: bool,
+    /// Whether that is more than a sum or an exchange.
+    pub(crate) extended_atomics: bool,
 }
 
 impl Kernel {
@@ -84,8 +107,14 @@ pub(crate) enum Function {
 pub(crate) enum Threads {
     /// One worker runs all threads of a block: a loop, in lanes where the body loops itself.
     Lanes,
-    /// Every thread runs the text; this gives the thread's number.
-    Numbered(&'static str),
+    /// Every thread runs the text.
+    Numbered {
+        /// What gives the thread's number.
+        thread: &'static str,
+        /// Whether the threads of a warp wait for and exchange values with each other, whatever the others do. If not,
+        /// the block does so in their place.
+        warps: bool,
+    },
 }
 
 /// A C-family dialect.
@@ -123,6 +152,47 @@ pub(crate) trait Language {
 
     /// What makes the threads of a block wait for each other, if anything need be done.
     fn barrier(&self) -> Option<&'static str>;
+
+    /// The same for the lanes of a warp, where they can wait by themselves.
+    fn warp_barrier(&self) -> Option<&'static str> {
+        self.barrier()
+    }
+
+    /// What orders a thread's writes, if anything need be done.
+    fn fence(&self, scope: Scope) -> Option<&'static str>;
+
+    /// The function that does a shuffle, where warps are: of the lanes that take part, the value, and the distance.
+    fn shuffle(&self, _op: CollectiveOp) -> &'static str {
+        ""
+    }
+
+    /// The function that takes a vote, where warps are: of the lanes that take part, and the condition.
+    fn vote(&self, _op: CollectiveOp) -> &'static str {
+        ""
+    }
+
+    /// How something is done atomically.
+    fn atomic(&self, _atomic: Atomic) -> Function {
+        Function::Helper
+    }
+
+    /// The body of an atomic operation's helper: of the address `p`, the value `v`, and what is `expected`.
+    fn atomic_body(&self, atomic: Atomic) -> String;
+
+    /// The declaration of memory that each thread has for itself.
+    fn private(&self, array: &PrivateArray, _threads: u32) -> String {
+        format!("{} {}[{}];", self.element(array.ty), array.name, array.length)
+    }
+
+    /// What makes the compiler unroll the loop that follows, if anything need be said.
+    fn unroll(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The most bytes of shared memory that the text may declare; larger memory is sized by the launch.
+    fn static_shared_bytes(&self) -> u32 {
+        u32::MAX
+    }
 
     /// The space of a pointer, where pointers have one: `__global ` or nothing.
     fn space(&self, shared: bool) -> &'static str;

@@ -266,8 +266,7 @@ impl Writer<'_> {
     ) -> Expression {
         let symbol = if op == Op::Div { "/" } else { "%" };
         let (a, b) = (self.intervals.operand(operands[0]), self.intervals.operand(operands[1]));
-        // Lanes that are not live compute along, with values that the program never has.
-        let trusted = self.mask().is_none() || !self.lanes.varies(operands[1]);
+        let trusted = !self.is_doubted(operands[1]);
         let positive = trusted && (exact || b.0 > 0);
         let excludes = |value: i128| positive || (trusted && (b.1 < value || value < b.0));
         // Compilers make a shift of a division by a power of two.
@@ -287,6 +286,12 @@ impl Writer<'_> {
             return self.infix(symbol, Binding::Product, values);
         }
         self.helper(Helper::Operation(op, ty), values)
+    }
+
+    /// Whether an operand can have a value that the program never has: lanes that are not live, and threads that only
+    /// come along, compute with such.
+    pub(crate) fn is_doubted(&self, operand: Operand) -> bool {
+        (self.mask().is_some() && self.lanes.varies(operand)) || self.along.doubts(operand)
     }
 
     fn shift(&mut self, ty: ScalarType, op: Op, operands: &[Operand], values: &[Expression]) -> Expression {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pumice_scalar::{Constant, Op, ScalarType};
 
 use crate::Options;
+use crate::atomics::Atomic;
 use crate::dialect::Language;
 use crate::expression::literal;
 use crate::text::Text;
@@ -41,6 +42,10 @@ pub(crate) enum Helper {
     },
     /// Keeps the first failure.
     Fail,
+    /// The votes of a warp's lanes as bits, from memory that has a cell for each.
+    Ballot,
+    /// An operation on an element of memory that nobody sees half done.
+    Atomic(Atomic),
     /// A section of the dialect's library that others build on.
     Section(&'static str),
 }
@@ -90,6 +95,8 @@ impl Helper {
             Helper::Bits { to, from } => format!("bits_{from}_{to}"),
             Helper::Saturate { to, from } => format!("saturate_{from}_{to}"),
             Helper::Fail => "fail_i64".to_owned(),
+            Helper::Ballot => "ballot_u32".to_owned(),
+            Helper::Atomic(atomic) => atomic.name(),
             Helper::Section(name) => name.to_owned(),
         }
     }
@@ -163,6 +170,16 @@ impl Helper {
                 );
                 let pointer = format!("{}i64 *failure", language.space(false));
                 function(text, "void", &format!("{pointer}, i64 code, i64 index, i64 bound"), &body);
+            }
+            Helper::Ballot => {
+                let body = "u32 bits = 0;\n    for (u32 k = 0; k < lanes; k++) bits |= votes[k] << k;\n    return bits;";
+                let pointer = format!("{}const u32 *votes", language.space(true));
+                function(text, "u32", &format!("{pointer}, u32 lanes"), body);
+            }
+            Helper::Atomic(atomic) => {
+                let space = language.space(atomic.shared);
+                let (result, parameters) = atomic.signature(language.element(atomic.ty), space);
+                function(text, &result, &parameters, &language.atomic_body(atomic));
             }
             // Written from the library.
             Helper::Section(_) => {}

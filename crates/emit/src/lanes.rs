@@ -5,21 +5,27 @@
 //! becomes a loop over lanes, and values that live from one piece to the next are small arrays that the compiler keeps
 //! in vector registers. Values that are the same for all lanes stay scalars, outside. Where lanes do different things
 //! (a loop that ends at different times, a branch around a loop), a mask says which are live: the others compute along,
-//! but neither load nor store, and keep the values that they carry.
+//! but neither load nor store, and keep the values that they carry. What lanes do atomically is done lane by lane, and
+//! what the lanes of a warp do together ends a piece; a strip is then made of whole warps.
+//!
+//! Warps are run one after the other. A thread's private memory is a column of an array with a row for each element, so
+//! that neighbouring lanes have neighbouring memory.
 //!
 //! Which values need arrays depends on where the pieces end, so a strip is written twice: once to find out, once for
 //! good.
 
 use std::collections::{HashMap, HashSet};
 
-use pumice_program::{Access, Carried, Joined, Operand, Program, Space, Stmt, Var};
+use pumice_program::{Access, Carried, Joined, Operand, Program, Space, Stmt, Var, WARP, Workers};
 use pumice_scalar::{Constant, Op};
 
+use crate::atomics::is_atomic;
 use crate::expression::{Binding, Expression};
 use crate::text::Text;
+use crate::threads::is_joint;
 use crate::writer::Writer;
 
-/// The most lanes that a strip has on any machine. The numbers of lanes in [`preamble`] divide it.
+/// The most lanes that a strip has on any machine. The numbers of lanes in [`preamble`] divide it, and are whole warps.
 const MOST_LANES: i128 = 64;
 
 /// A value computed again where it is needed takes at most so many operations.
@@ -38,6 +44,17 @@ pub(crate) fn preamble(text: &mut Text) {
     text.line("#endif");
 }
 
+/// Which thread of the block runs, in a parallel loop: the place of its private memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    /// The index of the loop, which is the thread's number but for what follows.
+    index: Option<Var>,
+    /// The number of the warp's first thread, to be added.
+    warp: Option<String>,
+    /// The first index of the round, to be subtracted.
+    round: Option<String>,
+}
+
 /// The state of a strip that is being written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
@@ -49,6 +66,8 @@ pub(crate) struct Lanes {
     definitions: Text,
     /// The rest of it.
     body: Text,
+    /// Whether the lanes of the loop must be run one after the other.
+    ordered: bool,
     /// The values defined among the definitions.
     recomputed_here: HashSet<Var>,
     /// How many loops over lanes were finished.
@@ -82,6 +101,35 @@ impl Lanes {
         self.collecting.then_some(&mut self.body)
     }
 
+    /// The name of a lane's number.
+    pub(crate) fn lane(&self) -> &str {
+        &self.lane
+    }
+
+    /// How many lanes there are.
+    pub(crate) fn width(&self) -> &str {
+        &self.width
+    }
+
+    /// Whether a lane is live, if that is in question.
+    pub(crate) fn mask(&self) -> Option<String> {
+        self.mask.clone()
+    }
+
+    /// Says that the lanes of the loop at hand must be run one after the other.
+    pub(crate) fn order(&mut self) {
+        self.ordered |= self.collecting;
+    }
+
+    /// Gives a value an array, unless it is computed where it is used.
+    pub(crate) fn keep(&mut self, var: Var) -> bool {
+        let keeps = self.index != Some(var) && !self.recomputed.contains_key(&var);
+        if keeps {
+            self.crossing.insert(var);
+        }
+        keeps
+    }
+
     /// Whether an operand can differ from lane to lane.
     pub(crate) fn varies(&self, operand: Operand) -> bool {
         matches!(operand, Operand::Var(var) if self.var_varies(var))
@@ -102,18 +150,19 @@ impl Lanes {
     }
 }
 
-/// Whether a statement can stand inside a loop over lanes that is to be vectorised.
+/// Whether a statement can stand inside a loop over lanes.
 fn is_straight(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Comment(_) | Stmt::Let { .. } | Stmt::Load { .. } | Stmt::Store { .. } => true,
+        Stmt::Atomic { .. } | Stmt::Fence { .. } => true,
         Stmt::If { .. } => stmt.children().into_iter().flatten().all(is_straight),
         _ => false,
     }
 }
 
-/// Which values can differ from thread to thread, in the body of a parallel loop.
-fn varying(program: &Program, index: Var, body: &[Stmt]) -> Vec<bool> {
-    let mut walk = Varying { program, varying: vec![false; program.vars.len()], changed: true };
+/// Which values can differ from thread to thread, in the body of a parallel loop, given those that do around it.
+pub(crate) fn varying(program: &Program, around: Vec<bool>, index: Var, body: &[Stmt]) -> Vec<bool> {
+    let mut walk = Varying { program, varying: around, changed: true };
     walk.set(index, true);
     // Carried values feed back, so until nothing changes any more.
     while std::mem::take(&mut walk.changed) {
@@ -182,33 +231,103 @@ impl Varying<'_> {
                 self.list(body);
                 self.carried(carried, self.get(*condition));
             }
+            Stmt::Atomic { var, .. } => var.iter().for_each(|&var| self.set(var, true)),
+            // The lanes of a warp agree on some, but a strip may have several warps.
+            Stmt::Collective { var, .. } => self.set(*var, true),
+            Stmt::Parallel { var, body, .. } => {
+                self.set(*var, true);
+                self.list(body);
+            }
             Stmt::Comment(_)
             | Stmt::Store { .. }
             | Stmt::Fail { .. }
             | Stmt::Sync { .. }
-            | Stmt::Fence { .. }
-            | Stmt::Atomic { .. }
-            | Stmt::Collective { .. }
-            | Stmt::Parallel { .. } => {}
+            | Stmt::Fence { .. } => {}
         }
     }
 }
 
 impl Writer<'_> {
     /// Writes a parallel loop.
-    pub(crate) fn parallel_lanes(&mut self, index: Var, extent: Operand, bound: &str, body: &[Stmt]) {
+    pub(crate) fn parallel_lanes(&mut self, workers: Workers, index: Var, extent: Operand, body: &[Stmt]) {
+        let range = self.intervals.operand(extent);
+        let bound = self.value(extent).within(Binding::Sum);
+        let count = match workers {
+            Workers::Warps => return self.warps_in_turn(index, range, &bound, body),
+            Workers::Threads => self.program.threads,
+            Workers::Lanes => WARP,
+        };
+        let warp = if workers == Workers::Lanes { self.cell.warp.clone() } else { None };
+        let outer = std::mem::replace(&mut self.cell, Cell { index: Some(index), warp, round: None });
+        // A thread with several indices has its private memory for all of them, and is the same lane for all of them.
+        let has_place = body.iter().any(|stmt| self.uses_private(stmt))
+            || (!count.is_multiple_of(WARP) && body.iter().any(is_joint));
+        if range.1 > count.into() && has_place {
+            let ty = self.register(index);
+            let [round, end] = ["round", "end"].map(|hint| self.names.fresh(hint));
+            self.text.open(&format!("for ({ty} {round} = 0; {round} < {bound}; {round} += {count})"));
+            self.text
+                .line(&format!("{ty} {end} = {bound} - {round} < {count} ? {bound} : {round} + {count};"));
+            self.cell.round = Some(round.clone());
+            self.lanes_from(&round, index, (1, count.into()), &end, body);
+            self.text.close();
+        } else {
+            self.lanes_from("0", index, range, &bound, body);
+        }
+        self.cell = outer;
+    }
+
+    fn warps_in_turn(&mut self, index: Var, range: (i128, i128), bound: &str, body: &[Stmt]) {
         let (ty, name) = (self.register(index), self.name(index).to_owned());
-        let (low, high) = self.intervals.operand(extent);
-        if (low, high) == (1, 1) {
+        if range == (1, 1) {
             self.text.open_block();
             self.text.line(&format!("{ty} {name} = 0;"));
+        } else {
+            self.text.open(&format!("for ({ty} {name} = 0; {name} < {bound}; {name}++)"));
+        }
+        let outer = self.cell.clone();
+        if body.iter().any(|stmt| self.uses_private(stmt)) {
+            let first = self.names.fresh("first_thread");
+            let warps = self.program.threads / WARP;
+            let warp = if range.1 > warps.into() { format!("{name} % {warps}") } else { name };
+            self.text.line(&format!("int {first} = {warp} * {WARP};"));
+            self.cell.warp = Some(first);
+        }
+        self.statements(body);
+        self.cell = outer;
+        self.text.close();
+    }
+
+    /// The thread's column of private memory.
+    pub(crate) fn cell_place(&mut self) -> String {
+        let Cell { index, warp, round } = self.cell.clone();
+        let index = index.map(|index| self.place(index)).unwrap_or_default();
+        let warp = warp.map(|warp| format!("{warp} + ")).unwrap_or_default();
+        let round = round.map(|round| format!(" - {round}")).unwrap_or_default();
+        format!("{warp}{index}{round}")
+    }
+
+    /// Writes a loop over threads, or over the lanes of a warp, from `start` to `bound`; how many there are is in the
+    /// range.
+    fn lanes_from(&mut self, start: &str, index: Var, range: (i128, i128), bound: &str, body: &[Stmt]) {
+        let (ty, name) = (self.register(index), self.name(index).to_owned());
+        let (low, high) = range;
+        let joint = body.iter().any(is_joint);
+        if (low, high) == (1, 1) && !joint {
+            self.text.open_block();
+            self.text.line(&format!("{ty} {name} = {start};"));
             self.statements(body);
             self.text.close();
             return;
         }
-        if body.iter().all(is_straight) {
-            self.text.directive("#pragma GCC ivdep");
-            self.text.open(&format!("for ({ty} {name} = 0; {name} < {bound}; {name}++)"));
+        // Threads that do something atomically may wait for what another one does first: they must not advance
+        // together.
+        let ordered = body.iter().any(is_atomic);
+        if !joint && (ordered || body.iter().all(is_straight)) {
+            if !ordered {
+                self.text.directive("#pragma GCC ivdep");
+            }
+            self.text.open(&format!("for ({ty} {name} = {start}; {name} < {bound}; {name}++)"));
             self.statements(body);
             self.text.close();
             return;
@@ -219,7 +338,7 @@ impl Writer<'_> {
             index: Some(index),
             first: self.names.fresh(&format!("{name}_0")),
             lane: self.names.fresh("lane"),
-            varying: varying(self.program, index, body),
+            varying: varying(self.program, vec![false; self.program.vars.len()], index, body),
             ..Lanes::default()
         };
         self.recomputable(&mut lanes, body);
@@ -228,24 +347,31 @@ impl Writer<'_> {
         let wide = lanes.crossing.iter().any(is_wide);
 
         let first = lanes.first.clone();
-        if low == high && high <= MOST_LANES {
-            lanes.width = high.max(1).to_string();
+        let (high, warp) = (high.max(1), i128::from(WARP));
+        let width = if joint { (high + warp - 1) / warp * warp } else { high };
+        if low == high && start == "0" && width <= MOST_LANES {
+            lanes.width = width.to_string();
             lanes.first = String::new();
             self.text.open_block();
-            self.strip(&lanes, body, None);
+            self.strip(&lanes, body, (width > high).then_some(bound));
             self.text.close();
             return;
         }
-        self.uses_lanes = true;
-        let width = if wide { "LANES_WIDE" } else { "LANES" };
-        lanes.width = width.to_owned();
-        if low == high && high % MOST_LANES == 0 {
+        let width = if start != "0" && width <= MOST_LANES {
+            // No round has more lanes.
+            width.to_string()
+        } else {
+            self.uses_lanes = true;
+            if wide { "LANES_WIDE" } else { "LANES" }.to_owned()
+        };
+        lanes.width = width.clone();
+        if low == high && start == "0" && high % MOST_LANES == 0 {
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {width})"));
             self.strip(&lanes, body, None);
             self.text.close();
             return;
         }
-        self.text.line(&format!("{ty} {first} = 0;"));
+        self.text.line(&format!("{ty} {first} = {start};"));
         self.text.open(&format!("for (; {bound} - {first} >= {width}; {first} += {width})"));
         self.strip(&lanes, body, None);
         self.text.close();
@@ -330,7 +456,7 @@ impl Writer<'_> {
     }
 
     /// Does something with its statements going into the loop over lanes.
-    fn inside<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn inside<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.lanes.collecting, true);
         let result = write(self);
         self.lanes.collecting = before;
@@ -338,13 +464,13 @@ impl Writer<'_> {
     }
 
     /// Adds a line to the loop over lanes.
-    fn lane_line(&mut self, line: &str) {
+    pub(crate) fn lane_line(&mut self, line: &str) {
         self.lanes.body.line(line);
     }
 
-    /// Ends a loop over lanes, which do not depend on each other.
-    fn finish_piece(&mut self) {
-        if !self.lanes.body.is_empty() {
+    /// Ends a loop over lanes, which do not depend on each other but for what they do atomically.
+    pub(crate) fn finish_piece(&mut self) {
+        if !self.lanes.body.is_empty() && !self.lanes.ordered {
             self.text.directive("#pragma GCC ivdep");
         }
         self.finish_ordered_piece();
@@ -355,6 +481,7 @@ impl Writer<'_> {
         let definitions = std::mem::take(&mut self.lanes.definitions);
         let body = std::mem::take(&mut self.lanes.body);
         self.lanes.recomputed_here.clear();
+        self.lanes.ordered = false;
         self.lanes.piece += 1;
         if body.is_empty() {
             return;
@@ -368,11 +495,16 @@ impl Writer<'_> {
 
     /// Declares a mask and gives the place of a lane's element.
     fn new_mask(&mut self, hint: &str) -> String {
-        let name = self.names.fresh(hint);
-        let Lanes { width, lane, .. } = &self.lanes;
         // Never wider: gcc 12 fails with an internal error on masks of 64-bit integers, at times.
-        self.text.line(&format!("int {name}[{width}];"));
-        format!("{name}[{lane}]")
+        let name = self.new_lane_array(hint, "int");
+        format!("{name}[{}]", self.lanes.lane)
+    }
+
+    /// Declares an array with an element for each lane, and gives its name.
+    pub(crate) fn new_lane_array(&mut self, hint: &str, ty: &str) -> String {
+        let name = self.names.fresh(hint);
+        self.text.line(&format!("{ty} {name}[{}];", self.lanes.width));
+        name
     }
 
     /// Where a lane finds a value.
@@ -493,6 +625,7 @@ impl Writer<'_> {
                 }
             }
             Stmt::Fail { unless, site, index, bound } => self.lane_check(*unless, *site, *index, *bound),
+            Stmt::Collective { var, op, operands } => self.lane_collective(*var, *op, operands),
             stmt => self.statement(stmt),
         }
     }

@@ -11,10 +11,14 @@
 //! | [`Dialect::OpenCl`] | `__kernel void NAME(…)`, one argument a parameter, scalars by value (a `bool` is a `uchar`), work-groups of exactly `threads` |
 //! | [`Dialect::Cuda`] | `extern "C" __global__ void NAME(…)`, one argument a parameter, scalars by value (a `bool` is an `unsigned char`), blocks of exactly `threads` |
 //!
+//! Shared memory above 48 KiB is not declared in CUDA C: the launch must ask for it ([`Source::dynamic_shared`]).
+//!
 //! On the GPU dialects the kernel loops over blocks with the grid's stride, so any grid of at least one block computes
 //! everything. Data pointers are aligned to 64 bytes.
 
+mod atomics;
 mod c;
+mod collectives;
 mod cuda;
 mod dialect;
 mod expression;
@@ -23,6 +27,7 @@ mod lanes;
 mod names;
 mod opencl;
 mod text;
+mod threads;
 mod uses;
 mod writer;
 
@@ -83,6 +88,10 @@ pub struct Source {
     pub dialect: Dialect,
     /// Threads of a block.
     pub threads: u32,
+    /// Bytes of memory that the threads of a block share, in all.
+    pub shared_bytes: u32,
+    /// How many of them the launch must ask for, because the text does not: none, or all.
+    pub dynamic_shared: u32,
 }
 
 /// Why a program cannot be emitted.
@@ -113,13 +122,24 @@ impl std::error::Error for EmitError {
 /// Whether the shared memory fits a device is for the device to say ([`pumice_program::plan`]); here it only has to
 /// fit 32-bit offsets.
 pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<Source, EmitError> {
-    let language: &dyn dialect::Language = match dialect {
+    let language = language(dialect);
+    let layout = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?;
+    Ok(writer::write(program, &layout, dialect, language, options))
+}
+
+/// Bytes of shared memory that a launch must ask for, as [`Source::dynamic_shared`] says: for who has a program's binary
+/// and not its source.
+pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitError> {
+    let bytes = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?.bytes;
+    Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })
+}
+
+fn language(dialect: Dialect) -> &'static dyn dialect::Language {
+    match dialect {
         Dialect::C => &c::C,
         Dialect::OpenCl => &opencl::OpenCl,
         Dialect::Cuda => &cuda::Cuda,
-    };
-    let layout = pumice_program::plan(program, u32::MAX).map_err(EmitError::Memory)?;
-    Ok(writer::write(program, &layout, dialect, language, options))
+    }
 }
 
 /// The flags under which a dialect's compiler keeps the language's semantics (and, for C, vectorises): what the

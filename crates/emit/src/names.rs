@@ -24,9 +24,11 @@ const RESERVED: &str = "
     get_global_id get_local_id get_group_id get_num_groups get_local_size get_global_size get_work_dim
     get_global_offset barrier mem_fence read_mem_fence write_mem_fence CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
     vload2 vload3 vload4 vload8 vload16 vstore2 vstore3 vstore4 vstore8 vstore16 prefetch printf
-    atom_add atom_cmpxchg atom_xchg atomic_add atomic_cmpxchg atomic_xchg
+    atom_add atom_sub atom_min atom_max atom_and atom_or atom_xor atom_cmpxchg atom_xchg
+    atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_cmpxchg atomic_xchg
     threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface
-    clock clock64 trap atomicAdd atomicCAS atomicExch atomicMin atomicMax memcpy memset memmove malloc free
+    clock clock64 trap memcpy memset memmove malloc free
+    atomicAdd atomicSub atomicCAS atomicExch atomicMin atomicMax atomicAnd atomicOr atomicXor
     abs labs llabs min max clamp mix step smoothstep sign select any all dot cross distance length normalize
     degrees radians mad mad24 mul24 mul_hi mad_hi mad_sat add_sat sub_sat hadd rhadd rotate popcount clz ctz
     bitselect shuffle shuffle2 isequal isnotequal isless isgreater isordered isunordered signbit

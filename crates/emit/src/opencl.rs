@@ -1,11 +1,15 @@
 //! The dialect of OpenCL devices: OpenCL C 1.2.
 
-use pumice_program::Access;
+use pumice_program::{Access, AtomicOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
+use crate::atomics::Atomic;
 use crate::dialect::{Function, Kernel, Language, Threads};
 use crate::text::Text;
+
+/// Orders a work-item's accesses to memory.
+const FENCE: &str = "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 
 /// The dialect.
 pub(crate) struct OpenCl;
@@ -34,8 +38,11 @@ impl Language for OpenCl {
         if kernel.doubles {
             text.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
-        if kernel.fails {
+        if kernel.wide_atomics {
             text.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
+        }
+        if kernel.extended_atomics {
+            text.line("#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable");
         }
         if !options.fast_math {
             text.line("#pragma OPENCL FP_CONTRACT OFF");
@@ -55,7 +62,8 @@ impl Language for OpenCl {
             let (element, name) = (self.element(argument.ty), &argument.name);
             match argument.access {
                 Some(Access::Read) => format!("__global const {element} *restrict {name}"),
-                Some(_) => format!("__global {element} *restrict {name}"),
+                Some(_) if argument.alone => format!("__global {element} *restrict {name}"),
+                Some(_) => format!("__global {element} *{name}"),
                 None => format!("{element} {name}"),
             }
         });
@@ -75,6 +83,10 @@ impl Language for OpenCl {
                 array.offset
             ));
         }
+        if let Some(exchange) = &kernel.exchange {
+            text.line(&format!("__local u64 {}[{}];", exchange.cells, exchange.count));
+            text.line(&format!("u32 {} = get_local_id(0);", exchange.thread));
+        }
     }
 
     fn open_blocks(&self, _kernel: &Kernel, block: &str, blocks: &str, text: &mut Text) {
@@ -84,11 +96,52 @@ impl Language for OpenCl {
     }
 
     fn threads(&self) -> Threads {
-        Threads::Numbered("get_local_id(0)")
+        Threads::Numbered { thread: "get_local_id(0)", warps: false }
     }
 
     fn barrier(&self) -> Option<&'static str> {
         Some("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+    }
+
+    fn fence(&self, _scope: Scope) -> Option<&'static str> {
+        Some(FENCE)
+    }
+
+    fn atomic(&self, atomic: Atomic) -> Function {
+        let direct = !atomic.ty.is_float() && !matches!(atomic.op, AtomicOp::Load | AtomicOp::Store);
+        if direct { Function::Builtin(atomic_function(atomic, atomic.op)) } else { Function::Helper }
+    }
+
+    fn atomic_body(&self, atomic: Atomic) -> String {
+        let (space, bits, register) = (self.space(atomic.shared), atomic.bits(), self.register(atomic.ty));
+        let call = |op: AtomicOp, values: &str| {
+            format!("{}((volatile {space}{bits} *)p, {values})", atomic_function(atomic, op))
+        };
+        let as_bits = |value: &str| match self.bitcast(bits, atomic.ty) {
+            Some(name) if atomic.ty != bits => format!("{name}({value})"),
+            _ => value.to_owned(),
+        };
+        let back = |value: &str| match self.bitcast(atomic.ty, bits) {
+            Some(name) if atomic.ty != bits => format!("{name}({value})"),
+            _ => value.to_owned(),
+        };
+        match atomic.op {
+            // Adding nothing reads what is there, from wherever the others' changes are.
+            AtomicOp::Load => {
+                format!("{register} v = {};\n    {FENCE}\n    return v;", back(&call(AtomicOp::Add, "0")))
+            }
+            AtomicOp::Store => format!("{FENCE}\n    {};", call(AtomicOp::Exchange, &as_bits("v"))),
+            AtomicOp::Add => format!(
+                "{bits} old = {}, found;\n    while ((found = {}) != old) old = found;\n    return {};",
+                call(AtomicOp::Add, "0"),
+                call(
+                    AtomicOp::CompareExchange,
+                    &format!("old, {}", as_bits(&format!("{} + v", back("old"))))
+                ),
+                back("old")
+            ),
+            _ => format!("return {};", back(&call(AtomicOp::Exchange, &as_bits("v")))),
+        }
     }
 
     fn space(&self, shared: bool) -> &'static str {
@@ -153,4 +206,15 @@ impl Language for OpenCl {
     fn keep_failure(&self) -> &'static str {
         "if (atom_cmpxchg((volatile __global long *)failure, 0L, code) == 0) {"
     }
+}
+
+/// The function that does something atomically to integers as wide as an element.
+fn atomic_function(atomic: Atomic, op: AtomicOp) -> String {
+    let prefix = if atomic.ty.bytes() == 8 { "atom" } else { "atomic" };
+    let name = match op {
+        AtomicOp::Exchange => "xchg",
+        AtomicOp::CompareExchange => "cmpxchg",
+        op => op.name(),
+    };
+    format!("{prefix}_{name}")
 }

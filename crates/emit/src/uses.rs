@@ -65,8 +65,9 @@ impl Walk {
                 self.operand(*index, list, true);
                 operands.iter().for_each(|&operand| self.operand(operand, list, true));
             }
-            Stmt::Collective { operands, .. } => {
-                operands.iter().for_each(|&operand| self.operand(operand, list, true));
+            // A shuffle may have to look at its operands more than once.
+            Stmt::Collective { op, operands, .. } => {
+                operands.iter().for_each(|&operand| self.operand(operand, list, !op.is_shuffle()));
             }
             Stmt::Let { var, operands, .. } => {
                 operands.iter().for_each(|&operand| self.operand(operand, list, true));

@@ -1,26 +1,34 @@
 //! The walk through a program that writes it down. Everything here holds for all dialects: names, values written into
-//! their only user, loops with carried values. What a dialect does differently it is asked for ([`Language`]); how a
-//! CPU runs threads that loop is in [`crate::lanes`].
+//! their only user, loops with carried values. What a dialect does differently it is asked for ([`Language`]); how
+//! threads run is in [`crate::threads`] for GPUs and in [`crate::lanes`] for CPUs.
 
 use std::collections::BTreeSet;
 
 use pumice_program::{
-    Access, Carried, Intervals, Joined, Layout, MemoryId, Operand, Param, Program, Ranges, Space, Stmt, Var,
+    Access, Carried, Intervals, Joined, Layout, Memory, MemoryId, Operand, Param, Program, Ranges, Scope,
+    Space, Stmt, Var, WARP, Workers,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::dialect::{Argument, Kernel, Language, SharedArray, Threads};
+use crate::atomics::{Atomic, any_atomic, is_ordering};
+use crate::collectives::Exchange;
+use crate::dialect::{Argument, Kernel, Language, PrivateArray, SharedArray, Threads};
 use crate::expression::{Binding, Expression};
 use crate::helpers::{self, Helper};
-use crate::lanes::Lanes;
+use crate::lanes::{Cell, Lanes};
 use crate::names::Names;
 use crate::text::Text;
+use crate::threads::{Along, is_joint};
 use crate::uses::{Use, uses};
 use crate::{Dialect, MAX_BLOCKS, Options, Source};
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
 const INLINE_LENGTH: usize = 72;
+
+/// Loops over private memory of at most so many rounds are unrolled: its elements are registers only where every index
+/// is a constant.
+const UNROLLED_ROUNDS: i128 = 64;
 
 /// A program on its way to text.
 pub(crate) struct Writer<'a> {
@@ -44,8 +52,16 @@ pub(crate) struct Writer<'a> {
     pub(crate) text: Text,
     /// Whether this is inside a parallel loop.
     pub(crate) in_threads: bool,
+    /// What is known of threads that only come along, where every thread runs the text.
+    pub(crate) along: Along,
+    /// The lanes of a thread's warp that exist: a mask.
+    pub(crate) members: String,
+    /// Memory for the exchange of values, where threads have no warps and need some.
+    pub(crate) exchange: Option<Exchange>,
     /// How the threads of the parallel loop at hand run together, where one worker runs them.
     pub(crate) lanes: Lanes,
+    /// Where the thread at hand finds its part of private memory, where one worker runs them.
+    pub(crate) cell: Cell,
     /// Whether some parallel loop ran in lanes.
     pub(crate) uses_lanes: bool,
 }
@@ -77,9 +93,14 @@ pub(crate) fn write(
         arena,
         helpers: BTreeSet::new(),
         text: Text::default(),
+        along: Along::default(),
+        members: String::new(),
+        exchange: None,
         lanes: Lanes::default(),
+        cell: Cell::default(),
         uses_lanes: false,
     };
+    writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
     writer.body(&kernel);
 
@@ -95,7 +116,15 @@ pub(crate) fn write(
     helpers::write_all(&writer.helpers, language, options, &mut text);
     text.line("");
     text.append(&writer.text);
-    Source { text: text.as_str().to_owned(), entry: kernel.entry, dialect, threads: program.threads }
+    let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
+    Source {
+        text: text.as_str().to_owned(),
+        entry: kernel.entry,
+        dialect,
+        threads: program.threads,
+        shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
+        dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },
+    }
 }
 
 /// What values integers can have, given that there are not too many blocks.
@@ -108,9 +137,29 @@ fn intervals(program: &Program) -> Intervals {
     Intervals::of(&bounded, &Ranges::new())
 }
 
+/// Whether a statement, or one inside it, uses memory.
+pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
+    match stmt {
+        Stmt::Load { memory, .. } | Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => uses(*memory),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| touches(stmt, uses)),
+    }
+}
+
 impl Writer<'_> {
+    /// What threads without warps need to do something together.
+    fn exchange(&mut self) -> Option<Exchange> {
+        let joint = self.program.body.iter().any(is_joint);
+        let Threads::Numbered { warps: false, .. } = self.language.threads() else { return None };
+        joint.then(|| Exchange {
+            cells: self.names.fresh("cells"),
+            count: self.program.threads.next_multiple_of(WARP),
+            thread: self.names.fresh("thread"),
+        })
+    }
+
     fn kernel(&self, entry: String, layout: &Layout) -> Kernel {
         let program = self.program;
+        let alone = !program.body.iter().any(is_ordering);
         let arguments = program
             .params
             .iter()
@@ -122,9 +171,11 @@ impl Writer<'_> {
                         Space::Global { access } => Some(access),
                         Space::Shared { .. } | Space::Private { .. } => Some(Access::ReadWrite),
                     },
+                    alone,
                 },
                 Param::Scalar(var) => {
-                    Argument { name: self.name(var).to_owned(), ty: program.var_type(var), access: None }
+                    let (name, ty) = (self.name(var).to_owned(), program.var_type(var));
+                    Argument { name, ty, access: None, alone }
                 }
             })
             .collect();
@@ -141,6 +192,20 @@ impl Writer<'_> {
                 _ => None,
             })
             .collect();
+        let private = program.memories.iter().zip(&self.memories).zip(0..);
+        let private = private.filter_map(|((memory, name), number)| match memory.space {
+            Space::Private { length } => {
+                let used = program.body.iter().any(|stmt| touches(stmt, &|id| id == MemoryId(number)));
+                // No dialect has arrays without elements.
+                let length = length.max(1);
+                used.then(|| PrivateArray { name: name.clone(), ty: memory.ty, length })
+            }
+            _ => None,
+        });
+        let wide = |atomic: Atomic| atomic.ty.bytes() == 8;
+        let extended = |atomic: Atomic| wide(atomic) && atomic.is_extended();
+        let some_atomic =
+            |holds: &dyn Fn(Atomic) -> bool| program.body.iter().any(|stmt| any_atomic(program, stmt, holds));
         let doubles = program.vars.iter().any(|var| var.ty == ScalarType::F64)
             || program.memories.iter().any(|memory| memory.ty == ScalarType::F64);
         Kernel {
@@ -148,16 +213,21 @@ impl Writer<'_> {
             arguments,
             shared,
             shared_bytes: layout.bytes,
+            shared_is_dynamic: layout.bytes > self.language.static_shared_bytes(),
+            private: private.collect(),
+            exchange: self.exchange.clone(),
             arena: self.arena.clone(),
             threads: program.threads,
             doubles,
-            fails: program.failure.is_some(),
+            wide_atomics: program.failure.is_some() || some_atomic(&wide),
+            extended_atomics: some_atomic(&extended),
         }
     }
 
     fn body(&mut self, kernel: &Kernel) {
         let program = self.program;
         self.language.open(kernel, &mut self.text);
+        self.members();
         self.statements(&program.prologue);
         let blocks = self.value(program.blocks).within(Binding::Sum);
         let block = self.name(program.block).to_owned();
@@ -170,6 +240,9 @@ impl Writer<'_> {
             let ty = self.register(program.block);
             self.text.line(&format!("{ty} {block} = ({ty}){wide};"));
         }
+        for array in &kernel.private {
+            self.text.line(&self.language.private(array, kernel.threads));
+        }
         self.statements(&program.body);
         // The next block's threads may not write what slower threads of this one still read.
         if let (Some(barrier), false) = (self.language.barrier(), kernel.shared.is_empty()) {
@@ -177,6 +250,24 @@ impl Writer<'_> {
         }
         self.text.close();
         self.text.close();
+    }
+
+    /// Says which lanes of a warp exist, where some may not.
+    fn members(&mut self) {
+        let Threads::Numbered { thread, warps: true } = self.language.threads() else { return };
+        let (threads, all) = (self.program.threads, "0xffffffffu");
+        let some = format!("{:#x}u", u32::MAX >> (WARP - threads % WARP).min(WARP - 1));
+        self.members = match (threads.is_multiple_of(WARP), threads < WARP) {
+            (true, _) => all.to_owned(),
+            (false, true) => some,
+            (false, false) if !self.program.body.iter().any(is_joint) => return,
+            (false, false) => {
+                let members = self.names.fresh("members");
+                let whole = threads / WARP * WARP;
+                self.text.line(&format!("u32 {members} = {thread} < {whole} ? {all} : {some};"));
+                members
+            }
+        };
     }
 
     /// What a value is called.
@@ -198,6 +289,19 @@ impl Writer<'_> {
                 None => Expression { reads: vec![var], ..Expression::atom(self.place(var)) },
             },
         }
+    }
+
+    /// An operand as an expression that has its type, whatever it is combined with.
+    pub(crate) fn typed_value(&mut self, operand: Operand) -> Expression {
+        match operand {
+            Operand::Constant(constant) => self.constant(constant, true),
+            operand => self.value(operand),
+        }
+    }
+
+    /// Nothing, of a type.
+    pub(crate) fn zero(&mut self, ty: ScalarType) -> Expression {
+        self.constant(Constant::zero(ty), false)
     }
 
     /// Where a value lives: its name, or its lane of an array.
@@ -243,6 +347,7 @@ impl Writer<'_> {
     /// Writes a statement as one thread (or the block) does it.
     pub(crate) fn statement(&mut self, stmt: &Stmt) {
         match stmt {
+            stmt if self.keeps_out(stmt) => self.kept_out(stmt),
             Stmt::Comment(comment) => self.comment(comment),
             Stmt::Let { var, op, operands } => {
                 let usage = self.uses[var.0 as usize];
@@ -265,8 +370,54 @@ impl Writer<'_> {
             Stmt::If { condition, then, otherwise, results } => {
                 self.branch(*condition, then, otherwise, results);
             }
-            Stmt::For { var, start, end, step, carried, body } => {
+            Stmt::For { carried, .. } | Stmt::While { carried, .. } => {
                 self.define_carried(carried);
+                self.repetition(stmt);
+            }
+            Stmt::Parallel { workers, var, extent, body } => {
+                let outer = std::mem::replace(&mut self.in_threads, *workers != Workers::Warps);
+                match self.language.threads() {
+                    Threads::Lanes => self.parallel_lanes(*workers, *var, *extent, body),
+                    Threads::Numbered { .. } => self.parallel_numbered(*workers, *var, *extent, body),
+                }
+                self.in_threads = outer;
+            }
+            Stmt::Fence { scope } => {
+                if let Some(fence) = self.language.fence(*scope) {
+                    let guard = self.guard_of(&[]).map(|guard| format!("if ({guard}) ")).unwrap_or_default();
+                    self.lanes.order();
+                    self.sink().line(&format!("{guard}{fence}"));
+                }
+            }
+            Stmt::Atomic { var, op, memory, index, operands } => {
+                self.atomic(*var, *op, *memory, *index, operands);
+            }
+            Stmt::Collective { var, op, operands } => self.collective(*var, *op, operands),
+            Stmt::Sync { scope } => {
+                let barrier = match scope {
+                    Scope::Warp => self.language.warp_barrier(),
+                    _ => self.language.barrier(),
+                };
+                if let Some(barrier) = barrier {
+                    self.text.line(barrier);
+                }
+            }
+            Stmt::Fail { unless, site, index, bound } => {
+                let unless = self.value(*unless).within(Binding::Unary);
+                let call = self.fail_call(*site, *index, *bound);
+                let guard = self.guard_of(&[]).map(|guard| format!("{guard} & ")).unwrap_or_default();
+                self.sink().line(&format!("if ({guard}!{unless}) {call}"));
+            }
+        }
+    }
+
+    /// Writes a loop, whose carried values are defined.
+    pub(crate) fn repetition(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::For { var, start, end, step, carried, body } => {
+                if let Some(unroll) = self.language.unroll().filter(|_| self.is_unrolled(stmt)) {
+                    self.sink().line(unroll);
+                }
                 let head = self.for_head(*var, *start, *end, *step);
                 self.sink().open(&head);
                 self.statements(body);
@@ -274,7 +425,6 @@ impl Writer<'_> {
                 self.sink().close();
             }
             Stmt::While { carried, header, condition, body } => {
-                self.define_carried(carried);
                 self.sink().open("for (;;)");
                 self.statements(header);
                 let condition = self.value(*condition).within(Binding::Unary);
@@ -283,27 +433,21 @@ impl Writer<'_> {
                 self.update(carried);
                 self.sink().close();
             }
-            Stmt::Parallel { var, extent, body, .. } => {
-                let bound = self.value(*extent).within(Binding::Sum);
-                self.in_threads = true;
-                match self.language.threads() {
-                    Threads::Lanes => self.parallel_lanes(*var, *extent, &bound, body),
-                    Threads::Numbered(thread) => self.parallel_numbered(thread, *var, *extent, &bound, body),
-                }
-                self.in_threads = false;
-            }
-            Stmt::Fence { .. } | Stmt::Atomic { .. } | Stmt::Collective { .. } => {}
-            Stmt::Sync { .. } => {
-                if let Some(barrier) = self.language.barrier() {
-                    self.text.line(barrier);
-                }
-            }
-            Stmt::Fail { unless, site, index, bound } => {
-                let unless = self.value(*unless).within(Binding::Unary);
-                let call = self.fail_call(*site, *index, *bound);
-                self.sink().line(&format!("if (!{unless}) {call}"));
-            }
+            _ => {}
         }
+    }
+
+    /// Whether a loop goes through private memory, in few rounds that are known.
+    fn is_unrolled(&self, stmt: &Stmt) -> bool {
+        let Stmt::For { start, end, step, .. } = stmt else { return false };
+        let [start, end, step] = [start, end, step].map(|&operand| self.intervals.operand(operand));
+        let known = [start, end, step].iter().all(|range| range.0 == range.1);
+        known && end.0 - start.0 <= UNROLLED_ROUNDS * step.0 && self.uses_private(stmt)
+    }
+
+    /// Whether a statement, or one inside it, uses private memory.
+    pub(crate) fn uses_private(&self, stmt: &Stmt) -> bool {
+        touches(stmt, &|id| matches!(self.program.memory(id).space, Space::Private { .. }))
     }
 
     /// Writes a comment, which cannot do anything but comment.
@@ -345,7 +489,7 @@ impl Writer<'_> {
         }
     }
 
-    fn define_carried(&mut self, carried: &[Carried]) {
+    pub(crate) fn define_carried(&mut self, carried: &[Carried]) {
         for carried in carried {
             let initial = self.value(carried.initial);
             self.define(carried.var, &initial);
@@ -412,6 +556,17 @@ impl Writer<'_> {
         for joined in results {
             self.declare(joined.var);
         }
+        self.branches(&condition, then, otherwise, results);
+    }
+
+    /// Writes a branch, whose results are declared.
+    pub(crate) fn branches(
+        &mut self,
+        condition: &Expression,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        results: &[Joined],
+    ) {
         self.sink().open(&format!("if ({})", condition.text));
         self.statements(then);
         for joined in results {
@@ -429,46 +584,33 @@ impl Writer<'_> {
         self.sink().close();
     }
 
-    fn parallel_numbered(&mut self, thread: &str, var: Var, extent: Operand, bound: &str, body: &[Stmt]) {
-        let threads = i128::from(self.program.threads);
-        let range = self.intervals.operand(extent);
-        let (ty, name) = (self.register(var), self.name(var).to_owned());
-        if range.1 > threads {
-            self.text.open(&format!("for ({ty} {name} = {thread}; {name} < {bound}; {name} += {threads})"));
-            self.statements(body);
-        } else {
-            self.text.line(&format!("{ty} {name} = {thread};"));
-            let guard =
-                if range == (threads, threads) { String::new() } else { format!("if ({name} < {bound})") };
-            if guard.is_empty() {
-                self.text.open_block();
-            } else {
-                self.text.open(&guard);
-            }
-            self.statements(body);
-        }
-        self.text.close();
-    }
-
-    fn load(&mut self, vars: &[Var], memory: MemoryId, index: Operand) {
+    pub(crate) fn load(&mut self, vars: &[Var], memory: MemoryId, index: Operand) {
         if vars.iter().all(|var| self.uses[var.0 as usize].count == 0) {
             return;
         }
         let index = self.value(index);
-        let array = self.memories[memory.0 as usize].clone();
         let ty = self.program.memory(memory).ty;
-        let width = self.access_width(ty, vars.len());
+        let width = self.access_width(memory, vars.len());
+        let guard = self.guard_of(vars);
         for (k, chunk) in vars.chunks(width).enumerate() {
             let offset = self.offset(&index, k * width);
             let Some(vector) = self.language.vector(ty, width).filter(|_| width > 1) else {
-                let element = Expression::atom(format!("{array}[{}]", offset.text));
-                let value = self.guarded(ty, element);
+                let element = Expression::atom(self.element(memory, &offset));
+                let value = self.guarded(ty, element, guard.as_deref());
                 self.define(chunk[0], &value);
                 continue;
             };
             let name = self.names.fresh(&format!("{}_{width}", self.name(chunk[0])));
             let pointer = self.pointer(memory, &vector, &offset);
-            self.sink().line(&format!("{vector} {name} = {pointer};"));
+            match &guard {
+                Some(guard) => {
+                    let zeros = vec![self.zero(ty).text; width];
+                    let zeros = self.language.make_vector(&vector, &zeros);
+                    self.sink().line(&format!("{vector} {name} = {zeros};"));
+                    self.sink().line(&format!("if ({guard}) {name} = {pointer};"));
+                }
+                None => self.sink().line(&format!("{vector} {name} = {pointer};")),
+            }
             for (var, field) in chunk.iter().zip(["x", "y", "z", "w"]) {
                 let field = Expression::atom(format!("{name}.{field}"));
                 self.inlined[var.0 as usize] = Some(truth(ty, field));
@@ -478,27 +620,39 @@ impl Writer<'_> {
 
     fn store(&mut self, memory: MemoryId, index: Operand, values: &[Operand]) {
         let index = self.value(index);
-        let array = self.memories[memory.0 as usize].clone();
         let ty = self.program.memory(memory).ty;
         let values: Vec<String> = values.iter().map(|&value| self.value(value).text).collect();
-        let width = self.access_width(ty, values.len());
-        let guard = self.mask().map(|mask| format!("if ({mask}) ")).unwrap_or_default();
+        let width = self.access_width(memory, values.len());
+        let guard = self.guard_of(&[]).map(|guard| format!("if ({guard}) ")).unwrap_or_default();
         for (k, chunk) in values.chunks(width).enumerate() {
             let offset = self.offset(&index, k * width);
             let line = match self.language.vector(ty, width).filter(|_| width > 1) {
                 Some(vector) => {
                     let pointer = self.pointer(memory, &vector, &offset);
-                    format!("{pointer} = {};", self.language.make_vector(&vector, chunk))
+                    format!("{guard}{pointer} = {};", self.language.make_vector(&vector, chunk))
                 }
-                None => format!("{guard}{array}[{}] = {};", offset.text, chunk[0]),
+                None => format!("{guard}{} = {};", self.element(memory, &offset), chunk[0]),
             };
             self.sink().line(&line);
         }
     }
 
+    /// An element of memory.
+    pub(crate) fn element(&mut self, memory: MemoryId, index: &Expression) -> String {
+        let array = self.memories[memory.0 as usize].clone();
+        let element = format!("{array}[{}]", index.text);
+        match (self.program.memory(memory).space, self.language.threads()) {
+            // One worker has the memory of all threads.
+            (Space::Private { .. }, Threads::Lanes) => format!("{element}[{}]", self.cell_place()),
+            _ => element,
+        }
+    }
+
     /// How many elements one access takes.
-    fn access_width(&self, ty: ScalarType, count: usize) -> usize {
-        let mut width = count;
+    fn access_width(&self, memory: MemoryId, count: usize) -> usize {
+        let &Memory { ty, space, .. } = self.program.memory(memory);
+        // Registers have no addresses.
+        let mut width = if let Space::Private { .. } = space { 1 } else { count };
         while width > 1 && self.language.vector(ty, width).is_none() {
             width /= 2;
         }
@@ -509,6 +663,9 @@ impl Writer<'_> {
     fn offset(&self, index: &Expression, distance: usize) -> Expression {
         if distance == 0 {
             return index.clone();
+        }
+        if let Ok(constant) = index.text.parse::<u64>() {
+            return Expression::atom((constant + distance as u64).to_string());
         }
         let text = format!("{} + {distance}", index.within(Binding::Sum));
         Expression { binding: Binding::Sum, ..Expression::atom(text) }
@@ -525,12 +682,12 @@ impl Writer<'_> {
         format!("*({space}{constant}{vector} *)({array} + {})", offset.within(Binding::Product))
     }
 
-    /// A loaded element, not touched in lanes that are not live.
-    fn guarded(&mut self, ty: ScalarType, element: Expression) -> Expression {
+    /// A loaded element, not touched where the guard does not hold.
+    fn guarded(&mut self, ty: ScalarType, element: Expression, guard: Option<&str>) -> Expression {
         let value = truth(ty, element);
-        match self.mask() {
+        match guard {
             Some(mask) => {
-                let zero = self.constant(Constant::zero(ty), false).text;
+                let zero = self.zero(ty).text;
                 let text = format!("{mask} ? {} : {zero}", value.within(Binding::Or));
                 Expression { binding: Binding::Conditional, ..Expression::atom(text) }
             }

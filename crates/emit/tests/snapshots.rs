@@ -35,3 +35,28 @@ fn mandelbrot() {
 fn checked() {
     snapshot("checked", include_str!("programs/checked.pir"));
 }
+
+#[test]
+fn everything() {
+    snapshot("everything", include_str!("programs/everything.pum-ir"));
+}
+
+#[test]
+fn partial_block() {
+    snapshot("partial_block", include_str!("programs/partial_block.pum-ir"));
+}
+
+#[test]
+fn private_memory() {
+    snapshot("private_memory", include_str!("programs/private_memory.pum-ir"));
+}
+
+#[test]
+fn chain() {
+    snapshot("chain", include_str!("programs/chain.pum-ir"));
+}
+
+#[test]
+fn large_shared() {
+    snapshot("large_shared", include_str!("programs/large_shared.pum-ir"));
+}

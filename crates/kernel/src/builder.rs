@@ -190,6 +190,13 @@ impl Builder {
         }
     }
 
+    /// The next statement of the list that is open says where it comes from.
+    pub fn forget_place(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.noted = None;
+        }
+    }
+
     /// Adds a statement that only a thread can do: one of them, where a block or warp as a whole is at work.
     fn push_in_thread(&mut self, statement: Stmt) {
         let workers = match self.doer {

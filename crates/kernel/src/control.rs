@@ -4,6 +4,7 @@
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
 use crate::builder::{Place, at_place, named};
+use crate::check;
 use crate::effects;
 use crate::force::Target;
 use crate::item::{Ix, Storable};
@@ -178,14 +179,16 @@ impl<L: Forces, T: Storable> Buffer<L, T> {
         Buffer { target: Target::new(capacity * 2), capacity, of: std::marker::PhantomData }
     }
 
-    /// Writes an array to the area that starts at `area`, and waits.
-    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) {
+    /// Writes an array to the area that starts at `area`, and waits. Gives the length.
+    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) -> Ix {
         let capacity = Exp::from(self.capacity as i64);
         array.write(&|index, value| {
-            let index = crate::check::within(index, capacity, "while_", location);
-            self.target.write::<T>(area + index, &value);
+            check::if_within(index, capacity, "while_", location, |index| {
+                self.target.write::<T>(area + index, &value);
+            });
         });
         L::sync();
+        array.len().min(capacity)
     }
 
     /// The array in the area that starts at `area`.
@@ -235,9 +238,9 @@ pub fn while_<L: Forces, T: Storable>(
     let location = Location::caller();
     at_place(Place { operation: "while_", location }, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        buffer.fill(&initial, Exp::from(0), location);
+        let first = buffer.fill(&initial, Exp::from(0), location);
         let last = effects::repeat_while(
-            &[initial.len().term(), whole(0)],
+            &[first.term(), whole(0)],
             |state| {
                 let (length, area) = two(state);
                 condition(buffer.array(length, area)).term()
@@ -246,8 +249,8 @@ pub fn while_<L: Forces, T: Storable>(
                 let (length, area) = two(state);
                 let next = step(buffer.array(length, area));
                 let other = named(buffer.other(area), "other");
-                buffer.fill(&next, other, location);
-                vec![next.len().term(), other.term()]
+                let length = buffer.fill(&next, other, location);
+                vec![length.term(), other.term()]
             },
         );
         let (length, area) = two(&last);
@@ -279,14 +282,13 @@ pub fn power<L: Forces, T: Storable>(
     let location = Location::caller();
     at_place(Place { operation: "power", location }, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        buffer.fill(&initial, Exp::from(0), location);
-        let first = [initial.len().term(), whole(0)];
+        let first = [buffer.fill(&initial, Exp::from(0), location).term(), whole(0)];
         let last = effects::sequential(whole(0)..times.term(), whole(1), &first, |round, state| {
             let (length, area) = two(state);
             let next = step(Exp::from_term(round), buffer.array(length, area));
             let other = named(buffer.other(area), "other");
-            buffer.fill(&next, other, location);
-            vec![next.len().term(), other.term()]
+            let length = buffer.fill(&next, other, location);
+            vec![length.term(), other.term()]
         });
         let (length, area) = two(&last);
         buffer.array(length, area)

@@ -127,7 +127,13 @@ fn describe(doer: Doer) -> &'static str {
 pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
     let blocks = materialise(&[blocks]);
     let var = fresh(ScalarType::I64, "block");
-    let ((), statements) = doing(Doer::Block, || framed(true, || body(bind(var, ScalarType::I64))));
+    let ((), statements) = doing(Doer::Block, || {
+        framed(true, || {
+            // No statement stands around a block's, so the first of them says where it comes from.
+            with(|builder| builder.forget_place());
+            body(bind(var, ScalarType::I64));
+        })
+    });
     with(|builder| {
         if builder.doer != Doer::Host {
             builder.mistake(format!("a grid inside a grid, where {} is at work", describe(builder.doer)));
@@ -181,9 +187,9 @@ pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
 
 /// The block's warps, each as a whole, do `body` for every index below `extent`.
 pub fn warps(extent: Term, body: impl FnOnce(Term)) {
-    let count = block_warps();
-    if !block_threads().is_multiple_of(WARP) {
-        with(|builder| builder.mistake(format!("a block of {} threads has no whole warps", block_threads())));
+    let (count, threads) = (block_warps(), block_threads());
+    if !threads.is_multiple_of(WARP) {
+        with(|builder| builder.mistake(format!("a block of {threads} threads has no whole warps")));
     }
     let fits = extent.integer().is_some_and(|extent| extent <= count.into());
     workers(Workers::Warps, extent, "warp", |index| {

@@ -4,6 +4,7 @@
 //! shared memory. Forced arrays are written once.
 
 use crate::builder::{Place, at_place};
+use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces};
@@ -127,18 +128,20 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
         at_place(place, || {
             let target = Target::<L>::new(layout.cells(capacity));
             let fits = self.len().known().is_some_and(|length| length <= capacity);
+            let limit = Exp::from(capacity as i64);
             self.write(&|index, value| {
-                let cell = match fits {
-                    true => index,
-                    false => crate::check::within(index, Exp::from(capacity as i64), "force", location),
-                };
-                target.write::<T>(layout.cell(cell), &value);
+                let write = |index| target.write::<T>(layout.cell(index), &value);
+                match fits {
+                    true => write(index),
+                    false => check::if_within(index, limit, "force", location, write),
+                }
             });
             if wait {
                 L::sync();
             }
             let read = target.reader::<T>();
-            Pull::new(self.len(), move |i| read(layout.cell(i)))
+            let length = if fits { self.len() } else { self.len().least(S::of(capacity)) };
+            Pull::new(length, move |i| read(layout.cell(i)))
         })
     }
 }

@@ -6,20 +6,24 @@
 
 mod access;
 mod code;
+mod costs;
 mod fault;
 mod lanes;
 mod machine;
 mod memory;
 mod races;
+mod report;
 
 use pumice_scalar::Constant;
 
-use crate::ir::Program;
+use crate::ir::{Program, WARP};
 use crate::verify::check_but_barriers;
 use code::Code;
+use costs::Counter;
 pub use fault::{Fault, FaultKind, OtherAccess};
 use machine::Machine;
 pub use memory::SimMemory;
+pub use report::{AtomicCosts, Costs, GlobalCosts, PlaceCosts, Report, SECTOR, SharedCosts};
 
 /// How to simulate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,24 +32,14 @@ pub struct Options {
     pub steps: u64,
     /// Whether to look for races; without, a simulation takes less memory and time.
     pub races: bool,
+    /// Whether to count what a GPU pays for; without, a simulation takes less time.
+    pub costs: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 1_000_000_000, races: true }
+        Options { steps: 1_000_000_000, races: true, costs: true }
     }
-}
-
-/// What a launch did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Report {
-    /// Blocks that ran.
-    pub blocks: u64,
-    /// Statements executed, and rounds of loops: what a warp does counts once.
-    pub steps: u64,
-    /// Checks that failed.
-    pub failures: u64,
 }
 
 /// Runs a program. Memories and scalars are given each in the order of the parameters of that kind.
@@ -85,10 +79,27 @@ pub fn simulate(
     let held = memory::hold(program, memories, options.races)
         .map_err(|reason| refuse(FaultKind::Arguments, reason))?;
     let code = Code::new(program);
-    let mut machine = Machine::new(program, &code, &values, held, options.steps);
+    let counter = options.costs.then(|| Counter::new(program, code.places.len()));
+    let mut machine = Machine::new(program, &code, &values, held, options.steps, counter);
     machine.blocks(blocks as u32)?;
-    Ok(Report { blocks, steps: options.steps - machine.steps, failures: machine.failures })
+    let (costs, places) = match &machine.counter {
+        Some(counter) => counter.finish(&code.places),
+        None => Default::default(),
+    };
+    Ok(Report {
+        blocks,
+        threads: program.threads,
+        warps: blocks * u64::from(program.threads.div_ceil(WARP)),
+        steps: options.steps - machine.steps,
+        failures: machine.failures,
+        shared_bytes: machine.counter.as_ref().map_or(0, |counter| counter.shared_bytes),
+        private_cells: costs::private_cells(program),
+        costs,
+        places,
+    })
 }
 
+#[cfg(test)]
+mod cost_tests;
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,9 @@ use generate::{N_RANGE, memories, program, scalars};
 use proptest::prelude::*;
 use pumice_program::simulate::Options;
 use pumice_program::{
-    Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges, SimMemory, Space, Stmt,
-    Var, VectorOptions, check, drop_spare_vars, eliminate_dead, mark_exact, narrow, parse, plan, settle,
-    simulate, vectorise,
+    AtomicOp, CollectiveOp, Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges,
+    Scope, SimMemory, Space, Stmt, Uniformity, Var, VectorOptions, Workers, check, drop_spare_vars,
+    eliminate_dead, mark_exact, narrow, parse, plan, settle, simulate, vectorise,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -89,7 +89,7 @@ fn assert_same(before: &Program, after: &Program, n: i64, what: &str) {
     }
 }
 
-/// The program with its shared memories (all of one type) placed in one, as planned.
+/// The program with its shared memories of one type (all that are not for atomics) placed in one, as planned.
 fn overlay(program: &Program) -> Program {
     let layout = plan(program, 1 << 16).unwrap();
     let mut result = program.clone();
@@ -105,6 +105,7 @@ fn overlay(program: &Program) -> Program {
         let mut out = Vec::new();
         for mut stmt in statements {
             if let Stmt::Load { memory, index, .. } | Stmt::Store { memory, index, .. } = &mut stmt
+                && result.memory(*memory).ty == ScalarType::F32
                 && let Some(offset) = layout.offset(*memory)
             {
                 let ty = result.operand_type(*index);
@@ -197,8 +198,18 @@ fn spoil(program: &mut Program, random: &[u8]) {
                     Stmt::If { condition, .. } => *condition = Operand::Var(var),
                     Stmt::For { end, .. } => *end = Operand::Var(var),
                     Stmt::While { carried, .. } => carried.clear(),
+                    Stmt::Parallel { workers, .. } if byte < 15 => *workers = Workers::Warps,
+                    Stmt::Parallel { workers, .. } if byte < 20 => *workers = Workers::Lanes,
                     Stmt::Parallel { extent, .. } => *extent = Operand::Var(var),
-                    _ => *stmt = Stmt::Sync { scope: pumice_program::Scope::Block },
+                    Stmt::Atomic { memory, .. } if byte < 20 => *memory = MemoryId(byte.into()),
+                    Stmt::Atomic { operands, .. } | Stmt::Collective { operands, .. } if byte < 25 => {
+                        operands.clear();
+                    }
+                    Stmt::Atomic { op, .. } => *op = AtomicOp::ALL[usize::from(byte) % AtomicOp::ALL.len()],
+                    Stmt::Collective { op, .. } => {
+                        *op = CollectiveOp::ALL[usize::from(byte) % CollectiveOp::ALL.len()];
+                    }
+                    _ => *stmt = Stmt::Sync { scope: if byte % 2 == 0 { Scope::Block } else { Scope::Warp } },
                 }
             }
             for child in stmt.children_mut() {
@@ -222,6 +233,7 @@ fn do_everything(program: &Program) {
     let _ = plan(program, 1 << 16);
     let ranges = ranges(program);
     let _ = Intervals::of(program, &ranges);
+    let _ = Uniformity::of(program);
     let mut other = narrow(program, &ranges);
     mark_exact(&mut other, &ranges);
     settle(&mut other, &ranges);

@@ -5,12 +5,15 @@ use pumice_program::{Param, verify};
 use pumice_runtime::{Argument, Device, Error, Options, open};
 use std::path::Path;
 
-/// Runs every file whose result is defined, and says how many cases there were.
-fn run_files(device: &dyn Device) -> Result<usize, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../program/tests/files");
+/// Runs every file of a folder whose result is defined, and says how many cases there were.
+fn run_files(device: &dyn Device, folder: &str) -> Result<usize, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut cases = 0;
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
         let path = entry.map_err(|error| error.to_string())?.path();
+        if path.extension().is_none_or(|extension| extension != "pum-ir") {
+            continue;
+        }
         let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
         let test = file_test::read(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         if !test.cases.iter().all(|case| matches!(case.expectation, Expectation::Contents(_))) {
@@ -52,14 +55,21 @@ fn run_files(device: &dyn Device) -> Result<usize, String> {
     Ok(cases)
 }
 
-fn on(name: &str) -> Result<(), String> {
+const PROGRAM: &str = "../program/tests/files";
+
+/// Warps, private memory, atomics and collectives.
+const EMIT: &str = "../emit/tests/programs";
+
+fn on(name: &str, folders: &[&str], required: bool) -> Result<(), String> {
     match open(name) {
         Ok(device) => {
-            let cases = run_files(&*device)?;
-            assert!(cases > 5, "only {cases} cases ran");
+            for folder in folders {
+                let cases = run_files(&*device, folder)?;
+                assert!(cases > 5, "only {cases} cases ran");
+            }
             Ok(())
         }
-        Err(error) if std::env::var_os("CI").is_some() => Err(error.to_string()),
+        Err(error) if required && std::env::var_os("CI").is_some() => Err(error.to_string()),
         Err(error) => {
             println!("skipped: {error}");
             Ok(())
@@ -69,15 +79,21 @@ fn on(name: &str) -> Result<(), String> {
 
 #[test]
 fn on_sim() -> Result<(), String> {
-    on("sim")
+    on("sim", &[PROGRAM], true)
 }
 
 #[test]
 fn on_cpu() -> Result<(), String> {
-    on("cpu")
+    on("cpu", &[PROGRAM, EMIT], true)
 }
 
 #[test]
 fn on_opencl() -> Result<(), String> {
-    on("opencl")
+    on("opencl", &[PROGRAM, EMIT], true)
+}
+
+/// Where there is a GPU, which there need not be anywhere.
+#[test]
+fn on_cuda() -> Result<(), String> {
+    on("cuda", &[PROGRAM, EMIT], false)
 }

@@ -21,7 +21,8 @@ struct Peer {
 const PEERS: &[Peer] = &[
     Peer { device: "cpu", source: "cpu.c", make: build_c },
     Peer { device: "cpu", source: "cpu.py", make: |places| python(places, "cpu.py") },
-    Peer { device: "cuda", source: "cuda.cu", make: build_cuda },
+    Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
+    Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
     Peer { device: "cuda", source: "gpu.py", make: |places| python(places, "gpu.py") },
 ];
 
@@ -87,11 +88,12 @@ fn build_c(places: &Places) -> Result<Command> {
     Ok(Command::new(program))
 }
 
-fn build_cuda(places: &Places) -> Result<Command> {
+fn build_cuda(places: &Places, name: &str) -> Result<Command> {
     let compiler = compiler("NVCC", &["nvcc"], &cuda_programs())?;
-    let program = places.out.join("cuda");
+    let program = places.out.join(name);
+    let source = places.sources.join(format!("{name}.cu"));
     let mut command = Command::new(&compiler);
-    command.args(["-O3", "-std=c++17", "-arch=native"]).arg(places.sources.join("cuda.cu")).arg("-lcublas");
+    command.args(["-O3", "-std=c++17", "-arch=native"]).arg(source).arg("-lcublas");
     if let Some(libraries) = libraries_of(&compiler) {
         // The toolkit's libraries need not be where the system looks for them.
         command.arg("-Xlinker").arg(format!("-rpath,{}", libraries.display()));

@@ -5,15 +5,24 @@
 use pumice_scalar::{Constant, Op, ScalarType};
 
 use super::code::{Index, Line, Node, Slot};
+use super::costs::Request;
 use super::fault::{FaultKind, OtherAccess};
 use super::lanes::{LANES, Lanes, Mask, active, integer, widen};
-use super::machine::{Done, Machine};
+use super::machine::{Done, Level, Machine};
 use super::memory::Held;
 use super::races::{Access, Race};
 use crate::ir::{AtomicOp, Stmt, WARP};
 
 /// The index of the first element that each lane accesses, among all elements that there are.
 type Places = [usize; LANES];
+
+/// What is done to memory, as far as costs go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Load,
+    Store,
+    Atomic,
+}
 
 impl<'c> Machine<'c, '_, '_> {
     /// Where the lanes access `count` elements each, if they can.
@@ -89,6 +98,23 @@ impl<'c> Machine<'c, '_, '_> {
         Ok(())
     }
 
+    /// Counts an access, unless it is to private memory.
+    #[inline]
+    fn pay(&mut self, site: u32, memory: usize, places: &Places, count: usize, mask: Mask, kind: Kind) {
+        let (place, held) = (self.code.sites[site as usize].place, &self.held[memory]);
+        if let Some(counter) = &mut self.counter
+            && !held.is_private()
+        {
+            let times = if self.team.level == Level::Block { counter.warps() } else { 1 };
+            let (global, size) = (held.is_global(), held.size);
+            let request = Request { place, memory, global, indices: places, count, size, mask, times };
+            match kind {
+                Kind::Atomic => counter.atomic(&request),
+                _ => counter.access(&request, kind == Kind::Store),
+            }
+        }
+    }
+
     #[cold]
     fn race(&self, site: u32, memory: usize, cell: usize, race: Race, lane: usize) -> Done {
         let name = &self.program.memories[memory].name;
@@ -130,6 +156,7 @@ impl<'c> Machine<'c, '_, '_> {
         let doers = self.doers(mask);
         let places = self.locate(memory, index, vars.len(), doers)?;
         self.watch(site, memory, &places, vars.len(), doers, false)?;
+        self.pay(site, memory, &places, vars.len(), doers, Kind::Load);
         let whole = doers != mask;
         for (offset, &var) in vars.iter().enumerate() {
             let Held { size, bytes, .. } = &self.held[memory];
@@ -156,6 +183,7 @@ impl<'c> Machine<'c, '_, '_> {
     pub fn store(&mut self, site: u32, memory: usize, index: Index, values: &[Slot], mask: Mask) -> Done {
         let places = self.locate(memory, index, values.len(), mask)?;
         self.watch(site, memory, &places, values.len(), mask, true)?;
+        self.pay(site, memory, &places, values.len(), mask, Kind::Store);
         let Held { size, bytes, .. } = &mut self.held[memory];
         let bytes = bytes.get_mut();
         for (offset, &value) in values.iter().enumerate() {
@@ -173,6 +201,7 @@ impl<'c> Machine<'c, '_, '_> {
         };
         let (op, memory) = (*op, *memory);
         let places = self.locate(memory, *index, 1, mask)?;
+        self.pay(line.site, memory, &places, 1, mask, Kind::Atomic);
         let global = self.held[memory].is_global();
         for lane in active(mask) {
             let place = places[lane];

@@ -83,24 +83,22 @@ pub(super) fn integer(ty: ScalarType, bits: u64) -> i128 {
 pub(super) fn inexact(computation: &Computation, a: &Lanes, b: &Lanes, mask: Mask) -> Mask {
     macro_rules! check {
         ($t:ty) => {{
-            let mut bad = 0;
             macro_rules! each {
-                ($f:expr) => {
-                    for lane in 0..LANES {
-                        let f: fn($t, $t) -> bool = $f;
-                        bad |= Mask::from(f(a[lane] as $t, b[lane] as $t)) << lane;
-                    }
-                };
+                ($f:expr) => {{
+                    let mut all = [0; LANES];
+                    each(a, b, &mut all, |bits| bits as $t, u64::from, $f);
+                    truth(&all)
+                }};
             }
-            match computation.op {
+            let bad = match computation.op {
                 Op::Add => each!(|a, b| a.overflowing_add(b).1),
                 Op::Sub => each!(|a, b| a.overflowing_sub(b).1),
                 Op::Mul => each!(|a, b| a.overflowing_mul(b).1),
                 Op::Neg => each!(|a, _| a.overflowing_neg().1),
                 #[allow(unused_comparisons, clippy::absurd_extreme_comparisons)]
                 Op::Div | Op::Rem => each!(|_, b| b <= 0),
-                _ => {}
-            }
+                _ => 0,
+            };
             bad & mask
         }};
     }
@@ -159,13 +157,25 @@ fn fast(computation: &Computation, [a, b, c]: [&Lanes; 3], out: &mut Lanes) -> b
     }
 }
 
+/// Reads two operands, computes, and writes the result, for all lanes.
+#[inline(always)]
+fn each<T, R>(
+    a: &Lanes,
+    b: &Lanes,
+    out: &mut Lanes,
+    read: impl Fn(u64) -> T,
+    write: impl Fn(R) -> u64,
+    compute: impl Fn(T, T) -> R,
+) {
+    for lane in 0..LANES {
+        out[lane] = write(compute(read(a[lane]), read(b[lane])));
+    }
+}
+
 fn boolean(op: Op, a: &Lanes, b: &Lanes, out: &mut Lanes) -> bool {
     macro_rules! each {
         ($f:expr) => {
-            for lane in 0..LANES {
-                let f: fn(u64, u64) -> u64 = $f;
-                out[lane] = f(a[lane], b[lane]);
-            }
+            each(a, b, out, |bits| bits, |bits| bits, $f)
         };
     }
     match op {
@@ -184,18 +194,12 @@ macro_rules! integers {
         fn $name(op: Op, a: &Lanes, b: &Lanes, out: &mut Lanes) -> bool {
             macro_rules! each {
                 ($f:expr) => {
-                    for lane in 0..LANES {
-                        let f: fn($t, $t) -> $t = $f;
-                        out[lane] = f(a[lane] as $t, b[lane] as $t) as $unsigned as u64;
-                    }
+                    each(a, b, out, |bits| bits as $t, |value: $t| value as $unsigned as u64, $f)
                 };
             }
             macro_rules! test {
                 ($f:expr) => {
-                    for lane in 0..LANES {
-                        let f: fn($t, $t) -> bool = $f;
-                        out[lane] = u64::from(f(a[lane] as $t, b[lane] as $t));
-                    }
+                    each(a, b, out, |bits| bits as $t, u64::from, $f)
                 };
             }
             match op {
@@ -234,18 +238,12 @@ macro_rules! floats {
             let value = |bits: u64| <$t>::from_bits(bits as $bits);
             macro_rules! each {
                 ($f:expr) => {
-                    for lane in 0..LANES {
-                        let f: fn($t, $t) -> $t = $f;
-                        out[lane] = u64::from(f(value(a[lane]), value(b[lane])).to_bits());
-                    }
+                    each(a, b, out, value, |value: $t| u64::from(value.to_bits()), $f)
                 };
             }
             macro_rules! test {
                 ($f:expr) => {
-                    for lane in 0..LANES {
-                        let f: fn($t, $t) -> bool = $f;
-                        out[lane] = u64::from(f(value(a[lane]), value(b[lane])));
-                    }
+                    each(a, b, out, value, u64::from, $f)
                 };
             }
             match op {
@@ -280,10 +278,7 @@ floats!(float64, f64, u64);
 fn cast(to: ScalarType, from: ScalarType, a: &Lanes, out: &mut Lanes) -> bool {
     macro_rules! each {
         ($f:expr) => {
-            for lane in 0..LANES {
-                let f: fn(u64) -> u64 = $f;
-                out[lane] = f(a[lane]);
-            }
+            each(a, a, out, |bits| bits, $f, |bits, _| bits)
         };
     }
     use ScalarType::*;

@@ -9,6 +9,7 @@
 use pumice_scalar::{Constant, ScalarType};
 
 use super::code::{Carry, Code, Computation, Line, Node, Slot};
+use super::costs::Counter;
 use super::fault::{Fault, FaultKind};
 use super::lanes::{ALL, LANES, Lanes, Mask, active, blend, compute, inexact, integer, truth};
 use super::memory::Held;
@@ -62,6 +63,8 @@ pub(super) struct Machine<'c, 'p, 'm> {
     pub steps: u64,
     /// Checks that failed.
     pub failures: u64,
+    /// What was paid, if anybody wants to know.
+    pub counter: Option<Counter>,
 }
 
 impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
@@ -72,6 +75,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         values: &[Option<Constant>],
         held: Vec<Held<'m>>,
         steps: u64,
+        counter: Option<Counter>,
     ) -> Machine<'c, 'p, 'm> {
         let vars = values.iter().map(|value| value.map_or(0, Constant::bits));
         let constants = code.constants.iter().map(|constant| constant.bits());
@@ -88,6 +92,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
             nexts: Vec::new(),
             steps,
             failures: 0,
+            counter,
         }
     }
 
@@ -146,6 +151,20 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         self.program.threads.div_ceil(WARP)
     }
 
+    /// The number of the place that a line comes from.
+    pub fn place(&self, site: u32) -> usize {
+        self.code.sites[site as usize].place
+    }
+
+    /// Counts a condition, or the test of a loop, of the lanes `asked`.
+    fn branch(&mut self, site: u32, asked: Mask, holds: Mask) {
+        let (place, level) = (self.place(site), self.team.level);
+        if let Some(counter) = &mut self.counter {
+            let times = if level == Level::Block { counter.warps() } else { 1 };
+            counter.branch(place, times, holds != 0 && holds != asked);
+        }
+    }
+
     fn step(&mut self) -> Done {
         match self.steps.checked_sub(1) {
             Some(left) => {
@@ -187,6 +206,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
             Node::If { condition, then, otherwise, results } => {
                 let holds = truth(&self.values[*condition]) & mask;
                 let rest = mask & !holds;
+                self.branch(site, mask, holds);
                 if holds != 0 {
                     self.list(then, holds)?;
                 }
@@ -208,7 +228,9 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
                 loop {
                     self.step()?;
                     self.list(header, going)?;
-                    going &= truth(&self.values[*condition]);
+                    let holds = truth(&self.values[*condition]) & going;
+                    self.branch(site, going, holds);
+                    going = holds;
                     if going == 0 {
                         return Ok(());
                     }
@@ -228,10 +250,10 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
                 self.team = before;
                 done
             }
-            Node::Sync { scope } => self.sync(*scope, mask),
+            Node::Sync { scope } => self.sync(site, *scope, mask),
             Node::Fence => Ok(()),
             Node::Atomic { .. } => self.atomic(line, mask),
-            Node::Collective { var, op, operands } => self.collective(*var, *op, *operands, mask),
+            Node::Collective { var, op, operands } => self.collective(site, *var, *op, *operands, mask),
             Node::Fail { unless, site, index, bound } => {
                 let failed = mask & !truth(&self.values[*unless]);
                 for lane in active(failed) {
@@ -299,12 +321,14 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         if same(&starts) && same(&ends) && same(&steps) {
             let [mut index, end, step] = [starts, ends, steps].map(|values| integer(*ty, values[one]));
             while index < end {
+                self.branch(line.site, mask, mask);
                 self.step()?;
                 self.broadcast(*var, *ty, index);
                 self.list(body, mask)?;
                 self.advance(carried, mask);
                 index += step;
             }
+            self.branch(line.site, mask, 0);
             return Ok(());
         }
         self.count_apart(line, mask, [starts, ends, steps])
@@ -320,11 +344,13 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         let mut indices = starts.map(|bits| integer(*ty, bits));
         let mut going = mask;
         loop {
-            for lane in active(going) {
+            let asked = going;
+            for lane in active(asked) {
                 if indices[lane] >= integer(*ty, ends[lane]) {
                     going &= !(1 << lane);
                 }
             }
+            self.branch(line.site, asked, going);
             if going == 0 {
                 return Ok(());
             }
@@ -396,7 +422,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         Ok(())
     }
 
-    fn sync(&mut self, scope: Scope, mask: Mask) -> Done {
+    fn sync(&mut self, site: u32, scope: Scope, mask: Mask) -> Done {
         let whole = mask == self.team.lanes;
         match (scope, self.team.level) {
             (Scope::Block, Level::Block) => self.clock.sync_block(),
@@ -410,10 +436,22 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
                 return self.fault(FaultKind::Barrier, Some(mask.trailing_zeros() as usize), reason);
             }
         }
+        let place = self.place(site);
+        if let Some(counter) = &mut self.counter {
+            let costs = counter.at(place);
+            *(if scope == Scope::Block { &mut costs.block_barriers } else { &mut costs.warp_barriers }) += 1;
+        }
         Ok(())
     }
 
-    fn collective(&mut self, var: Slot, op: CollectiveOp, operands: [Slot; 2], mask: Mask) -> Done {
+    fn collective(
+        &mut self,
+        site: u32,
+        var: Slot,
+        op: CollectiveOp,
+        operands: [Slot; 2],
+        mask: Mask,
+    ) -> Done {
         let taking_part = self.team.lanes;
         if mask != taking_part {
             let absent = (taking_part & !mask).trailing_zeros();
@@ -439,6 +477,10 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
             }
         };
         self.values[var] = result;
+        let place = self.place(site);
+        if let Some(counter) = &mut self.counter {
+            counter.at(place).collectives += 1;
+        }
         Ok(())
     }
 }

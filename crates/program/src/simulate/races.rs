@@ -327,7 +327,8 @@ impl History {
         };
         let new = Touch::new(access, clock);
         for (old, writes) in [(cell.write, true), (cell.read, false)] {
-            if !(access.atomic && old.is_atomic()) && !old.is_before(access.who, clock, across) {
+            let both_atomic = access.atomic && old.is_atomic();
+            if !both_atomic && !old.is_before(access.who, clock, across) {
                 return Err(old.race(clock, writes));
             }
         }

@@ -26,7 +26,18 @@ fn a_report_counts_what_happened() {
     let mut memories =
         [SimMemory::from_constants(&[3i64.into(), 5i64.into()]), SimMemory::unwritten(2 * 4 * 8)];
     let report = simulate(&program, &mut memories, &[2i64.into()], &Options::default()).unwrap();
-    assert_eq!((report.blocks, report.failures), (2, 0));
+    assert_eq!((report.blocks, report.threads, report.warps, report.failures), (2, 4, 2, 0));
+    assert_eq!((report.shared_bytes, report.private_cells), (32, 0));
+    let costs = Costs {
+        global_loads: GlobalCosts { requests: 2, elements: 2, bytes: 16, sectors: 2 },
+        global_stores: GlobalCosts { requests: 2, elements: 8, bytes: 64, sectors: 2 },
+        shared_loads: SharedCosts { requests: 2, elements: 8, wavefronts: 2, conflicts: 0 },
+        shared_stores: SharedCosts { requests: 2, elements: 8, wavefronts: 2, conflicts: 0 },
+        block_barriers: 2,
+        ..Costs::default()
+    };
+    assert_eq!(report.costs, costs);
+    assert_eq!(report.places, [PlaceCosts { place: String::new(), costs }]);
     let values: Vec<i64> =
         (0..8).map(|index| memories[1].get(ScalarType::I64, index).unwrap().bits() as i64).collect();
     assert_eq!(values, [0, 3, 6, 9, 0, 5, 10, 15]);
@@ -44,7 +55,7 @@ fn arguments_that_do_not_fit_are_refused() {
     assert_eq!(kind(&mut memories, &[i64::MAX.into()]), FaultKind::Arithmetic);
     // No blocks, nothing to do.
     let none = simulate(&program, &mut memories, &[0i64.into()], &Options::default());
-    assert_eq!(none, Ok(Report::default()));
+    assert_eq!(none.map(|report| (report.blocks, report.steps, report.costs)), Ok((0, 0, Costs::default())));
 }
 
 #[test]

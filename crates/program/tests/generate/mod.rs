@@ -2,16 +2,19 @@
 //! on purpose. Everything follows from a list of bytes, so that proptest can shrink it.
 
 use pumice_program::{
-    Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, SimMemory, Space, Stmt, Var,
+    Access, AtomicOp, Carried, CollectiveOp, Failure, Joined, Memory, MemoryId, Operand, Param, Program,
+    Scope, SimMemory, Space, Stmt, Var, WARP, Workers,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
 use ScalarType::{Bool, F32, I32, I64, U32};
 
+/// Whether programs have warps, atomics, private memory and collectives. For when everything that runs them knows those.
+pub const EXTENDED: bool = false;
 /// Threads of a block, and elements of each shared memory.
-pub const THREADS: i64 = 16;
+pub const THREADS: i64 = if EXTENDED { 64 } else { 16 };
 /// Elements of the inputs.
-pub const INPUTS: usize = 64;
+pub const INPUTS: usize = 4 * THREADS as usize;
 /// The most blocks.
 pub const MAX_BLOCKS: usize = 3;
 /// The range of the scalar `n`.
@@ -24,6 +27,12 @@ const FOUT: MemoryId = MemoryId(3);
 const FAILURE: MemoryId = MemoryId(4);
 const SHARED: u32 = 5;
 const SHARED_COUNT: u32 = 4;
+// Only in extended programs: cells for all blocks and for one, and elements of a thread.
+const TOTALS: MemoryId = MemoryId(SHARED + SHARED_COUNT);
+const CELLS: MemoryId = MemoryId(SHARED + SHARED_COUNT + 1);
+const MINE: MemoryId = MemoryId(SHARED + SHARED_COUNT + 2);
+/// What is done to each cell: one thing each, so that the order does not matter.
+const CELL_OPS: [AtomicOp; 4] = [AtomicOp::Add, AtomicOp::Max, AtomicOp::Or, AtomicOp::Xor];
 
 /// What was decided, and what is decided next.
 struct Choices<'a> {
@@ -78,6 +87,12 @@ pub fn program(bytes: &[u8]) -> Program {
         let space = Space::Shared { length: THREADS as u32 };
         memories.push(Memory { name: format!("s{number}"), ty: F32, space });
     }
+    if EXTENDED {
+        let length = CELL_OPS.len() as u32;
+        memories.push(global("totals", I64, Access::ReadWrite));
+        memories.push(Memory { name: "cells".into(), ty: I32, space: Space::Shared { length } });
+        memories.push(Memory { name: "mine".into(), ty: F32, space: Space::Private { length: 2 } });
+    }
     let program = Program {
         name: "random".into(),
         params: Vec::new(),
@@ -111,13 +126,17 @@ pub fn memories() -> Vec<SimMemory> {
         (0..INPUTS as i64).map(|i| Constant::from((i - 20) * (i * i - 7) * scale(i))).collect();
     let fs: Vec<Constant> = (0..INPUTS).map(|i| Constant::from(i as f32 * 0.75 - 8.0)).collect();
     let outputs = MAX_BLOCKS * THREADS as usize * 4;
-    vec![
+    let mut memories = vec![
         SimMemory::from_constants(&xs),
         SimMemory::from_constants(&fs),
         SimMemory::unwritten(outputs * 8),
         SimMemory::unwritten(outputs * 4),
         SimMemory::from_bytes(vec![0; 24]),
-    ]
+    ];
+    if EXTENDED {
+        memories.push(SimMemory::from_bytes(vec![0; 8 * CELL_OPS.len()]));
+    }
+    memories
 }
 
 /// Scalars for a run.
@@ -144,6 +163,9 @@ impl Generator<'_> {
             Param::Memory(FAILURE),
             Param::Scalar(base),
         ];
+        if EXTENDED {
+            self.program.params.push(Param::Memory(TOTALS));
+        }
         self.visible = vec![n, m, base];
         let mut prologue = Vec::new();
         for _ in 0..self.choices.below(3) {
@@ -160,8 +182,14 @@ impl Generator<'_> {
         self.program.block = self.var(I64, "block");
         self.visible.push(self.program.block);
         let mut body = Vec::new();
+        if EXTENDED {
+            self.begin(&mut body);
+        }
         while !self.choices.done() {
             self.block_statement(&mut body);
+        }
+        if EXTENDED {
+            self.end(&mut body);
         }
         self.program.body = body;
         if has_fail(&self.program.body) {
@@ -325,6 +353,39 @@ impl Generator<'_> {
 
     // What a block does.
 
+    /// Writes what must have been written before anybody reads it.
+    fn begin(&mut self, out: &mut Vec<Stmt>) {
+        let index = self.var(I32, "i");
+        let zero = constant(I32, 0);
+        let store = |memory, index, value| Stmt::Store { memory, index, values: vec![value] };
+        let body = vec![store(CELLS, Operand::Var(index), zero)];
+        let extent = constant(I32, CELL_OPS.len() as i128);
+        out.push(Stmt::Parallel { workers: Workers::Threads, var: index, extent, body });
+        let index = self.var(I64, "i");
+        let body = vec![
+            store(MINE, zero, Operand::Constant(0.5f32.into())),
+            store(MINE, constant(I32, 1), Operand::Constant(1.5f32.into())),
+        ];
+        let extent = constant(I64, THREADS.into());
+        out.push(Stmt::Parallel { workers: Workers::Threads, var: index, extent, body });
+        out.push(Stmt::Sync { scope: Scope::Block });
+    }
+
+    /// Writes what is in the cells of the block where it can be seen.
+    fn end(&mut self, out: &mut Vec<Stmt>) {
+        out.push(Stmt::Sync { scope: Scope::Block });
+        let index = self.var(I64, "i");
+        let body = self.scoped(|generator, list| {
+            let first = generator.wide_index(list, index);
+            let var = generator.var(I32, "cell");
+            list.push(Stmt::Load { vars: vec![var], memory: CELLS, index: Operand::Var(index) });
+            let value = generator.let_(list, I64, Op::Cast, vec![Operand::Var(var)]);
+            list.push(Stmt::Store { memory: OUT, index: first, values: vec![value] });
+        });
+        let extent = constant(I64, CELL_OPS.len() as i128);
+        out.push(Stmt::Parallel { workers: Workers::Threads, var: index, extent, body });
+    }
+
     fn block_statement(&mut self, out: &mut Vec<Stmt>) {
         match self.choices.below(8) {
             0 => self.computation(out),
@@ -359,13 +420,23 @@ impl Generator<'_> {
             || writes.is_some_and(|number| self.touched[number] != (false, false));
         let leave_out = self.choices.one_in(64);
         if (conflict && !leave_out) || self.choices.one_in(6) {
-            out.push(Stmt::Sync { scope: pumice_program::Scope::Block });
+            out.push(Stmt::Sync { scope: Scope::Block });
             self.touched.fill((false, false));
         }
         let ty = self.choices.pick(&[I64, I64, I32]);
+        let warps =
+            (EXTENDED && self.choices.one_in(3)).then(|| [self.var(ty, "warp"), self.var(ty, "lane")]);
         let index = self.var(ty, "i");
         self.in_thread = true;
         let body = self.scoped(|generator, list| {
+            if let Some([warp, lane]) = warps {
+                // The number of the thread.
+                generator.visible.extend([warp, lane]);
+                let operands = vec![Operand::Var(warp), constant(ty, WARP.into())];
+                let row = generator.let_(list, ty, Op::Mul, operands);
+                let operands = vec![row, Operand::Var(lane)];
+                list.push(Stmt::Let { var: index, op: Op::Add, operands });
+            }
             generator.visible.push(index);
             let first = generator.wide_index(list, index);
             if let Some(number) = reads {
@@ -400,12 +471,21 @@ impl Generator<'_> {
             generator.store(list, first, false);
         });
         self.in_thread = false;
-        out.push(Stmt::Parallel {
-            workers: pumice_program::Workers::Threads,
-            var: index,
-            extent: constant(ty, THREADS.into()),
-            body,
-        });
+        match warps {
+            None => {
+                let extent = constant(ty, THREADS.into());
+                out.push(Stmt::Parallel { workers: Workers::Threads, var: index, extent, body });
+            }
+            Some([warp, lane]) => {
+                let extent = constant(ty, WARP.into());
+                let mut inside = vec![Stmt::Parallel { workers: Workers::Lanes, var: lane, extent, body }];
+                if self.choices.one_in(2) {
+                    inside.insert(self.choices.below(2), Stmt::Sync { scope: Scope::Warp });
+                }
+                let extent = constant(ty, i128::from(THREADS) / i128::from(WARP));
+                out.push(Stmt::Parallel { workers: Workers::Warps, var: warp, extent, body: inside });
+            }
+        }
         if let Some(number) = reads {
             self.touched[number].0 = true;
         }
@@ -433,6 +513,13 @@ impl Generator<'_> {
     }
 
     fn thread_statement_with(&mut self, out: &mut Vec<Stmt>, index: Var, first: Operand) {
+        if EXTENDED && self.choices.one_in(3) {
+            // All lanes get here: it is not inside what differs from one to another.
+            return match self.choices.one_in(2) {
+                true => self.collective(out),
+                false => self.extended_statement(out),
+            };
+        }
         match self.choices.below(6) {
             0 => self.store(out, first, true),
             1 => self.load(out, index),
@@ -445,7 +532,52 @@ impl Generator<'_> {
         }
     }
 
+    fn collective(&mut self, out: &mut Vec<Stmt>) {
+        let op = self.choices.pick(&CollectiveOp::ALL);
+        let (ty, operands) = match op {
+            CollectiveOp::All | CollectiveOp::Any => (Bool, vec![self.operand(Bool)]),
+            CollectiveOp::Ballot => (U32, vec![self.operand(Bool)]),
+            _ => {
+                let ty = self.choices.pick(&[I64, I64, I32, U32, F32, Bool]);
+                (ty, vec![self.operand(ty), self.operand(I32)])
+            }
+        };
+        let var = self.var(ty, op.name());
+        out.push(Stmt::Collective { var, op, operands });
+        self.visible.push(var);
+    }
+
+    /// Something with a thread's own memory, or with cells that all threads change.
+    fn extended_statement(&mut self, out: &mut Vec<Stmt>) {
+        match self.choices.below(5) {
+            0 => {
+                let (index, value) = (constant(I64, self.choices.below(2) as i128), self.operand(F32));
+                out.push(Stmt::Store { memory: MINE, index, values: vec![value] });
+            }
+            1 => {
+                let any = self.operand(I64);
+                let index = self.let_(out, I64, Op::And, vec![any, constant(I64, 1)]);
+                let var = self.var(F32, "mine");
+                out.push(Stmt::Load { vars: vec![var], memory: MINE, index });
+                self.visible.push(var);
+            }
+            2 => {
+                out.push(Stmt::Fence { scope: self.choices.pick(&[Scope::Warp, Scope::Block, Scope::Grid]) })
+            }
+            _ => {
+                let (memory, ty) = self.choices.pick(&[(TOTALS, I64), (CELLS, I32)]);
+                let cell = self.choices.below(CELL_OPS.len());
+                let operands = vec![self.operand(ty)];
+                let index = constant(I32, cell as i128);
+                out.push(Stmt::Atomic { var: None, op: CELL_OPS[cell], memory, index, operands });
+            }
+        }
+    }
+
     fn thread_statement(&mut self, out: &mut Vec<Stmt>) {
+        if EXTENDED && self.choices.one_in(5) {
+            return self.extended_statement(out);
+        }
         match self.choices.below(6) {
             0 if self.depth < 5 => self.control(out, Self::thread_statement),
             1 => {

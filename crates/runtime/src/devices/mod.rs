@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use pumice_emit::{Dialect, Options, Source};
 use pumice_kernel::Profile;
-use pumice_program::{Program, Verified};
+use pumice_program::{Program, Space, Verified};
 
 use self::cpu::Cpu;
 use self::cuda::Cuda;
@@ -93,10 +93,45 @@ fn check_fits(program: &Verified, profile: &Profile) -> Result<()> {
     Ok(())
 }
 
-/// The source of a program in a dialect, for a device that has what it needs.
-fn emit(program: &Verified, dialect: Dialect, options: &Options, profile: &Profile) -> Result<Source> {
+/// Refuses a program whose threads need more private memory than this, all threads of a block together.
+fn check_private(program: &Verified, limit: u64) -> Result<()> {
+    let bytes = |memory: &pumice_program::Memory| match memory.space {
+        Space::Private { length } => u64::from(length) * memory.ty.bytes() as u64,
+        Space::Global { .. } | Space::Shared { .. } => 0,
+    };
+    let each = program.memories.iter().map(bytes).fold(0, u64::saturating_add);
+    let (name, threads) = (&program.name, program.threads);
+    let all = each.saturating_mul(threads.into());
+    if all > limit {
+        return Err(Error::Invalid(format!(
+            "kernel `{name}` needs {all} bytes of private memory for a block ({each} for each of {threads} threads), \
+             and the limit is {limit}"
+        )));
+    }
+    Ok(())
+}
+
+/// The source of a program in a dialect, for a device that has what it needs. The threads of a block have at most
+/// `private` bytes of private memory together.
+fn emit(
+    program: &Verified,
+    dialect: Dialect,
+    options: &Options,
+    profile: &Profile,
+    private: u64,
+) -> Result<Source> {
     check_fits(program, profile)?;
-    pumice_emit::emit(program, dialect, options).map_err(|error| Error::Invalid(error.to_string()))
+    check_private(program, private)?;
+    let source = pumice_emit::emit(program, dialect, options);
+    let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
+    let (name, needed, limit) = (&program.name, source.shared_bytes, profile.shared_bytes);
+    if needed > limit {
+        // What the program asks for fits, and what its emission adds does not.
+        return Err(Error::Invalid(format!(
+            "kernel `{name}` needs {needed} bytes of shared memory with what its warps exchange, and the limit is {limit}"
+        )));
+    }
+    Ok(source)
 }
 
 /// A binary as it is kept: the entry point's name, which emission may have changed, and the code.
@@ -188,9 +223,16 @@ body {
             "kernel large\nmemory @s: shared i64[1000000]\nthreads 1\nprologue {\n}\n\
              blocks %b.0: i64 < 1:i64\nbody {\n  parallel %i.1: i64 < 1:i64 {\n    store @s[%i.1] = %i.1\n  }\n}\n",
         );
+        let private = parse(
+            "kernel hoard\nmemory @s: private i64[10000000]\nthreads 8\nprologue {\n}\n\
+             blocks %b.0: i64 < 1:i64\nbody {\n  parallel %i.1: i64 < 1:i64 {\n    store @s[%i.1] = %i.1\n  }\n}\n",
+        );
         for device in NAMES.iter().filter_map(|name| open(name).ok()) {
             let message =
                 |program| device.build(program, &Options::default()).err().map(|error| error.to_string());
+            let private = message(&private).unwrap_or_default();
+            let expected = "`hoard` needs 640000000 bytes of private memory for a block (80000000 for each of 8 threads)";
+            assert!(device.name() == "sim" || private.contains(expected), "{}: {private}", device.name());
             let (crowded, large) =
                 (message(&crowded).unwrap_or_default(), message(&large).unwrap_or_default());
             assert!(crowded.contains("`add` has 100000 threads in a block, and the limit is "), "{crowded}");
@@ -204,15 +246,29 @@ body {
     }
 
     #[test]
-    fn the_cuda_source_of_a_program_compiles() -> Result<()> {
+    fn the_cuda_source_of_every_program_compiles() -> Result<()> {
         if let Err(error) = cuda::nvrtc::nvrtc() {
             assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
             return Ok(());
         }
-        let source = pumice_emit::emit(&add(), Dialect::Cuda, &Options::default());
-        let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
-        let binary = cuda::nvrtc::compile("add", &source.text, cuda::nvrtc::DEFAULT_ARCHITECTURE, false)?;
-        assert!(!binary.is_empty());
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emit/tests/programs");
+        let host = |error: std::io::Error| Error::Invalid(error.to_string());
+        let mut texts = vec![ADD.to_owned()];
+        for entry in std::fs::read_dir(folder).map_err(host)? {
+            texts.push(std::fs::read_to_string(entry.map_err(host)?.path()).map_err(host)?);
+        }
+        assert!(texts.len() > 10);
+        for text in texts {
+            let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
+            let program = pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"));
+            for fast_math in [false, true] {
+                let source = pumice_emit::emit(&program, Dialect::Cuda, &Options { fast_math });
+                let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
+                let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
+                let binary = cuda::nvrtc::compile(&program.name, &source.text, architecture, fast_math)?;
+                assert!(!binary.is_empty());
+            }
+        }
         Ok(())
     }
 

@@ -28,6 +28,10 @@ use crate::error::{Error, Result};
 
 const NAME: &str = "opencl";
 
+/// The most private memory that the threads of a block have together. No driver says what it can give; PoCL's is on the
+/// stack of one thread.
+const PRIVATE_BYTES: u64 = 4 << 20;
+
 /// A device of some OpenCL platform.
 pub struct OpenCl {
     info: Info,
@@ -272,7 +276,7 @@ impl Device for OpenCl {
     }
 
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
-        let source = super::emit(program, Dialect::OpenCl, options, &self.profile)?;
+        let source = super::emit(program, Dialect::OpenCl, options, &self.profile, PRIVATE_BYTES)?;
         let code = self.compile(&program.name, &source.text, options.fast_math)?;
         Ok(super::pack(&source.entry, &code))
     }

@@ -30,6 +30,9 @@ const NAME: &str = "cpu";
 /// What the workers must save before it is worth waking them: about what waking them costs.
 const INLINE: Duration = Duration::from_micros(20);
 
+/// The most private memory that the threads of a block have together. Each worker keeps as much.
+const PRIVATE_BYTES: u64 = 64 << 20;
+
 /// Ranges of blocks for each worker: enough that one which is held up can leave some to the others.
 const RANGES: u64 = 4;
 
@@ -109,7 +112,7 @@ impl Device for Cpu {
     }
 
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
-        let source = super::emit(program, Dialect::C, options, &self.profile)?;
+        let source = super::emit(program, Dialect::C, options, &self.profile, PRIVATE_BYTES)?;
         let code = self.compiler.compile(&program.name, &source.text, options.fast_math)?;
         Ok(super::pack(&source.entry, &code))
     }

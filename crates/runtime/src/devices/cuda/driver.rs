@@ -38,6 +38,7 @@ functions! {
     fn fill(u64, u8, usize, Handle) = "cuMemsetD8Async";
     fn load_module(*mut Handle, *const c_void) = "cuModuleLoadData";
     fn module_function(*mut Handle, Handle, *const c_char) = "cuModuleGetFunction";
+    fn set_function_attribute(Handle, c_int, c_int) = "cuFuncSetAttribute";
     fn unload_module(Handle) = "cuModuleUnload";
     fn launch(
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void,
@@ -61,6 +62,12 @@ mod attribute {
     pub const MULTIPROCESSORS: i32 = 16;
     pub const CAPABILITY_MAJOR: i32 = 75;
     pub const CAPABILITY_MINOR: i32 = 76;
+    pub const SHARED_BYTES_PER_BLOCK_OPT_IN: i32 = 97;
+}
+
+/// The attributes of a function that are set; `cuda.h` lists all.
+mod function_attribute {
+    pub const MAX_DYNAMIC_SHARED_BYTES: i32 = 8;
 }
 
 /// What the driver says of a GPU.
@@ -76,7 +83,7 @@ pub struct Facts {
     pub multiprocessors: u32,
     /// The most threads of a block.
     pub max_threads: u32,
-    /// Shared memory that a block may have without asking for more.
+    /// Shared memory that a block may have, if its launch asks for it.
     pub shared_bytes: u32,
 }
 
@@ -161,7 +168,9 @@ impl Gpu {
         self.facts.architecture = 10 * self.attribute(major)? + self.attribute(minor)?;
         self.facts.multiprocessors = self.attribute(attribute::MULTIPROCESSORS)?;
         self.facts.max_threads = self.attribute(attribute::MAX_THREADS_PER_BLOCK)?;
-        self.facts.shared_bytes = self.attribute(attribute::SHARED_BYTES_PER_BLOCK)?;
+        // GPUs before Volta have no more than every launch gets, and may not know the question.
+        let asked = self.attribute(attribute::SHARED_BYTES_PER_BLOCK_OPT_IN).unwrap_or(0);
+        self.facts.shared_bytes = asked.max(self.attribute(attribute::SHARED_BYTES_PER_BLOCK)?);
         Ok(())
     }
 
@@ -191,14 +200,16 @@ impl Gpu {
         Ok(Buffer { gpu: self.clone(), address, bytes })
     }
 
-    /// Makes a module of a binary, and finds the entry point.
-    pub fn load(self: &Arc<Gpu>, kernel: &str, entry: &str, binary: &[u8]) -> Result<Module> {
+    /// Makes a module of a binary, and finds the entry point. Its launches ask for `shared` bytes of shared memory,
+    /// besides what the binary itself has.
+    pub fn load(self: &Arc<Gpu>, kernel: &str, entry: &str, binary: &[u8], shared: u32) -> Result<Module> {
         let refuse = |reason: String| Error::Binary { device: NAME, kernel: kernel.into(), reason };
         let symbol = CString::new(entry).map_err(|e| refuse(e.to_string()))?;
         // The driver reads PTX up to a byte of zero.
         let image = [binary, &[0]].concat();
         self.enter()?;
-        let mut module = Module { gpu: self.clone(), module: ptr::null_mut(), function: ptr::null_mut() };
+        let null = ptr::null_mut();
+        let mut module = Module { gpu: self.clone(), module: null, function: null, shared };
         // SAFETY: the context is current; the image is a binary of our own compiler (what was kept on disk was checked
         // against its hash), and the driver copies it.
         let status = unsafe { (self.functions.load_module)(&mut module.module, image.as_ptr().cast()) };
@@ -207,6 +218,13 @@ impl Gpu {
         let status =
             unsafe { (self.functions.module_function)(&mut module.function, module.module, symbol.as_ptr()) };
         self.check("cuModuleGetFunction", status).map_err(|error| refuse(error.to_string()))?;
+        if shared > 0 {
+            let (attribute, bytes) = (function_attribute::MAX_DYNAMIC_SHARED_BYTES, shared as c_int);
+            // SAFETY: the function belongs to the module, which is loaded.
+            let status =
+                unsafe { (self.functions.set_function_attribute)(module.function, attribute, bytes) };
+            self.check("cuFuncSetAttribute", status).map_err(|error| refuse(error.to_string()))?;
+        }
         Ok(module)
     }
 
@@ -234,7 +252,7 @@ impl Gpu {
                 threads,
                 1,
                 1,
-                0,
+                module.shared,
                 self.stream,
                 arguments,
                 ptr::null_mut(),
@@ -362,6 +380,8 @@ pub struct Module {
     gpu: Arc<Gpu>,
     module: Handle,
     function: Handle,
+    /// Bytes of shared memory that a launch asks for.
+    shared: u32,
 }
 
 // SAFETY: modules belong to a context and not to a thread.

@@ -21,7 +21,8 @@ int cuDeviceGetCount(int *count) { *count = 1; return 0; }
 int cuDeviceGet(int *device, int number) { *device = 7 + number; return 0; }
 int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Fake GPU", length); return device == 7 ? 0 : 101; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    *value = attribute == 1 ? 1024 : attribute == 8 ? 49152 : attribute == 16 ? 4 : attribute == 75 ? 9 : 0;
+    *value = attribute == 1 ? 1024 : attribute == 8 ? 49152 : attribute == 16 ? 4 : attribute == 75 ? 9
+        : attribute == 97 ? 232448 : 0;
     return device == 7 ? 0 : 101;
 }
 int cuDevicePrimaryCtxRetain(void **result, int device) { *result = &context; live++; return device == 7 ? 0 : 101; }
@@ -66,15 +67,22 @@ int cuModuleGetFunction(void **result, void *given, const char *name) {
     *result = &kernel;
     return 0;
 }
+static int most_shared;
+int cuFuncSetAttribute(void *f, int attribute, int value) {
+    REQUIRE(current, INVALID_CONTEXT);
+    REQUIRE(f == &kernel && attribute == 8 && value <= 232448, 1);
+    most_shared = value;
+    return 0;
+}
 int cuModuleUnload(void *given) { live--; return 0; }
-// fill(double *z, uchar on, float a, int64 n): z[i] = a + grid and block for i < n, if on
+// fill(double *z, uchar on, float a, int64 n): z[i] = a + grid, block and shared memory for i < n, if on
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *given, void **arguments, void **extra) {
     REQUIRE(current && given == &stream, INVALID_CONTEXT);
-    REQUIRE(f == &kernel && gx && gy * gz * by * bz == 1 && !shared && !extra, 1);
+    REQUIRE(f == &kernel && gx && gy * gz * by * bz == 1 && shared <= most_shared && !extra, 1);
     double *z = *(double **)arguments[0];
     if (*(uint8_t *)arguments[1] != 1) return 0;
-    for (int64_t i = 0; i < *(int64_t *)arguments[3]; i++) z[i] = *(float *)arguments[2] + 1e3 * gx + 1e6 * bx;
+    for (int64_t i = 0; i < *(int64_t *)arguments[3]; i++) z[i] = *(float *)arguments[2] + 1e3 * gx + 1e6 * bx + 1e15 * shared;
     return 0;
 }
 int cuEventCreate(void **result, unsigned flags) { REQUIRE(current, INVALID_CONTEXT); live++; *result = malloc(1); return 0; }

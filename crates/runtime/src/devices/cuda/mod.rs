@@ -24,6 +24,9 @@ mod tests;
 
 const NAME: &str = "cuda";
 
+/// The most private memory that a thread may have, on every architecture.
+const PRIVATE_BYTES: u64 = 512 << 10;
+
 /// The names of the driver's library. Its functions are stable, so any version will do that has them.
 const DRIVERS: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
@@ -57,8 +60,9 @@ impl Cuda {
         Cuda { gpu: Arc::new(gpu), nvrtc, profile }
     }
 
-    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
-        let module = self.gpu.load(&signature.name, entry, binary)?;
+    /// Makes a kernel whose launches ask for so much shared memory.
+    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8], shared: u32) -> Result<Kernel> {
+        let module = self.gpu.load(&signature.name, entry, binary, shared)?;
         Ok(Kernel::new(NAME, signature, module))
     }
 }
@@ -110,7 +114,8 @@ impl Device for Cuda {
     }
 
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
-        let source = super::emit(program, Dialect::Cuda, options, &self.profile)?;
+        let private = PRIVATE_BYTES * u64::from(program.threads);
+        let source = super::emit(program, Dialect::Cuda, options, &self.profile, private)?;
         let architecture = self.gpu.facts().architecture;
         let code = self.nvrtc.compile(&program.name, &source.text, architecture, options.fast_math)?;
         Ok(super::pack(&source.entry, &code))
@@ -118,7 +123,9 @@ impl Device for Cuda {
 
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
-        self.load_entry(Signature::of(program), entry, code)
+        let shared = pumice_emit::dynamic_shared(program, Dialect::Cuda);
+        let shared = shared.map_err(|error| Error::Invalid(error.to_string()))?;
+        self.load_entry(Signature::of(program), entry, code, shared)
     }
 
     unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {

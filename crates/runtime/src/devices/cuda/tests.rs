@@ -57,7 +57,7 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
                 .starts_with("Fake GPU (sm_90, 4 multiprocessors), driver for CUDA 12.8, NVRTC ")
         );
         assert_eq!((device.profile.threads, device.profile.busy_blocks), (256, 32));
-        let kernel = device.load_entry(signature(), "fill", b"image")?;
+        let kernel = device.load_entry(signature(), "fill", b"image", 0)?;
         assert_eq!(fill(&device, &kernel, 3, 5)?, [128_003_000.5; 5]);
         assert_eq!(fill(&device, &kernel, 0, 5)?, [0.0; 5]);
         assert_eq!(fill(&device, &kernel, 1, 0)?, []);
@@ -69,19 +69,26 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
 
         let bytes = 1 << 50;
         assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
-        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage") else {
+        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage", 0) else {
             panic!("loaded")
         };
         assert_eq!(reason, "cuModuleLoadData failed on device `cuda`: CUDA_ERROR_INVALID_IMAGE (code 200)");
-        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "other", b"image") else {
+        let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "other", b"image", 0) else {
             panic!("loaded")
         };
         assert!(reason.contains("an unknown error (code 500)"), "{reason}");
-        let crowded = device.load_entry(Signature { threads: 2048, ..signature() }, "fill", b"image")?;
+        let crowded = device.load_entry(Signature { threads: 2048, ..signature() }, "fill", b"image", 0)?;
         assert!(matches!(fill(&device, &crowded, 1, 1), Err(Error::Launch { .. })));
+        let roomy = device.load_entry(signature(), "fill", b"image", 100_000)?;
+        assert_eq!(fill(&device, &roomy, 1, 1)?, [1e20 + 128_001_000.5]);
+        assert!(matches!(
+            device.load_entry(signature(), "fill", b"image", 300_000),
+            Err(Error::Binary { reason, .. }) if reason.starts_with("cuFuncSetAttribute failed")
+        ));
+        assert_eq!(device.profile.shared_bytes, 232_448);
         assert!(matches!(device.upload(&Memory::new("cpu", 1, 0u8), &[1]), Err(Error::WrongDevice { .. })));
 
-        drop((kernel, crowded, device));
+        drop((kernel, crowded, roomy, device));
         // SAFETY: the function takes nothing and returns a number.
         assert_eq!(unsafe { live() }, 0, "something was not released");
         Ok(())
@@ -117,7 +124,7 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
         if (on == 1 && i < n) z[i] = a + i;
     }";
     let binary = device.nvrtc.compile("fill", source, device.gpu.facts().architecture, false)?;
-    let kernel = device.load_entry(signature(), "fill", &binary)?;
+    let kernel = device.load_entry(signature(), "fill", &binary, 0)?;
     for n in [0, 1, 128, 129, 1000] {
         let expected: Vec<f64> = (0..n).map(|i| i as f64 + 0.5).collect();
         assert_eq!(fill(&device, &kernel, (n as u64).div_ceil(128), n)?, expected);

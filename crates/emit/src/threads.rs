@@ -1,0 +1,215 @@
+//! Parallel loops where every thread runs the text: a GPU's.
+//!
+//! A thread without an index usually does nothing. Where threads do something together, those without an index must
+//! come along: all of a group run the same rounds, `active` says which of them have an index, and only those touch
+//! memory. What has no effect is computed by all (every operation is total), so that the text stays free of branches.
+//! The group is a warp where warps go their own ways, and the block where a barrier of the block stands for a warp's.
+
+use pumice_program::{Operand, Scope, Stmt, Var, WARP, Workers};
+
+use crate::dialect::Threads;
+use crate::expression::Binding;
+use crate::lanes::varying;
+use crate::writer::Writer;
+
+/// What is known of threads that only come along.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Along {
+    /// Whether a thread has an index: a name, where some may have none.
+    pub(crate) active: Option<String>,
+    /// Whether any has, where that is in question: then what is the same for all threads may be loaded by all.
+    nonempty: Option<String>,
+    /// By variable: whether it can differ from thread to thread.
+    varying: Vec<bool>,
+}
+
+impl Along {
+    /// Whether an operand can have a value that the program never has, in threads that only come along.
+    pub(crate) fn doubts(&self, operand: Operand) -> bool {
+        self.active.is_some() && matches!(operand, Operand::Var(var) if self.var_varies(var))
+    }
+
+    fn var_varies(&self, var: Var) -> bool {
+        self.varying.get(var.0 as usize).copied().unwrap_or(false)
+    }
+}
+
+/// Whether threads do something together, here or inside.
+pub(crate) fn is_joint(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Collective { .. } | Stmt::Sync { scope: Scope::Warp } => true,
+        stmt => stmt.children().into_iter().flatten().any(is_joint),
+    }
+}
+
+/// Whether a statement does more than give values.
+fn has_effects(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Store { .. } | Stmt::Atomic { .. } | Stmt::Fence { .. } | Stmt::Fail { .. } => true,
+        stmt => stmt.children().into_iter().flatten().any(has_effects),
+    }
+}
+
+impl Writer<'_> {
+    /// Writes a parallel loop.
+    pub(crate) fn parallel_numbered(&mut self, workers: Workers, var: Var, extent: Operand, body: &[Stmt]) {
+        let Threads::Numbered { thread, warps } = self.language.threads() else { return };
+        let thread = match &self.exchange {
+            Some(exchange) => exchange.thread.clone(),
+            None => thread.to_owned(),
+        };
+        let (number, count) = match workers {
+            Workers::Threads => (thread, self.program.threads),
+            Workers::Warps => (format!("{thread} / {WARP}"), self.program.threads / WARP),
+            Workers::Lanes => (format!("{thread} % {WARP}"), WARP),
+        };
+        let joint = body.iter().any(is_joint);
+        if joint && !self.come_together(workers, extent, count, warps) {
+            self.parallel_along(&number, count, var, extent, body);
+            return;
+        }
+        let outer = self.along.clone();
+        let guard = if joint { None } else { self.along.active.take() };
+        if let Some(guard) = &guard {
+            self.text.open(&format!("if ({guard})"));
+        }
+        self.parallel_plain(&number, count, var, extent, body);
+        if guard.is_some() {
+            self.text.close();
+        }
+        self.along = outer;
+    }
+
+    /// Whether the threads of a group all have an index in every round, or none of them has.
+    fn come_together(&self, workers: Workers, extent: Operand, count: u32, warps: bool) -> bool {
+        let (low, high) = self.intervals.operand(extent);
+        let divides = |number: u32| low == high && number > 0 && high % i128::from(number) == 0;
+        match workers {
+            // A warp has one index as a whole.
+            Workers::Warps if warps => true,
+            Workers::Threads if warps => divides(count) || (count.is_multiple_of(WARP) && divides(WARP)),
+            _ => divides(count),
+        }
+    }
+
+    fn parallel_plain(&mut self, number: &str, count: u32, var: Var, extent: Operand, body: &[Stmt]) {
+        let bound = self.value(extent).within(Binding::Sum);
+        let range = self.intervals.operand(extent);
+        let (ty, name) = (self.register(var), self.name(var).to_owned());
+        let count = i128::from(count);
+        if range.1 > count {
+            self.text.open(&format!("for ({ty} {name} = {number}; {name} < {bound}; {name} += {count})"));
+        } else {
+            self.text.line(&format!("{ty} {name} = {number};"));
+            if range == (count, count) {
+                self.text.open_block();
+            } else {
+                self.text.open(&format!("if ({name} < {bound})"));
+            }
+        }
+        self.statements(body);
+        self.text.close();
+    }
+
+    /// Writes a loop through which all threads of a group go, with an index or without.
+    fn parallel_along(&mut self, number: &str, count: u32, var: Var, extent: Operand, body: &[Stmt]) {
+        let bound = self.value(extent).within(Binding::Sum);
+        let range = self.intervals.operand(extent);
+        let (ty, name) = (self.register(var), self.name(var).to_owned());
+        let outer = self.along.clone();
+        let and = |condition: String, outer: &Option<String>| match outer {
+            Some(outer) => format!("{outer} & ({condition})"),
+            None => condition,
+        };
+        let mut nonempty = outer.nonempty.clone();
+        if range.1 > i128::from(count) {
+            let first = self.names.fresh(&format!("{name}_0"));
+            self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
+            self.text.line(&format!("{ty} {name} = {first} + {number};"));
+        } else {
+            self.text.open_block();
+            self.text.line(&format!("{ty} {name} = {number};"));
+            if range.0 < 1 {
+                nonempty = Some(and(format!("0 < {bound}"), &nonempty));
+            }
+        }
+        let active = self.names.fresh("active");
+        let condition = and(format!("{name} < {bound}"), &outer.active);
+        self.text.line(&format!("bool {active} = {condition};"));
+        let seeds = if outer.varying.is_empty() {
+            vec![false; self.program.vars.len()]
+        } else {
+            outer.varying.clone()
+        };
+        let varying = varying(self.program, seeds, var, body);
+        self.along = Along { active: Some(active), nonempty, varying };
+        self.statements(body);
+        self.along = outer;
+        self.text.close();
+    }
+
+    /// What must hold for a thread to touch memory in a statement that defines these values: nothing, or a condition.
+    pub(crate) fn guard_of(&self, defines: &[Var]) -> Option<String> {
+        match &self.along.active {
+            Some(_) if defines.iter().all(|&var| !self.along.var_varies(var)) && !defines.is_empty() => {
+                self.along.nonempty.clone()
+            }
+            Some(active) => Some(active.clone()),
+            None => self.mask(),
+        }
+    }
+
+    /// Whether a statement must be kept from threads that only come along, as a whole.
+    pub(crate) fn keeps_out(&self, stmt: &Stmt) -> bool {
+        let control = match stmt {
+            Stmt::If { then, otherwise, .. } => !then.is_empty() || !otherwise.is_empty(),
+            Stmt::For { .. } | Stmt::While { .. } => true,
+            _ => false,
+        };
+        control && self.along.active.is_some() && !is_joint(stmt)
+    }
+
+    /// Writes a statement for the active threads alone. Its values exist for the others too, and mean nothing.
+    pub(crate) fn kept_out(&mut self, stmt: &Stmt) {
+        let guard =
+            if has_effects(stmt) { self.along.active.clone() } else { self.guard_of(&all_defined(stmt)) };
+        let active = self.along.active.take();
+        match (guard, stmt) {
+            (None, stmt) => self.statement(stmt),
+            (Some(guard), Stmt::If { condition, then, otherwise, results })
+                if otherwise.is_empty() && results.is_empty() =>
+            {
+                let condition = self.value(*condition).within(Binding::Unary);
+                self.text.open(&format!("if ({guard} & {condition})"));
+                self.statements(then);
+                self.text.close();
+            }
+            (Some(guard), Stmt::If { condition, then, otherwise, results }) => {
+                for joined in results {
+                    let zero = self.zero(self.program.var_type(joined.var));
+                    self.define(joined.var, &zero);
+                }
+                let condition = self.value(*condition);
+                self.text.open(&format!("if ({guard})"));
+                self.branches(&condition, then, otherwise, results);
+                self.text.close();
+            }
+            (Some(guard), stmt) => {
+                if let Stmt::For { carried, .. } | Stmt::While { carried, .. } = stmt {
+                    self.define_carried(carried);
+                }
+                self.text.open(&format!("if ({guard})"));
+                self.repetition(stmt);
+                self.text.close();
+            }
+        }
+        self.along.active = active;
+    }
+}
+
+/// Every value that a statement and those inside it define.
+fn all_defined(stmt: &Stmt) -> Vec<Var> {
+    let mut all = stmt.defines();
+    all.extend(stmt.children().into_iter().flatten().flat_map(all_defined));
+    all
+}

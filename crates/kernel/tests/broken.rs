@@ -1,0 +1,191 @@
+//! A collection of broken kernels: each is caught, when it is built or when it is simulated, and the message says where.
+
+use pumice_kernel::{
+    Block, Grid, Ix, Mutable, Pull, Push, Thread, Warp, cond, generate, preview, replicate, warp,
+};
+use pumice_program::{FaultKind, SimMemory, parse, simulate};
+use pumice_scalar::Exp;
+
+/// What a kernel on 0, 1, … 63 with blocks of 32 threads is refused with.
+#[track_caller]
+fn refused(kernel: impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix>) -> String {
+    let input: Vec<i32> = (0..64).collect();
+    match preview(32, &input, kernel) {
+        Ok(result) => panic!("it was not caught: {result:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[track_caller]
+fn says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "no {part:?} in: {message}");
+    }
+}
+
+#[test]
+fn a_missing_force() {
+    let written = line!() + 4;
+    let message = refused(|xs| {
+        let blocks = xs.split_up(64).map(|part| {
+            // SAFETY: it is not: the simulator is to find that out.
+            let written = unsafe { part.push::<Block>().unsafe_write() };
+            written.reverse().push::<Block>()
+        });
+        blocks.concat()
+    });
+    // Both places: who wrote, and who reads.
+    let place = |line: u32| format!("push, crates/kernel/tests/broken.rs:{line}");
+    says(&message, &["race", &place(written), &place(written + 1)]);
+}
+
+#[test]
+fn an_overlapping_scatter() {
+    let message = refused(|xs| {
+        let length = xs.len();
+        xs.imap(|i, x| (i / 2, x)).scatter(length)
+    });
+    says(&message, &["race", "scatter, crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn a_scatter_that_overlaps_between_blocks() {
+    let message = refused(|xs| {
+        let length = xs.len();
+        xs.imap(|i, x| (i % 32, x)).scatter(length)
+    });
+    says(&message, &["race", "block", "scatter, crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn a_halo_out_of_bounds() {
+    let message = refused(|xs| {
+        let length = xs.len();
+        generate(length, move |i| xs.at(i - 1) + xs.at(i) + xs.at(i + 1)).push()
+    });
+    says(&message, &["index -1 out of bounds for length 64 in at at crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn a_write_out_of_bounds() {
+    let message = refused(|xs| xs.push::<Grid>().ix_map(|i| i + 1));
+    says(&message, &["index 64 out of bounds for length 64 in ix_map at crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn a_barrier_under_a_condition_on_the_thread() {
+    let message = refused(|xs| {
+        let blocks = xs.split_up(32).map(|part| {
+            let whole = part.clone();
+            part.map(move |x| {
+                let whole = whole.clone();
+                cond(x.gt(3), move || drop(whole.push::<Block>().force()), || {});
+                x
+            })
+            .push::<Block>()
+        });
+        blocks.concat()
+    });
+    says(&message, &["a single thread is at work", "crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn a_barrier_under_a_condition_in_program_ir() {
+    let text = "kernel k memory @out: global write i64 params @out threads 4 blocks %block: i64 < 1:i64
+        body {
+          parallel %i: i64 < 4:i64 {
+            // the guilty one
+            %c: bool = lt %i, 2:i64
+            if %c { sync }
+            store @out[%i] = %i
+          }
+        }";
+    let program = parse(text).expect("it is well formed but for the barrier");
+    assert!(pumice_program::verify(program.clone()).is_err());
+    let fault = simulate(&program, &mut [SimMemory::unwritten(32)], &[], &Default::default());
+    let fault = fault.expect_err("it is caught");
+    assert_eq!((fault.kind, fault.place.as_deref()), (FaultKind::Barrier, Some("the guilty one")));
+}
+
+#[test]
+fn an_update_that_is_not_atomic() {
+    let message = refused(|xs| {
+        let blocks = xs.split_up(64).map(|part| {
+            let total = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
+            let cell = total.clone();
+            let add = part.map(move |x| {
+                cell.write(0, cell.read(0) + x);
+                x
+            });
+            add.push::<Block>()
+        });
+        blocks.concat()
+    });
+    says(&message, &["race", "write, crates/kernel/tests/broken.rs"]);
+}
+
+#[test]
+fn an_array_that_outgrows_its_memory() {
+    let message = refused(|xs| {
+        let length = xs.len();
+        let blocks = xs.tiles(32).map(|tile| tile.push::<Block>().force_within(16).push::<Block>());
+        blocks.concat_by(32, length)
+    });
+    says(&message, &["index 16 out of bounds for length 16 in force"]);
+}
+
+#[test]
+fn a_shuffle_under_a_condition_on_the_lane() {
+    let message = refused(|xs| {
+        let warps = xs.split_up(32).map(|part| {
+            part.map(|x| {
+                let exchange = move || {
+                    warp::shuffle_down(x, 1);
+                };
+                cond(x.gt(3), exchange, || {});
+                x
+            })
+            .push::<Warp>()
+        });
+        warps.concat()
+    });
+    says(&message, &["shuffle_down"]);
+}
+
+#[test]
+fn memory_that_nobody_wrote() {
+    let message = refused(|xs| {
+        // Only the even elements are written, and all are read.
+        let blocks = xs.split_up(64).map(|part| {
+            let half = Push::<Block, i32>::new(64, move |write| {
+                part.clone().every_nth(2).push::<Block>().write(&|i, x| write(i * 2, x));
+            });
+            half.force().push::<Block>()
+        });
+        blocks.concat()
+    });
+    says(&message, &["nobody has written"]);
+}
+
+#[test]
+fn levels_in_the_wrong_place() {
+    // Two grids in one kernel.
+    let message = refused(|xs| {
+        let twice = xs.clone().push::<Grid>().append(xs.push::<Grid>());
+        twice
+    });
+    says(&message, &["more than once"]);
+    // A block's work inside a thread's.
+    let message = refused(|xs| {
+        let rows = xs.split_up(32).map(|part| {
+            let whole = part.clone();
+            part.map(move |x| x + whole.clone().push::<Block>().force().at(0)).push::<Thread>()
+        });
+        rows.concat()
+    });
+    says(&message, &["where a single thread is at work"]);
+    // Warps in a block that has none.
+    let message =
+        preview(20, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.split_up(1).map(|one| one.push::<Warp>()).concat());
+    says(&message.expect_err("it is caught").to_string(), &["20 threads"]);
+}
