@@ -10,7 +10,7 @@
 use crate::fuse::{Group, fuse};
 use crate::networks::Stage;
 use pumice::layers::kernel::{Block, Ix, Layout, Loops, Pull, Push, force_scalar};
-use pumice::{Elt, Exp, Number};
+use pumice::{Elt, Exp, Lift, Number};
 use std::rc::Rc;
 
 /// A step of a kernel: an array, from its elements in a block's memory.
@@ -117,12 +117,21 @@ pub fn in_registers<T: Elt>(
             };
             let mut elements: Vec<T::Exp> = (0..group.elements()).map(|k| xs.at(index(k))).collect();
             group.apply(&mut elements, |a, b| (f(a.clone(), b.clone()), g(a.clone(), b.clone())));
-            let elements: Vec<T::Exp> = elements.into_iter().map(force_scalar).collect();
+            let elements = computed(elements);
             for (k, element) in elements.into_iter().enumerate() {
                 write(index(k as u32), element);
             }
         });
     })
+}
+
+/// Values that are computed now, before anything is done with the first of them.
+pub(crate) fn computed<L: Lift>(values: Vec<L>) -> Vec<L> {
+    let mut all = Vec::with_capacity(values.len());
+    for value in values {
+        all.push(force_scalar(value));
+    }
+    all
 }
 
 /// The base of a coset.

@@ -12,7 +12,7 @@
 //! written.
 
 use crate::bitonic::bitonic_block;
-use crate::combinators::Threading;
+use crate::combinators::{Threading, computed};
 use crate::networks::{Stage, bmerge, tsort, vsort};
 use crate::Program;
 use pumice::layers::kernel::{Block, Grid, Ix, Loops, Pull, Push, Within, force_scalar, quotient};
@@ -176,7 +176,7 @@ impl Exchange {
                                 (elements[lower as usize], elements[upper as usize]) = (a.min(b), a.max(b));
                             }
                         }
-                        let elements: Vec<Exp<T>> = elements.into_iter().map(force_scalar).collect();
+                        let elements = computed(elements);
                         for (number, element) in elements.into_iter().enumerate() {
                             write(index(number as u32), element);
                         }

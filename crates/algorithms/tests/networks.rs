@@ -92,12 +92,12 @@ fn groups_do_what_their_stages_do() {
     }
 }
 
-/// The lanes of a warp that read (or write) one element each of their cosets are in different banks of padded memory. With 9
-/// bits there are not always enough to choose from: then two lanes meet.
+/// The lanes of a warp that read (or write) one element each of their cosets are in different banks of padded memory, as far
+/// as there are bits to choose from: in the groups of sorters, two lanes meet at times (with 9 bits three).
 #[test]
 fn lanes_do_not_meet_in_a_bank() {
-    for (n, k, fewest) in [(9, 3, 16), (9, 4, 16), (10, 4, 32), (12, 3, 32), (12, 4, 32)] {
-        for stages in [bmerge(n), tsort(n), vsort(n)] {
+    for (n, k, fewest) in [(9, 3, 16), (9, 4, 8), (12, 4, 16)] {
+        for (stages, fewest) in [(bmerge(n), if n == 12 { 32 } else { fewest }), (tsort(n), fewest), (vsort(n), fewest)] {
             for group in fuse(&stages, n, k) {
                 for element in 0..group.elements() {
                     let bank = |coset: u32| {
