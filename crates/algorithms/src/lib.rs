@@ -18,4 +18,4 @@ pub mod scan;
 pub mod sobol;
 pub mod sort;
 
-pub use program::{Prepared, Program, programs};
+pub use program::{Check, Prepared, Program, Settings, Tunable, programs, ready, same};

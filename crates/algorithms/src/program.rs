@@ -1,8 +1,10 @@
 //! A program by name: what `pumice emit`, `simulate`, `bench` and `tune` know, and what the conformance suite runs.
 
-use pumice::{Compiler, Result};
+use pumice::{Compiler, Elt, Result};
+use std::fmt::Debug;
 
 /// A program that can be run on inputs of any size.
+#[derive(Clone, Copy)]
 pub struct Program {
     /// The name that its paper gives it.
     pub name: &'static str,
@@ -10,12 +12,47 @@ pub struct Program {
     pub about: &'static str,
     /// A size that is small enough to be simulated in a moment.
     pub small: usize,
-    /// A size that keeps a GPU busy: what is measured.
-    pub large: usize,
+    /// Sizes that keep a GPU busy: what is measured.
+    pub large: &'static [usize],
     /// Sizes that the conformance suite runs: 0 and 1 where the program has them, odd ones, more than three blocks.
     pub sizes: &'static [usize],
+    /// What can be chosen about how it runs; empty where nothing can.
+    pub tunable: &'static [Tunable],
     /// Makes inputs of a size and compiles what it takes to run on them.
-    pub prepare: fn(&Compiler, usize) -> Result<Box<dyn Prepared>>,
+    pub prepare: fn(&Compiler, usize, &Settings) -> Result<Box<dyn Prepared>>,
+}
+
+/// A number that can be chosen: threads of a block, items of a thread, rounds that are unrolled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    /// What it is called.
+    pub name: &'static str,
+    /// The values to choose from, in order.
+    pub values: &'static [i64],
+    /// The value where nobody has tuned.
+    pub default: i64,
+}
+
+/// A value for each [`Tunable`] of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings(Vec<(&'static str, i64)>);
+
+impl Settings {
+    /// The defaults.
+    pub fn defaults(tunable: &[Tunable]) -> Settings {
+        Settings(tunable.iter().map(|tunable| (tunable.name, tunable.default)).collect())
+    }
+
+    /// The same with another value.
+    pub fn with(mut self, name: &str, value: i64) -> Settings {
+        self.0.iter_mut().filter(|(known, _)| *known == name).for_each(|(_, old)| *old = value);
+        self
+    }
+
+    /// A value; 0 for a name that the program does not have.
+    pub fn get(&self, name: &str) -> i64 {
+        self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value)
+    }
 }
 
 /// A program with its inputs, on a device.
@@ -23,11 +60,62 @@ pub trait Prepared {
     /// Starts the program. It may still be under way when this returns.
     fn run(&mut self) -> Result<()>;
 
-    /// Compares what the last run gave with what plain Rust computes; the error says what differs.
-    fn check(&mut self) -> Result<std::result::Result<(), String>>;
+    /// Compares what the last run gave with what plain Rust computes; the inner error says what differs.
+    fn check(&mut self) -> Result<Check>;
 
     /// Bytes that the program must move at least, for a bandwidth; 0 where that is not what it is about.
     fn bytes(&self) -> u64;
+}
+
+/// Whether a result is what it should be, and if not, what differs.
+pub type Check = std::result::Result<(), String>;
+
+/// A program with its inputs, made of what runs it and what checks a run's result.
+pub struct Ready<R, F, C> {
+    bytes: u64,
+    run: F,
+    check: C,
+    last: Option<R>,
+}
+
+/// Makes a [`Prepared`] program. `run` starts it and gives its result, which `check` looks at.
+pub fn ready<R: 'static>(
+    bytes: usize,
+    run: impl FnMut() -> Result<R> + 'static,
+    check: impl FnMut(&R) -> Result<Check> + 'static,
+) -> Box<dyn Prepared> {
+    Box::new(Ready { bytes: bytes as u64, run, check, last: None })
+}
+
+impl<R, F: FnMut() -> Result<R>, C: FnMut(&R) -> Result<Check>> Prepared for Ready<R, F, C> {
+    fn run(&mut self) -> Result<()> {
+        // Its memory may serve the next run.
+        self.last = None;
+        self.last = Some((self.run)()?);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<Check> {
+        match &self.last {
+            Some(result) => (self.check)(result),
+            None => Ok(Err("the program has not been run".into())),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// Compares elements one by one.
+pub fn same<T: Elt + Debug>(found: &[T], expected: &[T]) -> Check {
+    if found.len() != expected.len() {
+        return Err(format!("{} elements instead of {}", found.len(), expected.len()));
+    }
+    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        None => Ok(()),
+        Some(i) => Err(format!("element {i} is {:?} instead of {:?}", found[i], expected[i])),
+    }
 }
 
 /// Every program.

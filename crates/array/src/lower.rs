@@ -8,17 +8,13 @@ use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
 use crate::node::{Node, Operation};
 use crate::plan::{Argument, Buffers, Launch, Options};
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write, write_rows};
-use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Profile, Pull, Push, Scalars, build, comment};
-use pumice_kernel::{memory_parameter, read, scalar_parameter};
-use pumice_program::{
-    Access, MemoryId, Param, Program, Ranges, VectorOptions, drop_spare_vars, eliminate_dead, mark_exact,
-    narrow, vectorise, verify,
-};
+use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Profile, Pull, Push, Scalars, build, comment};
+use pumice_kernel::{memory_parameter, read, ready, scalar_parameter};
+use pumice_program::{Access, MemoryId, Param};
 use pumice_scalar::{
     Constant, Exp, Function, Node as ScalarNode, Op, ScalarType, Site, Term, Variable, function,
 };
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -334,8 +330,7 @@ impl Lowering<'_> {
         let scalars = parameters.scalars.borrow();
         let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());
         let mut arguments = Vec::new();
-        let mut ranges = Ranges::new();
-        let mut multiples = BTreeMap::new();
+        let mut known = Known::default();
         for param in &program.params {
             let failure = program.failure;
             let argument = match *param {
@@ -366,35 +361,17 @@ impl Lowering<'_> {
             if let (Param::Scalar(var), Argument::Constant(constant)) = (param, &argument) {
                 let value = constant.as_integer().unwrap_or(0);
                 // Not the value itself: programs for other extents should come out the same.
-                ranges.insert(*var, (value.min(1), value));
-                multiples.insert(*var, if value % 4 == 0 { 4 } else { 1 + u64::from(value % 2 == 0) });
+                known.integer(*var, value.min(1), value);
             }
             arguments.push(argument);
         }
-        let program = self.passes(program, &ranges, multiples);
-        let verified =
-            verify(program).map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
-        Ok(ReadyKernel { program: Arc::new(verified), arguments, sites, place: node.place() })
-    }
-
-    fn passes(
-        &self,
-        program: Program,
-        ranges: &Ranges,
-        multiples: BTreeMap<pumice_program::Var, u64>,
-    ) -> Program {
-        let mut program = program;
-        if self.options.vectorise && self.profile.vector_bytes > 0 {
-            let options = VectorOptions { bytes: self.profile.vector_bytes as usize, multiples };
-            vectorise(&mut program, &options);
-        }
-        if self.options.narrow {
-            program = narrow(&program, ranges);
-        }
-        mark_exact(&mut program, ranges);
-        eliminate_dead(&mut program);
-        drop_spare_vars(&mut program);
-        program
+        let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
+        let ready = ready(program, self.profile, passes, &known)
+            .map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
+        let arguments = ready.keep(arguments);
+        // Where every check was proved away, nothing can fail.
+        let sites = if ready.program.failure.is_some() { sites } else { Vec::new() };
+        Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place() })
     }
 }
 

@@ -43,13 +43,13 @@ fn source(op: CollectiveOp, own: &str, distance: &str, near: bool) -> String {
         (CollectiveOp::ShuffleUp, true) => {
             format!("({own} & {LAST}) >= {distance} ? {own} - {distance} : {own}")
         }
-        // As an unsigned number, a distance below zero is too far as well.
+        // As an unsigned number, what is below zero is too large as well.
         (CollectiveOp::ShuffleUp, false) => {
-            format!("(u32)({own} & {LAST}) >= (u32){distance} ? {own} - {distance} : {own}")
+            format!("(u32)({own} & {LAST}) - (u32){distance} <= {LAST}u ? {own} - {distance} : {own}")
         }
         (_, true) => format!("({own} & {LAST}) + {distance} <= {LAST} ? {own} + {distance} : {own}"),
         (_, false) => {
-            format!("(u32)({LAST} - ({own} & {LAST})) >= (u32){distance} ? {own} + {distance} : {own}")
+            format!("(u32)({own} & {LAST}) + (u32){distance} <= {LAST}u ? {own} + {distance} : {own}")
         }
     }
 }
@@ -97,25 +97,33 @@ impl Writer<'_> {
         let ty = self.program.var_type(var);
         let value = self.typed_value(operands[0]);
         let distance = self.value(operands[1]);
-        let name = self.language.shuffle(op);
         let bits = if ty == ScalarType::Bool {
             format!("(i32){}", value.within(Binding::Unary))
         } else {
             value.text
         };
-        let call = format!("{name}({}, {bits}, {})", self.members, distance.text);
-        let result = if ty == ScalarType::Bool { format!("{call} != 0") } else { call };
+        let call = |op: CollectiveOp, lane: &str| {
+            let call = format!("{}({}, {bits}, {lane})", self.language.shuffle(op), self.members);
+            if ty == ScalarType::Bool { format!("{call} != 0") } else { call }
+        };
         if matches!(op, CollectiveOp::Shuffle | CollectiveOp::ShuffleXor) || self.is_near(operands[1]) {
+            let result = call(op, &distance.text);
             self.define(var, &Expression::atom(result));
             return;
         }
-        // The instruction knows the last bits of a distance only. Every lane must take part in it, so no branch.
-        let near = self.names.fresh(&format!("near_{}", self.name(var)));
-        let ty = self.register(var);
-        self.sink().line(&format!("{ty} {near} = {result};"));
+        // The instruction knows the last bits of a distance only. Every lane must take part in it, so there is no branch
+        // around it.
+        let name = self.name(var).to_owned();
+        let [from, near] = ["from", "near"].map(|hint| self.names.fresh(&format!("{hint}_{name}")));
+        let symbol = if op == CollectiveOp::ShuffleUp { "-" } else { "+" };
+        let Threads::Numbered { thread, .. } = self.language.threads() else { return };
+        let line =
+            format!("u32 {from} = {thread} % {WARP} {symbol} (u32){};", distance.within(Binding::Unary));
+        self.text.line(&line);
+        let line = format!("{} {near} = {};", self.register(var), call(CollectiveOp::Shuffle, &from));
+        self.text.line(&line);
         let own = self.value(operands[0]).within(Binding::Or);
-        let text = format!("(u32){} <= {LAST}u ? {near} : {own}", distance.within(Binding::Unary));
-        self.define(var, &Expression::atom(text));
+        self.define(var, &Expression::atom(format!("{from} <= {LAST} ? {near} : {own}")));
     }
 
     /// Puts a value where the block's other threads find it, and says how to take one out.
@@ -171,27 +179,37 @@ impl Writer<'_> {
         self.block_barrier();
     }
 
-    /// An array with an operand's value in each lane of a strip; nothing if it is the same in all. A piece ends here.
-    fn lane_values(&mut self, operand: Operand) -> Option<String> {
-        let Operand::Var(var) = operand else { return None };
-        if !self.lanes.varies(operand) {
-            return None;
-        }
-        if self.lanes.keep(var) {
-            self.finish_piece();
-            return Some(self.name(var).to_owned());
-        }
-        let all = self.new_lane_array(&format!("{}_lanes", self.name(var)), self.register(var));
+    /// An array with an operand's value in each lane of a strip. A piece ends here.
+    fn lane_values(&mut self, operand: Operand) -> String {
+        let name = match operand {
+            Operand::Var(var) => {
+                let name = self.name(var).to_owned();
+                if self.lanes.keep(var) {
+                    self.finish_piece();
+                    return name;
+                }
+                name
+            }
+            Operand::Constant(_) => "constant".to_owned(),
+        };
+        let ty = self.language.register(self.program.operand_type(operand));
+        let all = self.new_lane_array(&format!("{name}_lanes"), ty);
         let value = self.inside(|writer| writer.value(operand));
         self.lane_line(&format!("{all}[{}] = {};", self.lanes.lane(), value.text));
         self.finish_piece();
-        Some(all)
+        all
     }
 
     /// Writes a collective that the lanes of a strip do. It ends a piece, and is one itself: who takes a value must
     /// find it, and nobody may change it before all have taken theirs.
     pub(crate) fn lane_collective(&mut self, var: Var, op: CollectiveOp, operands: &[Operand]) {
         if self.uses[var.0 as usize].count == 0 {
+            return;
+        }
+        if op.is_shuffle() && !self.lanes.varies(operands[0]) {
+            // All lanes have the same value.
+            let value = self.value(operands[0]);
+            self.define(var, &value);
             return;
         }
         self.lanes.keep(var);
@@ -201,16 +219,11 @@ impl Writer<'_> {
         }
         let values = self.lane_values(operands[0]);
         self.inside(|writer| {
-            let value = match values {
-                Some(values) => {
-                    let distance = writer.value(operands[1]).within(Binding::Unary);
-                    let lane = writer.lanes.lane().to_owned();
-                    let near = writer.is_near(operands[1]);
-                    Expression::atom(format!("{values}[{}]", source(op, &lane, &distance, near)))
-                }
-                None => writer.value(operands[0]),
-            };
-            writer.define(var, &value);
+            let distance = writer.value(operands[1]).within(Binding::Unary);
+            let lane = writer.lanes.lane().to_owned();
+            let near = writer.is_near(operands[1]);
+            let value = format!("{values}[{}]", source(op, &lane, &distance, near));
+            writer.define(var, &Expression::atom(value));
         });
         self.finish_piece();
     }

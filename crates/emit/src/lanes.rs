@@ -232,8 +232,10 @@ impl Varying<'_> {
                 self.carried(carried, self.get(*condition));
             }
             Stmt::Atomic { var, .. } => var.iter().for_each(|&var| self.set(var, true)),
-            // The lanes of a warp agree on some, but a strip may have several warps.
-            Stmt::Collective { var, .. } => self.set(*var, true),
+            // The lanes of a warp agree on a vote, but there may be several warps.
+            Stmt::Collective { var, op, operands } => {
+                self.set(*var, !op.is_shuffle() || operands.first().is_none_or(|&value| self.get(value)));
+            }
             Stmt::Parallel { var, body, .. } => {
                 self.set(*var, true);
                 self.list(body);

@@ -17,8 +17,6 @@ use crate::writer::Writer;
 pub(crate) struct Along {
     /// Whether a thread has an index: a name, where some may have none.
     pub(crate) active: Option<String>,
-    /// Whether any has, where that is in question: then what is the same for all threads may be loaded by all.
-    nonempty: Option<String>,
     /// By variable: whether it can differ from thread to thread.
     varying: Vec<bool>,
 }
@@ -42,11 +40,11 @@ pub(crate) fn is_joint(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether a statement does more than give values.
-fn has_effects(stmt: &Stmt) -> bool {
+/// Whether a statement, or one inside it, loads something that is the same for all threads.
+fn loads_evenly(stmt: &Stmt, varying: &[bool]) -> bool {
     match stmt {
-        Stmt::Store { .. } | Stmt::Atomic { .. } | Stmt::Fence { .. } | Stmt::Fail { .. } => true,
-        stmt => stmt.children().into_iter().flatten().any(has_effects),
+        Stmt::Load { vars, .. } => vars.iter().all(|var| !varying[var.0 as usize]),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, varying)),
     }
 }
 
@@ -116,33 +114,31 @@ impl Writer<'_> {
         let bound = self.value(extent).within(Binding::Sum);
         let range = self.intervals.operand(extent);
         let (ty, name) = (self.register(var), self.name(var).to_owned());
-        let outer = self.along.clone();
-        let and = |condition: String, outer: &Option<String>| match outer {
-            Some(outer) => format!("{outer} & ({condition})"),
-            None => condition,
+        let around = match self.along.varying.is_empty() {
+            true => vec![false; self.program.vars.len()],
+            false => self.along.varying.clone(),
         };
-        let mut nonempty = outer.nonempty.clone();
+        let varying = varying(self.program, around, var, body);
         if range.1 > i128::from(count) {
             let first = self.names.fresh(&format!("{name}_0"));
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
             self.text.line(&format!("{ty} {name} = {first} + {number};"));
         } else {
-            self.text.open_block();
-            self.text.line(&format!("{ty} {name} = {number};"));
-            if range.0 < 1 {
-                nonempty = Some(and(format!("0 < {bound}"), &nonempty));
+            if range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &varying)) {
+                // What is loaded by all must be there for one of them at least.
+                self.text.open(&format!("if (0 < {bound})"));
+            } else {
+                self.text.open_block();
             }
+            self.text.line(&format!("{ty} {name} = {number};"));
         }
         let active = self.names.fresh("active");
-        let condition = and(format!("{name} < {bound}"), &outer.active);
-        self.text.line(&format!("bool {active} = {condition};"));
-        let seeds = if outer.varying.is_empty() {
-            vec![false; self.program.vars.len()]
-        } else {
-            outer.varying.clone()
+        let condition = match &self.along.active {
+            Some(outer) => format!("{outer} & ({name} < {bound})"),
+            None => format!("{name} < {bound}"),
         };
-        let varying = varying(self.program, seeds, var, body);
-        self.along = Along { active: Some(active), nonempty, varying };
+        self.text.line(&format!("bool {active} = {condition};"));
+        let outer = std::mem::replace(&mut self.along, Along { active: Some(active), varying });
         self.statements(body);
         self.along = outer;
         self.text.close();
@@ -151,65 +147,64 @@ impl Writer<'_> {
     /// What must hold for a thread to touch memory in a statement that defines these values: nothing, or a condition.
     pub(crate) fn guard_of(&self, defines: &[Var]) -> Option<String> {
         match &self.along.active {
-            Some(_) if defines.iter().all(|&var| !self.along.var_varies(var)) && !defines.is_empty() => {
-                self.along.nonempty.clone()
-            }
+            // Values that are the same for all threads are so for those that only come along too: what all do together
+            // may depend on them.
+            Some(_) if !defines.is_empty() && !self.any_varies(defines) => None,
             Some(active) => Some(active.clone()),
             None => self.mask(),
         }
     }
 
+    fn any_varies(&self, vars: &[Var]) -> bool {
+        vars.iter().any(|&var| self.along.var_varies(var))
+    }
+
     /// Whether a statement must be kept from threads that only come along, as a whole.
     pub(crate) fn keeps_out(&self, stmt: &Stmt) -> bool {
-        let control = match stmt {
-            Stmt::If { then, otherwise, .. } => !then.is_empty() || !otherwise.is_empty(),
-            Stmt::For { .. } | Stmt::While { .. } => true,
-            _ => false,
+        let given: Vec<Var> = match stmt {
+            Stmt::If { then, otherwise, .. } if then.is_empty() && otherwise.is_empty() => return false,
+            Stmt::If { results, .. } => results.iter().map(|joined| joined.var).collect(),
+            Stmt::For { carried, .. } | Stmt::While { carried, .. } => {
+                carried.iter().map(|carried| carried.var).collect()
+            }
+            _ => return false,
         };
-        control && self.along.active.is_some() && !is_joint(stmt)
+        // If it gives something that is the same for all threads, then all of them go through it alike.
+        let even = given.iter().any(|&var| !self.along.var_varies(var));
+        self.along.active.is_some() && !is_joint(stmt) && !even
     }
 
     /// Writes a statement for the active threads alone. Its values exist for the others too, and mean nothing.
     pub(crate) fn kept_out(&mut self, stmt: &Stmt) {
-        let guard =
-            if has_effects(stmt) { self.along.active.clone() } else { self.guard_of(&all_defined(stmt)) };
-        let active = self.along.active.take();
-        match (guard, stmt) {
-            (None, stmt) => self.statement(stmt),
-            (Some(guard), Stmt::If { condition, then, otherwise, results })
+        let Some(active) = self.along.active.take() else { return };
+        match stmt {
+            Stmt::If { condition, then, otherwise, results }
                 if otherwise.is_empty() && results.is_empty() =>
             {
                 let condition = self.value(*condition).within(Binding::Unary);
-                self.text.open(&format!("if ({guard} & {condition})"));
+                self.text.open(&format!("if ({active} & {condition})"));
                 self.statements(then);
                 self.text.close();
             }
-            (Some(guard), Stmt::If { condition, then, otherwise, results }) => {
+            Stmt::If { condition, then, otherwise, results } => {
                 for joined in results {
                     let zero = self.zero(self.program.var_type(joined.var));
                     self.define(joined.var, &zero);
                 }
                 let condition = self.value(*condition);
-                self.text.open(&format!("if ({guard})"));
+                self.text.open(&format!("if ({active})"));
                 self.branches(&condition, then, otherwise, results);
                 self.text.close();
             }
-            (Some(guard), stmt) => {
+            stmt => {
                 if let Stmt::For { carried, .. } | Stmt::While { carried, .. } = stmt {
                     self.define_carried(carried);
                 }
-                self.text.open(&format!("if ({guard})"));
+                self.text.open(&format!("if ({active})"));
                 self.repetition(stmt);
                 self.text.close();
             }
         }
-        self.along.active = active;
+        self.along.active = Some(active);
     }
-}
-
-/// Every value that a statement and those inside it define.
-fn all_defined(stmt: &Stmt) -> Vec<Var> {
-    let mut all = stmt.defines();
-    all.extend(stmt.children().into_iter().flatten().flat_map(all_defined));
-    all
 }

@@ -66,4 +66,6 @@ files!(
     private_memory,
     ragged,
     rows,
+    uniform,
+    uniform_load,
 );

@@ -520,6 +520,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_branch_computes_says_nothing_after_it() {
+        // In the branch the minimum is `y`, which is small there; the same product after it is of any `y`.
+        let setup = "parallel %i: i64 < 64:i64 { %at: i64 = add %i, 0:i64
+            %l: i64 = load @xs[%i] %y: i64 = and %l, 127:i64 %z: i64 = and %i, 7:i64 %c: bool = le %y, %z
+            if %c { %w: i64 = min %y, %z %p: i64 = mul %w, %m store @out[%p] = %p }";
+        decided(setup, "%q: i64 = mul %y, %m %t: bool = lt %q, 50:i64", None);
+        decided(setup, "%q: i64 = mul %z, %m %t: bool = lt %q, 50:i64", Some(true));
+    }
+
+    #[test]
     fn a_loop_knows_its_condition() {
         let text = settled(
             "parallel %i: i64 < 64:i64 { while carry %k: i64 = 0:i64 { %t: bool = lt %k, %n } test %t {

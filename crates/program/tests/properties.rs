@@ -177,6 +177,108 @@ fn with_bounds_checked(program: &Program, intervals: &Intervals) -> Program {
     result
 }
 
+/// A program of comparisons between small integers that hang together: arguments, indices below others, the smaller of
+/// two, quotients and remainders. It writes one number, which tells how every comparison came out.
+fn small_integers(bytes: &[u8]) -> String {
+    struct Writer<'a> {
+        bytes: std::slice::Iter<'a, u8>,
+        text: String,
+        names: Vec<String>,
+        count: usize,
+    }
+    impl Writer<'_> {
+        fn below(&mut self, bound: usize) -> usize {
+            usize::from(self.bytes.next().copied().unwrap_or(0)) % bound.max(1)
+        }
+        fn any(&mut self) -> String {
+            match self.below(6) {
+                0 => format!("{}:i64", self.below(5)),
+                _ => {
+                    let back = self.below(self.names.len().min(7));
+                    format!("%{}", self.names[self.names.len() - 1 - back])
+                }
+            }
+        }
+        fn name(&mut self, letter: &str) -> String {
+            self.count += 1;
+            format!("{letter}{}", self.count)
+        }
+        fn computation(&mut self) {
+            let op =
+                ["add", "sub", "mul", "min", "max", "div", "rem", "shr", "shl", "and", "min", "sub", "add"];
+            let op = op[self.below(op.len())];
+            let first = self.any();
+            let second = match op {
+                "mul" => format!("{}:i64", 2 + self.below(2)),
+                "shl" | "shr" => format!("{}:i64", 1 + self.below(2)),
+                "div" | "rem" if self.below(2) == 0 => format!("{}:i64", 1 + self.below(4)),
+                _ => self.any(),
+            };
+            let name = self.name("x");
+            self.text += &format!("%{name}: i64 = {op} {first}, {second}\n");
+            self.names.push(name);
+        }
+        /// A comparison, and what it leads to, added to what the variable counts.
+        fn comparison(&mut self, counted: String, depth: usize) -> String {
+            let op = ["lt", "le", "eq", "ne", "lt", "le"][self.below(6)];
+            let (first, second, test) = (self.any(), self.any(), self.name("t"));
+            let [number, tripled, sum] = [self.name("v"), self.name("v"), self.name("v")];
+            self.text += &format!("%{test}: bool = {op} {first}, {second}\n");
+            if depth == 0 || self.below(2) == 0 {
+                self.text += &format!("%{number}: i64 = select %{test}, 1:i64, 2:i64\n");
+            } else {
+                self.text += &format!("%{number}: i64 = if %{test} {{\n");
+                for end in ["} else {\n", "}\n"] {
+                    let known = self.names.len();
+                    self.computation();
+                    let given = self.comparison("1:i64".into(), depth - 1);
+                    self.text += &format!("yield {given}\n{end}");
+                    self.names.truncate(known);
+                }
+            }
+            self.text += &format!("%{tripled}: i64 = mul {counted}, 3:i64\n");
+            self.text += &format!("%{sum}: i64 = add %{tripled}, %{number}\n");
+            format!("%{sum}")
+        }
+        fn repeat(&mut self, counted: String, depth: usize) -> String {
+            let (start, end) = (if self.below(3) == 0 { "1:i64" } else { "0:i64" }, self.any());
+            let [index, limit, carried] = [self.name("i"), self.name("x"), self.name("c")];
+            let (most, step) = (1 + self.below(8), 1 + self.below(3));
+            self.text += &format!("%{limit}: i64 = min {end}, {most}:i64\n");
+            self.names.push(limit.clone());
+            self.text += &format!(
+                "for %{index}: i64 in {start}..%{limit} step {step}:i64 carry %{carried}: i64 = {counted} {{\n"
+            );
+            let known = self.names.len();
+            self.names.push(index);
+            for _ in 0..1 + self.below(4) {
+                self.computation();
+            }
+            let mut counted = self.comparison(format!("%{carried}"), 2);
+            if depth > 0 && self.below(2) == 0 {
+                counted = self.repeat(counted, depth - 1);
+            }
+            counted = self.comparison(counted, 1);
+            self.text += &format!("next {counted}\n}}\n");
+            self.names.truncate(known);
+            format!("%{carried}")
+        }
+    }
+    let names = vec!["a".to_owned(), "b".to_owned()];
+    let mut writer = Writer { bytes: bytes.iter(), text: String::new(), names, count: 0 };
+    for _ in 0..2 + writer.below(5) {
+        writer.computation();
+    }
+    let counted = writer.comparison("0:i64".into(), 1);
+    let counted = writer.repeat(counted, 1);
+    let counted = writer.repeat(counted, 1);
+    format!(
+        "kernel k memory @out: global write i64 params @out, %a: i64, %b: i64 threads 1 blocks %block: i64 < 1:i64
+         body {{ parallel %t: i64 < 1:i64 {{\n{} store @out[0:i64] = {counted} }} }}",
+        writer.text
+    )
+}
+
 /// Numbers that are wrong in a program that was right.
 fn spoil(program: &mut Program, random: &[u8]) {
     fn list(statements: &mut [Stmt], random: &mut impl Iterator<Item = u8>) {
@@ -209,7 +311,11 @@ fn spoil(program: &mut Program, random: &[u8]) {
                     Stmt::Collective { op, .. } => {
                         *op = CollectiveOp::ALL[usize::from(byte) % CollectiveOp::ALL.len()];
                     }
-                    _ => *stmt = Stmt::Sync { scope: if byte % 2 == 0 { Scope::Block } else { Scope::Warp } },
+                    _ => {
+                        *stmt = Stmt::Sync {
+                            scope: if byte.is_multiple_of(2) { Scope::Block } else { Scope::Warp },
+                        }
+                    }
                 }
             }
             for child in stmt.children_mut() {
@@ -313,14 +419,33 @@ proptest! {
         let mut again = settled.clone();
         settle(&mut again, &ranges(&program));
         prop_assert!(check(&again).is_ok(), "{:?}\n{again}", check(&again));
-        if settled.params == program.params {
+        if again.params == program.params {
             assert_same(&program, &again, n, "settle, twice");
+        }
+        if settled.params == program.params {
             let mut all = narrow(&settled, &ranges(&program));
             mark_exact(&mut all, &ranges(&program));
             vectorise(&mut all, &VectorOptions::default());
             eliminate_dead(&mut all);
             drop_spare_vars(&mut all);
             assert_same(&program, &all, n, "settle and all passes");
+        }
+    }
+
+    #[test]
+    fn what_is_proved_holds(bytes in proptest::collection::vec(any::<u8>(), 20..120)) {
+        let text = small_integers(&bytes);
+        let program = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        check(&program).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut settled = program.clone();
+        settle(&mut settled, &BTreeMap::from([(Var(0), (0, 6)), (Var(1), (1, 4))]));
+        for (a, b) in (0..=6i64).flat_map(|a| (1..=4i64).map(move |b| (a, b))) {
+            let run = |program: &Program| {
+                let mut memories = [SimMemory::unwritten(8)];
+                simulate(program, &mut memories, &[a.into(), b.into()], &Options::default()).map(|_| memories)
+            };
+            let (before, after) = (run(&program), run(&settled));
+            prop_assert!(before.is_ok() && before == after, "a = {a}, b = {b}\n{program}\n{settled}");
         }
     }
 

@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, Function};
 use pumice_array::{
     Acc, Array, ArrayData, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
 };
+use pumice_kernel::Passes;
 use pumice_runtime::{
     Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
 };
@@ -67,6 +68,26 @@ impl Compiler {
     pub fn narrow(mut self, on: bool) -> Compiler {
         self.plan.narrow = on;
         self
+    }
+
+    /// The device.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Compiler::on("sim")?.device().name(), "sim");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn device(&self) -> &Arc<dyn Device> {
+        &self.device
+    }
+
+    /// The passes over kernels that these choices ask for.
+    pub(crate) fn passes(&self) -> Passes {
+        Passes { vectorise: self.plan.vectorise, narrow: self.plan.narrow }
+    }
+
+    /// How kernels become text.
+    pub(crate) fn emit_options(&self) -> Options {
+        self.options.clone()
     }
 
     /// Compiles a program.

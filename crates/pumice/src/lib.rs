@@ -20,6 +20,7 @@
 
 mod arguments;
 mod compile;
+pub mod kernel;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
 pub use compile::{Compiled, Compiler, Untyped, compile, run};

@@ -1,6 +1,7 @@
 //! One device at work: its memory, its kernels, and the execution of plans.
 
 use crate::device::{Argument, Device, Kernel};
+use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
 use crate::pool::{Pool, Pooled};
@@ -11,7 +12,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A device with the memory and kernels that programs share on it.
 pub struct Engine {
@@ -23,7 +24,7 @@ pub struct Engine {
 }
 
 /// An array's columns on a device, and the status of the run that computes them.
-type Resident = (Vec<Arc<Pooled>>, Option<Arc<Status>>);
+pub(crate) type Resident = (Vec<Arc<Pooled>>, Option<Arc<Status>>);
 
 /// A host array's copy.
 struct Copy {
@@ -32,12 +33,16 @@ struct Copy {
 }
 
 impl Engine {
-    /// The engine of a device; one for each in a process.
+    /// The engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
+    /// kernels that they know; those of others as long as somebody uses them.
     pub fn of(device: Arc<dyn Device>) -> Arc<Engine> {
-        static ENGINES: Mutex<Vec<Arc<Engine>>> = Mutex::new(Vec::new());
+        static ENGINES: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
+        static KEPT: Mutex<Vec<Arc<Engine>>> = Mutex::new(Vec::new());
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(engine) = engines.iter().find(|engine| engine.device.name() == device.name()) {
-            return engine.clone();
+        engines.retain(|engine| engine.strong_count() > 0);
+        let known = engines.iter().filter_map(Weak::upgrade);
+        if let Some(engine) = known.into_iter().find(|engine| same_device(&engine.device, &device)) {
+            return engine;
         }
         let engine = Arc::new(Engine {
             pool: Pool::new(device.clone()),
@@ -45,7 +50,10 @@ impl Engine {
             kernels: KernelTable::new(),
             copies: Mutex::default(),
         });
-        engines.push(engine.clone());
+        engines.push(Arc::downgrade(&engine));
+        if crate::devices::open(engine.device.name()).is_ok_and(|open| same_device(&open, &engine.device)) {
+            KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(engine.clone());
+        }
         engine
     }
 
@@ -59,13 +67,21 @@ impl Engine {
         &self.kernels
     }
 
+    /// Memory for at least so many bytes.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<Arc<Pooled>> {
+        self.pool.take(bytes)
+    }
+
+    /// An array as this device has it, if it does.
+    fn device_array<'a>(&self, data: &'a dyn ArrayData) -> Option<&'a DeviceArray> {
+        let any: &dyn Any = data;
+        any.downcast_ref::<DeviceArray>().filter(|array| std::ptr::eq(&*array.engine, self))
+    }
+
     /// The memory of an array on this device: its own, or a copy that is made now. With it comes the status of the run
     /// that computes it.
-    fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
-        let any: &dyn Any = &**data;
-        if let Some(array) = any.downcast_ref::<DeviceArray>()
-            && array.engine.device.name() == self.device.name()
-        {
+    pub(crate) fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
+        if let Some(array) = self.device_array(&**data) {
             return Ok((array.columns.clone(), Some(array.status.clone())));
         }
         let key = Arc::as_ptr(data).cast::<()>() as usize;
@@ -77,23 +93,61 @@ impl Engine {
         if let Some(columns) = known {
             return Ok((columns, None));
         }
+        let columns = self.uploaded(&**data)?;
+        let copy = Copy { of: Arc::downgrade(data), columns: columns.clone() };
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).insert(key, copy);
+        Ok((columns, None))
+    }
+
+    /// The memory of an array on this device, to be changed: its own if nobody else holds it, or a copy of its own.
+    pub(crate) fn own(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
+        let Some(array) = self.device_array(&**data) else { return Ok((self.uploaded(&**data)?, None)) };
+        let status = Some(array.status.clone());
+        let alone =
+            Arc::strong_count(data) == 1 && array.columns.iter().all(|column| Arc::strong_count(column) == 1);
+        if alone {
+            return Ok((array.columns.clone(), status));
+        }
+        let count: usize = data.extents().iter().product();
+        let copy = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
+            let copy = self.pool.take(count * ty.bytes())?;
+            self.device.copy(column.memory()?, copy.memory()?, count * ty.bytes())?;
+            Ok(copy)
+        };
+        let columns = array.columns.iter().zip(data.types()).map(copy).collect::<Result<Vec<_>>>()?;
+        Ok((columns, status))
+    }
+
+    /// An array with the same elements that is on this device.
+    pub fn upload(self: &Arc<Self>, data: &Arc<dyn ArrayData>) -> Result<Arc<dyn ArrayData>> {
+        if self.device_array(&**data).is_some() {
+            return Ok(data.clone());
+        }
+        let columns = self.uploaded(&**data)?;
+        let status = Status::new(self.device.clone(), None, [].into(), []);
+        let (extents, types) = (data.extents().to_vec(), data.types().into());
+        Ok(Arc::new(DeviceArray::new(self.clone(), extents, types, columns, status)))
+    }
+
+    fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {
         let host = data.columns().map_err(from_array_error)?;
         let count: usize = data.extents().iter().product();
         let whole = |(column, ty): (&Cow<'_, [u8]>, &ScalarType)| column.len() == count * ty.bytes();
         if host.len() != data.types().len() || !host.iter().zip(data.types()).all(whole) {
             return Err(Error::Invalid("an array's columns are not as long as its extents say".into()));
         }
-        let columns = host.iter().map(|column| self.upload(column)).collect::<Result<Vec<_>>>()?;
-        let copy = Copy { of: Arc::downgrade(data), columns: columns.clone() };
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner).insert(key, copy);
-        Ok((columns, None))
+        let column = |bytes: &Cow<'_, [u8]>| {
+            let pooled = self.pool.take(bytes.len())?;
+            self.device.upload(pooled.memory()?, bytes)?;
+            Ok(pooled)
+        };
+        host.iter().map(column).collect()
     }
+}
 
-    fn upload(&self, bytes: &[u8]) -> Result<Arc<Pooled>> {
-        let pooled = self.pool.take(bytes.len())?;
-        self.device.upload(pooled.memory()?, bytes)?;
-        Ok(pooled)
-    }
+/// Whether two handles are one device.
+fn same_device(one: &Arc<dyn Device>, other: &Arc<dyn Device>) -> bool {
+    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
 }
 
 /// A plan with its kernels, ready to be executed many times.
@@ -230,7 +284,7 @@ impl Prepared {
                 }
             }
         }
-        let status = Status::new(engine.device.clone(), record.clone(), plan.sites().to_vec(), before);
+        let status = Status::new(engine.device.clone(), record.clone(), plan.sites().into(), before);
         Ok(Execution { engine: engine.clone(), plan, memories, given: given_data, record, launches, status })
     }
 }
@@ -296,61 +350,11 @@ impl Execution<'_> {
             };
             let columns = buffers.iter().map(column).collect::<Result<Vec<_>>>()?;
             let types = buffers.iter().map(|buffer| self.plan.buffers()[*buffer].ty).collect();
-            Ok(Arc::new(DeviceArray {
-                engine: self.engine.clone(),
-                extents: extents.clone(),
-                types,
-                columns,
-                status: self.status.clone(),
-                host: OnceLock::new(),
-            }) as Arc<dyn ArrayData>)
+            let (engine, status) = (self.engine.clone(), self.status.clone());
+            Ok(Arc::new(DeviceArray::new(engine, extents.clone(), types, columns, status))
+                as Arc<dyn ArrayData>)
         };
         self.plan.results().iter().map(result).collect()
-    }
-}
-
-/// An array in a device's memory.
-struct DeviceArray {
-    engine: Arc<Engine>,
-    extents: Vec<usize>,
-    types: Vec<ScalarType>,
-    columns: Vec<Arc<Pooled>>,
-    status: Arc<Status>,
-    host: OnceLock<Result<Vec<Vec<u8>>>>,
-}
-
-impl DeviceArray {
-    fn fetch(&self) -> Result<Vec<Vec<u8>>> {
-        self.status.check()?;
-        let count: usize = self.extents.iter().product();
-        let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
-            let mut bytes = vec![0; count * ty.bytes()];
-            self.engine.device.download(column.memory()?, &mut bytes)?;
-            Ok(bytes)
-        };
-        self.columns.iter().zip(&self.types).map(column).collect()
-    }
-}
-
-impl ArrayData for DeviceArray {
-    fn extents(&self) -> &[usize] {
-        &self.extents
-    }
-    fn types(&self) -> &[ScalarType] {
-        &self.types
-    }
-    fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
-        match self.host.get_or_init(|| self.fetch()) {
-            Ok(columns) => Ok(columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect()),
-            Err(error) => Err(into_array_error(error.clone())),
-        }
-    }
-}
-
-fn into_array_error(error: Error) -> ArrayError {
-    match error {
-        Error::Failure(message) => ArrayError::Failure(message),
-        error => ArrayError::Device(Arc::new(error)),
     }
 }
 

@@ -3,7 +3,9 @@
 //! Plans come from `pumice-array`; this layer brings inputs to a device, compiles kernels once, launches them in order
 //! and hands results out that stay where they are until somebody looks.
 
+mod call;
 mod device;
+mod device_array;
 pub mod devices;
 mod engine;
 mod error;
@@ -11,6 +13,7 @@ mod kernel_table;
 mod pool;
 mod status;
 
+pub use call::{Callable, Change, Given};
 pub use device::{Argument, Device, Kernel, Memory, Parameter, Signature};
 pub use devices::{NAMES, default_device, open, survey};
 pub use engine::{Engine, Execution, Inputs, Prepared};

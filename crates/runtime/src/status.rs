@@ -11,7 +11,7 @@ pub struct Status {
     device: Arc<dyn Device>,
     /// The memory in which failures are recorded, if the run can fail.
     record: Option<Arc<Pooled>>,
-    sites: Vec<Site>,
+    sites: Arc<[Site]>,
     /// The runs that this one's inputs come from.
     before: Vec<Arc<Status>>,
     depth: usize,
@@ -29,7 +29,7 @@ impl Status {
     pub fn new(
         device: Arc<dyn Device>,
         record: Option<Arc<Pooled>>,
-        sites: Vec<Site>,
+        sites: Arc<[Site]>,
         before: impl IntoIterator<Item = Arc<Status>>,
     ) -> Arc<Status> {
         let mut before: Vec<Arc<Status>> = before.into_iter().filter(|status| !status.is_fine()).collect();

@@ -11,7 +11,7 @@ use super::lanes::{LANES, Lanes, Mask, active, integer, widen};
 use super::machine::{Done, Level, Machine};
 use super::memory::Held;
 use super::races::{Access, Race};
-use crate::ir::{AtomicOp, Stmt, WARP};
+use crate::ir::{AtomicOp, Stmt};
 
 /// The index of the first element that each lane accesses, among all elements that there are.
 type Places = [usize; LANES];
@@ -43,8 +43,7 @@ impl<'c> Machine<'c, '_, '_> {
         }
         if held.is_private() {
             for lane in active(mask) {
-                let thread = self.team.warp as usize * WARP as usize + lane;
-                places[lane] += thread * held.length;
+                places[lane] += self.thread(lane) as usize * held.length;
             }
         }
         Ok(places)
@@ -203,8 +202,12 @@ impl<'c> Machine<'c, '_, '_> {
         let places = self.locate(memory, *index, 1, mask)?;
         self.pay(line.site, memory, &places, 1, mask, Kind::Atomic);
         let global = self.held[memory].is_global();
+        let releases = global && op != AtomicOp::Load && self.held[memory].history.is_some();
         for lane in active(mask) {
             let place = places[lane];
+            if releases {
+                self.clock.release(self.thread(lane));
+            }
             let access = Access { who: self.who(lane), site: line.site, atomic: true };
             let [one, other] = operands.map(|slot| self.values[slot][lane]);
             let held = &mut self.held[memory];
@@ -237,8 +240,8 @@ impl<'c> Machine<'c, '_, '_> {
                 self.values[var][lane] = before;
             }
         }
-        if global && op != AtomicOp::Load {
-            self.clock.release();
+        if releases {
+            self.clock.after_releases();
         }
         Ok(())
     }

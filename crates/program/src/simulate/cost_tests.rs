@@ -216,7 +216,7 @@ fn costs_belong_to_places() {
     report.places.iter().for_each(|place| total += place.costs);
     assert_eq!(total, report.costs);
     let expected = "\
-1 blocks of 64 threads (2 warps), 29 steps, 16384 bytes of shared memory a block, 3 private elements a thread
+blocks 1, threads 64, warps 2, steps 29, shared bytes 16384, private elements 3
                      | global loads              | global stores             | shared loads                    | shared stores                   | branches       | barriers
 place                | requests  sectors  useful | requests  sectors  useful | requests  wavefronts  conflicts | requests  wavefronts  conflicts | all  divergent | block  warp
 force at src/x.rs:12 |        2        8    100% |        0        0         |        0           0          0 |        2           2          0 |   0          0 |     0     0
@@ -237,5 +237,5 @@ fn counting_can_be_switched_off() {
     };
     assert_eq!(count(true).costs.block_barriers, 1);
     assert_eq!((count(false).costs, count(false).places), (Costs::default(), Vec::new()));
-    assert_eq!(count(false).to_string(), "1 blocks of 32 threads (1 warps), 2 steps\n");
+    assert_eq!(count(false).to_string(), "blocks 1, threads 32, warps 1, steps 2\n");
 }

@@ -5,7 +5,8 @@ use std::fmt;
 /// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// Two threads on one cell in one phase, or two blocks, and one of them writes.
+    /// Two threads on one cell, of which one writes and one is not atomic, with nothing that orders them: a barrier, or
+    /// between blocks an atomic read of what the other one wrote atomically after.
     Race,
     /// An index that is not in the memory.
     OutOfBounds,

@@ -132,12 +132,18 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         }))
     }
 
+    /// The number of a lane's thread in the block.
+    pub fn thread(&self, lane: usize) -> u32 {
+        // Not above the number of threads, as the warp has a thread for the lane.
+        self.team.warp * WARP + lane as u32
+    }
+
     /// Who a lane is, for races.
     pub fn who(&self, lane: usize) -> Who {
         match self.team.level {
             Level::Block => Who::block(self.program.threads),
             Level::Warp => Who::warp(self.team.warp),
-            Level::Thread => Who::thread(self.team.warp.wrapping_mul(WARP).wrapping_add(lane as u32)),
+            Level::Thread => Who::thread(self.thread(lane)),
         }
     }
 

@@ -1,13 +1,17 @@
 //! Finds data races: who touched a cell of memory, when, and whether anything put them in order.
 //!
 //! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
-//! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what a block wrote before its last
-//! release (an atomic write of global memory) comes before what another does after it has acquired (atomically read) a
-//! value that the first one wrote atomically, and so on from block to block. That is a little generous, and never finds
-//! a race that is none: threads of a block are not told apart in releases and acquisitions, and of the blocks that only
-//! read a cell, the last two are remembered. Blocks run in order. Nothing here knows what memory contains.
+//! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what comes before a release of a
+//! thread (an atomic write of global memory) comes before what another block does after it has acquired (atomically
+//! read) a value that the first one wrote atomically, and so on from block to block. That is a little generous, and
+//! never finds a race that is none: which of a block's releases was acquired, and by which thread, is not told apart,
+//! and of the blocks that only read a cell, the last two are remembered. Blocks run in order. Nothing here knows what
+//! memory contains.
 
 use std::collections::BTreeSet;
+
+use super::lanes::LANES;
+use crate::ir::WARP;
 
 /// Every thread of the block at once, or several of different warps.
 pub(super) const EVERY: u32 = u32::MAX;
@@ -45,7 +49,7 @@ impl Who {
         match self.0 {
             EVERY => None,
             whole if whole & WHOLE != 0 => Some(whole & !WHOLE),
-            thread => Some(thread / crate::ir::WARP),
+            thread => Some(thread / WARP),
         }
     }
 
@@ -104,10 +108,33 @@ pub(super) struct Clock {
     phase: u32,
     /// By warp: when its last barrier was.
     warps: Vec<u32>,
-    /// By block: when it last released; 0 if it never did.
-    releases: Vec<u32>,
+    /// By block: what it released.
+    releases: Vec<Releases>,
     /// By block: which ones come before it.
     before: Vec<Blocks>,
+}
+
+/// What a block released.
+#[derive(Clone, Debug, Default)]
+struct Releases {
+    /// When the phase of the last release started: what was done before was released.
+    phase: u32,
+    /// By thread: when it last released in that phase (0 if it did not), and when its warp's last barrier was.
+    threads: Vec<(u32, u32)>,
+}
+
+impl Releases {
+    fn contains(&self, touch: Touch) -> bool {
+        if touch.time < self.phase {
+            return true;
+        }
+        let own = self.threads.get(touch.who.0 as usize);
+        if own.is_some_and(|&(release, _)| touch.time <= release) {
+            return true;
+        }
+        let lanes = touch.who.home().map(|warp| warp as usize * LANES).unwrap_or(usize::MAX);
+        self.threads.iter().skip(lanes).take(LANES).any(|&(_, barrier)| touch.time < barrier)
+    }
 }
 
 /// A set of blocks: those below some number, and some others.
@@ -170,7 +197,7 @@ impl Clock {
         self.start = self.tick();
         self.phase = self.start;
         self.starts.push(self.start);
-        self.releases.push(0);
+        self.releases.push(Releases::default());
         self.before.push(Blocks::default());
     }
 
@@ -189,11 +216,24 @@ impl Clock {
         self.warps[warp] = now;
     }
 
-    /// The block has released what it wrote.
-    pub fn release(&mut self) {
-        if let Some(release) = self.releases.last_mut() {
-            *release = self.now;
+    /// A thread writes global memory atomically, and so releases what it did before.
+    pub fn release(&mut self, thread: u32) {
+        let Some(releases) = self.releases.last_mut() else {
+            return;
+        };
+        if releases.phase != self.phase {
+            releases.phase = self.phase;
+            releases.threads.clear();
         }
+        let (warp, thread) = ((thread / WARP) as usize, thread as usize);
+        if releases.threads.len() <= thread {
+            releases.threads.resize(thread + 1, (0, 0));
+        }
+        releases.threads[thread] = (self.now, self.warps.get(warp).copied().unwrap_or(0));
+    }
+
+    /// What comes now was not released before.
+    pub fn after_releases(&mut self) {
         self.tick();
     }
 
@@ -218,10 +258,10 @@ impl Clock {
     }
 
     /// Whether what an earlier block did comes before what this one does now.
-    fn across(&self, time: u32) -> bool {
-        let block = self.block_at(time);
+    fn across(&self, touch: Touch) -> bool {
+        let block = self.block_at(touch.time);
         let known = self.before.last().is_some_and(|before| before.contains(block));
-        known && self.releases.get(block as usize).is_some_and(|&release| time <= release)
+        known && self.releases.get(block as usize).is_some_and(|releases| releases.contains(touch))
     }
 }
 
@@ -252,7 +292,7 @@ impl Touch {
             return true;
         }
         if !clock.in_block(self.time) {
-            return !across_blocks || clock.across(self.time);
+            return !across_blocks || clock.across(self);
         }
         self.time < clock.phase || self.who == who && who.is_thread() || {
             let (one, other) = (self.who.home(), who.home());
@@ -279,21 +319,30 @@ struct Cell {
 /// What happened to one memory in a launch.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    cells: Vec<Cell>,
+    /// So many cells a page; made when they are first touched, as much memory of a launch often is not.
+    pages: Vec<Option<Box<[Cell]>>>,
     across_blocks: bool,
 }
+
+const PAGE: usize = 1 << 10;
 
 impl History {
     /// Of memory with this many cells. Blocks race only in memory that they have in common.
     pub fn new(cells: usize, across_blocks: bool) -> History {
+        History { pages: vec![None; cells.div_ceil(PAGE)], across_blocks }
+    }
+
+    #[inline]
+    fn cell(&mut self, index: usize) -> Option<&mut Cell> {
         let cell = Cell { write: Touch::NONE, read: Touch::NONE, other_read: (0, 0) };
-        History { cells: vec![cell; cells], across_blocks }
+        let page = self.pages.get_mut(index / PAGE)?;
+        page.get_or_insert_with(|| vec![cell; PAGE].into()).get_mut(index % PAGE)
     }
 
     /// Somebody reads a cell. Cells that do not exist are not watched.
     pub fn read(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cells.get_mut(index) else {
+        let Some(cell) = self.cell(index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
@@ -322,7 +371,7 @@ impl History {
     /// Somebody writes a cell, or reads and writes it at once.
     pub fn write(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cells.get_mut(index) else {
+        let Some(cell) = self.cell(index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
@@ -350,7 +399,8 @@ impl History {
     /// Somebody has read a cell atomically: what the block that wrote it atomically did before comes before what this
     /// block does from now on.
     pub fn acquire(&self, index: usize, clock: &mut Clock) {
-        if let Some(cell) = self.cells.get(index)
+        if let Some(Some(page)) = self.pages.get(index / PAGE)
+            && let Some(cell) = page.get(index % PAGE)
             && cell.write.is_atomic()
             && cell.write.time != 0
             && !clock.in_block(cell.write.time)

@@ -235,15 +235,15 @@ const GROUPS: [Group; 9] = [
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { blocks, threads, warps, steps, failures, shared_bytes, private_cells, .. } = self;
-        write!(f, "{blocks} blocks of {threads} threads ({warps} warps), {steps} steps")?;
+        write!(f, "blocks {blocks}, threads {threads}, warps {warps}, steps {steps}")?;
         if *shared_bytes > 0 {
-            write!(f, ", {shared_bytes} bytes of shared memory a block")?;
+            write!(f, ", shared bytes {shared_bytes}")?;
         }
         if *private_cells > 0 {
-            write!(f, ", {private_cells} private elements a thread")?;
+            write!(f, ", private elements {private_cells}")?;
         }
         if *failures > 0 {
-            write!(f, ", {failures} failed checks")?;
+            write!(f, ", failed checks {failures}")?;
         }
         writeln!(f)?;
         if self.places.is_empty() {

@@ -512,6 +512,76 @@ fn a_flag_orders_blocks() {
 }
 
 #[test]
+fn a_flag_is_for_what_its_thread_knows() {
+    // All threads write, one of them says so.
+    let body = |before: &str| {
+        format!(
+            "%first: bool = eq %b, 0:i32
+             if %first {{
+               parallel %i: i32 < 8:i32 {{ %at: i32 = add %i, 1:i32 store @out[%at] = %i }}
+               {before}
+               parallel %f: i32 < 1:i32 {{ fence grid atomic store @out[0:i32], 1:i32 }}
+             }} else {{
+               parallel %w: i32 < 1:i32 {{
+                 while {{ %f2: i32 = atomic load @out[0:i32] %go: bool = ne %f2, 1:i32 }} test %go {{ }}
+               }}
+               sync
+               parallel %j: i32 < 8:i32 {{
+                 %from: i32 = add %j, 1:i32 %to: i32 = add %j, 9:i32
+                 %x: i32 = load @out[%from] store @out[%to] = %x
+               }}
+             }}"
+        )
+    };
+    gives("", 8, 2, &body("sync"), &[1, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7]);
+    let fault = faults("", 8, 2, &body(""), FaultKind::Race);
+    // Thread 0 wrote the first one itself.
+    assert_eq!(fault.index, Some(1), "{fault}");
+    // Within a warp, its barrier does.
+    let warp = |before: &str| {
+        body("")
+            .replace(
+                "parallel %f: i32 < 1:i32 { fence",
+                &format!("warps %z: i32 < 1:i32 {{ {before} lanes %f: i32 < 1:i32 {{ fence"),
+            )
+            .replace("1:i32 }\n             } else", "1:i32 } }\n             } else")
+    };
+    let expected = [1, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7];
+    gives("", 32, 2, &warp("sync warp"), &expected);
+    faults("", 32, 2, &warp(""), FaultKind::Race);
+}
+
+#[test]
+fn every_thread_may_have_a_flag_of_its_own() {
+    let body = "%first: bool = eq %b, 0:i32
+        parallel %i: i32 < 8:i32 {
+          %value: i32 = add %i, 8:i32
+          if %first {
+            store @out[%value] = %i
+            atomic store @out[%i], 1:i32
+          } else {
+            while { %f: i32 = atomic load @out[%i] %go: bool = ne %f, 1:i32 } test %go { }
+            %x: i32 = load @out[%value]
+          }
+        }";
+    gives("", 8, 2, body, &[1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn statements_can_be_nested_deeply() {
+    let mut body = "store @out[%i] = %i".to_owned();
+    for depth in 0..crate::verify::MAX_DEPTH - 2 {
+        body = match depth % 3 {
+            0 => format!("for %k{depth}: i32 in %i..32:i32 step 32:i32 {{ {body} }}"),
+            1 => format!("if true {{ {body} }}"),
+            _ => format!("while carry %z{depth}: bool = true {{ }} test %z{depth} {{ {body} next false }}"),
+        };
+    }
+    let body = format!("parallel %i: i32 < 32:i32 {{ {body} }}");
+    gives("", 32, 1, &body, &(0..32).collect::<Vec<i32>>());
+}
+
+#[test]
 fn order_passes_from_block_to_block() {
     // Block 2 waits for block 1 only, which waited for block 0, and reads what that one wrote.
     let body = chain(WRITE, WAIT).replace("sub %flag, 1:i32", "add 0:i32, 1:i32");

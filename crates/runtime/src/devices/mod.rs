@@ -17,7 +17,7 @@ use pumice_program::{Program, Space, Verified};
 use self::cpu::Cpu;
 use self::cuda::Cuda;
 use self::opencl::OpenCl;
-use self::sim::Sim;
+pub use self::sim::{Recorded, Sim};
 use crate::device::Device;
 use crate::error::{Error, Result};
 

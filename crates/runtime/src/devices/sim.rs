@@ -1,13 +1,15 @@
 //! The `sim` device: programs run by the simulator, every index in turn, with checks that no other device makes.
 //!
 //! It is what the other devices are compared with, so it must not share anything with them: no emitter, no compiler.
-//! It compiles nothing; a binary is the program's text.
+//! It compiles nothing; a binary is the program's text. One that is made with [`Sim::observing`] stands in for a device
+//! with any profile and remembers what was launched on it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pumice_emit::Options;
 use pumice_kernel::Profile;
+use pumice_program::simulate::Report;
 use pumice_program::{Access, Param, Program, SimMemory, Space, Verified, simulate};
 
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
@@ -18,6 +20,8 @@ const NAME: &str = "sim";
 /// The simulator as a device.
 pub struct Sim {
     profile: Profile,
+    /// What was launched, if somebody wants to know.
+    recorded: Option<Mutex<Vec<Recorded>>>,
     /// One call at a time: a launch takes the memories out of their places and puts them back.
     turn: Mutex<()>,
 }
@@ -25,11 +29,56 @@ pub struct Sim {
 /// The device memory that a handle stands for.
 type Place = Mutex<SimMemory>;
 
+/// A launch that a simulator saw.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What was launched.
+    pub program: Arc<Verified>,
+    /// What it did, and what that would cost.
+    pub report: Report,
+}
+
 impl Sim {
     /// Opens the device, which works everywhere.
     pub fn open() -> Result<Sim> {
         // A GPU in small, so that programs are made as for a GPU, and several blocks are few elements.
-        let profile = Profile {
+        Ok(Sim { profile: Sim::small_profile(), recorded: None, turn: Mutex::new(()) })
+    }
+
+    /// A simulator that stands in for a device with this profile, and remembers every launch with what it would cost.
+    ///
+    /// ```
+    /// use pumice_runtime::{Engine, devices::Sim};
+    /// use std::sync::Arc;
+    /// let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
+    /// let engine = Engine::of(sim.clone());
+    /// // Programs that run on the engine's device are then in
+    /// assert!(sim.recorded().is_empty());
+    /// ```
+    pub fn observing(profile: Profile) -> Sim {
+        Sim { profile, recorded: Some(Mutex::default()), turn: Mutex::new(()) }
+    }
+
+    /// The launches so far, in order. Launches of no blocks are not among them, and nothing is unless this simulator
+    /// [observes](Sim::observing).
+    pub fn recorded(&self) -> Vec<Recorded> {
+        self.recorded.as_ref().map_or(Vec::new(), |recorded| lock(recorded).clone())
+    }
+
+    /// Forgets the launches so far.
+    pub fn forget(&self) {
+        if let Some(recorded) = &self.recorded {
+            lock(recorded).clear();
+        }
+    }
+
+    /// What a large GPU is like: blocks of 256 threads, wide loads, neighbouring threads want neighbouring memory.
+    pub fn gpu_profile() -> Profile {
+        Profile { threads: 256, max_blocks: i32::MAX as u64, busy_blocks: 1056, ..Sim::small_profile() }
+    }
+
+    fn small_profile() -> Profile {
+        Profile {
             threads: 64,
             lanes: 32,
             max_threads: 1024,
@@ -38,8 +87,7 @@ impl Sim {
             busy_blocks: 8,
             vector_bytes: 16,
             coalesces: true,
-        };
-        Ok(Sim { profile, turn: Mutex::new(()) })
+        }
     }
 }
 
@@ -53,7 +101,11 @@ impl Device for Sim {
     }
 
     fn identity(&self) -> String {
-        NAME.into()
+        match &self.recorded {
+            None => NAME.into(),
+            // What fits one profile need not fit another.
+            Some(_) => format!("{NAME} {:?}", self.profile),
+        }
     }
 
     fn profile(&self) -> &Profile {
@@ -101,11 +153,11 @@ impl Device for Sim {
             let reason = "it is the text of another program".into();
             return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason });
         }
-        Ok(Kernel::new(NAME, Signature::of(program), program.clone()))
+        Ok(Kernel::new(NAME, Signature::of(program), Arc::new(program.clone())))
     }
 
     unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
-        let program = kernel.handle::<Verified>(NAME)?;
+        let program = kernel.handle::<Arc<Verified>>(NAME)?;
         kernel.check_arguments(arguments)?;
         let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
         let (mut handles, mut scalars) = (Vec::new(), Vec::new());
@@ -142,11 +194,14 @@ impl Device for Sim {
                 _ => memories.push(std::mem::replace(&mut *lock(handles[number]), SimMemory::unwritten(0))),
             }
         }
-        // Nobody asks what it would cost.
-        let options = simulate::Options { costs: false, ..Default::default() };
+        let options = simulate::Options { costs: self.recorded.is_some(), ..Default::default() };
         let result = simulate(program, &mut memories, &scalars, &options);
         put_back(&handles, memories);
-        result.map(|_| ()).map_err(|fault| Error::Fault(fault.to_string()))
+        let report = result.map_err(|fault| Error::Fault(fault.to_string()))?;
+        if let Some(recorded) = &self.recorded {
+            lock(recorded).push(Recorded { program: program.clone(), report });
+        }
+        Ok(())
     }
 
     fn synchronize(&self) -> Result<()> {

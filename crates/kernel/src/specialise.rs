@@ -1,0 +1,169 @@
+//! A kernel for one launch: its program after the passes, what to bind to its parameters, how many blocks run, and how
+//! long the result is.
+//!
+//! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
+
+use crate::builder::BuildError;
+use crate::define::{Binding, Definition, ParameterKind};
+use crate::passes::{Known, Passes, ready};
+use crate::profile::Profile;
+use pumice_program::{Operand, Param, Program, Stmt, Var, Verified};
+use pumice_scalar::{Constant, ScalarType};
+use std::sync::Arc;
+
+/// What one parameter of a kernel-language function is in a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Actual {
+    /// An array of this length.
+    Length(usize),
+    /// A scalar of this value.
+    Scalar(Constant),
+    /// A scalar whose value only the launch knows; see [`Definition::shaping`].
+    Unknown(ScalarType),
+}
+
+/// A kernel for launches with certain lengths and scalars.
+#[derive(Clone, Debug)]
+pub struct Specialised {
+    /// The program.
+    pub program: Arc<Verified>,
+    /// What its parameters stand for.
+    pub bindings: Vec<Binding>,
+    /// The number of blocks.
+    pub blocks: u64,
+    /// The length of the result, if there is one.
+    pub length: Option<usize>,
+}
+
+/// The largest number of elements of an array: byte offsets must fit.
+const MOST_ELEMENTS: i128 = i64::MAX as i128 / 16;
+
+impl Definition {
+    /// For each parameter of the function whether a kernel must be made for its value: lengths, integers (what is known of
+    /// them proves checks away), and other scalars on which the number of blocks or the length of the result depend.
+    pub fn shaping(&self) -> Vec<bool> {
+        let program = &self.kernel.program;
+        let of = |binding: &Binding| match binding {
+            Binding::Scalar { parameter } => Some(*parameter),
+            _ => None,
+        };
+        let scalars = program.params.iter().zip(&self.bindings).filter_map(|(param, binding)| match param {
+            Param::Scalar(var) => of(binding).map(|parameter| (parameter, *var)),
+            Param::Memory(_) => None,
+        });
+        let mut shaping: Vec<bool> = self
+            .parameters
+            .iter()
+            .map(|kind| !matches!(kind, ParameterKind::Scalar(ty) if !ty.is_integer()))
+            .collect();
+        for (parameter, var) in scalars {
+            shaping[parameter] |= self.decides(var);
+        }
+        shaping
+    }
+
+    /// Whether the number of blocks or the length of the result depend on a scalar argument.
+    fn decides(&self, var: Var) -> bool {
+        let program = &self.kernel.program;
+        let mut depends = vec![false; program.vars.len()];
+        let mut mark = |var: Var| depends.get_mut(var.0 as usize).map(|mark| *mark = true);
+        mark(var);
+        for stmt in &program.prologue {
+            if let Stmt::Let { var, operands, .. } = stmt
+                && operands.iter().any(|operand| marked(&depends, *operand))
+                && let Some(mark) = depends.get_mut(var.0 as usize)
+            {
+                *mark = true;
+            }
+        }
+        let length = self.outcome.as_ref().map(|outcome| outcome.length);
+        marked(&depends, program.blocks) || length.is_some_and(|length| marked(&depends, length))
+    }
+
+    /// The kernel for a launch with these arguments, one a parameter of the function.
+    pub fn specialise(
+        &self,
+        actual: &[Actual],
+        profile: &Profile,
+        passes: Passes,
+    ) -> Result<Specialised, BuildError> {
+        let program = &self.kernel.program;
+        let name = &program.name;
+        let mut known = Known::default();
+        let mut scalars = Vec::new();
+        for (param, binding) in program.params.iter().zip(&self.bindings) {
+            let Param::Scalar(var) = param else { continue };
+            let value = match binding {
+                Binding::FailureBase => Constant::from(0i64),
+                Binding::Length { parameter } | Binding::Scalar { parameter } => {
+                    let value = match actual.get(*parameter) {
+                        Some(Actual::Length(length)) => Constant::from(*length as i64),
+                        Some(Actual::Scalar(value)) => *value,
+                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
+                        None => {
+                            return Err(BuildError(format!(
+                                "argument {parameter} of kernel `{name}` is missing"
+                            )));
+                        }
+                    };
+                    let exact = !matches!(actual.get(*parameter), Some(Actual::Unknown(_)));
+                    if let (true, true, Some(value)) = (exact, value.ty().is_integer(), value.as_integer()) {
+                        known.integer(*var, value, value);
+                    }
+                    value
+                }
+                _ => return Err(BuildError(format!("the parameters of kernel `{name}` are lost"))),
+            };
+            scalars.push(value);
+        }
+        // Lengths and blocks are values of the program as it was described: passes may drop what only they need.
+        let mistake = |error: pumice_program::LaunchError| BuildError(format!("{error} (kernel `{name}`)"));
+        let blocks = program.blocks_for(&scalars).map_err(mistake)?;
+        if blocks > profile.max_blocks {
+            let most = profile.max_blocks;
+            return Err(BuildError(format!(
+                "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
+            )));
+        }
+        let values = program.launch_values(&scalars).map_err(mistake)?;
+        let length = match &self.outcome {
+            None => None,
+            Some(outcome) => Some(result_length(name, program, outcome.length, &values)?),
+        };
+        let ready = ready(program.clone(), profile, passes, &known);
+        let ready = ready.map_err(|error| BuildError(error.to_string()))?;
+        let bindings = ready.keep(self.bindings.iter().copied());
+        if bindings.len() != ready.program.params.len() {
+            return Err(BuildError(format!("the passes changed the parameters of kernel `{name}`")));
+        }
+        let program = Arc::new(ready.program);
+        Ok(Specialised { program, bindings, blocks, length })
+    }
+}
+
+fn marked(depends: &[bool], operand: Operand) -> bool {
+    match operand {
+        Operand::Var(var) => depends.get(var.0 as usize).copied().unwrap_or(true),
+        Operand::Constant(_) => false,
+    }
+}
+
+fn result_length(
+    name: &str,
+    program: &Program,
+    length: Operand,
+    values: &[Option<Constant>],
+) -> Result<usize, BuildError> {
+    let value = match length {
+        Operand::Constant(constant) => Some(constant),
+        Operand::Var(var) => values.get(var.0 as usize).copied().flatten(),
+    };
+    let value = value.and_then(Constant::as_integer).filter(|_| program.operand_type(length).is_integer());
+    match value {
+        Some(value) if (0..=MOST_ELEMENTS).contains(&value) => Ok(value as usize),
+        Some(value) => Err(BuildError(format!("the result of kernel `{name}` cannot have {value} elements"))),
+        None => {
+            Err(BuildError(format!("the length of the result of kernel `{name}` is not known at its launch")))
+        }
+    }
+}

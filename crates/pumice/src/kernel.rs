@@ -1,0 +1,196 @@
+//! The kernel language, and kernels as typed values: what is written with `Pull`, `Push` and levels runs on every device.
+//!
+//! A function on [`Pull`] arrays becomes a kernel with [`Compiler::kernel`], and [`Kernel::run`] launches it:
+//!
+//! ```
+//! use pumice::Compiler;
+//! use pumice::kernel::{Grid, Ix, Pull, Push};
+//!
+//! fn reversed(xs: Pull<f32, Ix>) -> Push<Grid, f32, Ix> {
+//!     xs.reverse().push()
+//! }
+//! let reverse = Compiler::on("cpu")?.kernel("reverse", 256, reversed)?;
+//! assert_eq!(reverse.run(&[1.0, 2.0, 3.0])?.to_vec()?, [3.0, 2.0, 1.0]);
+//! # Ok::<(), pumice::Error>(())
+//! ```
+//!
+//! This file adds types to what the runtime does; it decides nothing about kernels or launches itself.
+
+mod arguments;
+
+use crate::Compiler;
+use pumice_array::{Array, Dim1};
+use pumice_program::{Program, Verified};
+use pumice_runtime::{Callable, Engine, Error, Result};
+use pumice_scalar::Elt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+pub use arguments::{Arguments, Gives};
+pub use pumice_kernel::{
+    AtomicElt, Binding, Block, Definition, Forces, Form, Grid, IntoSize, Item, Ix, KernelFunction,
+    KernelResult, Layout, Level, Loops, Matrix, Mutable, Outcome, Parameter, ParameterKind, Profile, Pull,
+    Push, Round, Size, Storable, Thread, Warp, Within, accumulate, block_threads, block_warps, comment, cond,
+    fence_block, fence_grid, force_scalar, generate, iota, named, parts_for, power, quotient, remainder,
+    replicate, seq_for, seq_until, skeletons, warp, while_,
+};
+
+/// A kernel: parameters `P`, and a result with elements `T`. It can be run from any thread.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Pull, Push};
+/// use pumice::{Compiler, Exp};
+///
+/// fn scaled(factor: Exp<f32>, xs: Pull<f32, Ix>) -> Push<Grid, f32, Ix> {
+///     xs.map(move |x| factor * x).push()
+/// }
+/// let scale = Compiler::on("sim")?.kernel("scale", 64, scaled)?;
+/// let once = scale.run((2.0, &[1.0, 2.0]))?;
+/// // The first result is still on the device, and is used there.
+/// assert_eq!(scale.run((10.0, &once))?.to_vec()?, [20.0, 40.0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub struct Kernel<P, T> {
+    callable: Callable,
+    of: PhantomData<fn(P) -> T>,
+}
+
+impl Compiler {
+    /// Makes a kernel of a function in the kernel language, with blocks of `threads` threads. It is compiled when it is
+    /// first run with arrays of some lengths, and kept in memory and on disk.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::kernel::{Grid, Ix, Pull, Push};
+    /// let compiler = Compiler::on("cpu")?;
+    /// let doubled = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|x| x + x).push() };
+    /// let double = compiler.kernel("double", 128, doubled)?;
+    /// assert_eq!(double.run(vec![1, 2, 3])?.to_vec()?, [2, 4, 6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn kernel<P, F: KernelFunction<P>>(
+        &self,
+        name: &str,
+        threads: u32,
+        f: F,
+    ) -> Result<Kernel<P, <F::Result as KernelResult>::Elt>> {
+        let definition = pumice_kernel::define(name, threads, f)
+            .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}")))?;
+        let engine = Engine::of(self.device().clone());
+        let callable = Callable::new(engine, definition, self.passes(), self.emit_options())?;
+        Ok(Kernel { callable, of: PhantomData })
+    }
+
+    /// Milliseconds that the launches of `work` take, by the device's clock.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::kernel::{Grid, Ix, Pull, Push};
+    /// let compiler = Compiler::on("cpu")?;
+    /// let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
+    /// let copy = compiler.kernel("copy", 128, copied)?;
+    /// let xs = compiler.upload(&[1.0; 1000])?;
+    /// let ms = compiler.time(|| {
+    ///     let once = copy.run(&xs)?;
+    ///     copy.run(&once).map(drop)
+    /// })?;
+    /// assert!(ms >= 0.0);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn time(&self, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+        self.device().time(&mut work)
+    }
+
+    /// A vector with these elements in the device's memory, where kernels and programs use it without another copy.
+    ///
+    /// ```
+    /// let xs = pumice::Compiler::on("cpu")?.upload(&[1, 2, 3])?;
+    /// assert_eq!(xs.to_vec()?, [1, 2, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn upload<T: Elt>(&self, values: &[T]) -> Result<Array<Dim1, T>> {
+        let engine = Engine::of(self.device().clone());
+        Ok(Array::from_data(engine.upload(Array::<Dim1, T>::from(values).data())?)?)
+    }
+}
+
+impl<P, T: Elt> Kernel<P, T> {
+    /// Launches the kernel. The result stays on the device until it is looked at; what failed in the kernel is an error
+    /// then. A kernel that returns nothing gives an array without elements.
+    ///
+    /// An array that the kernel changes (a parameter [`Mutable`]) is changed where it is if nobody else holds it, and copied
+    /// first otherwise: other handles on the same array never see the change.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::kernel::{Grid, Ix, Loops, Mutable, Pull};
+    /// fn add_to(sums: Mutable<i32>, xs: Pull<i32, Ix>) {
+    ///     Grid::for_each(xs.len(), &|i| {
+    ///         sums.atomic_add(0, xs.at(i));
+    ///     });
+    /// }
+    /// let compiler = Compiler::on("sim")?;
+    /// let add = compiler.kernel("add_to", 64, add_to)?;
+    /// let mut sums = compiler.upload(&[100])?;
+    /// add.run((&mut sums, &[1, 2, 3]))?;
+    /// assert_eq!(sums.to_vec()?, [106]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<Dim1, T>> {
+        Ok(Array::from_data(self.callable.run(arguments.collect())?)?)
+    }
+
+    /// Times the kernel with its arguments on the device: milliseconds of `runs` launches. An array that it changes is
+    /// changed every time.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::kernel::{Grid, Ix, Pull, Push};
+    /// let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
+    /// let copy = Compiler::on("cpu")?.kernel("copy", 128, copied)?;
+    /// assert_eq!(copy.time(&[0.5; 100], 3)?.len(), 3);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
+        self.callable.time(arguments.collect(), runs)
+    }
+
+    /// The kernel as it was described, before any pass.
+    ///
+    /// ```
+    /// # use pumice::{Compiler, kernel::{Grid, Ix, Pull, Push}};
+    /// # let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
+    /// let copy = Compiler::on("sim")?.kernel("copy", 128, copied)?;
+    /// assert_eq!(copy.program().threads, 128);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn program(&self) -> &Program {
+        &self.definition().kernel.program
+    }
+
+    /// The kernel as it runs for these arguments, after all passes.
+    ///
+    /// ```
+    /// # use pumice::{Compiler, kernel::{Grid, Ix, Pull, Push}};
+    /// # let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
+    /// let copy = Compiler::on("sim")?.kernel("copy", 128, copied)?;
+    /// println!("{}", copy.program_for(&[1.0, 2.0])?);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn program_for(&self, arguments: impl Arguments<P>) -> Result<Arc<Verified>> {
+        self.callable.specialised(&arguments.collect())
+    }
+
+    /// The definition: the program, and what its parameters stand for.
+    ///
+    /// ```
+    /// # use pumice::{Compiler, kernel::{Grid, Ix, Pull, Push}};
+    /// # let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
+    /// let copy = Compiler::on("sim")?.kernel("copy", 128, copied)?;
+    /// assert_eq!(copy.definition().parameters.len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn definition(&self) -> &Definition {
+        self.callable.definition()
+    }
+}

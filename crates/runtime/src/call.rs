@@ -1,0 +1,296 @@
+//! Kernels of users, launched directly and without a plan.
+//!
+//! A [`Callable`] is a definition of the kernel language on a device. It is specialised for lengths and integer scalars
+//! when it first meets them; after that a launch is a lookup, memory for the result, and the device's own call. Host
+//! loops launch small kernels many times, so nothing here may wait for the device or write text on that way.
+
+use crate::device::{Argument, Kernel};
+use crate::device_array::DeviceArray;
+use crate::engine::{Engine, Resident};
+use crate::error::{Error, Result};
+use crate::pool::Pooled;
+use crate::status::{RECORD_BYTES, Status};
+use pumice_array::{Array, ArrayData, Shape};
+use pumice_emit::Options;
+use pumice_kernel::{Actual, Binding, Definition, ParameterKind, Passes};
+use pumice_scalar::{Constant, Elt, ScalarType, Site};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An array that a kernel changes.
+pub trait Change {
+    /// The array as it is.
+    fn data(&self) -> &Arc<dyn ArrayData>;
+    /// Makes it another one, of the same type.
+    fn replace(&mut self, data: Arc<dyn ArrayData>) -> Result<()>;
+}
+
+impl<D: Shape, T: Elt> Change for Array<D, T> {
+    fn data(&self) -> &Arc<dyn ArrayData> {
+        Array::data(self)
+    }
+    fn replace(&mut self, data: Arc<dyn ArrayData>) -> Result<()> {
+        *self = Array::from_data(data)?;
+        Ok(())
+    }
+}
+
+/// What a kernel is given for one of its parameters.
+pub enum Given<'a> {
+    /// An array to read.
+    Array(Arc<dyn ArrayData>),
+    /// An array to change.
+    Change(&'a mut dyn Change),
+    /// A scalar.
+    Scalar(Constant),
+}
+
+/// A kernel of the kernel language on a device.
+pub struct Callable {
+    engine: Arc<Engine>,
+    definition: Definition,
+    passes: Passes,
+    options: Options,
+    /// For each parameter whether kernels are made for its value.
+    shaping: Vec<bool>,
+    sites: Arc<[Site]>,
+    /// The types of the columns of the arrays among the parameters, and at the end of the result.
+    types: Vec<Arc<[ScalarType]>>,
+    ready: Mutex<HashMap<Vec<Actual>, Arc<Ready>>>,
+}
+
+/// A kernel for certain lengths and integers.
+struct Ready {
+    kernel: Arc<Kernel>,
+    bindings: Vec<Binding>,
+    blocks: u64,
+    length: usize,
+    fails: bool,
+}
+
+/// Specialised kernels that one keeps; compiled ones are kept elsewhere, so they are cheap to make again.
+const MOST_READY: usize = 256;
+
+impl Callable {
+    /// The kernel of a definition. One that the device cannot run whatever its arguments is refused.
+    pub fn new(
+        engine: Arc<Engine>,
+        definition: Definition,
+        passes: Passes,
+        options: Options,
+    ) -> Result<Callable> {
+        let program = &definition.kernel.program;
+        let (name, profile) = (&program.name, engine.device().profile());
+        pumice_program::check(program).map_err(|error| Error::Invalid(error.to_string()))?;
+        if program.threads > profile.max_threads {
+            let (threads, most) = (program.threads, profile.max_threads);
+            let reason = format!("kernel `{name}` has {threads} threads in a block, and the limit is {most}");
+            return Err(Error::Invalid(reason));
+        }
+        pumice_program::plan(program, profile.shared_bytes)
+            .map_err(|error| Error::Invalid(error.to_string()))?;
+        let columns = |kind: &ParameterKind| match kind {
+            ParameterKind::Array { types, .. } => types.as_slice().into(),
+            ParameterKind::Scalar(_) => [].into(),
+        };
+        let result = definition.outcome.as_ref().map_or([].into(), |outcome| outcome.types.as_slice().into());
+        let types = definition.parameters.iter().map(columns).chain([result]).collect();
+        let sites = definition.kernel.sites.as_slice().into();
+        let shaping = definition.shaping();
+        let ready = Mutex::default();
+        Ok(Callable { engine, definition, passes, options, shaping, sites, types, ready })
+    }
+
+    /// The definition.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// The device's engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Launches the kernel and gives its result, which stays on the device until somebody looks. A kernel without a result
+    /// gives an array without columns.
+    pub fn run(&self, mut given: Vec<Given<'_>>) -> Result<Arc<dyn ArrayData>> {
+        let call = self.bind(&given)?;
+        call.launch()?;
+        call.finish(&mut given)
+    }
+
+    /// Milliseconds that `runs` launches take, each by the device's clock. Arrays that change do so every time.
+    pub fn time(&self, mut given: Vec<Given<'_>>, runs: usize) -> Result<Vec<f64>> {
+        let call = self.bind(&given)?;
+        let device = self.engine.device();
+        let times = (0..runs).map(|_| device.time(&mut || call.launch())).collect::<Result<Vec<f64>>>()?;
+        call.finish(&mut given)?;
+        Ok(times)
+    }
+
+    /// The program that runs for these arguments.
+    pub fn specialised(&self, given: &[Given<'_>]) -> Result<Arc<pumice_program::Verified>> {
+        let profile = self.engine.device().profile();
+        let special = self.definition.specialise(&self.actual(given)?, profile, self.passes);
+        Ok(special.map_err(|error| Error::Invalid(error.to_string()))?.program)
+    }
+
+    /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
+    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<Actual>> {
+        let kinds = &self.definition.parameters;
+        if kinds.len() != given.len() {
+            let name = &self.definition.kernel.program.name;
+            let (wanted, found) = (kinds.len(), given.len());
+            return Err(Error::Invalid(format!(
+                "kernel `{name}` takes {wanted} arguments, {found} were given"
+            )));
+        }
+        let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
+            let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
+                (data.types() == types).then(|| Actual::Length(data.extents().iter().product()))
+            };
+            let actual = match (given, kind) {
+                (Given::Array(data), ParameterKind::Array { types, changes: false }) => array(data, types),
+                (Given::Change(change), ParameterKind::Array { types, changes: true }) => {
+                    array(change.data(), types)
+                }
+                (Given::Scalar(value), ParameterKind::Scalar(ty)) if value.ty() == *ty => {
+                    Some(if self.shaping[number] { Actual::Scalar(*value) } else { Actual::Unknown(*ty) })
+                }
+                _ => None,
+            };
+            actual.ok_or_else(|| {
+                let name = &self.definition.kernel.program.name;
+                Error::Invalid(format!("argument {number} of kernel `{name}` does not fit its parameter"))
+            })
+        };
+        given.iter().zip(kinds).enumerate().map(one).collect()
+    }
+
+    /// The kernel for these lengths and scalars.
+    fn ready(&self, actual: Vec<Actual>) -> Result<Arc<Ready>> {
+        let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(&actual).cloned();
+        if let Some(ready) = known {
+            return Ok(ready);
+        }
+        let device = self.engine.device();
+        let special = self.definition.specialise(&actual, device.profile(), self.passes);
+        let special = special.map_err(|error| Error::Invalid(error.to_string()))?;
+        let most = pumice_emit::MAX_BLOCKS as u64;
+        if special.blocks > most {
+            let (name, blocks) = (&special.program.name, special.blocks);
+            return Err(Error::Invalid(format!(
+                "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
+            )));
+        }
+        let text = special.program.key_text();
+        let kernel = self.engine.kernels().get_or_build(&**device, &special.program, &text, &self.options)?;
+        let ready = Arc::new(Ready {
+            kernel,
+            fails: special.program.failure.is_some(),
+            bindings: special.bindings,
+            blocks: special.blocks,
+            length: special.length.unwrap_or(0),
+        });
+        let mut all = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_READY {
+            all.clear();
+        }
+        all.insert(actual, ready.clone());
+        Ok(ready)
+    }
+
+    /// Finds the kernel and the memory for a launch.
+    fn bind(&self, given: &[Given<'_>]) -> Result<Call<'_>> {
+        let ready = self.ready(self.actual(given)?)?;
+        let mut arrays: Vec<Vec<Arc<Pooled>>> = Vec::with_capacity(given.len());
+        let mut before = Vec::new();
+        for given in given {
+            let (columns, status): Resident = match given {
+                Given::Array(data) => self.engine.resident(data)?,
+                Given::Change(change) => self.engine.own(change.data())?,
+                Given::Scalar(_) => (Vec::new(), None),
+            };
+            arrays.push(columns);
+            before.extend(status);
+        }
+        let types = self.types.last().map_or(&[][..], |types| types);
+        let result = |ty: &ScalarType| self.engine.allocate(ready.length * ty.bytes());
+        let results = types.iter().map(result).collect::<Result<Vec<_>>>()?;
+        let record = if ready.fails { Some(self.engine.allocate(RECORD_BYTES)?) } else { None };
+        let scalars = given.iter().map(|given| match given {
+            Given::Array(data) => Constant::from(data.extents().iter().product::<usize>() as i64),
+            Given::Change(change) => Constant::from(change.data().extents().iter().product::<usize>() as i64),
+            Given::Scalar(value) => *value,
+        });
+        let scalars = scalars.collect();
+        let device = self.engine.device().clone();
+        let status = Status::new(device, record.clone(), self.sites.clone(), before);
+        Ok(Call { callable: self, ready, arrays, scalars, results, record, status })
+    }
+}
+
+/// A kernel with the memory of one launch.
+struct Call<'a> {
+    callable: &'a Callable,
+    ready: Arc<Ready>,
+    /// By parameter; nothing for scalars.
+    arrays: Vec<Vec<Arc<Pooled>>>,
+    /// By parameter; for arrays their lengths.
+    scalars: Vec<Constant>,
+    results: Vec<Arc<Pooled>>,
+    record: Option<Arc<Pooled>>,
+    status: Arc<Status>,
+}
+
+impl Call<'_> {
+    fn argument(&self, binding: &Binding) -> Result<Argument<'_>> {
+        let lost = || Error::Invalid("a kernel's argument is lost".into());
+        match binding {
+            Binding::Column { parameter, column } => {
+                let memory = self.arrays.get(*parameter).and_then(|columns| columns.get(*column));
+                memory.ok_or_else(lost)?.memory().map(Argument::Memory)
+            }
+            Binding::Length { parameter } | Binding::Scalar { parameter } => {
+                self.scalars.get(*parameter).copied().map(Argument::Scalar).ok_or_else(lost)
+            }
+            Binding::Result { column } => {
+                self.results.get(*column).ok_or_else(lost)?.memory().map(Argument::Memory)
+            }
+            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(Argument::Memory),
+            // A launch has its record for itself.
+            Binding::FailureBase => Ok(Argument::Scalar(Constant::from(0i64))),
+        }
+    }
+
+    fn launch(&self) -> Result<()> {
+        let device = self.callable.engine.device();
+        if let Some(record) = &self.record {
+            device.zero(record.memory()?, RECORD_BYTES)?;
+        }
+        let bindings = self.ready.bindings.iter();
+        let arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
+        // SAFETY: the program comes from a definition of the kernel language, in which every index is below the length of
+        // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it
+        // (`resident` and `own` see to that), the result's as many as the definition says for these very arguments. What
+        // is written is the result's own memory, the record, and arrays that `own` gives to nobody else.
+        unsafe { device.launch(&self.ready.kernel, self.ready.blocks, &arguments) }
+    }
+
+    /// The result; arrays that the kernel changed become what it made of them.
+    fn finish(self, given: &mut [Given<'_>]) -> Result<Arc<dyn ArrayData>> {
+        let Call { callable, ready, arrays, results, status, .. } = self;
+        let array = |extents: Vec<usize>, number: usize, columns| {
+            let types = callable.types.get(number).cloned().unwrap_or_else(|| [].into());
+            Arc::new(DeviceArray::new(callable.engine.clone(), extents, types, columns, status.clone()))
+        };
+        for (number, (given, columns)) in given.iter_mut().zip(arrays).enumerate() {
+            if let Given::Change(change) = given {
+                let extents = change.data().extents().to_vec();
+                // A new array even where it is the same memory: what was fetched of the old one is out of date.
+                change.replace(array(extents, number, columns))?;
+            }
+        }
+        Ok(array(vec![ready.length], callable.definition.parameters.len(), results))
+    }
+}
