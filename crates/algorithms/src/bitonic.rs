@@ -1,7 +1,7 @@
 //! The kernel in the appendix of "Expressive Array Constructs in an Embedded GPU Kernel Programming Language": bitonic sort by
 //! hand, against which its generated kernels are measured.
 
-use pumice::layers::kernel::{Block, Ix, Loops, Mutable, Pull, Push, cond, sync};
+use pumice::kernel::{Block, Forces, Ix, Loops, Mutable, Pull, Push, cond};
 use pumice::{Elt, Exp, Number};
 
 /// Sorts a block in shared memory that changes, a thread an element. Parts are sorted up and down in turn, so that two of
@@ -17,7 +17,7 @@ pub fn bitonic_block<T: Number + Elt<Exp = Exp<T>>>(values: Pull<T>) -> Push<Blo
             Block::for_each((count as i64).into(), &|thread| {
                 exchange(&shared, thread, distance as i64, size as i64);
             });
-            sync();
+            Block::sync();
             distance /= 2;
         }
         size *= 2;

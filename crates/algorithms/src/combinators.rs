@@ -9,7 +9,7 @@
 
 use crate::fuse::{Group, fuse};
 use crate::networks::Stage;
-use pumice::layers::kernel::{Block, Ix, Layout, Loops, Pull, Push, force_scalar};
+use pumice::kernel::{Block, Ix, Layout, Loops, Pull, Push, force_scalar};
 use pumice::{Elt, Exp, Lift, Number};
 use std::rc::Rc;
 
@@ -55,7 +55,8 @@ pub fn pairwise2<T: Elt, U: Elt>(
     Push::new(length, move |write| {
         Block::for_each(pairs.into(), &|pair| {
             let left = insert_zero(stage.top(), pair);
-            let right = partner(stage, left);
+            // As a sum, neighbours are seen to be neighbours, and are read and written in one access.
+            let right = if stage.mask() == 1 { left + 1 } else { partner(stage, left) };
             let (l, r) = (xs.at(left), xs.at(right));
             // Both before any is written, so that each element is read once.
             let lower = force_scalar(f(l.clone(), r.clone()));
@@ -136,8 +137,9 @@ pub(crate) fn computed<L: Lift>(values: Vec<L>) -> Vec<L> {
 
 /// The base of a coset.
 fn base_of(group: &Group, coset: Ix) -> Ix {
+    let all = group.cosets() - 1;
     let moved = |(bits, distance): (u32, i32)| {
-        let here = coset & i64::from(bits);
+        let here = if bits == all { coset } else { coset & i64::from(bits) };
         if distance < 0 { here >> i64::from(-distance) } else { here << i64::from(distance) }
     };
     let base = group.moves().into_iter().map(moved).reduce(|base, part| base + part);
@@ -149,6 +151,19 @@ pub fn compose<T: Elt>(steps: Vec<Step<T>>, layout: Layout, xs: Pull<T>) -> Push
     let mut steps = steps.into_iter();
     let Some(first) = steps.next() else { return xs.push() };
     steps.fold(first(xs), |before, step| step(before.force_as(layout)))
+}
+
+/// How many elements a thread writes in one access, as a power of two, if they are neighbours.
+const WIDE: u32 = 2;
+
+/// How many of the last stages should be a group of their own: those among a few neighbours, which each thread then writes in
+/// one access, next to those of the next thread. With more neighbours to a thread, the accesses of a warp would lie apart,
+/// which costs more than another way through shared memory.
+fn tail(stages: &[Stage], n: u32, k: u32) -> usize {
+    if k <= WIDE || n <= k {
+        return 0;
+    }
+    stages.iter().rev().take_while(|stage| stage.top() < WIDE).count()
 }
 
 /// How the work of a network is divided among the threads of a block.
@@ -182,13 +197,15 @@ impl Threading {
         }
         let one = |stage: Stage| -> Step<T> { Box::new(move |xs| pairwise1(stage, min, max, xs).push()) };
         let two = |stage: Stage| -> Step<T> { Box::new(move |xs| pairwise2(stage, min, max, xs)) };
-        let several = |group: Group| -> Step<T> {
-            Box::new(move |xs| in_registers(group.clone(), min, max, xs))
-        };
+        let several =
+            |group: Group| -> Step<T> { Box::new(move |xs| in_registers(group.clone(), min, max, xs)) };
         match self {
             Threading::One => stages.iter().copied().map(one).collect(),
             Threading::Two => stages.iter().copied().map(two).collect(),
-            Threading::Registers(k) => fuse(stages, n, k).into_iter().map(several).collect(),
+            Threading::Registers(k) => {
+                let (first, last) = stages.split_at(stages.len() - tail(stages, n, k));
+                fuse(first, n, k).into_iter().chain(fuse(last, n, k)).map(several).collect()
+            }
         }
     }
 

@@ -12,6 +12,7 @@ pub mod histogram;
 pub mod mandelbrot;
 pub mod matrix;
 pub mod networks;
+pub mod numbers;
 pub mod obsidian;
 pub mod program;
 pub mod scan;

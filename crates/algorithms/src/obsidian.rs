@@ -6,9 +6,10 @@
 //! array of any length; elements at the end that do not fill a block are left out. The sorting networks of the same paper
 //! are in [`crate::networks`] and [`crate::sort`].
 
-use crate::Program;
-use pumice::layers::kernel::{Block, Form, Forces, Grid, Item, Ix, Pull, Push, Storable};
-use pumice::{Elt, Exp, Lift, Number};
+use crate::numbers::numbers;
+use crate::program::{Prepared, Program, ready, same};
+use pumice::kernel::{Block, Forces, Form, Grid, Item, Ix, KernelFunction, Pull, Push, Storable};
+use pumice::{Compiler, Elt, Exp, Lift, Number, Result};
 
 /// Elements of a block of [`sum`], [`reduce_s`] and [`reduce`], as the paper prints them.
 pub const REDUCED: usize = 8;
@@ -98,7 +99,9 @@ where
     L::Elt: Elt<Exp = L>,
 {
     move |xs| {
-        xs.split_up(size).map(move |block| reduce_block::<Block, L::Elt>(block, operator).push::<Block>()).concat()
+        xs.split_up(size)
+            .map(move |block| reduce_block::<Block, L::Elt>(block, operator).push::<Block>())
+            .concat()
     }
 }
 
@@ -132,7 +135,136 @@ pub fn zip_unpair_p(xs: Pull<i32, Ix>, ys: Pull<i32, Ix>) -> Push<Grid, i32, Ix>
     blocks_of_two(xs, ys, ZIPPED, |x, y| x.zip(y).push().unpair())
 }
 
+/// A program of one array.
+fn of_one<F: KernelFunction<(Pull<i32, Ix>,), Result = Push<Grid, i32, Ix>>>(
+    compiler: &Compiler,
+    (name, threads, f): (&str, u32, F),
+    size: usize,
+    expected: fn(&[i32]) -> Vec<i32>,
+) -> Result<Box<dyn Prepared>> {
+    let kernel = compiler.kernel(name, threads, f)?;
+    let xs = numbers(size);
+    let input = compiler.upload(&xs)?;
+    let bytes = 4 * (size + expected(&xs).len());
+    Ok(ready(bytes, move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &expected(&xs)))))
+}
+
+/// A program of two arrays of the same length.
+fn of_two<F: KernelFunction<(Pull<i32, Ix>, Pull<i32, Ix>), Result = Push<Grid, i32, Ix>>>(
+    compiler: &Compiler,
+    (name, threads, f): (&str, u32, F),
+    size: usize,
+    expected: fn(&[i32], &[i32]) -> Vec<i32>,
+) -> Result<Box<dyn Prepared>> {
+    let kernel = compiler.kernel(name, threads, f)?;
+    let (xs, ys) = (numbers(size), numbers(size + 1).split_off(1));
+    let inputs = (compiler.upload(&xs)?, compiler.upload(&ys)?);
+    let run = move || kernel.run((&inputs.0, &inputs.1));
+    Ok(ready(16 * size, run, move |found| Ok(same(&found.to_vec()?, &expected(&xs, &ys)))))
+}
+
+/// The sums of blocks.
+fn block_sums(xs: &[i32]) -> Vec<i32> {
+    xs.chunks_exact(REDUCED).map(|block| block.iter().fold(0, |sum: i32, x| sum.wrapping_add(*x))).collect()
+}
+
+/// Twice each element of a whole block, plus one.
+fn doubled_and_one(xs: &[i32]) -> Vec<i32> {
+    let whole = xs.len() / MAPPED * MAPPED;
+    xs[..whole].iter().map(|x| x.wrapping_mul(2).wrapping_add(1)).collect()
+}
+
+/// Whole blocks of two arrays in turn.
+fn blocks_in_turn(xs: &[i32], ys: &[i32]) -> Vec<i32> {
+    let blocks = xs.chunks_exact(APPENDED).zip(ys.chunks_exact(APPENDED));
+    blocks.flat_map(|(x, y)| [x, y].concat()).collect()
+}
+
+/// Elements of two arrays in turn, as far as their blocks are whole.
+fn in_turn(xs: &[i32], ys: &[i32]) -> Vec<i32> {
+    let whole = xs.len().min(ys.len()) / ZIPPED * ZIPPED;
+    xs.iter().zip(ys).take(whole).flat_map(|(x, y)| [*x, *y]).collect()
+}
+
 /// The programs of this file.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    const NAMELESS: Program = Program {
+        name: "",
+        about: "",
+        small: 200,
+        large: &[1 << 24],
+        sizes: &[0, 1, 8, 32, 100, 4097],
+        tunable: &[],
+        prepare: |_, _, _| Ok(ready(0, || Ok(()), |()| Ok(Ok(())))),
+    };
+    vec![
+        Program {
+            name: "sum",
+            about: "sums of blocks of 8, adding neighbours",
+            prepare: |compiler, size, _| of_one(compiler, ("sum", 4, sum), size, block_sums),
+            ..NAMELESS
+        },
+        Program {
+            name: "mapFusion",
+            about: "two maps that become one",
+            prepare: |compiler, size, _| {
+                of_one(compiler, ("mapFusion", 32, map_fusion), size, doubled_and_one)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "mapUnFused",
+            about: "two maps with an array in shared memory between them",
+            prepare: |compiler, size, _| {
+                of_one(compiler, ("mapUnFused", 32, map_unfused), size, doubled_and_one)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "reduceS",
+            about: "sums of blocks of 8, each by one thread",
+            prepare: |compiler, size, _| {
+                let f = reduce_s(REDUCED, |a: Exp<i32>, b| a + b);
+                of_one(compiler, ("reduceS", 1, f), size, block_sums)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "reduce",
+            about: "sums of blocks of 8, adding halves",
+            prepare: |compiler, size, _| {
+                let f = reduce(REDUCED, |a: Exp<i32>, b| a + b);
+                of_one(compiler, ("reduce", 4, f), size, block_sums)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "catArrays",
+            about: "two arrays one after the other as a pull array, with a condition",
+            prepare: |compiler, size, _| {
+                of_two(compiler, ("catArrays", 32, cat_arrays), size, blocks_in_turn)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "catArrayPs",
+            about: "two arrays one after the other as a push array, without a condition",
+            prepare: |compiler, size, _| {
+                of_two(compiler, ("catArrayPs", 16, cat_array_ps), size, blocks_in_turn)
+            },
+            ..NAMELESS
+        },
+        Program {
+            name: "zippUnpair",
+            about: "elements of two arrays in turn as a pull array, with a condition",
+            prepare: |compiler, size, _| of_two(compiler, ("zippUnpair", 64, zip_unpair), size, in_turn),
+            ..NAMELESS
+        },
+        Program {
+            name: "zippUnpairP",
+            about: "elements of two arrays in turn as a push array, without a condition",
+            prepare: |compiler, size, _| of_two(compiler, ("zippUnpairP", 32, zip_unpair_p), size, in_turn),
+            ..NAMELESS
+        },
+    ]
 }

@@ -97,7 +97,9 @@ fn groups_do_what_their_stages_do() {
 #[test]
 fn lanes_do_not_meet_in_a_bank() {
     for (n, k, fewest) in [(9, 3, 16), (9, 4, 8), (12, 4, 16)] {
-        for (stages, fewest) in [(bmerge(n), if n == 12 { 32 } else { fewest }), (tsort(n), fewest), (vsort(n), fewest)] {
+        for (stages, fewest) in
+            [(bmerge(n), if n == 12 { 32 } else { fewest }), (tsort(n), fewest), (vsort(n), fewest)]
+        {
             for group in fuse(&stages, n, k) {
                 for element in 0..group.elements() {
                     let bank = |coset: u32| {

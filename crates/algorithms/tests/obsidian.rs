@@ -2,8 +2,9 @@
 
 mod support;
 
+use pumice_algorithms::numbers::numbers;
 use pumice_algorithms::obsidian::*;
-use support::{Arguments, array, numbers, run};
+use support::{Arguments, array, run};
 
 /// Nothing, less than a block, a block, several, and several with a rest.
 fn sizes(block: usize) -> [usize; 6] {
@@ -22,8 +23,8 @@ fn blocks_are_reduced() {
         let total = |block: &[i32]| vec![block.iter().fold(0i32, |a, b| a.wrapping_add(*b))];
         let expected = blockwise(&xs, REDUCED, total);
         assert_eq!(run("sum", 4, sum, &array(&xs)), expected, "sum of {size}");
-        assert_eq!(run("reduceS", 1, &reduce_s(REDUCED, add), &array(&xs)), expected, "reduceS of {size}");
-        assert_eq!(run("reduce", 4, &reduce(REDUCED, add), &array(&xs)), expected, "reduce of {size}");
+        assert_eq!(run("reduceS", 1, reduce_s(REDUCED, add), &array(&xs)), expected, "reduceS of {size}");
+        assert_eq!(run("reduce", 4, reduce(REDUCED, add), &array(&xs)), expected, "reduce of {size}");
     }
 }
 
@@ -33,9 +34,9 @@ fn reductions_take_any_operator_and_any_power_of_two() {
         let xs = numbers(count);
         let largest = blockwise(&xs, size, |block| block.iter().max().copied().into_iter().collect());
         let f = reduce(size, |a: pumice::Exp<i32>, b| a.max(b));
-        assert_eq!(run("reduce", (size as u32 / 2).max(1), &f, &array(&xs)), largest);
+        assert_eq!(run("reduce", (size as u32 / 2).max(1), f, &array(&xs)), largest);
         let f = reduce_s(size, |a: pumice::Exp<i32>, b| a.max(b));
-        assert_eq!(run("reduceS", 1, &f, &array(&xs)), largest);
+        assert_eq!(run("reduceS", 1, f, &array(&xs)), largest);
     }
 }
 
@@ -64,8 +65,7 @@ fn arrays_are_put_together() {
         let (xs, ys) = (numbers(size + 9), numbers(size));
         let both = || Arguments { arrays: vec![&xs, &ys], scalars: Vec::new() };
         let whole = size / ZIPPED * ZIPPED;
-        let expected: Vec<i32> =
-            xs.iter().zip(&ys).take(whole).flat_map(|(x, y)| [*x, *y]).collect();
+        let expected: Vec<i32> = xs.iter().zip(&ys).take(whole).flat_map(|(x, y)| [*x, *y]).collect();
         assert_eq!(run("zippUnpair", 64, zip_unpair, &both()), expected);
         assert_eq!(run("zippUnpairP", 32, zip_unpair_p, &both()), expected);
     }

@@ -2,14 +2,19 @@
 
 mod support;
 
+use pumice::kernel::{Block, Grid, Ix, Pull, Push};
 use pumice_algorithms::combinators::{Threading, ilv_vee1, ilv_vee2, ilv1, ilv2, vee1, vee2};
 use pumice_algorithms::networks::{Stage, bmerge, bpmerge, tmerge, tsort, vsort};
+use pumice_algorithms::numbers::numbers;
 use pumice_algorithms::sort::{Exchange, Launch, Method, Small, on_blocks};
-use pumice::layers::kernel::{Block, Grid, Ix, Pull, Push};
-use support::{Arguments, array, numbers, run, sorted};
+use support::{Arguments, array, costs, run, sorted};
 
 /// Blocks of a network on 2^n elements.
-fn network(stages: Vec<Stage>, n: u32, threading: Threading) -> impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
+fn network(
+    stages: Vec<Stage>,
+    n: u32,
+    threading: Threading,
+) -> impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
     move |xs| xs.split_up(1 << n).map(threading.network(stages.clone(), n)).concat()
 }
 
@@ -22,7 +27,7 @@ fn kernels_do_what_the_stages_say() {
             let mut expected = xs[..3 << n].to_vec();
             stages.iter().for_each(|stage| stage.apply(&mut expected));
             let f = network(stages, n, threading);
-            assert_eq!(run("network", threading.threads(n), &f, &array(&xs)), expected, "{n} {threading:?}");
+            assert_eq!(run("network", threading.threads(n), f, &array(&xs)), expected, "{n} {threading:?}");
         }
     }
 }
@@ -66,19 +71,19 @@ fn small_sorters_sort_blocks_of_512() {
     for small in Small::ALL {
         let xs = numbers(3 * 512 - 100);
         let expected: Vec<i32> = xs.chunks(512).flat_map(sorted).collect();
-        let f = on_blocks(9, small.block::<i32>(9));
-        assert_eq!(run(small.name(), small.threading().threads(9), &f, &array(&xs)), expected, "{small:?}");
+        let f = on_blocks(9, small.block::<i32>(9, 4));
+        assert_eq!(run(small.name(), small.threading(4).threads(9), f, &array(&xs)), expected, "{small:?}");
     }
 }
 
 /// Sorts with the kernels of a method, one launch after the other.
 fn sort(method: Method, xs: &[i32]) -> Vec<i32> {
     method.launches(xs.len()).into_iter().fold(xs.to_vec(), |xs, launch| match launch {
-        Launch::Sort => run("sort", method.sort_threads(), &method.sort_kernel::<i32>(), &array(&xs)),
-        Launch::Merge => run("merge", method.merge_threads(), &method.merge_kernel::<i32>(), &array(&xs)),
+        Launch::Sort => run("sort", method.sort_threads(), method.sort_kernel::<i32>(), &array(&xs)),
+        Launch::Merge => run("merge", method.merge_threads(), method.merge_kernel::<i32>(), &array(&xs)),
         Launch::Exchange(pass, stride) => {
             let arguments = Arguments { arrays: vec![&xs], scalars: vec![stride as i64] };
-            run(&pass.name(), pass.threads(), &pass.kernel::<i32>(), &arguments)
+            run(&pass.name(), pass.threads(), pass.kernel::<i32>(), &arguments)
         }
     })
 }
@@ -94,7 +99,9 @@ fn large_sorts_sort() {
     let small = |small| Method { block: 4, ..Method::paper(small) };
     for length in [0, 1, 2, 15, 16, 17, 100, 512, 1000, 1024, 1025] {
         let xs = numbers(length);
-        for method in [small(Small::Vsort), small(Small::Bitonic), tiled(4, 3, 5), tiled(5, 8, 7), tiled(6, 2, 6)] {
+        for method in
+            [small(Small::Vsort), small(Small::Bitonic), tiled(4, 3, 5), tiled(5, 8, 7), tiled(6, 2, 6)]
+        {
             assert_eq!(sort(method, &xs), sorted(&xs), "{length} by {method:?}");
         }
     }
@@ -132,6 +139,47 @@ fn passes_of_large_sorts() {
         })
         .skip(12)
         .collect();
-    assert_eq!(names, ["vSwap 16", "iSwap3 8", "iSwap 1", "Merge", "vSwap 32", "iSwap3 16", "iSwap2 2", "Merge"]);
+    assert_eq!(
+        names,
+        ["vSwap 16", "iSwap3 8", "iSwap 1", "Merge", "vSwap 32", "iSwap3 16", "iSwap2 2", "Merge"]
+    );
     assert_eq!(Exchange::V_SWAP.threads(), 256);
+}
+
+/// What the kernels of the tuned sort cost: no thread waits for another at a bank or takes another way, and whole sectors are
+/// moved.
+#[test]
+fn tuned_kernels_use_memory_well() {
+    let method = Method::TUNED;
+    let xs = numbers(1 << 16);
+    let pass = Exchange { mirrored: true, rows: 8, columns: 4, registers: 4 };
+    let strided = Arguments { arrays: vec![&xs], scalars: vec![1 << 15] };
+    for (name, found) in [
+        ("sort", costs("sort", method.sort_threads(), method.sort_kernel::<i32>(), &array(&xs[..1 << 13]))),
+        ("merge", costs("merge", method.merge_threads(), method.merge_kernel::<i32>(), &array(&xs))),
+        ("pass", costs("pass", pass.threads(), pass.kernel::<i32>(), &strided)),
+        ("vSwap", costs("vSwap", 256, Exchange::V_SWAP.kernel::<i32>(), &strided)),
+        ("iSwap3", costs("iSwap3", 256, Exchange::I_SWAP3.kernel::<i32>(), &strided)),
+    ] {
+        let costs = found.costs;
+        assert_eq!((costs.global_loads.efficiency(), costs.global_stores.efficiency()), (1.0, 1.0), "{name}");
+        assert_eq!((costs.shared_loads.conflicts, costs.shared_stores.conflicts), (0, 0), "{name}");
+        assert_eq!(costs.divergent, 0, "{name}");
+    }
+}
+
+/// Of the small sorters, `vsort` has the least to do: what the paper's second table measures.
+#[test]
+fn small_sorters_in_order() {
+    let xs = numbers(1 << 12);
+    let cost = |small: Small| {
+        let f = on_blocks(9, small.block::<i32>(9, 4));
+        let found = costs(small.name(), small.threading(4).threads(9), f, &array(&xs));
+        let wavefronts = found.costs.shared_loads.wavefronts + found.costs.shared_stores.wavefronts;
+        (found.steps, wavefronts)
+    };
+    let [bitonic, tsort1, tsort2, vsort] =
+        [Small::Bitonic, Small::Tsort1, Small::Tsort2, Small::Vsort].map(cost);
+    assert!(4 * vsort.0 < bitonic.0 && 4 * vsort.1 < bitonic.1, "{vsort:?} {bitonic:?}");
+    assert!(vsort < tsort2 && tsort2 < tsort1 && tsort1 < bitonic);
 }
