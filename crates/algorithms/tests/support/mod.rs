@@ -18,6 +18,7 @@ const GPU: Profile = Profile {
     busy_blocks: 1056,
     vector_bytes: 16,
     coalesces: true,
+    forward_progress: true,
 };
 
 /// What a kernel is launched with: arrays, and then scalars.
