@@ -3,11 +3,16 @@
 //!
 //! Written as a user would write them, with nothing of the layers below the kernel language.
 
+pub mod bitonic;
+pub mod combinators;
+pub mod drawing;
 pub mod fcl;
+pub mod fuse;
 pub mod histogram;
 pub mod mandelbrot;
 pub mod matrix;
 pub mod networks;
+pub mod numbers;
 pub mod obsidian;
 pub mod program;
 pub mod scan;

@@ -44,7 +44,7 @@ const UNROLL: i64 = 4;
 pub fn mat_vec(xs: Pull<f32, Ix>, vector: Pull<f32, Ix>) -> Push<Grid, f32, Ix> {
     let columns = vector.len();
     let products = xs.rows(columns).map(move |row| row.zip_with(vector.clone(), |a, b| a * b));
-    products.map(|row| sum_in_warp(row)).concat()
+    products.map(sum_in_warp).concat()
 }
 
 /// The sum of an array, by a warp: its lanes take groups of neighbours, and what is left one by one.

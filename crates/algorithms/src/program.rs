@@ -1,5 +1,6 @@
 //! A program by name: what `pumice emit`, `simulate`, `bench` and `tune` know, and what the conformance suite runs.
 
+use pumice::tune::{self, Choice, Space};
 use pumice::{Compiler, Elt, Result};
 use std::fmt::Debug;
 
@@ -43,6 +44,11 @@ impl Settings {
         Settings(tunable.iter().map(|tunable| (tunable.name, tunable.default)).collect())
     }
 
+    /// What a choice of [`Program::space`] says.
+    pub fn chosen(tunable: &[Tunable], choice: &Choice) -> Settings {
+        Settings(tunable.iter().map(|tunable| (tunable.name, choice.get(tunable.name))).collect())
+    }
+
     /// The same with another value.
     pub fn with(mut self, name: &str, value: i64) -> Settings {
         self.0.iter_mut().filter(|(known, _)| *known == name).for_each(|(_, old)| *old = value);
@@ -52,6 +58,23 @@ impl Settings {
     /// A value; 0 for a name that the program does not have.
     pub fn get(&self, name: &str) -> i64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value)
+    }
+}
+
+impl Program {
+    /// What was found to be fastest on the device for inputs of about this size, or the defaults.
+    pub fn settings(&self, compiler: &Compiler, size: usize) -> Settings {
+        let defaults = Settings::defaults(self.tunable);
+        match tune::best(compiler, self.name, &self.space(size)) {
+            None => defaults,
+            Some(choice) => Settings::chosen(self.tunable, &choice),
+        }
+    }
+
+    /// What can be chosen, for inputs of about this size.
+    pub fn space(&self, size: usize) -> Space {
+        let add = |space: Space, tunable: &Tunable| space.with(tunable.name, tunable.values.iter().copied());
+        self.tunable.iter().fold(Space::new(size), add)
     }
 }
 

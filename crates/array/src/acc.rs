@@ -3,6 +3,7 @@
 use crate::data::{Array, Matrix, Scalar, Vector};
 use crate::node::{Bounds, Node, Operation, remember};
 use crate::shape::{Dim0, Dim1, IntoExtent, IntoShape, Larger, Shape};
+use pumice_kernel::{BuildError, Definition};
 use pumice_scalar::{
     Elt, Exp, Function, IntoExp, Lift, Number, Primitive, ScalarType, Term, Variable, function,
 };
@@ -421,6 +422,33 @@ pub fn generate<S: IntoShape, L: Lift>(
     let shape = nullary(|| shape.into_terms());
     let operation = Operation::Generate { shape, element: lifted(f) };
     Acc::<Array<S::Dim, L::Elt>>::new(operation, "generate", Location::caller())
+}
+
+/// What a kernel inside an array program is given for one of its parameters.
+pub enum KernelInput {
+    /// An array.
+    Array(Arc<Node>),
+    /// A scalar.
+    Scalar(Term),
+}
+
+/// The vector that a kernel gives for these inputs; `pumice::kernel::apply` is the typed way to it. What does not fit is an
+/// error when the program is compiled.
+#[track_caller]
+pub fn kernel<T: Elt>(
+    definition: Result<Definition, BuildError>,
+    given: impl IntoIterator<Item = KernelInput>,
+) -> Acc<Vector<T>> {
+    let place = Location::caller();
+    let (mut scalars, mut inputs) = (Vec::new(), Vec::new());
+    for given in given {
+        match given {
+            KernelInput::Array(node) => inputs.push(node),
+            KernelInput::Scalar(term) => scalars.push(nullary(|| vec![term])),
+        }
+    }
+    let operation = Operation::Kernel { definition: definition.map(Arc::new), scalars, inputs };
+    Acc::<Vector<T>>::new(operation, "kernel", place)
 }
 
 /// A scalar that is given as argument `number` when the program is run.

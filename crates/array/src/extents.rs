@@ -3,7 +3,8 @@
 //! This is where shapes are checked: an error names the operation and where the user wrote it.
 
 use crate::error::Error;
-use crate::node::{Node, Operation};
+use crate::node::{Node, Operation, actual};
+use pumice_kernel::{Actual, Definition};
 use pumice_scalar::{Constant, Environment, Evaluator, Function, Id, Node as ScalarNode, Variable};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -130,14 +131,42 @@ impl Extents {
                 let extents = self.of(input);
                 Ok(extents[..extents.len().saturating_sub(1)].to_vec())
             }
+            Operation::Kernel { .. } => {
+                let length = match self.kernel_arguments(node, scalars)? {
+                    Some((definition, actual)) => definition.length_for(&actual),
+                    None => Ok(None),
+                };
+                let length = length.map_err(|error| Error::Shape(format!("{error} in {}", node.place())))?;
+                Ok(vec![length.unwrap_or(0) as i64])
+            }
         }
     }
 
-    fn evaluate(&self, node: &Node, function: &Function, scalars: &[Constant]) -> Result<Vec<i64>, Error> {
+    /// A kernel and what its parameters are; nothing if the node is none.
+    pub(crate) fn kernel_arguments<'a>(
+        &self,
+        node: &'a Node,
+        scalars: &[Constant],
+    ) -> Result<Option<(&'a Definition, Vec<Actual>)>, Error> {
+        let Operation::Kernel { definition: Ok(definition), scalars: functions, inputs } = &node.operation
+        else {
+            return Ok(None);
+        };
+        let sizes: Vec<i64> = inputs.iter().map(|input| self.size(input)).collect();
+        let values = functions.iter().map(|function| self.values(function, scalars));
+        let values = values.collect::<Result<Vec<_>, Error>>()?.concat();
+        Ok(Some((definition, actual(definition, &sizes, &values))))
+    }
+
+    fn values(&self, function: &Function, scalars: &[Constant]) -> Result<Vec<Constant>, Error> {
         let environment = Arguments { extents: &self.of, scalars };
-        let values = Evaluator::new(function)
+        Evaluator::new(function)
             .evaluate(&environment, &[])
-            .map_err(|failure| Error::Failure(failure.site.message(failure.index, failure.bound)))?;
+            .map_err(|failure| Error::Failure(failure.site.message(failure.index, failure.bound)))
+    }
+
+    fn evaluate(&self, node: &Node, function: &Function, scalars: &[Constant]) -> Result<Vec<i64>, Error> {
+        let values = self.values(function, scalars)?;
         let extents: Vec<i64> = values.iter().map(|value| value.as_integer().unwrap_or(-1) as i64).collect();
         match extents.iter().all(|extent| *extent >= 0) {
             true => Ok(extents),
@@ -160,7 +189,7 @@ impl Extents {
                 Operation::Generate { shape, .. }
                 | Operation::Backpermute { shape, .. }
                 | Operation::Reshape { shape, .. } => mentioned(shape, dimension).into_iter().collect(),
-                Operation::Use(_) | Operation::Argument(_) => vec![],
+                Operation::Use(_) | Operation::Argument(_) | Operation::Kernel { .. } => vec![],
             };
             for other in same {
                 self.unite((node.id, dimension), other);

@@ -3,7 +3,7 @@
 //! An array is *manifest* (in memory), a *pull* (a function from index to element, which its consumer writes into its
 //! own code) or a *push* (a program that hands elements on, whose consumer is the writer). A consumer takes the form
 //! that its producer has; memory is written only where
-//! - the array is a result,
+//! - the array is a result, or what a user's kernel takes or gives,
 //! - a pull is demanded from a push (the elements of a fold, by something that indexes), or
 //! - an array's elements would be computed more than once, and computing one costs more than [`RECOMPUTE`]: writing
 //!   it and reading it back is cheaper. "More than once" is decided by index: however many operations use an array, if
@@ -57,7 +57,8 @@ impl Forms {
             if mine.is_empty() && !must_exist.contains(&node.id) {
                 continue; // Only its extents are mentioned.
             }
-            let given = matches!(node.operation, Operation::Use(_) | Operation::Argument(_));
+            let kernel = matches!(node.operation, Operation::Kernel { .. });
+            let given = kernel || matches!(node.operation, Operation::Use(_) | Operation::Argument(_));
             let repeated = mine.len() > 1 && cost[&node.id] > RECOMPUTE;
             let manifest = given || must_exist.contains(&node.id) || repeated;
             let push = pushes.contains(&node.id);
@@ -69,7 +70,7 @@ impl Forms {
             for input in node.inputs() {
                 // Maps and reshapes pass a push on; everything else indexes into its input.
                 let passes_on = push && !matches!(node.operation, Operation::Fold { .. });
-                if pushes.contains(&input.id) && !passes_on {
+                if kernel || (pushes.contains(&input.id) && !passes_on) {
                     must_exist.insert(input.id);
                 }
                 if let Operation::Backpermute { bounds: Bounds::Replicates, .. } = node.operation
@@ -128,14 +129,17 @@ fn costs(order: &[Arc<Node>]) -> HashMap<u64, u32> {
     let mut costs: HashMap<u64, u32> = HashMap::new();
     for node in order {
         let own = match &node.operation {
-            Operation::Use(_) | Operation::Argument(_) | Operation::Fold { .. } => LOAD,
+            Operation::Use(_)
+            | Operation::Argument(_)
+            | Operation::Fold { .. }
+            | Operation::Kernel { .. } => LOAD,
             Operation::Generate { element, .. } => element.cost(),
             Operation::ZipWith { function, .. } => function.cost(),
             Operation::Reshape { .. } => 0,
             Operation::Backpermute { index, .. } => index.cost(),
         };
         let inputs = match node.operation {
-            Operation::Fold { .. } => 0,
+            Operation::Fold { .. } | Operation::Kernel { .. } => 0,
             _ => node.inputs().iter().map(|input| costs[&input.id]).fold(0, u32::saturating_add),
         };
         costs.insert(node.id, own.saturating_add(inputs));
@@ -386,7 +390,10 @@ impl<'a> Fuser<'a> {
                 tasks.push(Task::Element(input.clone(), there, guarded));
             }
             // These are always manifest.
-            Operation::Use(_) | Operation::Argument(_) | Operation::Fold { .. } => {
+            Operation::Use(_)
+            | Operation::Argument(_)
+            | Operation::Fold { .. }
+            | Operation::Kernel { .. } => {
                 values.push(self.load(node, &index, guarded));
             }
         }

@@ -6,7 +6,11 @@ use crate::data::{ArrayData, HostData};
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::node::{Bounds, Node, Operation, in_order};
-use pumice_scalar::{CheckFailure, Constant, Environment, Evaluator, FailureKind, Function, Site, Variable};
+use pumice_kernel::{Actual, Binding};
+use pumice_program::{SimMemory, simulate};
+use pumice_scalar::{
+    CheckFailure, Constant, Environment, Evaluator, FailureKind, Function, ScalarType, Site, Variable,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -21,8 +25,8 @@ pub fn interpret(
 ) -> Result<HostData, Error> {
     let order = in_order(std::slice::from_ref(root));
     for node in &order {
-        if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
-            return Err(Error::Program(format!("{mistake} in {}", node.place())));
+        if let Some(mistake) = node.mistake() {
+            return Err(Error::Program(mistake));
         }
     }
     let given = arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
@@ -150,6 +154,74 @@ impl Interpreter<'_> {
                 };
                 (0..self.extents.size(node) as usize).map(row).collect()
             }
+            Operation::Kernel { inputs, .. } => self.kernel(node, inputs),
         }
+    }
+
+    /// What a user's kernel gives: what the simulator, which says what kernels mean, makes of it.
+    fn kernel(&self, node: &Node, inputs: &[Arc<Node>]) -> Result<Elements, Error> {
+        let Some((definition, actual)) = self.extents.kernel_arguments(node, self.scalars)? else {
+            return Ok(Vec::new());
+        };
+        let program = &definition.kernel.program;
+        let length = self.extents.size(node) as usize;
+        let mut arrays = inputs.iter().map(|input| &self.values[&input.id]);
+        let arrays: Vec<Option<&Elements>> = actual
+            .iter()
+            .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
+            .collect();
+        let (mut memories, mut scalars) = (Vec::new(), Vec::new());
+        for binding in &definition.bindings {
+            match *binding {
+                Binding::Column { parameter, column } => {
+                    let elements = arrays.get(parameter).copied().flatten();
+                    let bytes = elements.into_iter().flatten().flat_map(|element| element[column].to_bytes());
+                    memories.push(SimMemory::from_bytes(bytes.collect()));
+                }
+                Binding::Result { column } => {
+                    memories.push(SimMemory::unwritten(length * node.types[column].bytes()));
+                }
+                Binding::Failure => memories.push(SimMemory::from_bytes(vec![0; 24])),
+                Binding::FailureBase => scalars.push(Constant::from(0i64)),
+                Binding::Length { parameter } | Binding::Scalar { parameter } => {
+                    scalars.push(match actual.get(parameter) {
+                        Some(Actual::Length(length)) => Constant::from(*length as i64),
+                        Some(Actual::Scalar(value)) => *value,
+                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
+                        None => Constant::from(0i64),
+                    });
+                }
+            }
+        }
+        let options = simulate::Options { costs: false, ..Default::default() };
+        simulate(program, &mut memories, &scalars, &options)
+            .map_err(|fault| Error::Program(format!("{fault} in {}", node.place())))?;
+        let is_memory = |binding: &&Binding| {
+            matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
+        };
+        let mut results: Vec<&[u8]> = Vec::new();
+        for (binding, memory) in definition.bindings.iter().filter(is_memory).zip(&memories) {
+            match binding {
+                Binding::Failure => {
+                    let word = |number: usize| {
+                        let bytes = memory.bytes().get(number * 8..).unwrap_or(&[]);
+                        Constant::from_bytes(ScalarType::I64, bytes).as_integer().unwrap_or(0) as i64
+                    };
+                    let site = usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel.sites.get(n));
+                    if let Some(site) = site {
+                        return Err(Error::Failure(site.message(word(1), word(2))));
+                    }
+                }
+                Binding::Result { .. } => results.push(memory.bytes()),
+                _ => {}
+            }
+        }
+        let element = |position: usize| {
+            let scalar = |(ty, column): (&ScalarType, &&[u8])| {
+                Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
+            };
+            node.types.iter().zip(&results).map(scalar).collect()
+        };
+        Ok((0..length).map(element).collect())
     }
 }

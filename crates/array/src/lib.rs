@@ -17,7 +17,7 @@ mod node;
 mod plan;
 mod shape;
 
-pub use acc::{Acc, IntoArray, generate, scalar_argument, unit, use_};
+pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector};
 pub use error::Error;
 pub use extents::Extents;

@@ -5,9 +5,10 @@
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
-use crate::node::{Node, Operation};
+use crate::node::{Node, Operation, argument};
 use crate::plan::{Argument, Buffers, Launch, Options};
-use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write, write_rows};
+use pumice_kernel::skeletons::{Fold, FoldPlan, FoldRows, FoldTask, WritePlan, within, write, write_rows};
+use pumice_kernel::{Actual, Binding, BuildError, ParameterKind};
 use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Profile, Pull, Push, Scalars, build, comment};
 use pumice_kernel::{memory_parameter, read, ready, scalar_parameter};
 use pumice_program::{Access, MemoryId, Param};
@@ -26,6 +27,8 @@ pub struct Lowering<'a> {
     pub options: &'a Options,
     /// The extents of the arrays.
     pub extents: &'a Extents,
+    /// The scalar arguments of the program, those that extents depend on; the others have any value.
+    pub scalars: &'a [Constant],
     /// Writes pulls as functions.
     pub fuser: Fuser<'a>,
     /// The buffers; a fold's intermediate results are added to them.
@@ -94,6 +97,16 @@ impl Parameters {
         Exp::from_term(self.scalar(Parameter::Number(name, value), ScalarType::I64))
     }
 
+    /// Asks for the parameters that a function needs. What a user's skeleton describes may be described twice, the first
+    /// time only to look at it; parameters that were asked for then would be lost.
+    fn declare(&self, function: &Function) {
+        // Values that nobody knows, so that nothing is simplified away.
+        let unknown =
+            |(number, ty): (usize, &ScalarType)| Term::variable(Variable::Parameter(number as u32), *ty);
+        let arguments: Vec<Term> = function.parameters().iter().enumerate().map(unknown).collect();
+        self.apply(function, &arguments);
+    }
+
     /// A function of the array program, applied inside the kernel.
     fn apply(&self, function: &Function, arguments: &[Term]) -> Vec<Term> {
         function.instantiate(
@@ -120,10 +133,63 @@ impl Parameters {
 impl Lowering<'_> {
     /// The kernels that compute a manifest array into its slot.
     pub fn array(&self, node: &Arc<Node>, slot: usize) -> Result<Lowered, Error> {
+        if let Operation::Kernel { .. } = node.operation {
+            return Ok(Lowered { kernels: vec![self.user_kernel(node, slot)?], temporary: None });
+        }
         match self.folded(node) {
             Some(fold) => self.fold(node, &fold, slot),
             None => Ok(Lowered { kernels: vec![self.write(node, slot)?], temporary: None }),
         }
+    }
+
+    /// A kernel that the user wrote, for the lengths of its arrays.
+    fn user_kernel(&self, node: &Arc<Node>, slot: usize) -> Result<ReadyKernel, Error> {
+        let mistake = |error: BuildError| Error::Program(format!("{error} in {}", node.place()));
+        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place()));
+        let Operation::Kernel { scalars, inputs, .. } = &node.operation else { return Err(lost()) };
+        let (definition, mut actual) = self.extents.kernel_arguments(node, self.scalars)?.ok_or_else(lost)?;
+        definition.fits(self.profile).map_err(mistake)?;
+        // By parameter: where its array is, or its value.
+        let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
+        let mut given = Vec::new();
+        for (kind, shaping) in definition.parameters.iter().zip(definition.shaping()) {
+            given.push(match kind {
+                ParameterKind::Array { .. } => {
+                    let slot = inputs.next().and_then(|input| self.fuser.slots.get(&input.id));
+                    (slot.copied(), None)
+                }
+                ParameterKind::Scalar(ty) => {
+                    // What nothing depends on stays an argument of the program.
+                    let argument = scalars.next().and_then(argument).filter(|_| !shaping);
+                    if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
+                        *actual = Actual::Unknown(*ty);
+                    }
+                    (None, argument)
+                }
+            });
+        }
+        let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
+        let special = definition.specialise(&actual, self.profile, passes).map_err(mistake)?;
+        let buffers = self.buffers.borrow();
+        let column = |slot: Option<usize>, column: usize| {
+            slot.and_then(|slot| buffers.of(slot).get(column).copied()).map(Argument::Buffer)
+        };
+        let bound = |binding: &Binding| match *binding {
+            Binding::Column { parameter, column: number } => column(given.get(parameter)?.0, number),
+            Binding::Result { column: number } => column(Some(slot), number),
+            Binding::Length { parameter } | Binding::Scalar { parameter } => match actual.get(parameter)? {
+                Actual::Length(length) => Some(Argument::Constant(Constant::from(*length as i64))),
+                Actual::Scalar(value) => Some(Argument::Constant(*value)),
+                Actual::Unknown(_) => given.get(parameter)?.1.map(Argument::Scalar),
+            },
+            Binding::Failure => Some(Argument::Failure),
+            Binding::FailureBase => Some(Argument::FailureBase),
+        };
+        let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
+        let fails = special.program.failure.is_some();
+        let sites = if fails { definition.kernel.sites.clone() } else { Vec::new() };
+        let skeleton = "the user's kernel".to_string();
+        Ok(ReadyKernel { program: special.program, arguments, sites, place: node.place(), skeleton })
     }
 
     /// The fold that an array's push consists of, if it is one: through maps and reshapes that are not in memory.
@@ -145,6 +211,17 @@ impl Lowering<'_> {
 
     fn write(&self, node: &Arc<Node>, slot: usize) -> Result<ReadyKernel, Error> {
         let linear = self.fuser.linear_pull(node);
+        if let Some(skeleton) = &self.options.skeletons.write {
+            let (name, threads) = (skeleton.name(), skeleton.threads(self.profile));
+            return self.kernel(node, name, name, threads, slot, |parameters, outputs| {
+                comment(format!("written by skeleton {name}"));
+                let size = self.size(node, &parameters);
+                parameters.declare(&linear);
+                let at = move |index: Ix| Scalars(parameters.apply(&linear, &[index.term()]));
+                let push = skeleton.write(Pull::new(size, at), self.profile);
+                within(push, size, node.location).write_to(outputs);
+            });
+        }
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
         let mut plan = WritePlan::new(self.profile, bytes, linear.cost());
         let (rows, columns) = rows_and_columns(self.extents.of(node));
@@ -156,7 +233,8 @@ impl Lowering<'_> {
         } else if by_rows && columns % i64::from(plan.items) != 0 {
             plan.items = 1;
         }
-        self.kernel(node, node.name, plan.threads, slot, |parameters, outputs| {
+        let skeleton = if by_rows { "write_rows" } else { "write" };
+        self.kernel(node, node.name, skeleton, plan.threads, slot, |parameters, outputs| {
             let apply = parameters.clone();
             let push: Push<Grid, Dynamic, Ix> = if by_rows {
                 let (rows, columns) = (parameters.number("rows", rows), self.columns(node, &parameters));
@@ -198,7 +276,11 @@ impl Lowering<'_> {
         let elements = self.fuser.rows_of_input(input);
         let columns_are_contiguous = columns_are_contiguous(&elements);
         let task = FoldTask { rows, columns, bytes, commutes: operator.commutes(), columns_are_contiguous };
+        let theirs = self.options.skeletons.fold.as_deref();
+        // A user's skeleton does with whole rows of any length what it likes.
+        let whole_rows = |plan| FoldPlan { chunks: 1, fixed_columns: None, ..plan };
         let plan = FoldPlan::new(self.profile, task);
+        let plan = if theirs.is_some() { whole_rows(plan) } else { plan };
         let finish = self.finish(node, fold);
         let step = |slot, plan, columns: Columns, elements: &Function, finish: Option<&Function>| {
             let name = if finish.is_some() { fold.name } else { "fold_chunks" };
@@ -262,7 +344,12 @@ impl Lowering<'_> {
         neutral: &Function,
         finish: Option<&Function>,
     ) -> Result<ReadyKernel, Error> {
-        self.kernel(node, name, plan.threads, slot, |parameters, outputs| {
+        let theirs = self.options.skeletons.fold.as_deref();
+        let (name, skeleton, threads) = match theirs {
+            Some(skeleton) => (skeleton.name(), skeleton.name(), skeleton.threads(self.profile)),
+            None => (name, "fold", plan.threads),
+        };
+        self.kernel(node, name, skeleton, threads, slot, |parameters, outputs| {
             let rows = parameters.number("rows", rows);
             let count: Ix = match (plan.fixed_columns, columns.class) {
                 (Some(fixed), _) => Exp::from(i64::from(fixed)),
@@ -278,6 +365,9 @@ impl Lowering<'_> {
             // The extent by which the elements know their own columns.
             let own = columns.class.unwrap_or(PARTIAL_COLUMNS);
             parameters.fixed.borrow_mut().push((Parameter::Extent(own), count.term()));
+            if theirs.is_some() {
+                [elements, operator, neutral].into_iter().for_each(|function| parameters.declare(function));
+            }
             let (at_parameters, elements) = (parameters.clone(), elements.clone());
             let at = move |row: Ix, column: Ix| {
                 Scalars(at_parameters.apply(&elements, &[row.term(), column.term()]))
@@ -287,9 +377,23 @@ impl Lowering<'_> {
                 Scalars(operator_parameters.apply(&operator, &[a.0, b.0].concat()))
             };
             let neutral = Scalars(parameters.apply(neutral, &[]));
-            let fold =
-                Fold::<Dynamic, _> { rows, columns: count, cut, at: Rc::new(at), operator: combine, neutral };
-            let push = fold.push(plan);
+            let push = match theirs {
+                None => {
+                    let (at, operator) = (Rc::new(at), combine);
+                    Fold::<Dynamic, _> { rows, columns: count, cut, at, operator, neutral }.push(plan)
+                }
+                Some(theirs) => {
+                    comment(format!("folded by skeleton {}", theirs.name()));
+                    let at = Rc::new(at);
+                    let row = move |row: Ix| {
+                        let at = at.clone();
+                        Pull::<Dynamic, Ix>::new(count, move |column| at(row, column))
+                    };
+                    let (matrix, operator) = (Pull::new(rows, row), Rc::new(combine));
+                    let fold = FoldRows { rows, columns: count, matrix, operator, neutral };
+                    within(theirs.fold(fold, self.profile), rows, node.location)
+                }
+            };
             match finish.cloned() {
                 None => push.write_to(outputs),
                 Some(finish) => {
@@ -305,10 +409,17 @@ impl Lowering<'_> {
         &self,
         node: &Arc<Node>,
         name: &str,
+        skeleton: &str,
         threads: u32,
         slot: usize,
         describe: impl FnOnce(Rc<Parameters>, &[MemoryId]),
     ) -> Result<ReadyKernel, Error> {
+        if threads > self.profile.max_threads {
+            let (place, most) = (node.place(), self.profile.max_threads);
+            return Err(Error::Program(format!(
+                "skeleton `{skeleton}` has {threads} threads in a block, and the limit is {most}, in {place}"
+            )));
+        }
         let parameters = Rc::new(Parameters::default());
         let built = build(name, threads, || {
             comment(node.place());
@@ -320,11 +431,17 @@ impl Lowering<'_> {
             describe(parameters.clone(), &outputs);
         });
         let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
-        self.ready(node, kernel, &parameters)
+        self.ready(node, kernel, skeleton, &parameters)
     }
 
     /// Runs the passes over a kernel and finds its arguments.
-    fn ready(&self, node: &Node, kernel: Kernel, parameters: &Parameters) -> Result<ReadyKernel, Error> {
+    fn ready(
+        &self,
+        node: &Node,
+        kernel: Kernel,
+        skeleton: &str,
+        parameters: &Parameters,
+    ) -> Result<ReadyKernel, Error> {
         let Kernel { program, sites } = kernel;
         let columns = parameters.columns.borrow();
         let scalars = parameters.scalars.borrow();
@@ -371,7 +488,8 @@ impl Lowering<'_> {
         let arguments = ready.keep(arguments);
         // Where every check was proved away, nothing can fail.
         let sites = if ready.program.failure.is_some() { sites } else { Vec::new() };
-        Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place() })
+        let skeleton = skeleton.to_string();
+        Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place(), skeleton })
     }
 }
 
@@ -395,6 +513,8 @@ pub struct ReadyKernel {
     pub sites: Vec<Site>,
     /// What it comes from.
     pub place: String,
+    /// The skeleton that it was made by.
+    pub skeleton: String,
 }
 
 impl ReadyKernel {
@@ -404,7 +524,12 @@ impl ReadyKernel {
             Argument::FailureBase => Argument::Constant(Constant::from(first_site as i64)),
             other => other,
         });
-        Launch { program: self.program, arguments: arguments.collect(), place: self.place }
+        Launch {
+            program: self.program,
+            arguments: arguments.collect(),
+            place: self.place,
+            skeleton: self.skeleton,
+        }
     }
 }
 

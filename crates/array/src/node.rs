@@ -4,6 +4,7 @@
 //! [`crate::Acc`] is the typed way to make one, and other front ends make the same nodes.
 
 use crate::data::ArrayData;
+use pumice_kernel::{Actual, BuildError, Definition, ParameterKind};
 use pumice_scalar::{Constant, Environment, Evaluator, Function, Node as ScalarNode, ScalarType, Variable};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -79,6 +80,15 @@ pub enum Operation {
         /// The array.
         input: Arc<Node>,
     },
+    /// A kernel that the user wrote.
+    Kernel {
+        /// The kernel, or why there is none.
+        definition: Result<Arc<Definition>, BuildError>,
+        /// Its scalars in the order of its parameters, each from no parameters.
+        scalars: Vec<Function>,
+        /// Its arrays in the order of its parameters.
+        inputs: Vec<Arc<Node>>,
+    },
 }
 
 /// What is known of the index function of a [`Operation::Backpermute`].
@@ -112,7 +122,7 @@ impl Node {
     pub fn inputs(&self) -> &[Arc<Node>] {
         match &self.operation {
             Operation::Use(_) | Operation::Argument(_) | Operation::Generate { .. } => &[],
-            Operation::ZipWith { inputs, .. } => inputs,
+            Operation::ZipWith { inputs, .. } | Operation::Kernel { inputs, .. } => inputs,
             Operation::Reshape { input, .. }
             | Operation::Backpermute { input, .. }
             | Operation::Fold { input, .. } => std::slice::from_ref(input),
@@ -122,6 +132,68 @@ impl Node {
     /// Its scalar functions.
     pub fn functions(&self) -> Vec<&Function> {
         self.operation.functions()
+    }
+
+    /// The first mistake in it that can be seen without extents, if there is one.
+    pub fn mistake(&self) -> Option<String> {
+        let in_function = self.functions().into_iter().find_map(|function| function.mistake());
+        let mistake = in_function.map(str::to_string).or_else(|| self.misfit());
+        mistake.map(|mistake| format!("{mistake} in {}", self.place()))
+    }
+
+    /// What is wrong with a kernel or with what it is given.
+    fn misfit(&self) -> Option<String> {
+        let Operation::Kernel { definition, scalars, inputs } = &self.operation else { return None };
+        let definition = match definition {
+            Ok(definition) => definition,
+            Err(error) => return Some(error.to_string()),
+        };
+        let name = &definition.kernel.program.name;
+        let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
+        for (number, kind) in definition.parameters.iter().enumerate() {
+            let fits = match kind {
+                ParameterKind::Array { changes: true, .. } => {
+                    return Some(format!("kernel `{name}` changes memory, which an array program cannot"));
+                }
+                ParameterKind::Array { types, .. } => {
+                    inputs.next().is_some_and(|input| input.rank == 1 && input.types == *types)
+                }
+                ParameterKind::Scalar(ty) => {
+                    let result = |function: &Function| function.result_types() == [*ty];
+                    scalars.next().is_some_and(result)
+                }
+            };
+            if !fits {
+                return Some(format!("argument {number} does not fit kernel `{name}`"));
+            }
+        }
+        if inputs.next().is_some() || scalars.next().is_some() {
+            return Some(format!("kernel `{name}` is given too many arguments"));
+        }
+        match &definition.outcome {
+            Some(outcome) if outcome.types == self.types && self.rank == 1 => None,
+            Some(_) => Some(format!("kernel `{name}` gives something else than is expected of it")),
+            None => Some(format!("kernel `{name}` gives no array")),
+        }
+    }
+
+    /// The functions, from no parameters, whose values decide extents or are fixed in a plan.
+    pub fn shaping(&self) -> Vec<&Function> {
+        match &self.operation {
+            Operation::Generate { shape, .. }
+            | Operation::Reshape { shape, .. }
+            | Operation::Backpermute { shape, .. } => vec![shape],
+            Operation::Kernel { definition: Ok(definition), scalars, .. } => {
+                let shaping = definition.shaping();
+                let kinds = definition.parameters.iter().zip(shaping);
+                let mine = kinds.filter(|(kind, _)| matches!(kind, ParameterKind::Scalar(_)));
+                let fixed =
+                    |(function, (_, shaping)): (&Function, _)| shaping || argument(function).is_none();
+                let pairs = scalars.iter().zip(mine);
+                pairs.filter(|pair| fixed((pair.0, pair.1))).map(|(function, _)| function).collect()
+            }
+            _ => vec![],
+        }
     }
 
     /// "map at src/main.rs:14".
@@ -139,8 +211,30 @@ impl Operation {
             Operation::Reshape { shape, .. } => vec![shape],
             Operation::Backpermute { shape, index, .. } => vec![shape, index],
             Operation::Fold { operator, neutral, .. } => vec![operator, neutral],
+            Operation::Kernel { scalars, .. } => scalars.iter().collect(),
         }
     }
+}
+
+/// The scalar argument that a function from no parameters is, if it is just that.
+pub(crate) fn argument(function: &Function) -> Option<u32> {
+    match (function.results(), function.nodes()) {
+        ([result], nodes) => match nodes.get(result.0 as usize) {
+            Some(ScalarNode::Variable(Variable::Argument(number), _)) => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a kernel's parameters are, given the sizes of its arrays and its scalars, each in order.
+pub(crate) fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<Actual> {
+    let (mut sizes, mut scalars) = (sizes.iter(), scalars.iter());
+    let one = |kind: &ParameterKind| match kind {
+        ParameterKind::Array { .. } => sizes.next().map(|size| Actual::Length(*size as usize)),
+        ParameterKind::Scalar(_) => scalars.next().map(|value| Actual::Scalar(*value)),
+    };
+    definition.parameters.iter().map_while(one).collect()
 }
 
 /// The extents of arrays that a shape mentions, as far as they are known.
@@ -158,29 +252,39 @@ impl Environment for Known<'_> {
 }
 
 fn known_extents(operation: &Operation, mentions: &[Arc<Node>]) -> Option<Vec<i64>> {
-    let evaluated = |shape: &Function| {
+    let evaluated = |function: &Function| {
         let known = Known(mentions);
         let is_known = |node: &ScalarNode| match node {
             ScalarNode::Variable(variable, _) => known.variable(*variable).is_some(),
             _ => true,
         };
-        if !shape.nodes().iter().all(is_known) {
+        if !function.nodes().iter().all(is_known) {
             return None;
         }
-        let values = Evaluator::new(shape).evaluate(&known, &[]).ok()?;
-        values.into_iter().map(|value| value.as_integer().map(|value| value as i64)).collect()
+        Evaluator::new(function).evaluate(&known, &[]).ok()
+    };
+    let shaped = |shape: &Function| {
+        evaluated(shape)?.into_iter().map(|value| value.as_integer().map(|value| value as i64)).collect()
     };
     match operation {
         Operation::Use(data) => Some(data.extents().iter().map(|extent| *extent as i64).collect()),
         Operation::Argument(_) => None,
         Operation::Generate { shape, .. }
         | Operation::Reshape { shape, .. }
-        | Operation::Backpermute { shape, .. } => evaluated(shape),
+        | Operation::Backpermute { shape, .. } => shaped(shape),
         Operation::ZipWith { inputs, .. } => inputs.first()?.known_extents.clone(),
         Operation::Fold { input, .. } => {
             let mut extents = input.known_extents.clone()?;
             extents.pop();
             Some(extents)
+        }
+        Operation::Kernel { definition, scalars, inputs } => {
+            let definition = definition.as_ref().ok()?;
+            let size = |input: &Arc<Node>| Some(input.known_extents.as_ref()?.iter().product());
+            let sizes = inputs.iter().map(size).collect::<Option<Vec<i64>>>()?;
+            let scalars = scalars.iter().map(evaluated).collect::<Option<Vec<_>>>()?.concat();
+            let length = definition.length_for(&actual(definition, &sizes, &scalars)).ok()??;
+            Some(vec![length as i64])
         }
     }
 }
@@ -233,7 +337,7 @@ impl Drop for Node {
 fn take_inputs(operation: &mut Operation, into: &mut Vec<Arc<Node>>) {
     let taken = std::mem::replace(operation, Operation::Argument(0));
     match taken {
-        Operation::ZipWith { inputs, .. } => into.extend(inputs),
+        Operation::ZipWith { inputs, .. } | Operation::Kernel { inputs, .. } => into.extend(inputs),
         Operation::Reshape { input, .. }
         | Operation::Backpermute { input, .. }
         | Operation::Fold { input, .. } => {
@@ -298,6 +402,11 @@ impl fmt::Display for Operation {
             Operation::Reshape { .. } => f.write_str("reshape"),
             Operation::Backpermute { bounds, .. } => write!(f, "backpermute[{bounds:?}]"),
             Operation::Fold { .. } => f.write_str("fold"),
+            Operation::Kernel { definition: Ok(definition), .. } => {
+                let program = &definition.kernel.program;
+                write!(f, "kernel {} [{} threads]", program.name, program.threads)
+            }
+            Operation::Kernel { definition: Err(error), .. } => write!(f, "kernel [{error}]"),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::form::{Forms, Fuser};
 use crate::lower::{Lowered, Lowering};
 use crate::node::{Node, Operation, in_order};
 use pumice_kernel::Profile;
+use pumice_kernel::skeletons::Skeletons;
 use pumice_program::Verified;
 use pumice_scalar::{Constant, ScalarType, Site};
 use std::cell::RefCell;
@@ -56,6 +57,8 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
     /// The operation that it comes from.
     pub place: String,
+    /// The skeleton that it was made by.
+    pub skeleton: String,
 }
 
 /// One step of a plan.
@@ -79,7 +82,7 @@ pub struct Input {
 }
 
 /// Choices about how a program is compiled.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Whether producers are fused with consumers; without it every array is written to memory.
     pub fuse: bool,
@@ -87,11 +90,13 @@ pub struct Options {
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
     pub narrow: bool,
+    /// Skeletons in place of ours.
+    pub skeletons: Skeletons,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuse: true, vectorise: true, narrow: true }
+        Options { fuse: true, vectorise: true, narrow: true, skeletons: Skeletons::default() }
     }
 }
 
@@ -118,13 +123,13 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let order = in_order(roots);
         for node in &order {
-            if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
-                return Err(Error::Program(format!("{mistake} in {}", node.place())));
+            if let Some(mistake) = node.mistake() {
+                return Err(Error::Program(mistake));
             }
         }
         let extents = Extents::new(&order, arguments, scalars)?;
         let forms = if options.fuse { Forms::new(&order, roots) } else { Forms::all_manifest(&order) };
-        Plan::make(&order, roots, profile, options, &extents, &forms)
+        Plan::make(&order, roots, profile, options, &extents, &forms, scalars)
     }
 
     /// All buffers.
@@ -196,6 +201,7 @@ impl Plan {
         options: &Options,
         extents: &Extents,
         forms: &Forms,
+        scalars: &[Constant],
     ) -> Result<Plan, Error> {
         let buffers = RefCell::new(Buffers::default());
         let mut slots: HashMap<u64, usize> = HashMap::new();
@@ -209,12 +215,14 @@ impl Plan {
                 continue;
             }
             steps.extend(mine.into_iter().map(Step::Allocate));
-            if extents.size(node) == 0 {
+            // A user's kernel may have something to say even if it gives nothing.
+            if extents.size(node) == 0 && !matches!(node.operation, Operation::Kernel { .. }) {
                 continue;
             }
             let fuser = Fuser::new(extents, forms, &slots);
             let Lowered { kernels, temporary } =
-                Lowering { profile, options, extents, fuser, buffers: &buffers }.array(node, slot)?;
+                Lowering { profile, options, extents, scalars, fuser, buffers: &buffers }
+                    .array(node, slot)?;
             let between = temporary.map_or(Vec::new(), |slot| buffers.borrow().of(slot).to_vec());
             steps.extend(between.iter().copied().map(Step::Allocate));
             for kernel in kernels {
@@ -285,7 +293,8 @@ impl fmt::Display for Plan {
                         Argument::Failure | Argument::FailureBase => "failure".to_string(),
                     });
                     let arguments = arguments.collect::<Vec<_>>().join(", ");
-                    writeln!(f, "launch {}({arguments}) // {}", launch.program.name, launch.place)?;
+                    let (name, place, skeleton) = (&launch.program.name, &launch.place, &launch.skeleton);
+                    writeln!(f, "launch {name}({arguments}) // {place}, by {skeleton}")?;
                 }
             }
         }

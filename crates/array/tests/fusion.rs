@@ -79,7 +79,7 @@ fn an_array_used_twice_is_computed_once_or_is_cheap() {
     // At one index in one kernel: one node, however dear.
     let dear = vector(0).map(|x| x.sin().exp());
     let same_index = dear.clone().zip_with(dear.clone().map(|x| x + 1.0), |a, b| a * b);
-    let same = plan(&same_index, &[&[1000]]);
+    let same = plan(&same_index, &[&[100_001]]);
     assert_eq!(same.launches().count(), 1, "{same}");
     assert_eq!(count(&same, "= exp "), 5, "once for each of four elements a thread, once for the rest");
     // At different indices: in memory if it is dear ...

@@ -12,6 +12,7 @@ mod progress;
 mod selftest;
 mod simulate;
 mod target;
+mod tune;
 
 use error::{Error, Result};
 use options::Options;
@@ -41,6 +42,10 @@ commands:
     --n N                 a program, for this size
   simulate NAME         what each kernel of a program costs on a GPU, line by line, and that it is right
     --n N                 for this size
+  tune NAME             find the numbers with which a program runs fastest, and keep them for this device
+    --device DEVICE       on this device
+    --n N                 for about this size
+    --strategy STRATEGY   exhaustive, random or hill-climb
   explain NAME          what is allocated and launched for a built-in example
     --target TARGET       c, opencl or cuda
     --size N              for vectors of this length, matrices and pictures of this side
@@ -87,12 +92,13 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         }
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
         "emit" => emit::run(&Options::parse(rest, &["--target", "--size", "--n"], &[], 1)?),
+        "tune" => tune::run(&Options::parse(rest, &["--device", "--n", "--strategy"], &[], 1)?),
         "simulate" => simulate::run(&Options::parse(rest, &["--n"], &[], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, simulate, explain, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, simulate, tune, explain, help, version"
         ))),
     }
 }

@@ -153,7 +153,7 @@ pub(crate) trait Language {
     /// What makes the threads of a block wait for each other, if anything need be done.
     fn barrier(&self) -> Option<&'static str>;
 
-    /// The same for the lanes of a warp, where they can wait by themselves.
+    /// The same for the lanes of a warp; for the block, where they cannot wait by themselves.
     fn warp_barrier(&self) -> Option<&'static str> {
         self.barrier()
     }

@@ -62,6 +62,23 @@ impl<T: Item, S: Size> Pull<T, S> {
         (self.at)(check::within(index.into(), self.length.to_ix(), "at", Location::caller()))
     }
 
+    /// The element at an index, or `otherwise` where the index is not in the array: that is no error.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| Pull::new(3, move |i| xs.at_or(i - 1, 0.into())).push())?;
+    /// assert_eq!(result, [0, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    pub fn at_or(&self, index: impl Into<Ix>, otherwise: T::Form) -> T::Form
+    where
+        T: Storable,
+    {
+        let index = index.into();
+        let inside = index.ge(0) & index.lt(self.length.to_ix());
+        choose::<T>(inside, || (self.at)(index), || otherwise)
+    }
+
     /// The element at an index that is in the array.
     pub(crate) fn get(&self, index: impl Into<Ix>) -> T::Form {
         (self.at)(index.into())

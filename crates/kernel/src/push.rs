@@ -71,6 +71,32 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         })
     }
 
+    /// As [`Push::new`], except that an element whose index is not in the array is left out: that is no error.
+    ///
+    /// ```
+    /// use pumice_kernel::{Grid, Ix, Loops, Pull, Push, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     Push::<Grid, i32, Ix>::clipped(length, move |write| {
+    ///         Grid::for_each(length, &|i| {
+    ///             write(i * 2, xs.at(i));
+    ///             write(i * 2 + 1, xs.at(i));
+    ///         });
+    ///     })
+    /// })?;
+    /// assert_eq!(result, [1, 1, 2]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
+    pub fn clipped(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
+        let end = length.to_ix();
+        Push::trusted(length, move |write| {
+            produce(&|index, value| {
+                let inside = index.ge(0) & index.lt(end);
+                effects::either(inside.term(), || write(index, value.clone()), || {});
+            });
+        })
+    }
+
     /// As [`Push::new`], with indices that are in the array.
     pub(crate) fn trusted(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
         Push { length, produce: Rc::new(produce), level: PhantomData }

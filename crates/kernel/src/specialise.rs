@@ -80,15 +80,26 @@ impl Definition {
         marked(&depends, program.blocks) || length.is_some_and(|length| marked(&depends, length))
     }
 
-    /// The kernel for a launch with these arguments, one a parameter of the function.
-    pub fn specialise(
-        &self,
-        actual: &[Actual],
-        profile: &Profile,
-        passes: Passes,
-    ) -> Result<Specialised, BuildError> {
+    /// Whether a device can run it, whatever its arguments.
+    pub fn fits(&self, profile: &Profile) -> Result<(), BuildError> {
         let program = &self.kernel.program;
-        let name = &program.name;
+        let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
+        pumice_program::check(program).map_err(|error| BuildError(error.to_string()))?;
+        if threads > most {
+            return Err(BuildError(format!(
+                "kernel `{name}` has {threads} threads in a block, and the limit is {most}"
+            )));
+        }
+        pumice_program::plan(program, profile.shared_bytes)
+            .map(drop)
+            .map_err(|error| BuildError(error.to_string()))
+    }
+
+    /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
+    /// known of them.
+    fn scalars(&self, actual: &[Actual]) -> Result<(Vec<Constant>, Known), BuildError> {
+        let program = &self.kernel.program;
+        let lost = |what: String| BuildError(format!("{what} of kernel `{}` is missing", program.name));
         let mut known = Known::default();
         let mut scalars = Vec::new();
         for (param, binding) in program.params.iter().zip(&self.bindings) {
@@ -99,37 +110,61 @@ impl Definition {
                     let value = match actual.get(*parameter) {
                         Some(Actual::Length(length)) => Constant::from(*length as i64),
                         Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
-                        None => {
-                            return Err(BuildError(format!(
-                                "argument {parameter} of kernel `{name}` is missing"
-                            )));
+                        Some(Actual::Unknown(ty)) => {
+                            scalars.push(Constant::zero(*ty));
+                            continue;
                         }
+                        None => return Err(lost(format!("argument {parameter}"))),
                     };
-                    let exact = !matches!(actual.get(*parameter), Some(Actual::Unknown(_)));
-                    if let (true, true, Some(value)) = (exact, value.ty().is_integer(), value.as_integer()) {
-                        known.integer(*var, value, value);
+                    if let (true, Some(integer)) = (value.ty().is_integer(), value.as_integer()) {
+                        known.integer(*var, integer, integer);
                     }
                     value
                 }
-                _ => return Err(BuildError(format!("the parameters of kernel `{name}` are lost"))),
+                _ => return Err(lost("a parameter".into())),
             };
             scalars.push(value);
         }
+        Ok((scalars, known))
+    }
+
+    /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
+    /// result.
+    pub fn length_for(&self, actual: &[Actual]) -> Result<Option<usize>, BuildError> {
+        let (scalars, _) = self.scalars(actual)?;
+        self.length(&scalars)
+    }
+
+    fn length(&self, scalars: &[Constant]) -> Result<Option<usize>, BuildError> {
+        let program = &self.kernel.program;
+        let Some(outcome) = &self.outcome else { return Ok(None) };
+        let values = program.launch_values(scalars).map_err(|error| self.mistake(error))?;
+        result_length(program, outcome.length, &values).map(Some)
+    }
+
+    fn mistake(&self, error: impl std::fmt::Display) -> BuildError {
+        BuildError(format!("{error} (kernel `{}`)", self.kernel.program.name))
+    }
+
+    /// The kernel for a launch with these arguments, one a parameter of the function.
+    pub fn specialise(
+        &self,
+        actual: &[Actual],
+        profile: &Profile,
+        passes: Passes,
+    ) -> Result<Specialised, BuildError> {
+        let program = &self.kernel.program;
+        let name = &program.name;
+        let (scalars, known) = self.scalars(actual)?;
         // Lengths and blocks are values of the program as it was described: passes may drop what only they need.
-        let mistake = |error: pumice_program::LaunchError| BuildError(format!("{error} (kernel `{name}`)"));
-        let blocks = program.blocks_for(&scalars).map_err(mistake)?;
+        let blocks = program.blocks_for(&scalars).map_err(|error| self.mistake(error))?;
         if blocks > profile.max_blocks {
             let most = profile.max_blocks;
             return Err(BuildError(format!(
                 "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
             )));
         }
-        let values = program.launch_values(&scalars).map_err(mistake)?;
-        let length = match &self.outcome {
-            None => None,
-            Some(outcome) => Some(result_length(name, program, outcome.length, &values)?),
-        };
+        let length = self.length(&scalars)?;
         let ready = ready(program.clone(), profile, passes, &known);
         let ready = ready.map_err(|error| BuildError(error.to_string()))?;
         let bindings = ready.keep(self.bindings.iter().copied());
@@ -149,11 +184,11 @@ fn marked(depends: &[bool], operand: Operand) -> bool {
 }
 
 fn result_length(
-    name: &str,
     program: &Program,
     length: Operand,
     values: &[Option<Constant>],
 ) -> Result<usize, BuildError> {
+    let name = &program.name;
     let value = match length {
         Operand::Constant(constant) => Some(constant),
         Operand::Var(var) => values.get(var.0 as usize).copied().flatten(),

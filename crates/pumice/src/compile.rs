@@ -2,9 +2,10 @@
 
 use crate::arguments::{Arguments, Function};
 use pumice_array::{
-    Acc, Array, ArrayData, Node, Operation, Options as PlanOptions, Plan, Shape, in_order, print_program,
+    Acc, Array, ArrayData, Launch, Node, Options as PlanOptions, Plan, Shape, in_order, print_program,
 };
 use pumice_kernel::Passes;
+use pumice_kernel::skeletons::Skeletons;
 use pumice_runtime::{
     Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
 };
@@ -70,6 +71,30 @@ impl Compiler {
         self
     }
 
+    /// Skeletons to use in place of ours: how rows are folded and arrays are written, as functions of the kernel language.
+    ///
+    /// ```
+    /// use pumice::kernel::Pull;
+    /// use pumice::kernel::skeletons::{FoldRows, Skeletons, fold_skeleton};
+    /// use pumice::{Compiler, prelude::*};
+    /// // One thread a row.
+    /// let alone = fold_skeleton("alone", 64, |fold: FoldRows, _| {
+    ///     let FoldRows { rows, matrix, operator, neutral, .. } = fold;
+    ///     Pull::new(rows, move |row| matrix.at(row).seq_reduce(neutral.clone(), &*operator)).push()
+    /// });
+    /// let skeletons = Skeletons { fold: Some(alone), ..Skeletons::default() };
+    /// let compiler = Compiler::on("cpu")?.skeletons(skeletons);
+    /// let sums = compiler.compile(|m: Acc<Matrix<f32>>| m.sum())?;
+    /// let m = Matrix::from_vec([2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// assert_eq!(sums.run(&m)?.to_vec()?, [3.0, 7.0]);
+    /// assert!(sums.explain(&m)?.contains("by alone"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn skeletons(mut self, skeletons: Skeletons) -> Compiler {
+        self.plan.skeletons = skeletons;
+        self
+    }
+
     /// The device.
     ///
     /// ```
@@ -116,8 +141,8 @@ impl Compiler {
     /// Mistakes that need no extents to be seen.
     fn check(&self, root: &Arc<Node>) -> Result<()> {
         for node in in_order(std::slice::from_ref(root)) {
-            if let Some(mistake) = node.functions().into_iter().find_map(|function| function.mistake()) {
-                return Err(Error::Invalid(format!("{mistake} in {}", node.place())));
+            if let Some(mistake) = node.mistake() {
+                return Err(Error::Invalid(mistake));
             }
         }
         Ok(())
@@ -187,6 +212,32 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
         self.untyped.plan(&arguments.collect())
     }
 
+    /// The launches for these arguments: each with its kernel, the operation that it comes from and the skeleton that made it.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + 1.0).sum())?;
+    /// let launches = f.skeletons(&[1.0, 2.0])?;
+    /// assert_eq!(launches[0].skeleton, "fold");
+    /// println!("{}", launches[0].program);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn skeletons(&self, arguments: impl Arguments<P>) -> Result<Vec<Launch>> {
+        Ok(self.plan(arguments)?.launches().cloned().collect())
+    }
+
+    /// The plan for these arguments, and after it the kernels of its launches in the text form of Program IR.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + 1.0).sum())?;
+    /// assert!(f.explain(&[1.0, 2.0])?.contains("kernel sum"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn explain(&self, arguments: impl Arguments<P>) -> Result<String> {
+        self.untyped.explain(&arguments.collect())
+    }
+
     /// The program in the array language's text form.
     pub fn describe(&self) -> String {
         self.untyped.describe()
@@ -223,6 +274,16 @@ impl Untyped {
     /// See [`Compiled::plan`].
     pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
         Ok(self.prepare(inputs)?.plan().clone())
+    }
+
+    /// See [`Compiled::explain`].
+    pub fn explain(&self, inputs: &Inputs) -> Result<String> {
+        let plan = self.plan(inputs)?;
+        let mut text = plan.to_string();
+        for launch in plan.launches() {
+            text.push_str(&format!("\n// {}, by {}\n{}", launch.place, launch.skeleton, launch.program));
+        }
+        Ok(text)
     }
 
     /// The program in the array language's text form.
@@ -265,17 +326,12 @@ impl Untyped {
     }
 }
 
-/// The scalar arguments that some shape depends on.
+/// The scalar arguments that a plan depends on.
 fn shaping_arguments(root: &Arc<Node>) -> Vec<u32> {
     let mut numbers = HashSet::new();
     for node in in_order(std::slice::from_ref(root)) {
-        let shape = match &node.operation {
-            Operation::Generate { shape, .. }
-            | Operation::Reshape { shape, .. }
-            | Operation::Backpermute { shape, .. } => shape,
-            _ => continue,
-        };
-        numbers.extend(shape.nodes().iter().filter_map(|node| match node {
+        let functions = node.shaping().into_iter().flat_map(|function| function.nodes());
+        numbers.extend(functions.filter_map(|node| match node {
             ScalarNode::Variable(Variable::Argument(number), _) => Some(*number),
             _ => None,
         }));

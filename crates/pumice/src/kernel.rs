@@ -16,6 +16,7 @@
 //!
 //! This file adds types to what the runtime does; it decides nothing about kernels or launches itself.
 
+mod apply;
 mod arguments;
 
 use crate::Compiler;
@@ -26,13 +27,14 @@ use pumice_scalar::Elt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+pub use apply::{Feeds, Inputs, apply};
 pub use arguments::{Arguments, Gives};
 pub use pumice_kernel::{
-    AtomicElt, Binding, Block, Definition, Forces, Form, Grid, IntoSize, Item, Ix, KernelFunction,
+    AtomicElt, Binding, Block, Definition, Dynamic, Forces, Form, Grid, IntoSize, Item, Ix, KernelFunction,
     KernelResult, Layout, Level, Loops, Matrix, Mutable, Outcome, Parameter, ParameterKind, Placed, Profile,
-    Pull, Push, Round, Size, Storable, Thread, Warp, Window, Within, accumulate, block_threads, block_warps,
-    comment, cond, fence_block, fence_grid, force_scalar, force_windows, generate, iota, named, parts_for,
-    power, quotient, remainder, replicate, seq_for, seq_until, skeletons, warp, while_,
+    Pull, Push, Round, Scalars, Size, Storable, Thread, Warp, Window, Within, accumulate, block_threads,
+    block_warps, comment, cond, fence_block, fence_grid, force_scalar, force_windows, generate, iota, named,
+    parts_for, power, quotient, remainder, replicate, seq_for, seq_until, skeletons, warp, while_,
 };
 
 /// A kernel: parameters `P`, and a result with elements `T`. It can be run from any thread.

@@ -21,6 +21,7 @@
 mod arguments;
 mod compile;
 pub mod kernel;
+pub mod tune;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
 pub use compile::{Compiled, Compiler, Untyped, compile, run};

@@ -285,7 +285,7 @@ fn a_simulator_with_a_profile_records_what_is_launched() -> Result<()> {
     let sim = std::sync::Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let sums = compiler.kernel("block_sums", 32, block_sums)?;
-    let first = sums.run(&numbers(1000))?;
+    let first = sums.run(numbers(1000))?;
     sums.run(&first)?;
     let recorded = sim.recorded();
     assert_eq!(recorded.len(), 2);
@@ -293,7 +293,7 @@ fn a_simulator_with_a_profile_records_what_is_launched() -> Result<()> {
     assert!(recorded.iter().all(|launch| launch.program.name == "block_sums"));
     sim.forget();
     // Array programs are recorded too, as they are for this profile.
-    let doubled = compiler.run(use_(&numbers(5000)).map(|x| x + x))?;
+    let doubled = compiler.run(use_(numbers(5000)).map(|x| x + x))?;
     assert_eq!(doubled.to_vec()?[1], numbers(2)[1] * 2);
     let recorded = sim.recorded();
     assert_eq!(recorded.len(), 1);

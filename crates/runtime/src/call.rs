@@ -79,16 +79,7 @@ impl Callable {
         passes: Passes,
         options: Options,
     ) -> Result<Callable> {
-        let program = &definition.kernel.program;
-        let (name, profile) = (&program.name, engine.device().profile());
-        pumice_program::check(program).map_err(|error| Error::Invalid(error.to_string()))?;
-        if program.threads > profile.max_threads {
-            let (threads, most) = (program.threads, profile.max_threads);
-            let reason = format!("kernel `{name}` has {threads} threads in a block, and the limit is {most}");
-            return Err(Error::Invalid(reason));
-        }
-        pumice_program::plan(program, profile.shared_bytes)
-            .map_err(|error| Error::Invalid(error.to_string()))?;
+        definition.fits(engine.device().profile()).map_err(|error| Error::Invalid(error.to_string()))?;
         let columns = |kind: &ParameterKind| match kind {
             ParameterKind::Array { types, .. } => types.as_slice().into(),
             ParameterKind::Scalar(_) => [].into(),

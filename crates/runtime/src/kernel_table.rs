@@ -40,6 +40,8 @@ const MOST_DIAGNOSTICS: usize = 20;
 pub struct KernelTable {
     kernels: Mutex<HashMap<String, Arc<Slot>>>,
     folder: Mutex<Folder>,
+    /// Notes, where there is no folder.
+    notes: Mutex<HashMap<String, Vec<u8>>>,
     diagnostics: Mutex<Vec<String>>,
     counts: [AtomicU64; 3],
 }
@@ -87,6 +89,7 @@ impl KernelTable {
         KernelTable {
             kernels: Mutex::default(),
             folder: Mutex::new(folder.map_or(Folder::None, Folder::Unchecked)),
+            notes: Mutex::default(),
             diagnostics: Mutex::default(),
             counts: Default::default(),
         }
@@ -142,6 +145,32 @@ impl KernelTable {
             });
         }
         Ok(kernel)
+    }
+
+    /// Keeps a note beside the kernels, under what these parts say; without a folder, as long as the process lives. Notes are
+    /// kept like kernels, and trusted as little.
+    pub fn remember(&self, parts: &[String], note: &[u8]) {
+        let key = note_key(parts);
+        match self.usable_folder() {
+            Some(folder) => write_entry(&folder, &key, note).unwrap_or_else(|error| {
+                self.diagnose(format!("notes are not kept in {}: {error}", folder.display()))
+            }),
+            None => drop(lock(&self.notes).insert(key, note.to_vec())),
+        }
+    }
+
+    /// The note that was kept under these parts.
+    pub fn recall(&self, parts: &[String]) -> Option<Vec<u8>> {
+        let key = note_key(parts);
+        match self.usable_folder() {
+            Some(folder) => self.read(&folder, &key),
+            None => lock(&self.notes).get(&key).cloned(),
+        }
+    }
+
+    /// The file of a note, whether it is there or not; nothing without a folder.
+    pub fn remembered_in(&self, parts: &[String]) -> Option<PathBuf> {
+        self.usable_folder().map(|folder| folder.join(note_key(parts)))
     }
 
     /// What was wrong with the folder or its entries, for people who wonder why their kernels are compiled again.
@@ -219,9 +248,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The key of a kernel, as the name of a file.
 fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
-    let mut hash = Sha256::new();
     let options = format!("{options:?}");
-    for part in [EMITTER, device.name(), &device.identity(), &options, key_text] {
+    hashed(&[EMITTER, device.name(), &device.identity(), &options, key_text])
+}
+
+/// The key of a note, as the name of a file.
+fn note_key(parts: &[String]) -> String {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    format!("{}.note", hashed(&parts))
+}
+
+fn hashed(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
         // With the lengths, so that no two lists of parts read the same.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);

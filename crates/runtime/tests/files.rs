@@ -79,7 +79,7 @@ fn on(name: &str, folders: &[&str], required: bool) -> Result<(), String> {
 
 #[test]
 fn on_sim() -> Result<(), String> {
-    on("sim", &[PROGRAM], true)
+    on("sim", &[PROGRAM, EMIT], true)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::workloads::Measured;
 use pumice::{Arguments, Compiler, Function};
-use pumice_algorithms::{Program, Settings};
+use pumice_algorithms::Program;
 
 /// As many runs as fit into this many milliseconds, between the fewest and the most.
 const BUDGET_MS: f64 = 1000.0;
@@ -43,7 +43,7 @@ impl Timing {
     /// Measures a kernel-language program, after its result has been checked.
     pub fn program(&self, program: &Program, size: usize) -> Result<Measured, String> {
         let told = |error: pumice::Error| error.to_string();
-        let settings = Settings::defaults(program.tunable);
+        let settings = program.settings(&self.compiler, size);
         let mut prepared = (program.prepare)(&self.compiler, size, &settings).map_err(told)?;
         prepared.run().map_err(told)?;
         prepared.check().map_err(told)??;

@@ -1,9 +1,13 @@
 //! The skeletons: how the array language's operations are done, as programs in the kernel language.
 //!
-//! A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
+//! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
 mod fold;
+mod replace;
 mod write;
 
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub use replace::{
+    FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
+};
 pub use write::{WritePlan, write, write_rows};

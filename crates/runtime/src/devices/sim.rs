@@ -82,7 +82,7 @@ impl Sim {
             threads: 64,
             lanes: 32,
             max_threads: 1024,
-            shared_bytes: 48 << 10,
+            shared_bytes: 227 << 10,
             max_blocks: u64::from(u32::MAX) - 1,
             busy_blocks: 8,
             vector_bytes: 16,

@@ -1,0 +1,96 @@
+//! `pumice tune`: finds the numbers with which a program runs fastest on a device, and keeps them.
+
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::{print, simulate};
+use pumice::Compiler;
+use pumice::tune::{Choice, Strategy, Tuned, kept_in, tune};
+use pumice_algorithms::{Prepared, Program, Settings};
+use std::fmt::Write as _;
+
+/// Runs of a choice before it is timed.
+const WARM_UP_RUNS: usize = 2;
+
+/// How many choices a strategy that does not try all of them starts with.
+const TRIES: usize = 16;
+
+/// Tunes the program that the command line names.
+pub fn run(options: &Options) -> Result<()> {
+    let program = simulate::chosen(options)?;
+    if program.tunable.is_empty() {
+        return Err(Error::Usage(format!("there is nothing to choose about {}", program.name)));
+    }
+    let compiler = options.value("--device").map_or_else(Compiler::new, Compiler::on)?;
+    let size = match options.value("--n") {
+        Some(_) => simulate::size(options, &program)?,
+        None => *program.large.last().unwrap_or(&program.small),
+    };
+    let seed = 1;
+    let strategy = match options.value("--strategy").unwrap_or("exhaustive") {
+        "exhaustive" => Strategy::Exhaustive,
+        "random" => Strategy::Random { tries: TRIES, seed },
+        "hill-climb" => Strategy::HillClimb { restarts: TRIES / 4, seed },
+        other => {
+            let names = "exhaustive, random, hill-climb";
+            return Err(Error::Usage(format!("there is no strategy `{other}`; the strategies are {names}")));
+        }
+    };
+    let space = program.space(size);
+    let mut progress = Progress::new();
+    let mut number = 0;
+    // A choice is timed several times in a row; it is prepared once.
+    let mut current: Option<(Choice, Box<dyn Prepared>)> = None;
+    let tuned = tune(&compiler, program.name, &space, strategy, |choice| {
+        let prepared = match &mut current {
+            Some((known, prepared)) if known == choice => prepared,
+            other => {
+                let of = usize::try_from(space.len()).unwrap_or(usize::MAX);
+                progress.step(number, of, &choice.to_string());
+                number += 1;
+                &mut other.insert((choice.clone(), prepare(&compiler, &program, size, choice)?)).1
+            }
+        };
+        compiler.time(|| prepared.run())
+    })?;
+    progress.clear();
+    let kept = kept_in(&compiler, program.name, &space);
+    let kept = kept.map_or("nowhere".into(), |file| file.display().to_string());
+    print(&format!(
+        "{}, n = {size}, on {}\n{}kept in {kept}\n",
+        program.name,
+        compiler.device().name(),
+        table(&tuned)
+    ))
+}
+
+/// The program with this choice, warmed up; a wrong result is an error like any other.
+fn prepare(
+    compiler: &Compiler,
+    program: &Program,
+    size: usize,
+    choice: &Choice,
+) -> pumice::Result<Box<dyn Prepared>> {
+    let mut prepared = (program.prepare)(compiler, size, &Settings::chosen(program.tunable, choice))?;
+    prepared.run()?;
+    prepared
+        .check()?
+        .map_err(|wrong| pumice::Error::Invalid(format!("{} is wrong: {wrong}", program.name)))?;
+    (0..WARM_UP_RUNS).try_for_each(|_| prepared.run())?;
+    Ok(prepared)
+}
+
+/// What was measured, the fastest first.
+fn table(tuned: &Tuned) -> String {
+    let mut measurements: Vec<_> = tuned.measurements.iter().collect();
+    measurements.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
+    let mut text = String::new();
+    for measurement in measurements {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{:>12.4} ms  {}", measurement.milliseconds, measurement.choice);
+    }
+    if tuned.infeasible > 0 {
+        let _ = writeln!(text, "{} choices cannot be run here", tuned.infeasible);
+    }
+    text
+}
