@@ -353,6 +353,20 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     }
 }
 
+/// Rows of tiles that blocks go through together; see [`near`].
+const NEAR: i64 = 16;
+
+/// The row and column of the tile that a block does, of so many rows and columns of tiles. Blocks that run at the same time
+/// do tiles that are near each other in both directions: what they read and write is in few pages of memory then, and
+/// much of it is in the cache for more than one of them. So they go down some rows, then on to the next column.
+pub(crate) fn near(block: Ix, down: Ix, across: Ix) -> (Ix, Ix) {
+    let stripe = named(quotient(block, across * NEAR), "stripe");
+    let within = named(remainder(block, across * NEAR), "within");
+    let first = stripe * NEAR;
+    let high = named((down - first).min(NEAR), "high");
+    (named(first + remainder(within, high), "tile_row"), named(quotient(within, high), "tile_column"))
+}
+
 /// More rounds than this are left to a loop.
 const MOST_ROUNDS: i64 = 16;
 
@@ -432,9 +446,9 @@ impl<T: Storable> Matrix<Matrix<T>> {
         let tiles = named(parts_for(columns, size), "tiles");
         Push::trusted(rows * columns, move |write| {
             at_place(place, || {
-                effects::distribute((parts_for(rows, size) * tiles).term(), |block| {
-                    let block: Ix = Exp::from_term(block);
-                    let (tile_row, tile_column) = (quotient(block, tiles), remainder(block, tiles));
+                let down = named(parts_for(rows, size), "tiles_down");
+                effects::distribute((down * tiles).term(), |block| {
+                    let (tile_row, tile_column) = near(Exp::from_term(block), down, tiles);
                     let first_row = named(tile_row * size as i64, "first_row");
                     let first_column = named(tile_column * size as i64, "first_column");
                     let here_rows = named((rows - first_row).min(size as i64), "rows_here");

@@ -11,8 +11,8 @@ use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::pull::{Matrix, choose};
-use crate::push::{Writer, for_rounds, now};
-use crate::size::{Size, parts_for, quotient, remainder};
+use crate::push::{Writer, for_rounds, near, now};
+use crate::size::{Size, parts_for};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
 use std::panic::Location;
@@ -261,9 +261,9 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
         let (height, width) = (tile.0.max(1) as i64, tile.1.max(1) as i64);
         Push::trusted(rows * columns, move |write| {
             at_place(place, || {
-                effects::distribute((parts_for(rows, tile.0) * across).term(), |block| {
-                    let block: Ix = Exp::from_term(block);
-                    let (tile_row, tile_column) = (quotient(block, across), remainder(block, across));
+                let down = named(parts_for(rows, tile.0), "tiles_down");
+                effects::distribute((down * across).term(), |block| {
+                    let (tile_row, tile_column) = near(Exp::from_term(block), down, across);
                     let first_row = named(tile_row * height, "first_row");
                     let first_column = named(tile_column * width, "first_column");
                     let values = self.get(tile_row).get(tile_column);
