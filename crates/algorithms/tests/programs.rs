@@ -33,9 +33,11 @@ fn sorters_sort() {
         for size in program.sizes.iter().chain([&program.small]) {
             check(program, *size, &defaults);
         }
-        for tunable in program.tunable {
+        for (number, tunable) in program.tunable.iter().enumerate() {
             for value in tunable.values {
-                check(program, program.small, &defaults.clone().with(tunable.name, *value));
+                let mut others = program.tunable.to_vec();
+                others[number].default = *value;
+                check(program, program.small, &Settings::defaults(&others));
             }
         }
     }
