@@ -72,7 +72,8 @@ fn steps_are_composed() {
     use pumice::kernel::Layout;
     use pumice_algorithms::combinators::{self as steps, Step, compose};
     let xs = numbers(3 * 32);
-    let all: [(fn(u32) -> Vec<Step<i32>>, Vec<Stage>); 10] = [
+    type Steps = fn(u32) -> Vec<Step<i32>>;
+    let all: [(Steps, Vec<Stage>); 10] = [
         (steps::bmerge, bmerge(5)),
         (steps::bmerge2, bmerge(5)),
         (steps::tmerge, tmerge(5)),
