@@ -3,9 +3,12 @@
 //! The paper's versions come first, as it gives them; those that a GPU's memory can keep up with follow. Matrices are in
 //! [`crate::matrix`].
 
-use crate::Program;
-use pumice::kernel::{Block, Forces, Grid, Ix, Loops, Pull, Push, Size, Storable, parts_for, warp, while_};
-use pumice::{Elt, Lift};
+use crate::program::{Prepared, Program, Tunable, ready, same};
+use pumice::kernel::{
+    Block, Forces, Grid, Ix, Kernel, KernelFunction, Loops, Pull, Push, Size, Storable, parts_for, warp,
+    while_,
+};
+use pumice::{Array, Compiler, Dim1, Elt, Lift, Result};
 
 /// Elements that fill the widest access of a thread, if they have 4 bytes.
 pub const WIDE: usize = 4;
@@ -144,7 +147,137 @@ pub fn chunks_of(length: Ix, chunk_size: usize) -> Ix {
     parts_for(length, chunk_size)
 }
 
+/// What a complete sum takes: a kernel that is run on its own results until one is left.
+pub struct SumGrid {
+    kernel: Kernel<(Pull<i32, Ix>,), i32>,
+}
+
+impl SumGrid {
+    /// The kernel, with blocks of `threads` threads, a multiple of 32, that take `items` elements each.
+    pub fn new(compiler: &Compiler, threads: usize, items: usize) -> Result<SumGrid> {
+        let f = move |xs: Pull<i32, Ix>| reduce_grid_seq(|a, b| a + b, 0.into(), threads, items, xs);
+        Ok(SumGrid { kernel: compiler.kernel("sumGrid", threads as u32, f)? })
+    }
+
+    /// The sum of an array, as an array of one element; it wraps.
+    pub fn run(&self, xs: &Array<Dim1, i32>) -> Result<Array<Dim1, i32>> {
+        if xs.is_empty() {
+            return Ok(Array::from(vec![0]));
+        }
+        let mut sums = self.kernel.run(xs)?;
+        while sums.len() > 1 {
+            sums = self.kernel.run(&sums)?;
+        }
+        Ok(sums)
+    }
+}
+
+/// Elements of a chunk whose sum the paper's programs give.
+const CHUNK: usize = 512;
+/// Sizes of arrays that every program takes: none, one, odd ones, more than three blocks.
+pub(crate) const SIZES: &[usize] = &[0, 1, 31, 1000, 4096, 20011];
+
+/// Numbers to work on.
+fn numbers(n: usize) -> Vec<i32> {
+    (0..n as i32).collect()
+}
+
+/// A program of one kernel from numbers to numbers.
+fn of_numbers(
+    compiler: &Compiler,
+    n: usize,
+    (name, threads): (&str, i64),
+    f: impl KernelFunction<(Pull<i32, Ix>,), Result = Push<Grid, i32, Ix>>,
+    expected: fn(&[i32]) -> Vec<i32>,
+) -> Result<Box<dyn Prepared>> {
+    let xs = compiler.upload(&numbers(n))?;
+    let kernel = compiler.kernel(name, threads as u32, f)?;
+    let results = expected(&numbers(n));
+    let bytes = (n + results.len()) * size_of::<i32>();
+    let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &results));
+    Ok(ready(bytes, move || kernel.run(&xs), check))
+}
+
+fn reversed(xs: &[i32]) -> Vec<i32> {
+    xs.iter().rev().copied().collect()
+}
+
+fn sums(size: usize, xs: &[i32]) -> Vec<i32> {
+    let sum = |chunk: &[i32]| chunk.iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));
+    xs.chunks(size).map(sum).collect()
+}
+
+const THREADS: Tunable = Tunable { name: "threads", values: &[64, 128, 256, 512], default: 256 };
+const ITEMS: Tunable = Tunable { name: "items", values: &[16, 32, 64, 128], default: 64 };
+
 /// The programs of this file.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    const REVERSE: Program = Program {
+        name: "reverse",
+        about: "an array from the last element to the first, four neighbours a thread",
+        small: 20000,
+        large: &[1 << 24, 1 << 26],
+        sizes: SIZES,
+        tunable: &[THREADS],
+        prepare: |compiler, n, settings| {
+            of_numbers(compiler, n, ("reverse", settings.get("threads")), reverse::<i32>, reversed)
+        },
+    };
+    vec![
+        REVERSE,
+        Program {
+            name: "revDistribute",
+            about: "chunks reversed by blocks, and put together in reverse order",
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<i32, Ix>| rev_distribute(1024, xs);
+                of_numbers(compiler, n, ("revDistribute", 256), f, reversed)
+            },
+            ..REVERSE
+        },
+        Program {
+            name: "reduceGrid",
+            about: "sums of chunks of 512, halves added in steps that are unrolled",
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<i32, Ix>| reduce_grid(|a, b| a + b, 0.into(), CHUNK, xs);
+                of_numbers(compiler, n, ("reduceGrid", 256), f, |xs| sums(CHUNK, xs))
+            },
+            ..REVERSE
+        },
+        Program {
+            name: "reduceGridWhile",
+            about: "sums of chunks of 512, halves added in a loop of the kernel",
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<i32, Ix>| reduce_grid_while(|a, b| a + b, 0.into(), CHUNK, xs);
+                of_numbers(compiler, n, ("reduceGridWhile", 256), f, |xs| sums(CHUNK, xs))
+            },
+            ..REVERSE
+        },
+        Program {
+            name: "reduceGridSeq",
+            about: "sums of chunks of 4096, sixteen elements added by each thread first",
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<i32, Ix>| reduce_grid_seq(|a, b| a + b, 0.into(), 256, 16, xs);
+                of_numbers(compiler, n, ("reduceGridSeq", 256), f, |xs| sums(4096, xs))
+            },
+            ..REVERSE
+        },
+        Program {
+            name: "sumGrid",
+            about: "the sum of an array, by a kernel that is run again on its results",
+            tunable: &[THREADS, ITEMS],
+            prepare: |compiler, n, settings| {
+                let xs = compiler.upload(&numbers(n))?;
+                let [threads, items] = ["threads", "items"].map(|name| settings.get(name) as usize);
+                let sum = SumGrid::new(compiler, threads, items)?;
+                let expected = numbers(n).iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));
+                let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &[expected]));
+                Ok(ready(n * size_of::<i32>(), move || sum.run(&xs), check))
+            },
+            ..REVERSE
+        },
+    ]
 }

@@ -1,12 +1,12 @@
 //! Histograms: how often each bin is hit, counted with atomics.
 
-use crate::Program;
 use crate::fcl::WIDE;
-use pumice::Exp;
+use crate::program::{Prepared, Program, Tunable, ready, same};
 use pumice::kernel::{
-    Block, Ix, Loops, Mutable, Pull, Within, block_threads, force_scalar, parts_for, remainder, replicate,
-    warp,
+    Block, Grid, Ix, KernelFunction, Loops, Mutable, Pull, Within, block_threads, force_scalar, parts_for,
+    remainder, replicate, warp,
 };
+use pumice::{Array, Compiler, Dim1, Exp, Result};
 
 /// Adds the elements of an array to the bins that are the first parameter of [`histogram_global`]: each one by itself, in
 /// the memory of all (`histogramGlobal`). An element's bin is what is left of it, as a number without a sign, when the
@@ -84,7 +84,61 @@ pub fn histogram(division: Division, bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     });
 }
 
+/// Numbers of which no bin has all.
+fn numbers(n: usize) -> Vec<i32> {
+    (0..n as u32).map(|i| (i.wrapping_mul(2654435761) >> 7) as i32).collect()
+}
+
+/// A program that counts in so many bins.
+fn counting(
+    compiler: &Compiler,
+    n: usize,
+    (name, threads, bins): (&str, usize, usize),
+    f: impl KernelFunction<(Mutable<i32>, Pull<i32, Ix>), Result = ()>,
+) -> Result<Box<dyn Prepared>> {
+    let elements = numbers(n);
+    let xs = compiler.upload(&elements)?;
+    let kernel = compiler.kernel(name, threads as u32, f)?;
+    let zeros = compiler.kernel("zeros", 256, |n: Ix| replicate(n, Exp::from(0i32)).push::<Grid>())?;
+    let run = move || {
+        let mut counts = zeros.run((bins as i64,))?;
+        kernel.run((&mut counts, &xs))?;
+        Ok(counts)
+    };
+    let check = move |found: &Array<Dim1, i32>| {
+        let mut counts = vec![0; bins];
+        elements.iter().for_each(|x| counts[*x as u32 as usize % bins] += 1);
+        Ok(same(&found.to_vec()?, &counts))
+    };
+    Ok(ready(n * size_of::<i32>(), run, check))
+}
+
 /// The programs of this file.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    const PRIVATE: Program = Program {
+        name: "histogram",
+        about: "how often each of 256 values comes, counted in the blocks' own memory first",
+        small: 20000,
+        large: &[1 << 24, 1 << 26],
+        sizes: crate::fcl::SIZES,
+        tunable: &[Tunable { name: "items", values: &[16, 32, 64, 128], default: 64 }],
+        prepare: |compiler, n, settings| {
+            let division = Division { items: settings.get("items") as usize, ..Division::GPU };
+            let f = move |bins: Mutable<i32>, xs: Pull<i32, Ix>| histogram(division, bins, xs);
+            counting(compiler, n, ("histogram", division.threads, division.bins), f)
+        },
+    };
+    vec![
+        PRIVATE,
+        Program {
+            name: "histogramGlobal",
+            about: "how often each bin is hit, counted in the memory of all",
+            tunable: &[Tunable { name: "bins", values: &[256, 1000, 1 << 16, 1 << 20], default: 256 }],
+            prepare: |compiler, n, settings| {
+                let bins = settings.get("bins") as usize;
+                counting(compiler, n, ("histogramGlobal", 256, bins), histogram_global)
+            },
+            ..PRIVATE
+        },
+    ]
 }

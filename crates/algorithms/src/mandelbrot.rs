@@ -1,9 +1,9 @@
 //! The Mandelbrot set, as Obsidian's paper on design-space exploration has it: a thread a point, in a loop until it
 //! escapes.
 
-use crate::Program;
+use crate::program::{Program, ready, same};
 use pumice::kernel::{Block, Grid, Ix, Pull, Push};
-use pumice::{Exp, constant, while_};
+use pumice::{Array, Dim1, Exp, constant, while_};
 
 /// What is looked at: from (`left`, `top`), so far in either direction.
 const VIEW: (f32, f32, f32, f32) = (-2.0, -1.2, 3.2, 2.4);
@@ -46,7 +46,20 @@ pub fn reference(side: usize, cap: i32) -> Vec<i32> {
     (0..side * side).map(point).collect()
 }
 
-/// The programs of this file.
+/// The programs of this file. The size of one is the side of its picture.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    vec![Program {
+        name: "mandelbrot",
+        about: "rounds until each point of a picture escapes, at most 512",
+        small: 64,
+        large: &[512, 2048],
+        sizes: &[0, 1, 33, 130],
+        tunable: &[],
+        prepare: |compiler, side, _| {
+            let cap = 512;
+            let kernel = compiler.kernel("mandelbrot", 256, move |cap: Exp<i32>| mandelbrot(side, cap))?;
+            let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &reference(side, cap)));
+            Ok(ready(0, move || kernel.run((cap,)), check))
+        },
+    }]
 }

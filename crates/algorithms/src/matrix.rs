@@ -2,13 +2,13 @@
 //!
 //! A matrix is a flat array of its rows and the number of its columns; how many rows it has follows from its length.
 
-use crate::Program;
 use crate::fcl::{WIDE, red_lanes};
-use pumice::Exp;
+use crate::program::{Prepared, Program, Tunable, ready, same};
 use pumice::kernel::{
-    Form, Grid, Ix, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate, force_scalar,
-    force_windows, parts_for, seq_for, warp,
+    Form, Grid, Ix, KernelFunction, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate,
+    force_scalar, force_windows, parts_for, seq_for, warp,
 };
+use pumice::{Array, Compiler, Dim1, Exp, Result};
 
 /// Transposes a matrix, an element a thread (`transpose`): neighbouring threads read elements that are far apart.
 pub fn transpose<T: Storable>(xs: Pull<T, Ix>, columns: Ix) -> Push<Grid, T, Ix> {
@@ -209,7 +209,153 @@ pub fn mat_mul(
     })
 }
 
-/// The programs of this file.
+/// Small whole numbers, so that sums of products are exact in any order.
+fn numbers(n: usize) -> Vec<f32> {
+    (0..n).map(|i| (i * 7 % 23) as f32 - 9.0).collect()
+}
+
+/// Rows and columns of a matrix of this size: odd sizes make matrices that are not square.
+fn shape(n: usize) -> (usize, usize) {
+    (n, if n.is_multiple_of(2) { n } else { n + 5 })
+}
+
+/// A program that transposes a matrix.
+fn transposition(
+    compiler: &Compiler,
+    n: usize,
+    name: &str,
+    f: impl KernelFunction<(Pull<f32, Ix>, Ix), Result = Push<Grid, f32, Ix>>,
+) -> Result<Box<dyn Prepared>> {
+    let (rows, columns) = shape(n);
+    let elements = numbers(rows * columns);
+    let xs = compiler.upload(&elements)?;
+    let kernel = compiler.kernel(name, 256, f)?;
+    let run = move || kernel.run((&xs, columns as i64));
+    let check = move |found: &Array<Dim1, f32>| {
+        let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+        let expected: Vec<f32> = places.map(|place| elements[place]).collect();
+        Ok(same(&found.to_vec()?, &expected))
+    };
+    Ok(ready(2 * rows * columns * size_of::<f32>(), run, check))
+}
+
+/// A program that multiplies two matrices. Where they are large, only some elements are checked.
+fn multiplication(
+    compiler: &Compiler,
+    n: usize,
+    (name, threads): (&str, usize),
+    f: impl KernelFunction<(Pull<f32, Ix>, Pull<f32, Ix>, Ix, Ix), Result = Push<Grid, f32, Ix>>,
+) -> Result<Box<dyn Prepared>> {
+    let (rows, columns) = shape(n);
+    let inner = rows;
+    let (left, right) = (numbers(rows * inner), numbers(inner * columns));
+    let (xs, ys) = (compiler.upload(&left)?, compiler.upload(&right)?);
+    let kernel = compiler.kernel(name, threads as u32, f)?;
+    let run = move || kernel.run((&xs, &ys, inner as i64, columns as i64));
+    let check = move |found: &Array<Dim1, f32>| {
+        let found = found.to_vec()?;
+        if found.len() != rows * columns {
+            return Ok(Err(format!("{} elements instead of {}", found.len(), rows * columns)));
+        }
+        let product = |place: usize| {
+            let (row, column) = (place / columns, place % columns);
+            let pairs = (0..inner).map(|k| (left[row * inner + k], right[k * columns + column]));
+            pairs.fold(0.0, |sum, (a, b)| a.mul_add(b, sum))
+        };
+        let places = || (0..rows * columns).step_by((rows * columns / 10_000).max(1));
+        let some: Vec<f32> = places().map(|place| found[place]).collect();
+        Ok(same(&some, &places().map(product).collect::<Vec<f32>>()))
+    };
+    Ok(ready(0, run, check))
+}
+
+/// The programs of this file. The size of one is the number of its matrices' rows.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    const TRANSPOSE: Program = Program {
+        name: "transpose",
+        about: "a transposed matrix, an element a thread",
+        small: 100,
+        large: &[8192],
+        sizes: &[0, 1, 7, 32, 65, 150],
+        tunable: &[],
+        prepare: |compiler, n, _| transposition(compiler, n, "transpose", transpose::<f32>),
+    };
+    const MULTIPLY: Program = Program {
+        name: "matMul",
+        about: "the product of two matrices, in tiles that threads keep in registers",
+        small: 130,
+        large: &[1024, 4096],
+        sizes: &[1, 7, 32, 65, 150],
+        tunable: &[Tunable { name: "depth", values: &[8, 16], default: 16 }],
+        prepare: |compiler, n, settings| {
+            let division = Division { depth: settings.get("depth") as usize, ..Division::GPU };
+            let f = move |xs: Pull<f32, Ix>, ys: Pull<f32, Ix>, inner: Ix, columns: Ix| {
+                mat_mul(division, xs, ys, inner, columns)
+            };
+            multiplication(compiler, n, ("matMul", division.threads()), f)
+        },
+    };
+    vec![
+        TRANSPOSE,
+        Program {
+            name: "transposeTiled",
+            about: "a transposed matrix, in tiles whose rows are a cell longer",
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Padded, xs, columns);
+                transposition(compiler, n, "transposeTiled", f)
+            },
+            ..TRANSPOSE
+        },
+        Program {
+            name: "transposeTiledPlain",
+            about: "a transposed matrix, in tiles whose columns are in one bank each",
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Plain, xs, columns);
+                transposition(compiler, n, "transposeTiledPlain", f)
+            },
+            ..TRANSPOSE
+        },
+        Program {
+            name: "transposeTiledSwizzled",
+            about: "a transposed matrix, in tiles whose rows each have an order of their own",
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Swizzled, xs, columns);
+                transposition(compiler, n, "transposeTiledSwizzled", f)
+            },
+            ..TRANSPOSE
+        },
+        Program {
+            name: "matVec",
+            about: "a matrix times a vector, a warp a row",
+            small: 100,
+            large: &[8192],
+            sizes: &[0, 1, 7, 128, 513],
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let (rows, columns) = shape(n);
+                let (matrix, vector) = (numbers(rows * columns), numbers(columns));
+                let (xs, ys) = (compiler.upload(&matrix)?, compiler.upload(&vector)?);
+                let kernel = compiler.kernel("matVec", 256, mat_vec)?;
+                let run = move || kernel.run((&xs, &ys));
+                let check = move |found: &Array<Dim1, f32>| {
+                    let dot = |row: usize| {
+                        let row = &matrix[row * columns..(row + 1) * columns];
+                        row.iter().zip(&vector).map(|(a, b)| a * b).sum()
+                    };
+                    Ok(same(&found.to_vec()?, &(0..rows).map(dot).collect::<Vec<f32>>()))
+                };
+                Ok(ready((rows * columns + columns + rows) * size_of::<f32>(), run, check))
+            },
+        },
+        MULTIPLY,
+        Program {
+            name: "matMulTiled",
+            about: "the product of two matrices, in tiles of 32 by 32, an element a thread",
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                multiplication(compiler, n, ("matMulTiled", TILE * TILE), mat_mul_tiled)
+            },
+            ..MULTIPLY
+        },
+    ]
 }

@@ -49,6 +49,12 @@ impl Settings {
         Settings(tunable.iter().map(|tunable| (tunable.name, choice.get(tunable.name))).collect())
     }
 
+    /// The same with another value.
+    pub fn with(mut self, name: &str, value: i64) -> Settings {
+        self.0.iter_mut().filter(|(known, _)| *known == name).for_each(|(_, old)| *old = value);
+        self
+    }
+
     /// A value; 0 for a name that the program does not have.
     pub fn get(&self, name: &str) -> i64 {
         self.0.iter().find(|(known, _)| *known == name).map_or(0, |(_, value)| *value)

@@ -1,12 +1,12 @@
 //! Scans (prefix sums) with any associative operator, which need not commute: in a block, by three networks, and of a whole
 //! array, recursively over the sums of chunks or in one pass.
 
-use crate::Program;
 use crate::fcl::WIDE;
+use crate::program::{Prepared, Program, Tunable, ready, same};
 use pumice::kernel::{
-    Block, Forces, Grid, Ix, Loops, Mutable, Pull, Push, Storable, cond, replicate, seq_until, warp,
+    Block, Forces, Grid, Ix, Kernel, Loops, Mutable, Pull, Push, Storable, cond, replicate, seq_until, warp,
 };
-use pumice::{Elt, Exp, Primitive};
+use pumice::{Array, Compiler, Dim1, Elt, Exp, Primitive, Result};
 
 /// An associative operator and its neutral element.
 pub struct Monoid<T: Elt, F> {
@@ -464,7 +464,199 @@ fn sum_lanes_down<T: Elt>(f: impl Operator<T>, lane: Ix, own: T::Exp) -> T::Exp 
     warp::shuffle(sum, 0)
 }
 
+/// The sum of numbers, which wraps.
+fn sum() -> Monoid<i32, impl Operator<i32>> {
+    Monoid { operator: |a: Exp<i32>, b: Exp<i32>| a + b, neutral: 0.into() }
+}
+
+/// Running sums of an array, recursively over the sums of chunks (`scanRecursive`).
+pub struct ScanRecursive {
+    chunks: Kernel<(Pull<i32, Ix>,), i32>,
+    last: Kernel<(Pull<i32, Ix>,), i32>,
+    add: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32>,
+    size: usize,
+}
+
+impl ScanRecursive {
+    /// The kernels, for chunks of this size: a power of two, more than 1.
+    pub fn new(compiler: &Compiler, size: usize) -> Result<ScanRecursive> {
+        let scan = move |xs: Pull<i32, Ix>| scan_chunks(Network::Sklansky, sum(), size, xs);
+        let last = move |xs: Pull<i32, Ix>| last_of_chunks(size, xs);
+        let add = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| add_to_chunks(sum().operator, size, xs, sums);
+        let threads = (size as u32).min(512);
+        Ok(ScanRecursive {
+            chunks: compiler.kernel("scan_chunks", threads, scan)?,
+            last: compiler.kernel("last_of_chunks", 256, last)?,
+            add: compiler.kernel("add_to_chunks", 256, add)?,
+            size,
+        })
+    }
+
+    /// The running sums.
+    pub fn run(&self, xs: &Array<Dim1, i32>) -> Result<Array<Dim1, i32>> {
+        let chunks = self.chunks.run(xs)?;
+        if xs.len() <= self.size {
+            return Ok(chunks);
+        }
+        let sums = self.run(&self.last.run(&chunks)?)?;
+        self.add.run((&chunks, &sums))
+    }
+}
+
+/// Running sums of an array (`scan`): in one pass where blocks may wait for each other, else in three phases.
+pub struct Scan {
+    kernels: Kernels,
+    tile: usize,
+}
+
+enum Kernels {
+    /// With memory of zeros.
+    OnePass { zeros: Kernel<(Ix,), u64>, scan: Kernel<(Pull<i32, Ix>, Mutable<u64>), i32> },
+    /// Over the sums of tiles.
+    ThreePhases { sums: Kernel<(Pull<i32, Ix>,), i32>, scan: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32> },
+}
+
+impl Scan {
+    /// What suits the device.
+    pub fn new(compiler: &Compiler, division: Division) -> Result<Scan> {
+        match compiler.device().profile().forward_progress {
+            true => Scan::one_pass(compiler, division),
+            false => Scan::three_phases(compiler, division),
+        }
+    }
+
+    fn one_pass(compiler: &Compiler, division: Division) -> Result<Scan> {
+        let scan = move |xs: Pull<i32, Ix>, state: Mutable<u64>| scan_look_back(sum(), division, xs, state);
+        let kernels = Kernels::OnePass {
+            zeros: compiler.kernel("zeros", 256, |n: Ix| replicate(n, Exp::from(0u64)).push::<Grid>())?,
+            scan: compiler.kernel("scan", division.threads as u32, scan)?,
+        };
+        Ok(Scan { kernels, tile: division.tile() })
+    }
+
+    /// In three phases, which every device can do.
+    pub fn three_phases(compiler: &Compiler, division: Division) -> Result<Scan> {
+        let threads = division.threads as u32;
+        let sums = move |xs: Pull<i32, Ix>| tile_sums(sum(), division, xs);
+        let scan = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| scan_with_sums(sum(), division, xs, sums);
+        let kernels = Kernels::ThreePhases {
+            sums: compiler.kernel("tile_sums", threads, sums)?,
+            scan: compiler.kernel("scan_with_sums", threads, scan)?,
+        };
+        Ok(Scan { kernels, tile: division.tile() })
+    }
+
+    /// The running sums.
+    pub fn run(&self, xs: &Array<Dim1, i32>) -> Result<Array<Dim1, i32>> {
+        match &self.kernels {
+            Kernels::OnePass { zeros, scan } => {
+                let mut state = zeros.run((xs.len().div_ceil(self.tile) as i64 + 1,))?;
+                scan.run((xs, &mut state))
+            }
+            Kernels::ThreePhases { sums, scan } => {
+                let sums = sums.run(xs)?;
+                // A single tile has nothing before it.
+                let before = if xs.len() <= self.tile { sums } else { self.run(&sums)? };
+                scan.run((xs, &before))
+            }
+        }
+    }
+}
+
+/// Numbers to work on.
+fn numbers(n: usize) -> Vec<i32> {
+    (0..n as i32).map(|i| i.wrapping_mul(7) % 1000 - 300).collect()
+}
+
+fn running_sums(xs: &[i32]) -> Vec<i32> {
+    let add = |sum: &mut i32, x: &i32| {
+        *sum = sum.wrapping_add(*x);
+        Some(*sum)
+    };
+    xs.iter().scan(0, add).collect()
+}
+
+/// A program from numbers to numbers, which moves each once in and once out.
+fn of_numbers(
+    compiler: &Compiler,
+    n: usize,
+    mut run: impl FnMut(&Array<Dim1, i32>) -> Result<Array<Dim1, i32>> + 'static,
+    expected: fn(&[i32]) -> Vec<i32>,
+) -> Result<Box<dyn Prepared>> {
+    let xs = compiler.upload(&numbers(n))?;
+    let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &expected(&numbers(n))));
+    Ok(ready(2 * n * size_of::<i32>(), move || run(&xs), check))
+}
+
+/// Elements of a chunk that a network scans.
+const CHUNK: usize = 512;
+
+/// A program of a network.
+fn of_network(compiler: &Compiler, n: usize, name: &str, network: Network) -> Result<Box<dyn Prepared>> {
+    let f = move |xs: Pull<i32, Ix>| scan_chunks(network, sum(), CHUNK, xs);
+    let kernel = compiler.kernel(name, 256, f)?;
+    let expected = |xs: &[i32]| xs.chunks(CHUNK).flat_map(running_sums).collect();
+    of_numbers(compiler, n, move |xs| kernel.run(xs), expected)
+}
+
 /// The programs of this file.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    const SKLANSKY: Program = Program {
+        name: "sklansky",
+        about: "running sums of chunks of 512, by Sklansky's network",
+        small: 20000,
+        large: &[1 << 24, 1 << 26],
+        sizes: crate::fcl::SIZES,
+        tunable: &[],
+        prepare: |compiler, n, _| of_network(compiler, n, "sklansky", Network::Sklansky),
+    };
+    vec![
+        SKLANSKY,
+        Program {
+            name: "koggeStone",
+            about: "running sums of chunks of 512, by the network of Kogge and Stone",
+            prepare: |compiler, n, _| of_network(compiler, n, "koggeStone", Network::KoggeStone),
+            ..SKLANSKY
+        },
+        Program {
+            name: "brentKung",
+            about: "running sums of chunks of 512, by the network of Brent and Kung",
+            prepare: |compiler, n, _| of_network(compiler, n, "brentKung", Network::BrentKung),
+            ..SKLANSKY
+        },
+        Program {
+            name: "scanl",
+            about: "for whole chunks of 32 zero and their running sums",
+            prepare: |compiler, n, _| {
+                let f = |xs: Pull<i32, Ix>| scanl(Network::Sklansky, sum(), 32, xs);
+                let kernel = compiler.kernel("scanl", 32, f)?;
+                let expected = |xs: &[i32]| {
+                    let row = |chunk| std::iter::once(0).chain(running_sums(chunk));
+                    xs.chunks_exact(32).flat_map(row).collect()
+                };
+                of_numbers(compiler, n, move |xs| kernel.run(xs), expected)
+            },
+            ..SKLANSKY
+        },
+        Program {
+            name: "scanRecursive",
+            about: "running sums, recursively over the sums of chunks",
+            prepare: |compiler, n, _| {
+                let scan = ScanRecursive::new(compiler, 1024)?;
+                of_numbers(compiler, n, move |xs| scan.run(xs), running_sums)
+            },
+            ..SKLANSKY
+        },
+        Program {
+            name: "scan",
+            about: "running sums, in one pass where the device lets blocks wait for each other",
+            tunable: &[Tunable { name: "rows", values: &[1, 2, 4], default: 4 }],
+            prepare: |compiler, n, settings| {
+                let division = Division { rows: settings.get("rows") as usize, ..Division::GPU };
+                let scan = Scan::new(compiler, division)?;
+                of_numbers(compiler, n, move |xs| scan.run(xs), running_sums)
+            },
+            ..SKLANSKY
+        },
+    ]
 }

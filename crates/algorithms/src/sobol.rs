@@ -1,10 +1,10 @@
 //! Sobol numbers in two dimensions, and an estimate of π from them: points that fill the unit square evenly, and how many
 //! of them are within the quarter circle.
 
-use crate::Program;
-use crate::fcl::reduce_grid_seq;
-use pumice::Exp;
+use crate::fcl::{SumGrid, reduce_grid_seq};
+use crate::program::{Program, ready, same};
 use pumice::kernel::{Grid, Ix, Pull, Push};
+use pumice::{Array, Dim1, Exp};
 
 /// Bits of a Sobol number.
 const BITS: u32 = 32;
@@ -71,5 +71,23 @@ pub fn reference(count: usize) -> Vec<(f32, f32)> {
 
 /// The programs of this file.
 pub fn programs() -> Vec<Program> {
-    Vec::new()
+    vec![Program {
+        name: "sobol",
+        about: "how many of the first Sobol numbers in two dimensions are within the quarter circle",
+        small: 10000,
+        large: &[1 << 20, 1 << 26],
+        sizes: crate::fcl::SIZES,
+        tunable: &[],
+        prepare: |compiler, n, _| {
+            let (threads, items) = (256, 16);
+            let count = compiler.kernel("sobol", threads as u32, move |n: Ix| inside(n, threads, items))?;
+            let sum = SumGrid::new(compiler, threads, items)?;
+            let check = move |found: &Array<Dim1, i32>| {
+                let points = reference(n);
+                let expected = points.iter().filter(|(x, y)| x * x + y * y < 1.0).count();
+                Ok(same(&found.to_vec()?, &[expected as i32]))
+            };
+            Ok(ready(0, move || sum.run(&count.run((n as i64,))?), check))
+        },
+    }]
 }

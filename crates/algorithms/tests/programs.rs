@@ -1,44 +1,28 @@
-//! The programs by name, on the simulator, for all their sizes.
+//! Nothing that can be tuned makes a program wrong. (The conformance suite runs the programs in all sizes on every device.)
 
 use pumice::Compiler;
-use pumice_algorithms::{Program, Settings, obsidian, sort};
-
-fn check(program: Program, size: usize, settings: &Settings) {
-    let compiler = Compiler::on("sim").unwrap();
-    let run = || {
-        let mut prepared = (program.prepare)(&compiler, size, settings)?;
-        prepared.run()?;
-        prepared.check()
-    };
-    match run() {
-        Ok(Ok(())) => {}
-        Ok(Err(difference)) => panic!("{} of {size}, {settings:?}: {difference}", program.name),
-        Err(error) => panic!("{} of {size}, {settings:?}: {error}", program.name),
-    }
-}
+use pumice_algorithms::{Settings, programs};
 
 #[test]
-fn small_programs_give_what_plain_rust_gives() {
-    for program in obsidian::programs() {
-        for size in program.sizes.iter().chain([&program.small]) {
-            check(program, *size, &Settings::default());
-        }
-    }
-}
-
-#[test]
-fn sorters_sort() {
-    for program in sort::programs() {
-        let defaults = Settings::defaults(program.tunable);
-        for size in program.sizes.iter().chain([&program.small]) {
-            check(program, *size, &defaults);
-        }
-        for (number, tunable) in program.tunable.iter().enumerate() {
-            for value in tunable.values {
-                let mut others = program.tunable.to_vec();
-                others[number].default = *value;
-                check(program, program.small, &Settings::defaults(&others));
+fn every_setting_is_right() {
+    let compiler = Compiler::on("sim").unwrap_or_else(|error| panic!("{error}"));
+    for program in programs() {
+        for tunable in program.tunable {
+            for &value in tunable.values {
+                let settings = Settings::defaults(program.tunable).with(tunable.name, value);
+                let outcome = (program.prepare)(&compiler, program.small, &settings)
+                    .and_then(|mut prepared| prepared.run().and_then(|()| prepared.check()));
+                assert!(matches!(outcome, Ok(Ok(()))), "{}, {settings:?}: {outcome:?}", program.name);
             }
+        }
+    }
+}
+
+#[test]
+fn defaults_are_among_the_choices() {
+    for program in programs() {
+        for tunable in program.tunable {
+            assert!(tunable.values.contains(&tunable.default), "{}: {tunable:?}", program.name);
         }
     }
 }
