@@ -245,8 +245,9 @@ impl<T: Storable> Matrix<T> {
         at_place(place, || {
             let target = Target::<Block>::new((side * width) as usize);
             let (rows, columns) = (rows.min(side), columns.min(side));
-            for_tile(rows, columns, size, &|row, column| {
-                target.write::<T>(cell(row, column), &self.get(row).get(column));
+            let read = |row, column| self.get(row).get(column);
+            for_tile::<T>((rows, columns), size, &read, &|row, column, value| {
+                target.write::<T>(cell(row, column), &value);
             });
             effects::sync();
             let read = target.reader::<T>();

@@ -353,27 +353,59 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     }
 }
 
-/// The threads of a block do `body` for every row and column of a tile of at most `size` × `size` elements. A whole tile is
-/// done without asking whether an element is in it.
-pub(crate) fn for_tile(rows: Ix, columns: Ix, size: usize, body: &dyn Fn(Ix, Ix)) {
+/// More rounds than this are left to a loop.
+const MOST_ROUNDS: i64 = 16;
+
+/// The threads of a block read something for every row and column, and then write it, like [`Block`]'s loop over the
+/// elements row by row. Where each thread has the same few elements, it reads all of them before it writes, so that its
+/// loads are under way at once.
+pub(crate) fn for_rounds<V>(
+    (rows, columns): (i64, i64),
+    read: &dyn Fn(Ix, Ix) -> V,
+    write: &dyn Fn(Ix, Ix, V),
+) {
+    let place = |e: Ix| (named(e / columns, "row"), named(e % columns, "column"));
+    let (all, threads) = (rows * columns, i64::from(effects::block_threads()));
+    if all % threads != 0 || all / threads > MOST_ROUNDS {
+        return Block::for_each(Exp::from(all), &|e| {
+            let (row, column) = place(e);
+            write(row, column, read(row, column));
+        });
+    }
+    Block::for_each(Exp::from(threads.min(all)), &|thread| {
+        let place = |round: i64| match threads % columns {
+            // The column stays, and the row is so many further down.
+            0 => (place(thread).0 + round * (threads / columns), place(thread).1),
+            _ => place(thread + round * threads),
+        };
+        let with_value = |(row, column)| (row, column, read(row, column));
+        let values: Vec<(Ix, Ix, V)> = (0..all / threads).map(place).map(with_value).collect();
+        values.into_iter().for_each(|(row, column, value)| write(row, column, value));
+    });
+}
+
+/// An element, computed where this stands.
+pub(crate) fn now<T: Storable>(value: &T::Form) -> T::Form {
+    T::from_terms(effects::compute(&T::terms(value)))
+}
+
+/// The threads of a block read and write every element of a tile of at most `size` × `size` by its row and column. A whole
+/// tile is done without asking whether an element is in it.
+pub(crate) fn for_tile<T: Storable>(
+    (rows, columns): (Ix, Ix),
+    size: usize,
+    read: &dyn Fn(Ix, Ix) -> T::Form,
+    write: &dyn Fn(Ix, Ix, T::Form),
+) {
     let side = size.max(1) as i64;
-    let all = Exp::<i64>::from(side * side).term();
-    let place = |e: pumice_scalar::Term| {
-        let e: Ix = Exp::from_term(e);
-        (named(e / side, "row"), named(e % side, "column"))
-    };
     effects::either(
         (rows.eq(side) & columns.eq(side)).term(),
+        || for_rounds((side, side), &|row, column| now::<T>(&read(row, column)), write),
         || {
-            effects::parallel(all, |e| {
-                let (row, column) = place(e);
-                body(row, column);
-            });
-        },
-        || {
-            effects::parallel(all, |e| {
-                let (row, column) = place(e);
-                effects::either((row.lt(rows) & column.lt(columns)).term(), || body(row, column), || {});
+            Block::for_each(Exp::from(side * side), &|e| {
+                let (row, column) = (named(e / side, "row"), named(e % side, "column"));
+                let inside = row.lt(rows) & column.lt(columns);
+                effects::either(inside.term(), || write(row, column, read(row, column)), || {});
             });
         },
     );
@@ -408,9 +440,9 @@ impl<T: Storable> Matrix<Matrix<T>> {
                     let here_rows = named((rows - first_row).min(size as i64), "rows_here");
                     let here_columns = named((columns - first_column).min(size as i64), "columns_here");
                     let tile = self.get(tile_row).get(tile_column);
-                    for_tile(here_rows, here_columns, size, &|row, column| {
-                        let at = (first_row + row) * columns + (first_column + column);
-                        write(at, tile.get(row).get(column));
+                    let read = |row, column| tile.get(row).get(column);
+                    for_tile::<T>((here_rows, here_columns), size, &read, &|row, column, value| {
+                        write((first_row + row) * columns + (first_column + column), value);
                     });
                 });
             });

@@ -11,7 +11,7 @@ use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::pull::{Matrix, choose};
-use crate::push::Writer;
+use crate::push::{Writer, for_rounds, now};
 use crate::size::{Size, parts_for, quotient, remainder};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
@@ -207,10 +207,12 @@ impl<T: Storable> Placed<T> {
         let target = crate::force::Target::<Block>::new(outer * stride as usize);
         let groups = (window.columns / items) as i64;
         let fill = |at: &dyn Fn(Ix, Ix) -> T::Form| {
-            Block::for_each(Exp::from(window.rows as i64 * groups), &|group| {
-                let row = named(group / groups, "row");
-                let first = named((group % groups) * items as i64, "column");
-                let values: Vec<T::Form> = (0..items as i64).map(|k| at(row, first + k)).collect();
+            let read = |row: Ix, group: Ix| {
+                let values = (0..items as i64).map(|k| now::<T>(&at(row, group * items as i64 + k)));
+                values.collect::<Vec<T::Form>>()
+            };
+            for_rounds((window.rows as i64, groups), &read, &|row, group, values| {
+                let first = group * items as i64;
                 for (k, value) in values.iter().enumerate() {
                     let column = first + k as i64;
                     let cell = match window.transposed {
