@@ -8,7 +8,7 @@
 //! All of them work on arrays whose length is a power of two, which is not smaller than the parts that they work on.
 
 use crate::fuse::{Group, fuse};
-use crate::networks::Stage;
+use crate::networks::{self, Stage};
 use pumice::kernel::{Block, Ix, Layout, Loops, Pull, Push, force_scalar};
 use pumice::{Elt, Exp, Lift, Number};
 use std::rc::Rc;
@@ -40,7 +40,7 @@ pub fn pairwise1<T: Elt, U: Elt>(
 ) -> Pull<U> {
     Pull::new(xs.len(), move |i| {
         let (l, r) = (xs.at(i), xs.at(partner(stage, i)));
-        low_bit(stage.top(), i).select(f(l.clone(), r.clone()), g(l, r))
+        low_bit(stage.top(), i).select(f(l, r), g(l, r))
     })
 }
 
@@ -59,7 +59,7 @@ pub fn pairwise2<T: Elt, U: Elt>(
             let right = if stage.mask() == 1 { left + 1 } else { partner(stage, left) };
             let (l, r) = (xs.at(left), xs.at(right));
             // Both before any is written, so that each element is read once.
-            let lower = force_scalar(f(l.clone(), r.clone()));
+            let lower = force_scalar(f(l, r));
             let upper = force_scalar(g(l, r));
             write(left, lower);
             write(right, upper);
@@ -117,7 +117,7 @@ pub fn in_registers<T: Elt>(
                 if group.adds(element) { base + offset } else { base ^ offset }
             };
             let mut elements: Vec<T::Exp> = (0..group.elements()).map(|k| xs.at(index(k))).collect();
-            group.apply(&mut elements, |a, b| (f(a.clone(), b.clone()), g(a.clone(), b.clone())));
+            group.apply(&mut elements, |a, b| (f(*a, *b), g(*a, *b)));
             let elements = computed(elements);
             for (k, element) in elements.into_iter().enumerate() {
                 write(index(k as u32), element);
@@ -226,4 +226,26 @@ impl Threading {
         let stages: Rc<[Stage]> = stages.into();
         move |xs| compose(self.steps(&stages, n), self.layout(), xs)
     }
+}
+
+macro_rules! paper {
+    ($($name:ident $network:ident $threading:expr, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        /// On 2^`n` elements, for [`compose`].
+        pub fn $name<T: Number + Elt<Exp = Exp<T>>>(n: u32) -> Vec<Step<T>> {
+            $threading.steps(&networks::$network(n), n)
+        }
+    )* };
+}
+paper! {
+    bmerge bmerge Threading::One, "Batcher's bitonic merger, one index a thread.";
+    bmerge2 bmerge Threading::Two, "Batcher's bitonic merger, two indices a thread.";
+    tmerge tmerge Threading::One, "The merger of two sorted halves, one index a thread.";
+    tmerge2 tmerge Threading::Two, "The merger of two sorted halves, two indices a thread.";
+    tsort1 tsort Threading::One, "The tree of `tmerge`.";
+    tsort2 tsort Threading::Two, "The tree of `tmerge2`.";
+    bpmerge2 bpmerge Threading::Two, "The balanced periodic merger, two indices a thread.";
+    vsort1 vsort Threading::One, "The tree of balanced periodic mergers, one index a thread.";
+    vsort2 vsort Threading::Two, "The tree of balanced periodic mergers, two indices a thread: the paper's `vsort`.";
+    vsort vsort Threading::Registers(4), "The tree of balanced periodic mergers, sixteen indices a thread.";
 }

@@ -3,7 +3,7 @@
 //! A matrix is a flat array of its rows and the number of its columns; how many rows it has follows from its length.
 
 use crate::fcl::{WIDE, red_lanes};
-use crate::program::{Prepared, Program, Tunable, ready, same};
+use crate::program::{Prepared, Program, Settings, Tunable, ready, same};
 use pumice::kernel::{
     Form, Grid, Ix, KernelFunction, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate,
     force_scalar, force_windows, parts_for, seq_for, warp,
@@ -17,24 +17,29 @@ pub fn transpose<T: Storable>(xs: Pull<T, Ix>, columns: Ix) -> Push<Grid, T, Ix>
     matrix.transpose(columns).join(rows).push()
 }
 
-/// The side of a tile that is transposed in a block's memory.
+/// The side of the tiles of [`mat_mul_tiled`].
 pub const TILE: usize = 32;
 
 /// Transposes a matrix tile by tile (`transposeTiled`): a block reads the rows of a tile and writes its columns, so that
 /// threads read and write neighbours. The layout of the tile in the block's memory says what that costs.
-pub fn transpose_tiled<T: Storable>(layout: Layout, xs: Pull<T, Ix>, columns: Ix) -> Push<Grid, T, Ix> {
+pub fn transpose_tiled<T: Storable>(
+    tile: usize,
+    layout: Layout,
+    xs: Pull<T, Ix>,
+    columns: Ix,
+) -> Push<Grid, T, Ix> {
     let matrix = xs.rows(columns);
     let rows = matrix.len();
     matrix
-        .split_2d(columns, TILE)
+        .split_2d(columns, tile)
         .map(move |across| {
-            across.map(move |tile| {
-                let width = tile.head().len();
-                tile.clone().force_2d_as(tile.len(), width, TILE, layout).transpose(width)
+            across.map(move |part| {
+                let width = part.head().len();
+                part.clone().force_2d_as(part.len(), width, tile, layout).transpose(width)
             })
         })
-        .transpose(parts_for(columns, TILE))
-        .concat_2d(TILE, columns, rows)
+        .transpose(parts_for(columns, tile))
+        .concat_2d(tile, columns, rows)
 }
 
 /// Groups that a lane takes in one round of its loop over a row, so that several loads are under way.
@@ -223,13 +228,13 @@ fn shape(n: usize) -> (usize, usize) {
 fn transposition(
     compiler: &Compiler,
     n: usize,
-    name: &str,
+    (name, threads): (&str, i64),
     f: impl KernelFunction<(Pull<f32, Ix>, Ix), Result = Push<Grid, f32, Ix>>,
 ) -> Result<Box<dyn Prepared>> {
     let (rows, columns) = shape(n);
     let elements = numbers(rows * columns);
     let xs = compiler.upload(&elements)?;
-    let kernel = compiler.kernel(name, 256, f)?;
+    let kernel = compiler.kernel(name, threads as u32, f)?;
     let run = move || kernel.run((&xs, columns as i64));
     let check = move |found: &Array<Dim1, f32>| {
         let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
@@ -238,6 +243,25 @@ fn transposition(
     };
     Ok(ready(2 * rows * columns * size_of::<f32>(), run, check))
 }
+
+/// A program that transposes a matrix in tiles.
+fn tiled_transposition(
+    compiler: &Compiler,
+    n: usize,
+    name: &str,
+    layout: Layout,
+    settings: &Settings,
+) -> Result<Box<dyn Prepared>> {
+    let tile = settings.get("tile") as usize;
+    let f = move |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(tile, layout, xs, columns);
+    transposition(compiler, n, (name, settings.get("threads")), f)
+}
+
+/// What can be chosen about a transposition in tiles: their side, and the threads of a block.
+const TILING: &[Tunable] = &[
+    Tunable { name: "tile", values: &[32, 64], default: 32 },
+    Tunable { name: "threads", values: &[128, 256, 512, 1024], default: 256 },
+];
 
 /// A program that multiplies two matrices. Where they are large, only some elements are checked.
 fn multiplication(
@@ -278,7 +302,7 @@ pub fn programs() -> Vec<Program> {
         large: &[8192],
         sizes: &[0, 1, 7, 32, 65, 150],
         tunable: &[],
-        prepare: |compiler, n, _| transposition(compiler, n, "transpose", transpose::<f32>),
+        prepare: |compiler, n, _| transposition(compiler, n, ("transpose", 256), transpose::<f32>),
     };
     const MULTIPLY: Program = Program {
         name: "matMul",
@@ -300,27 +324,27 @@ pub fn programs() -> Vec<Program> {
         Program {
             name: "transposeTiled",
             about: "a transposed matrix, in tiles whose rows are a cell longer",
-            prepare: |compiler, n, _| {
-                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Padded, xs, columns);
-                transposition(compiler, n, "transposeTiled", f)
+            tunable: TILING,
+            prepare: |compiler, n, settings| {
+                tiled_transposition(compiler, n, "transposeTiled", Layout::Padded, settings)
             },
             ..TRANSPOSE
         },
         Program {
             name: "transposeTiledPlain",
             about: "a transposed matrix, in tiles whose columns are in one bank each",
-            prepare: |compiler, n, _| {
-                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Plain, xs, columns);
-                transposition(compiler, n, "transposeTiledPlain", f)
+            tunable: TILING,
+            prepare: |compiler, n, settings| {
+                tiled_transposition(compiler, n, "transposeTiledPlain", Layout::Plain, settings)
             },
             ..TRANSPOSE
         },
         Program {
             name: "transposeTiledSwizzled",
             about: "a transposed matrix, in tiles whose rows each have an order of their own",
-            prepare: |compiler, n, _| {
-                let f = |xs: Pull<f32, Ix>, columns: Ix| transpose_tiled(Layout::Swizzled, xs, columns);
-                transposition(compiler, n, "transposeTiledSwizzled", f)
+            tunable: TILING,
+            prepare: |compiler, n, settings| {
+                tiled_transposition(compiler, n, "transposeTiledSwizzled", Layout::Swizzled, settings)
             },
             ..TRANSPOSE
         },

@@ -21,10 +21,9 @@ pub const APPENDED: usize = 16;
 pub const ZIPPED: usize = 32;
 
 /// Adds neighbours until one element is left; every round is forced, so that a thread adds two elements in each.
-pub fn sum_block<L: Forces, T: Number>(xs: Pull<T>) -> Pull<T>
+pub fn sum_block<L: Forces, T: Number + Elt<Exp = Exp<T>>>(xs: Pull<T>) -> Pull<T>
 where
     Exp<T>: Form<Item = T>,
-    T: Elt<Exp = Exp<T>>,
 {
     match xs.len() {
         0 | 1 => xs,

@@ -364,7 +364,7 @@ impl Method {
             Passes::Paper => {
                 let rest = stages - 1;
                 let threes = std::iter::repeat_n(3, (rest / 3) as usize);
-                std::iter::once(1).chain(threes).chain((rest % 3 > 0).then_some(rest % 3)).collect()
+                std::iter::once(1).chain(threes).chain(Some(rest % 3).filter(|rest| *rest > 0)).collect()
             }
             Passes::Tiled { stages: most, .. } => {
                 let passes = stages.div_ceil(most.max(1));
@@ -373,6 +373,9 @@ impl Method {
         }
     }
 }
+
+/// A pass, of an array and a stride.
+type ExchangeKernel<T> = Kernel<(Pull<T, Ix>, Ix), T>;
 
 /// Kernels that sort arrays of up to some length.
 ///
@@ -388,7 +391,7 @@ pub struct Sorter<T: Key> {
     longest: usize,
     sort: Kernel<(Pull<T, Ix>,), T>,
     merge: Kernel<(Pull<T, Ix>,), T>,
-    exchanges: HashMap<Exchange, Kernel<(Pull<T, Ix>, Ix), T>>,
+    exchanges: HashMap<Exchange, ExchangeKernel<T>>,
 }
 
 impl<T: Key> Sorter<T> {

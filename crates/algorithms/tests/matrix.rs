@@ -25,8 +25,11 @@ fn transposition_takes_every_shape() {
         let naive = run(64, transpose::<f32>, &arguments);
         assert_eq!(naive.result::<f32>(), expected, "{rows} x {columns}");
         for layout in [Layout::Plain, Layout::Padded, Layout::Swizzled] {
-            let tiled =
-                run(256, move |xs: Pull<f32, Ix>, columns| transpose_tiled(layout, xs, columns), &arguments);
+            let tiled = run(
+                256,
+                move |xs: Pull<f32, Ix>, columns| transpose_tiled(32, layout, xs, columns),
+                &arguments,
+            );
             assert_eq!(tiled.result::<f32>(), expected, "{rows} x {columns}, {layout:?}");
         }
     }

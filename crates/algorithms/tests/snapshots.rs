@@ -86,7 +86,7 @@ fn sum_grid() {
 
 #[test]
 fn transpose_tiled() {
-    let f = |xs: Pull<f32, Ix>, columns| matrix::transpose_tiled(Layout::Padded, xs, columns);
+    let f = |xs: Pull<f32, Ix>, columns| matrix::transpose_tiled(32, Layout::Padded, xs, columns);
     let actual = [Actual::Length(8192 * 8192), number(8192)];
     snapshot("transposeTiled.cuda", cuda("transposeTiled", 256, f, &actual));
 }

@@ -66,6 +66,35 @@ fn combinators_are_general() {
     }
 }
 
+/// The paper's lists of steps, by the paper's names.
+#[test]
+fn steps_are_composed() {
+    use pumice::kernel::Layout;
+    use pumice_algorithms::combinators::{self as steps, Step, compose};
+    let xs = numbers(3 * 32);
+    type Steps = fn(u32) -> Vec<Step<i32>>;
+    let all: [(Steps, Vec<Stage>); 10] = [
+        (steps::bmerge, bmerge(5)),
+        (steps::bmerge2, bmerge(5)),
+        (steps::tmerge, tmerge(5)),
+        (steps::tmerge2, tmerge(5)),
+        (steps::tsort1, tsort(5)),
+        (steps::tsort2, tsort(5)),
+        (steps::bpmerge2, bpmerge(5)),
+        (steps::vsort1, vsort(5)),
+        (steps::vsort2, vsort(5)),
+        (steps::vsort, vsort(5)),
+    ];
+    for (steps, stages) in all {
+        let mut expected = xs.clone();
+        stages.iter().for_each(|stage| stage.apply(&mut expected));
+        let f = move |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            xs.split_up(32).map(move |block| compose(steps(5), Layout::Plain, block)).concat()
+        };
+        assert_eq!(run("steps", 32, f, &array(&xs)), expected);
+    }
+}
+
 #[test]
 fn small_sorters_sort_blocks_of_512() {
     for small in Small::ALL {

@@ -66,7 +66,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
-    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| Pull::new(3, move |i| xs.at_or(i - 1, 0.into())).push())?;
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| Pull::<i32>::new(3, move |i| xs.at_or(i - 1, 0.into())).push())?;
     /// assert_eq!(result, [0, 1, 2]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```

@@ -69,6 +69,8 @@ fn run_program(program: &Program, compiler: &Compiler) -> Outcome {
         let told = |error: pumice::Error| at(error.to_string());
         let settings = Settings::defaults(program.tunable);
         let mut prepared = (program.prepare)(compiler, *size, &settings).map_err(told)?;
+        // Twice: what a run leaves behind must not disturb the next.
+        prepared.run().map_err(told)?;
         prepared.run().map_err(told)?;
         prepared.check().map_err(told)?.map_err(at)
     })
