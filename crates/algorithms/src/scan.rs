@@ -205,6 +205,11 @@ impl Division {
     /// What suits a GPU.
     pub const GPU: Division = Division { threads: 256, rows: 4 };
 
+    /// The largest tile that so many threads can have: 128 to 1024.
+    pub fn of(threads: usize) -> Division {
+        Division { threads, rows: (LANES * LANES / threads.max(1)).max(1) }
+    }
+
     /// Elements of a tile.
     pub fn tile(self) -> usize {
         self.threads * self.items()
@@ -650,10 +655,9 @@ pub fn programs() -> Vec<Program> {
         Program {
             name: "scan",
             about: "running sums, in one pass where the device lets blocks wait for each other",
-            tunable: &[Tunable { name: "rows", values: &[1, 2, 4], default: 4 }],
+            tunable: &[Tunable { name: "threads", values: &[128, 256, 512], default: 256 }],
             prepare: |compiler, n, settings| {
-                let division = Division { rows: settings.get("rows") as usize, ..Division::GPU };
-                let scan = Scan::new(compiler, division)?;
+                let scan = Scan::new(compiler, Division::of(settings.get("threads") as usize))?;
                 of_numbers(compiler, n, move |xs| scan.run(xs), running_sums)
             },
             ..SKLANSKY

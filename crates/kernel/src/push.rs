@@ -182,6 +182,23 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
 impl<L: Level, T: Storable> Push<L, T> {
     /// The same array, with its length as one that is known on the device: what loops in the kernel work on.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview, while_};
+    /// let largest = preview(32, &[3, 1, 4, 1], |xs: Pull<i32, Ix>| {
+    ///     let block = |four: Pull<i32>| {
+    ///         let halves = |xs: Pull<i32, Ix>| {
+    ///             let (low, high) = xs.halve();
+    ///             low.zip_with(high, |a, b| a.max(b)).push::<Block>()
+    ///         };
+    ///         let one = while_(4, four.push::<Block>().dynamic(), |xs| xs.len().gt(1), halves);
+    ///         Pull::<i32>::new(1, move |_| one.head()).push::<Block>()
+    ///     };
+    ///     xs.split_up(4).map(block).concat()
+    /// })?;
+    /// assert_eq!(largest, [4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn dynamic(self) -> Push<L, T, Ix> {
         Push::trusted(self.length.to_ix(), move |write| (self.produce)(write))
     }
