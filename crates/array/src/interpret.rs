@@ -183,6 +183,7 @@ impl Interpreter<'_> {
                 }
                 Binding::Failure => memories.push(SimMemory::from_bytes(vec![0; 24])),
                 Binding::FailureBase => scalars.push(Constant::from(0i64)),
+                Binding::Value(value) => scalars.push(value),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     scalars.push(match actual.get(parameter) {
                         Some(Actual::Length(length)) => Constant::from(*length as i64),

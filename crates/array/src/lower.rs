@@ -184,6 +184,7 @@ impl Lowering<'_> {
             },
             Binding::Failure => Some(Argument::Failure),
             Binding::FailureBase => Some(Argument::FailureBase),
+            Binding::Value(value) => Some(Argument::Constant(value)),
         };
         let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
         let fails = special.program.failure.is_some();
@@ -485,7 +486,7 @@ impl Lowering<'_> {
         let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
         let ready = ready(program, self.profile, passes, &known)
             .map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
-        let arguments = ready.keep(arguments);
+        let arguments = ready.bind(arguments, Argument::Constant);
         // Where every check was proved away, nothing can fail.
         let sites = if ready.program.failure.is_some() { sites } else { Vec::new() };
         let skeleton = skeleton.to_string();

@@ -10,7 +10,7 @@ use crate::level::Grid;
 use crate::size::Size;
 use crate::{Mutable, Pull, Push};
 use pumice_program::{Access, MemoryId, Operand};
-use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
+use pumice_scalar::{Constant, Elt, Exp, Primitive, ScalarType};
 
 /// What a parameter of a kernel-language function is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub enum Binding {
     Failure,
     /// The number that codes of failures start from.
     FailureBase,
+    /// A value that was computed before the launch.
+    Value(Constant),
 }
 
 /// What a kernel gives.

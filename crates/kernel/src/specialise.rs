@@ -167,7 +167,7 @@ impl Definition {
         let length = self.length(&scalars)?;
         let ready = ready(program.clone(), profile, passes, &known);
         let ready = ready.map_err(|error| BuildError(error.to_string()))?;
-        let bindings = ready.keep(self.bindings.iter().copied());
+        let bindings = ready.bind(self.bindings.iter().copied(), Binding::Value);
         if bindings.len() != ready.program.params.len() {
             return Err(BuildError(format!("the passes changed the parameters of kernel `{name}`")));
         }

@@ -3,6 +3,7 @@
 pub mod dead;
 mod exact;
 pub mod file_test;
+mod hoist;
 pub mod interval;
 mod ir;
 mod launch;
@@ -21,6 +22,7 @@ pub mod verify;
 
 pub use dead::{drop_spare_vars, eliminate_dead};
 pub use exact::mark_exact;
+pub use hoist::{drop_spare_params, hoist};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;
 pub use launch::LaunchError;

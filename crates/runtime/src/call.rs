@@ -251,6 +251,7 @@ impl Call<'_> {
             Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(Argument::Memory),
             // A launch has its record for itself.
             Binding::FailureBase => Ok(Argument::Scalar(Constant::from(0i64))),
+            Binding::Value(value) => Ok(Argument::Scalar(*value)),
         }
     }
 
