@@ -163,20 +163,23 @@ fn sum() -> Monoid<i32, impl Operator<i32>> {
     Monoid { operator: |a: Exp<i32>, b: Exp<i32>| a + b, neutral: 0.into() }
 }
 
+/// What kernels of running sums take.
+type Numbers = Pull<i32, Ix>;
+
 /// Running sums of an array, recursively over the sums of chunks (`scanRecursive`).
 pub struct ScanRecursive {
-    chunks: Kernel<(Pull<i32, Ix>,), i32>,
-    last: Kernel<(Pull<i32, Ix>,), i32>,
-    add: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32>,
+    chunks: Kernel<(Numbers,), i32>,
+    last: Kernel<(Numbers,), i32>,
+    add: Kernel<(Numbers, Numbers), i32>,
     size: usize,
 }
 
 impl ScanRecursive {
     /// The kernels, for chunks of this size: a power of two, more than 1.
     pub fn new(compiler: &Compiler, size: usize) -> Result<ScanRecursive> {
-        let scan = move |xs: Pull<i32, Ix>| scan_chunks(Network::Sklansky, sum(), size, xs);
-        let last = move |xs: Pull<i32, Ix>| last_of_chunks(size, xs);
-        let add = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| add_to_chunks(sum().operator, size, xs, sums);
+        let scan = move |xs: Numbers| scan_chunks(Network::Sklansky, sum(), size, xs);
+        let last = move |xs: Numbers| last_of_chunks(size, xs);
+        let add = move |xs: Numbers, sums: Numbers| add_to_chunks(sum().operator, size, xs, sums);
         let threads = (size as u32).min(512);
         Ok(ScanRecursive {
             chunks: compiler.kernel("scan_chunks", threads, scan)?,
@@ -205,9 +208,9 @@ pub struct Scan {
 
 enum Kernels {
     /// With memory of zeros.
-    OnePass { zeros: Kernel<(Ix,), u64>, scan: Kernel<(Pull<i32, Ix>, Mutable<u64>), i32> },
+    OnePass { zeros: Kernel<(Ix,), u64>, scan: Kernel<(Numbers, Mutable<u64>), i32> },
     /// Over the sums of tiles.
-    ThreePhases { sums: Kernel<(Pull<i32, Ix>,), i32>, scan: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32> },
+    ThreePhases { sums: Kernel<(Numbers,), i32>, scan: Kernel<(Numbers, Numbers), i32> },
 }
 
 impl Scan {
@@ -220,7 +223,7 @@ impl Scan {
     }
 
     fn one_pass(compiler: &Compiler, division: Division) -> Result<Scan> {
-        let scan = move |xs: Pull<i32, Ix>, state: Mutable<u64>| scan_look_back(sum(), division, xs, state);
+        let scan = move |xs: Numbers, state: Mutable<u64>| scan_look_back(sum(), division, xs, state);
         let kernels = Kernels::OnePass {
             zeros: compiler.kernel("zeros", 256, |n: Ix| replicate(n, Exp::from(0u64)).push::<Grid>())?,
             scan: compiler.kernel("scan", division.threads as u32, scan)?,
@@ -231,8 +234,8 @@ impl Scan {
     /// In three phases, which every device can do.
     pub fn three_phases(compiler: &Compiler, division: Division) -> Result<Scan> {
         let threads = division.threads as u32;
-        let sums = move |xs: Pull<i32, Ix>| tile_sums(sum(), division, xs);
-        let scan = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| scan_with_sums(sum(), division, xs, sums);
+        let sums = move |xs: Numbers| tile_sums(sum(), division, xs);
+        let scan = move |xs: Numbers, sums: Numbers| scan_with_sums(sum(), division, xs, sums);
         let kernels = Kernels::ThreePhases {
             sums: compiler.kernel("tile_sums", threads, sums)?,
             scan: compiler.kernel("scan_with_sums", threads, scan)?,
@@ -287,7 +290,7 @@ const CHUNK: usize = 512;
 
 /// A program of a network.
 fn of_network(compiler: &Compiler, n: usize, name: &str, network: Network) -> Result<Box<dyn Prepared>> {
-    let f = move |xs: Pull<i32, Ix>| scan_chunks(network, sum(), CHUNK, xs);
+    let f = move |xs: Numbers| scan_chunks(network, sum(), CHUNK, xs);
     let kernel = compiler.kernel(name, 256, f)?;
     let expected = |xs: &[i32]| xs.chunks(CHUNK).flat_map(running_sums).collect();
     of_numbers(compiler, n, move |xs| kernel.run(xs), expected)
@@ -322,7 +325,7 @@ pub fn programs() -> Vec<Program> {
             name: "scanl",
             about: "for whole chunks of 32 zero and their running sums",
             prepare: |compiler, n, _| {
-                let f = |xs: Pull<i32, Ix>| scanl(Network::Sklansky, sum(), 32, xs);
+                let f = |xs: Numbers| scanl(Network::Sklansky, sum(), 32, xs);
                 let kernel = compiler.kernel("scanl", 32, f)?;
                 let expected = |xs: &[i32]| {
                     let row = |chunk| std::iter::once(0).chain(running_sums(chunk));
