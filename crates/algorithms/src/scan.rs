@@ -57,7 +57,8 @@ pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> P
     let mut distance = 1;
     while distance < xs.len() {
         let far = xs.clone().zip_with(xs.clone().drop(distance), f);
-        network = xs.clone().take(distance).push::<L>().append(far.push());
+        // Two pushes side by side would do without a condition, but PoCL 3.1 gives a wrong element 128 then.
+        network = xs.clone().take(distance).append(far).push::<L>();
         distance *= 2;
         if distance < xs.len() {
             xs = network.clone().force();
