@@ -57,7 +57,8 @@ pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> P
     let mut distance = 1;
     while distance < xs.len() {
         let far = xs.clone().zip_with(xs.clone().drop(distance), f);
-        // Two pushes side by side would do without a condition, but PoCL 3.1 gives a wrong element 128 then.
+        // Two pushes side by side would do without a condition. But PoCL 3.1's optimiser breaks the loops of those, if there
+        // is a chunk that is not whole too: with `-cl-opt-disable` the same text is right.
         network = xs.clone().take(distance).append(far).push::<L>();
         distance *= 2;
         if distance < xs.len() {
