@@ -4,6 +4,7 @@
 //! that it describes. Rust's loops and recursion are the meta-language: they are unrolled while the kernel is built.
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
+mod bounds;
 mod builder;
 mod check;
 mod control;
@@ -19,6 +20,7 @@ mod preview;
 mod profile;
 mod pull;
 mod push;
+mod raw;
 mod size;
 pub mod skeletons;
 mod specialise;
@@ -31,7 +33,7 @@ pub use define::{
     Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
 };
 pub use effects::{
-    block_threads, block_warps, comment, distribute, either, parallel, read, sequential, store, sync,
+    block_threads, block_warps, comment, distribute, either, parallel, sequential, sync,
 };
 pub use force::{Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
@@ -42,6 +44,7 @@ pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
+pub use raw::{read, store};
 pub use size::{IntoSize, Size, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
 pub use tiles::{Placed, Window, force_windows};
