@@ -131,7 +131,11 @@ pub trait Parameter: sealed::Parameter + Sized + 'static {
     /// What it is.
     fn kind() -> ParameterKind;
     /// Adds it to the program being built, as the parameter with this number.
-    fn declare(number: usize) -> Self;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of this parameter. (Others rely on the kernel having those that they have added.)
+    unsafe fn declare(number: usize) -> Self;
 }
 
 fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
@@ -149,7 +153,7 @@ impl<T: Elt> Parameter for Pull<T, Ix> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: false }
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         let cells = columns::<T>(number, Access::Read);
         Pull::in_memory(length(number), cells)
     }
@@ -159,7 +163,7 @@ impl<T: Elt> Parameter for Mutable<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: true }
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         let cells = columns::<T>(number, Access::ReadWrite);
         Mutable::global(cells, length(number))
     }
@@ -169,7 +173,7 @@ impl<T: Primitive> Parameter for Exp<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Scalar(T::TYPE)
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         Exp::from_term(scalar_parameter(&format!("argument{number}"), T::TYPE))
     }
 }
@@ -184,12 +188,16 @@ pub trait KernelResult: sealed::KernelResult {
     /// The element type of the result.
     type Elt: Elt;
     /// Writes it to memory, which becomes parameters of the program being built.
-    fn write(self) -> Option<Outcome>;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of these parameters, and gives them as much memory as the outcome says.
+    unsafe fn write(self) -> Option<Outcome>;
 }
 
 impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
     type Elt = T;
-    fn write(self) -> Option<Outcome> {
+    unsafe fn write(self) -> Option<Outcome> {
         let length = known_at_launch(self.len().to_ix().term());
         if length.is_none() {
             with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
@@ -208,7 +216,7 @@ impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
 
 impl KernelResult for () {
     type Elt = ();
-    fn write(self) -> Option<Outcome> {
+    unsafe fn write(self) -> Option<Outcome> {
         None
     }
 }
@@ -226,7 +234,11 @@ pub trait KernelFunction<P>: sealed::KernelFunction<P> {
     /// The parameters.
     fn parameters() -> Vec<ParameterKind>;
     /// Describes the kernel.
-    fn describe(&self) -> Self::Result;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of its parameters.
+    unsafe fn describe(&self) -> Self::Result;
 }
 
 macro_rules! functions {
@@ -244,8 +256,9 @@ macro_rules! functions {
             fn parameters() -> Vec<ParameterKind> {
                 vec![$($name::kind()),*]
             }
-            fn describe(&self) -> R {
-                self($($name::declare($number)),*)
+            unsafe fn describe(&self) -> R {
+                // SAFETY: the caller says so.
+                self($(unsafe { $name::declare($number) }),*)
             }
         }
     };
@@ -271,7 +284,9 @@ functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
 /// ```
 pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
     let mut outcome = None;
-    let kernel = build(name, threads, || outcome = f.describe().write())?;
+    // SAFETY: the definition says what each parameter stands for, and has no others; how long memory for the result must be,
+    // it computes for the arguments of each launch.
+    let kernel = build(name, threads, || outcome = unsafe { f.describe().write() })?;
     let parameters = F::parameters();
     let bindings = bindings(&kernel, &parameters);
     let definition = Definition { kernel, parameters, bindings, outcome };

@@ -27,7 +27,7 @@ mod specialise;
 mod tiles;
 pub mod warp;
 
-pub use builder::{BuildError, Kernel, build, memory_parameter, named, scalar_parameter};
+pub use builder::{BuildError, Kernel, build, named};
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{
     Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
@@ -44,7 +44,7 @@ pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
-pub use raw::{read, store};
+pub use raw::{memory_parameter, read, scalar_parameter, store};
 pub use size::{IntoSize, Size, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
 pub use tiles::{Placed, Window, force_windows};

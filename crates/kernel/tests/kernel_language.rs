@@ -33,11 +33,14 @@ fn write_to<T: Storable, S: Size>(push: &Push<Grid, T, S>, out: MemoryId) {
 /// A kernel from `input: i32` and `n` to `out: i32`.
 fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Kernel {
     build("test", threads, || {
-        let out = memory_parameter("out", ScalarType::I32, Access::Write);
-        let input = memory_parameter("input", ScalarType::I32, Access::Read);
-        let n: Ix = Exp::from_term(scalar_parameter("n", ScalarType::I64));
-        // SAFETY: `run` gives it as many elements as it says.
-        f(unsafe { Pull::from_memory(n, vec![(input, ScalarType::I32)]) }, out);
+        // SAFETY: `run` passes these, the input with as many elements as it says.
+        let (input, out) = unsafe {
+            let out = memory_parameter("out", ScalarType::I32, Access::Write);
+            let input = memory_parameter("input", ScalarType::I32, Access::Read);
+            let n: Ix = Exp::from_term(scalar_parameter("n", ScalarType::I64));
+            (Pull::from_memory(n, vec![(input, ScalarType::I32)]), out)
+        };
+        f(input, out);
     })
     .expect("the kernel is well formed")
 }

@@ -84,8 +84,8 @@ pub fn specialise<P, F: KernelFunction<P>>(
     passes: bool,
 ) -> Specialised {
     let definition = define("test", threads, f).unwrap_or_else(|error| panic!("{error}"));
-    let mut program = definition.kernel.program.clone();
-    let mut bindings = definition.bindings.clone();
+    let mut program = definition.kernel().program.clone();
+    let mut bindings = definition.bindings().to_vec();
     let scalars = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
     verify(program.clone()).unwrap_or_else(|error| panic!("{error}\n{program}"));
     if passes {
@@ -119,15 +119,15 @@ fn known(
 /// Runs a kernel on the simulator.
 pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
     let Specialised { program, bindings, definition, scalars } = kernel;
-    let before = &definition.kernel.program;
-    let length = definition.outcome.as_ref().map_or(0, |outcome| {
+    let before = &definition.kernel().program;
+    let length = definition.outcome().map_or(0, |outcome| {
         let value = match outcome.length {
             Operand::Constant(constant) => constant,
             Operand::Var(var) => before.launch_values(scalars).unwrap()[var.0 as usize].unwrap(),
         };
         value.as_integer().unwrap() as usize
     });
-    let types = definition.outcome.as_ref().map_or(Vec::new(), |outcome| outcome.types.clone());
+    let types = definition.outcome().map_or(Vec::new(), |outcome| outcome.types.clone());
     let memory = |binding: &Binding| match binding {
         Binding::Column { parameter, column } => match &arguments[*parameter] {
             Argument::Array(columns, _) => Some(SimMemory::from_bytes(columns[*column].clone())),
@@ -155,7 +155,7 @@ pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
             }
             _ => {
                 let code = memory.get(ScalarType::I64, 0).and_then(Constant::as_integer).unwrap_or(0);
-                assert_eq!(code, 0, "{:?}\n{program}", definition.kernel.sites.get(code as usize - 1));
+                assert_eq!(code, 0, "{:?}\n{program}", definition.kernel().sites.get(code as usize - 1));
             }
         }
     }
