@@ -208,7 +208,8 @@ impl Interpreter<'_> {
                         let bytes = memory.bytes().get(number * 8..).unwrap_or(&[]);
                         Constant::from_bytes(ScalarType::I64, bytes).as_integer().unwrap_or(0) as i64
                     };
-                    let site = usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel().sites.get(n));
+                    let site =
+                        usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel().sites.get(n));
                     if let Some(site) = site {
                         return Err(Error::Failure(site.message(word(1), word(2))));
                     }

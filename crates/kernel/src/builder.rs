@@ -5,8 +5,8 @@
 //! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
 
 use pumice_program::{
-    Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space, Stmt,
-    Var, VarInfo, Workers,
+    Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space,
+    Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
     Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope, scope_depth,

@@ -333,7 +333,9 @@ impl Definition {
             });
         match same {
             true => Ok(()),
-            false => Err(BuildError(format!("kernel `{}` has parameters that its function has not", program.name))),
+            false => {
+                Err(BuildError(format!("kernel `{}` has parameters that its function has not", program.name)))
+            }
         }
     }
 }

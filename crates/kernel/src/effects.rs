@@ -199,7 +199,8 @@ fn describe(doer: Doer) -> &'static str {
 
 /// The indices below an extent.
 fn indices(extent: Term) -> Interval {
-    let largest = if extent.ty() == ScalarType::I64 { bounds(Exp::from_term(extent)).1 } else { i64::MAX.into() };
+    let largest =
+        if extent.ty() == ScalarType::I64 { bounds(Exp::from_term(extent)).1 } else { i64::MAX.into() };
     (0, largest.saturating_sub(1))
 }
 

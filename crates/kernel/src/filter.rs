@@ -22,11 +22,7 @@ fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
         let step = Pull::new(length, move |i: Ix| {
             let earlier = before.clone();
             let far = i.ge(distance);
-            crate::pull::choose::<i64>(
-                far,
-                || earlier.get(i - distance) + earlier.get(i),
-                || earlier.get(i),
-            )
+            crate::pull::choose::<i64>(far, || earlier.get(i - distance) + earlier.get(i), || earlier.get(i))
         });
         sums = step.push::<L>().force();
         distance *= 2;

@@ -246,8 +246,7 @@ impl<T: Storable> Matrix<T> {
         at_place(place, || {
             let target = Target::<Block>::new((side * width) as usize);
             let (rows, columns) = (rows.min(side), columns.min(side));
-            let read =
-                |row, column| self.get_below(row, rows, place).get_below(column, columns, place);
+            let read = |row, column| self.get_below(row, rows, place).get_below(column, columns, place);
             for_tile::<T>((rows, columns), size, &read, &|row, column, value| {
                 target.write::<T>(cell(row, column), &value);
             });

@@ -32,9 +32,7 @@ pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{
     Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
 };
-pub use effects::{
-    block_threads, block_warps, comment, distribute, either, parallel, sequential, sync,
-};
+pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
 pub use force::{Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};

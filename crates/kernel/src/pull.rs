@@ -5,12 +5,12 @@
 //! use the operations of the same names on [`crate::Push`].
 
 use crate::Push;
+use crate::bounds::{area, natural};
 use crate::builder::{Place, at_place, named};
 use crate::check;
 use crate::effects;
 use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
-use crate::bounds::{area, natural};
 use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp, ScalarType, Term};

@@ -3,11 +3,11 @@
 //! Putting arrays together is free here: the parts write one after the other, or side by side one level up. A push array
 //! cannot be indexed; [`Push::force`] writes it to memory first.
 
+use crate::bounds::{area, natural};
 use crate::builder::{Place, at_place, named, probe, with};
 use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
-use crate::bounds::{area, natural};
 use crate::size::{Size, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;

@@ -4,8 +4,8 @@
 //! A whole tile is a case of its own in the kernel, chosen by the block as a whole: in it every index is below a known
 //! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
 
-use crate::builder::{Place, at_place, named, with};
 use crate::bounds::{area, natural};
+use crate::builder::{Place, at_place, named, with};
 use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};

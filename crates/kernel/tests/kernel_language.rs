@@ -2,7 +2,8 @@
 
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write};
 use pumice_kernel::{
-    Block, Forces, Grid, Ix, Kernel, Profile, Pull, Push, Size, Storable, build, memory_parameter, scalar_parameter,
+    Block, Forces, Grid, Ix, Kernel, Profile, Pull, Push, Size, Storable, build, memory_parameter,
+    scalar_parameter,
 };
 use pumice_program::{Access, MemoryId, SimMemory, simulate, verify};
 use pumice_scalar::{Constant, Elt, Exp, ScalarType};
