@@ -43,7 +43,7 @@ pub fn seq_for<T: Storable>(
     let place = Place { operation: "seq_for", location: Location::caller() };
     let step = step.max(1);
     if let Some(known) = end.term().integer()
-        && known <= FEW * step
+        && known <= FEW.saturating_mul(step)
     {
         let indices = (0..known).step_by(step as usize);
         return indices.fold(initial, |accumulator, index| body(accumulator, index.into()));

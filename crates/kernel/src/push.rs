@@ -8,7 +8,7 @@ use crate::builder::{Place, at_place, named, probe, with};
 use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
-use crate::size::{Size, parts_for, quotient, remainder, side, whole};
+use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp};
@@ -507,9 +507,9 @@ impl<T: Storable, S: Size> Pull<T, S> {
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
         let place = Place { operation: "push_by", location: Location::caller() };
-        let items = items.max(1);
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
+                let items = few(items);
                 let group = |first: Ix| {
                     let elements: Vec<_> =
                         (0..whole(items)).map(|k| (first + k, self.get(first + k))).collect();

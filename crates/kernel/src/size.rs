@@ -106,6 +106,15 @@ impl Size for Ix {
     }
 }
 
+/// How many neighbours a thread takes together, of one at least: they are written out one by one.
+pub(crate) fn few(items: usize) -> usize {
+    const MOST: usize = 1 << 10;
+    if items > MOST {
+        with(|builder| builder.mistake(format!("groups of {items} elements, which is more than {MOST}")));
+    }
+    items.clamp(1, MOST)
+}
+
 /// What can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
 /// they are known on the device.
 #[diagnostic::on_unimplemented(

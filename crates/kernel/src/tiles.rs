@@ -13,7 +13,7 @@ use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::pull::{Matrix, choose};
 use crate::push::{Writer, for_rounds, now};
-use crate::size::{Size, parts_for, quotient, remainder, side, whole};
+use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
 use std::panic::Location;
@@ -218,7 +218,7 @@ impl<T: Storable> Placed<T> {
     /// Writes the window; it can be read after a barrier.
     fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
         let Placed { matrix, columns, first: (first_row, first_column), window, place } = self;
-        let items = window.items.max(1);
+        let items = few(window.items);
         if !window.columns.is_multiple_of(items) {
             with(|builder| builder.mistake(format!("rows of {} in groups of {items}", window.columns)));
         }

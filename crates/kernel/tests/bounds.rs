@@ -480,7 +480,7 @@ fn lengths_that_wrap() {
         &[],
         &["on a side"],
     );
-    refused(|xs: Numbers| xs.push_by::<Grid>(1 << 40), 4, &[], &["elements in a kernel's own memory"]);
+    refused(|xs: Numbers| xs.push_by::<Grid>(1 << 40), 4, &[], &["groups of"]);
     let twice = |xs: Numbers| {
         let blocks = xs.tiles(8).map(|tile| {
             while_(usize::MAX, tile.push::<Block>(), |xs| xs.len().gt(1), |xs| xs.halve().0.push())
