@@ -263,7 +263,8 @@ impl<'a> Fuser<'a> {
                 Variable::Extent { array, dimension } => self.extent(array, dimension),
                 other => Term::variable(other, ty),
             },
-            &mut Term::load,
+            // Nothing that users write makes one here.
+            &mut |_, ty, _, _| Term::invalid(ty, "an element of an array stands in a function on elements"),
         )
     }
 
@@ -310,8 +311,11 @@ impl<'a> Fuser<'a> {
             return node.types.iter().map(invalid).collect();
         };
         let linear = self.flatten(node, index);
-        let column =
-            |(column, ty): (usize, &ScalarType)| Term::load(load_key(slot, column), *ty, linear, guarded);
+        // SAFETY: the index is one of the array's, in each of its dimensions, or the load is guarded by a check that it is;
+        // the plan gives the slot as many elements as the array has.
+        let column = |(column, ty): (usize, &ScalarType)| unsafe {
+            Term::load(load_key(slot, column), *ty, linear, guarded)
+        };
         node.types.iter().enumerate().map(column).collect()
     }
 

@@ -163,7 +163,7 @@ impl Interpreter<'_> {
         let Some((definition, actual)) = self.extents.kernel_arguments(node, self.scalars)? else {
             return Ok(Vec::new());
         };
-        let program = &definition.kernel.program;
+        let program = &definition.kernel().program;
         let length = self.extents.size(node) as usize;
         let mut arrays = inputs.iter().map(|input| &self.values[&input.id]);
         let arrays: Vec<Option<&Elements>> = actual
@@ -171,7 +171,7 @@ impl Interpreter<'_> {
             .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
             .collect();
         let (mut memories, mut scalars) = (Vec::new(), Vec::new());
-        for binding in &definition.bindings {
+        for binding in definition.bindings() {
             match *binding {
                 Binding::Column { parameter, column } => {
                     let elements = arrays.get(parameter).copied().flatten();
@@ -201,14 +201,15 @@ impl Interpreter<'_> {
             matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
         };
         let mut results: Vec<&[u8]> = Vec::new();
-        for (binding, memory) in definition.bindings.iter().filter(is_memory).zip(&memories) {
+        for (binding, memory) in definition.bindings().iter().filter(is_memory).zip(&memories) {
             match binding {
                 Binding::Failure => {
                     let word = |number: usize| {
                         let bytes = memory.bytes().get(number * 8..).unwrap_or(&[]);
                         Constant::from_bytes(ScalarType::I64, bytes).as_integer().unwrap_or(0) as i64
                     };
-                    let site = usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel.sites.get(n));
+                    let site =
+                        usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel().sites.get(n));
                     if let Some(site) = site {
                         return Err(Error::Failure(site.message(word(1), word(2))));
                     }

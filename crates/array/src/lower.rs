@@ -74,7 +74,8 @@ impl Parameters {
         let (slot, column) = slot_and_column(key);
         let prefix = if access == Access::Read { "in" } else { "out" };
         let name = if column == 0 { format!("{prefix}{slot}") } else { format!("{prefix}{slot}_{column}") };
-        let memory = memory_parameter(&name, ty, access);
+        // SAFETY: `Lowering::ready` binds what `columns` says, in this order.
+        let memory = unsafe { memory_parameter(&name, ty, access) };
         columns.push((key, memory));
         memory
     }
@@ -90,7 +91,8 @@ impl Parameters {
             Parameter::Argument(number) => format!("argument{number}"),
             Parameter::Number(name, _) => name.to_string(),
         };
-        let term = scalar_parameter(&name, ty);
+        // SAFETY: `Lowering::ready` binds what `scalars` says, in this order.
+        let term = unsafe { scalar_parameter(&name, ty) };
         scalars.push((parameter, term));
         term
     }
@@ -123,10 +125,10 @@ impl Parameters {
             },
             &mut |key, ty, index, guarded| {
                 let memory = self.memory(key, ty, Access::Read);
-                match guarded {
-                    true => Term::load(memory.0.into(), ty, index, true),
-                    false => read(memory, ty, index),
-                }
+                // SAFETY: the function comes from the fuser, whose indices are in their arrays or loads guarded by a check that
+                // they are, as long as its arguments are indices of the array that it computes: skeletons get it as a pull
+                // array of that array's extents.
+                unsafe { read(memory, ty, index, guarded) }
             },
         )
     }
@@ -154,7 +156,7 @@ impl Lowering<'_> {
         // By parameter: where its array is, or its value.
         let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
         let mut given = Vec::new();
-        for (kind, shaping) in definition.parameters.iter().zip(definition.shaping()) {
+        for (kind, shaping) in definition.parameters().iter().zip(definition.shaping()) {
             given.push(match kind {
                 ParameterKind::Array { .. } => {
                     let slot = inputs.next().and_then(|input| self.fuser.slots.get(&input.id));
@@ -190,7 +192,7 @@ impl Lowering<'_> {
         };
         let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
         let fails = special.program.failure.is_some();
-        let sites = if fails { definition.kernel.sites.clone() } else { Vec::new() };
+        let sites = if fails { definition.kernel().sites.clone() } else { Vec::new() };
         let skeleton = "the user's kernel".to_string();
         Ok(ReadyKernel { program: special.program, arguments, sites, place: node.place(), skeleton })
     }
@@ -222,7 +224,9 @@ impl Lowering<'_> {
                 parameters.declare(&linear);
                 let at = move |index: Ix| Scalars(parameters.apply(&linear, &[index.term()]));
                 let push = skeleton.write(Pull::new(size, at), self.profile);
-                within(push, size, node.location).write_to(outputs);
+                let push = within(push, size, node.location);
+                // SAFETY: the slot has as many elements as the array, which is its size.
+                unsafe { push.write_to(outputs) };
             });
         }
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
@@ -259,7 +263,8 @@ impl Lowering<'_> {
                 let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));
                 write(Pull::<Dynamic, Ix>::new(size, at), plan)
             };
-            push.write_to(outputs);
+            // SAFETY: the slot has as many elements as the array, which is its size.
+            unsafe { push.write_to(outputs) };
         })
     }
 
@@ -315,7 +320,8 @@ impl Lowering<'_> {
             let count = Variable::Extent { array: PARTIAL_COLUMNS as u64, dimension: 0 };
             let count = Term::variable(count, ScalarType::I64);
             let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
-            let load = |(column, ty): (usize, &ScalarType)| {
+            // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is what the slot was added with.
+            let load = |(column, ty): (usize, &ScalarType)| unsafe {
                 Term::load(load_key(between, column), *ty, linear, false)
             };
             fold.types.iter().enumerate().map(load).collect()
@@ -407,13 +413,15 @@ impl Lowering<'_> {
                     within(theirs.fold(fold, self.profile), rows, node.location)
                 }
             };
-            match finish.cloned() {
-                None => push.write_to(outputs),
+            let push = match finish.cloned() {
+                None => push,
                 Some(finish) => {
                     let parameters = parameters.clone();
-                    push.map(move |value| Scalars(parameters.apply(&finish, &value.0))).write_to(outputs);
+                    push.map(move |value| Scalars(parameters.apply(&finish, &value.0)))
                 }
-            }
+            };
+            // SAFETY: the slot has an element a row, and a chunk where rows are cut.
+            unsafe { push.write_to(outputs) };
         })
     }
 

@@ -148,9 +148,9 @@ impl Node {
             Ok(definition) => definition,
             Err(error) => return Some(error.to_string()),
         };
-        let name = &definition.kernel.program.name;
+        let name = definition.name();
         let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
-        for (number, kind) in definition.parameters.iter().enumerate() {
+        for (number, kind) in definition.parameters().iter().enumerate() {
             let fits = match kind {
                 ParameterKind::Array { changes: true, .. } => {
                     return Some(format!("kernel `{name}` changes memory, which an array program cannot"));
@@ -170,7 +170,7 @@ impl Node {
         if inputs.next().is_some() || scalars.next().is_some() {
             return Some(format!("kernel `{name}` is given too many arguments"));
         }
-        match &definition.outcome {
+        match definition.outcome() {
             Some(outcome) if outcome.types == self.types && self.rank == 1 => None,
             Some(_) => Some(format!("kernel `{name}` gives something else than is expected of it")),
             None => Some(format!("kernel `{name}` gives no array")),
@@ -185,7 +185,7 @@ impl Node {
             | Operation::Backpermute { shape, .. } => vec![shape],
             Operation::Kernel { definition: Ok(definition), scalars, .. } => {
                 let shaping = definition.shaping();
-                let kinds = definition.parameters.iter().zip(shaping);
+                let kinds = definition.parameters().iter().zip(shaping);
                 let mine = kinds.filter(|(kind, _)| matches!(kind, ParameterKind::Scalar(_)));
                 let fixed =
                     |(function, (_, shaping)): (&Function, _)| shaping || argument(function).is_none();
@@ -234,7 +234,7 @@ pub(crate) fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant
         ParameterKind::Array { .. } => sizes.next().map(|size| Actual::Length(*size as usize)),
         ParameterKind::Scalar(_) => scalars.next().map(|value| Actual::Scalar(*value)),
     };
-    definition.parameters.iter().map_while(one).collect()
+    definition.parameters().iter().map_while(one).collect()
 }
 
 /// The extents of arrays that a shape mentions, as far as they are known.
@@ -403,7 +403,7 @@ impl fmt::Display for Operation {
             Operation::Backpermute { bounds, .. } => write!(f, "backpermute[{bounds:?}]"),
             Operation::Fold { .. } => f.write_str("fold"),
             Operation::Kernel { definition: Ok(definition), .. } => {
-                let program = &definition.kernel.program;
+                let program = &definition.kernel().program;
                 write!(f, "kernel {} [{} threads]", program.name, program.threads)
             }
             Operation::Kernel { definition: Err(error), .. } => write!(f, "kernel [{error}]"),

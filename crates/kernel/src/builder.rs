@@ -5,14 +5,14 @@
 //! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
 
 use pumice_program::{
-    Access, Carried, Failure, Joined, Memory, MemoryId, Operand, Param, Program, Space, Stmt, Var, VarInfo,
-    Workers,
+    Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space,
+    Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
-    Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope,
+    Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope, scope_depth,
 };
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::panic::Location;
 
@@ -92,8 +92,16 @@ pub(crate) struct Builder {
     pub warp: Option<Term>,
     /// The operation that is being described.
     pub place: Option<Place>,
-    /// Whether what is read now is in bounds only under a condition; see [`guarded`].
+    /// Whether what is read now is in bounds only under a condition; see [`crate::effects::guarded`].
     pub guarded: bool,
+    /// Conditions under which what is read now is in bounds; see [`crate::effects::under`].
+    pub guards: Vec<Term>,
+    /// Between which values some variables are.
+    pub ranges: Ranges,
+    /// Memories that were only looked at; see [`probe`].
+    spare: BTreeSet<MemoryId>,
+    /// How many scopes there are around the kernel's expressions.
+    depth: usize,
     mistake: Option<String>,
 }
 
@@ -132,6 +140,10 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             warp: None,
             place: None,
             guarded: false,
+            guards: Vec::new(),
+            ranges: Ranges::new(),
+            spare: BTreeSet::new(),
+            depth: scope_depth(),
             mistake: None,
         };
         let outer = BUILDER.with(|slot| slot.borrow_mut().replace(builder));
@@ -153,6 +165,9 @@ impl Builder {
             )));
         }
         self.program.prologue = self.frames.swap_remove(PROLOGUE).statements;
+        if !drop_memories(&mut self.program, &self.spare) {
+            return Err(BuildError("an array is used that was made only to find out how long it is".into()));
+        }
         Ok(Kernel { program: self.program, sites: self.sites })
     }
 
@@ -214,12 +229,25 @@ impl Builder {
         fn writes(program: &Program, list: &[Stmt]) -> bool {
             list.iter().any(|stmt| match stmt {
                 Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
-                    matches!(program.memory(*memory).space, Space::Shared { .. })
+                    let memory = program.memories.get(memory.0 as usize);
+                    memory.is_some_and(|memory| matches!(memory.space, Space::Shared { .. }))
                 }
                 _ => stmt.children().into_iter().any(|list| writes(program, list)),
             })
         }
         self.frames.last().is_some_and(|frame| writes(&self.program, &frame.statements))
+    }
+
+    /// Whether anything stands in the list of statements that is open.
+    pub fn acts(&self) -> bool {
+        self.frames.last().is_some_and(|frame| !frame.statements.is_empty())
+    }
+
+    /// Expressions live as long as the scope in which they were made: what is written into the kernel must outlive none.
+    fn check_scope(&mut self) {
+        if scope_depth() != self.depth {
+            self.mistake("a kernel is described inside a scalar function");
+        }
     }
 
     /// The outermost frame in which a pure value over these operands can be computed.
@@ -399,9 +427,44 @@ impl Builder {
     }
 }
 
+/// Removes memories that nothing uses and numbers the others anew; gives whether nothing did.
+fn drop_memories(program: &mut Program, spare: &BTreeSet<MemoryId>) -> bool {
+    fn renumber(list: &mut [Stmt], number: &dyn Fn(&mut MemoryId) -> bool) -> bool {
+        list.iter_mut().all(|stmt| {
+            let own = match stmt {
+                Stmt::Load { memory, .. } | Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
+                    number(memory)
+                }
+                _ => true,
+            };
+            own && stmt.children_mut().into_iter().all(|list| renumber(list, number))
+        })
+    }
+    if spare.is_empty() {
+        return true;
+    }
+    let number = |memory: &mut MemoryId| {
+        let used = !spare.contains(memory);
+        memory.0 -= spare.range(..*memory).count() as u32;
+        used
+    };
+    let params = program.params.iter_mut().all(|param| match param {
+        Param::Memory(memory) => number(memory),
+        Param::Scalar(_) => true,
+    });
+    let failure = program.failure.as_mut().is_none_or(|failure| number(&mut failure.memory));
+    let mut position = 0;
+    program.memories.retain(|_| {
+        position += 1;
+        !spare.contains(&MemoryId(position - 1))
+    });
+    params && failure && renumber(&mut program.prologue, &number) && renumber(&mut program.body, &number)
+}
+
 /// Writes what these expressions need and gives their operands.
 pub(crate) fn materialise(terms: &[Term]) -> Vec<Operand> {
     let ids: Vec<Id> = terms.iter().map(|term| term.id()).collect();
+    with(Builder::check_scope);
     inspect(|graph| {
         with(|builder| {
             let nodes = graph.nodes();
@@ -423,8 +486,19 @@ fn term_of(var: Var, ty: ScalarType) -> Term {
 pub(crate) fn bind(var: Var, ty: ScalarType) -> Term {
     let term = term_of(var, ty);
     let id = term.id();
-    with(|builder| builder.define(id, Operand::Var(var)));
+    with(|builder| {
+        builder.check_scope();
+        builder.define(id, Operand::Var(var));
+    });
     term
+}
+
+/// As [`bind`], for a variable between these values.
+pub(crate) fn bind_within(var: Var, ty: ScalarType, (low, high): Interval) -> Term {
+    with(|builder| {
+        builder.ranges.insert(var, (low, high.max(low)));
+    });
+    bind(var, ty)
 }
 
 pub(crate) fn fresh(ty: ScalarType, name: &str) -> Var {
@@ -451,6 +525,17 @@ pub fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> MemoryId 
             memory
         })
     })
+}
+
+/// Adds the length of an array as the next parameter.
+pub(crate) fn length_parameter(name: &str) -> Term {
+    let term = scalar_parameter(name, ScalarType::I64);
+    with(|builder| {
+        if let Some(Param::Scalar(var)) = builder.program.params.last() {
+            builder.ranges.insert(*var, (0, crate::bounds::MOST_ELEMENTS.into()));
+        }
+    });
+    term
 }
 
 /// Adds a scalar as the next parameter.
@@ -503,15 +588,18 @@ pub(crate) fn at_place<R>(place: Place, f: impl FnOnce() -> R) -> R {
 pub(crate) fn probe<R>(f: impl FnOnce() -> R) -> R {
     let before = with(|builder| {
         let program = &builder.program;
-        let counts = (program.vars.len(), program.memories.len(), program.params.len(), builder.sites.len());
+        let counts = (program.memories.len(), program.params.len(), builder.sites.len());
         Some((counts, program.failure, builder.distributed, builder.mistake.clone()))
     });
     let (result, _) = framed(false, f);
     with(|builder| {
-        if let Some(((vars, memories, params, sites), failure, distributed, mistake)) = before {
+        if let Some(((memories, params, sites), failure, distributed, mistake)) = before {
             builder.mistake = mistake;
-            builder.program.vars.truncate(vars);
-            builder.program.memories.truncate(memories);
+            // Their numbers are not used again: who has kept one would mean another's.
+            for (number, memory) in builder.program.memories.iter_mut().enumerate().skip(memories) {
+                builder.spare.insert(MemoryId(number as u32));
+                memory.name = format!("spare {number}");
+            }
             builder.program.params.truncate(params);
             builder.program.failure = failure;
             builder.sites.truncate(sites);

@@ -43,7 +43,7 @@ pub fn seq_for<T: Storable>(
     let place = Place { operation: "seq_for", location: Location::caller() };
     let step = step.max(1);
     if let Some(known) = end.term().integer()
-        && known <= FEW * step
+        && known <= FEW.saturating_mul(step)
     {
         let indices = (0..known).step_by(step as usize);
         return indices.fold(initial, |accumulator, index| body(accumulator, index.into()));
@@ -176,12 +176,12 @@ struct Buffer<L: Forces, T: Storable> {
 
 impl<L: Forces, T: Storable> Buffer<L, T> {
     fn new(capacity: usize) -> Self {
-        Buffer { target: Target::new(capacity * 2), capacity, of: std::marker::PhantomData }
+        Buffer { target: Target::new(capacity.saturating_mul(2)), capacity, of: std::marker::PhantomData }
     }
 
     /// Writes an array to the area that starts at `area`, and waits. Gives the length.
     fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) -> Ix {
-        let capacity = Exp::from(self.capacity as i64);
+        let capacity = self.capacity.to_ix();
         array.write(&|index, value| {
             check::if_within(index, capacity, "while_", location, |index| {
                 self.target.write::<T>(area + index, &value);
@@ -199,7 +199,7 @@ impl<L: Forces, T: Storable> Buffer<L, T> {
 
     /// The other area.
     fn other(&self, area: Ix) -> Ix {
-        Exp::<i64>::from(self.capacity as i64) - area
+        self.capacity.to_ix() - area
     }
 }
 

@@ -4,12 +4,14 @@
 //! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
-use crate::builder::{BuildError, Kernel, build, known_at_launch, memory_parameter, scalar_parameter, with};
+use crate::builder::{
+    BuildError, Kernel, build, known_at_launch, length_parameter, memory_parameter, scalar_parameter, with,
+};
 use crate::item::Ix;
 use crate::level::Grid;
 use crate::size::Size;
 use crate::{Mutable, Pull, Push};
-use pumice_program::{Access, MemoryId, Operand};
+use pumice_program::{Access, MemoryId, Operand, Param};
 use pumice_scalar::{Constant, Elt, Exp, Primitive, ScalarType};
 
 /// What a parameter of a kernel-language function is.
@@ -68,17 +70,56 @@ pub struct Outcome {
     pub length: Operand,
 }
 
-/// A kernel with what its parameters stand for.
+/// A kernel with what its parameters stand for. Only [`define`] makes one: its program stays within the memories that are
+/// bound as it says.
 #[derive(Clone, Debug)]
 pub struct Definition {
+    pub(crate) kernel: Kernel,
+    pub(crate) parameters: Vec<ParameterKind>,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) outcome: Option<Outcome>,
+}
+
+impl Definition {
     /// The kernel.
-    pub kernel: Kernel,
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The kernel's name.
+    pub fn name(&self) -> &str {
+        &self.kernel.program.name
+    }
+
     /// The parameters of the function.
-    pub parameters: Vec<ParameterKind>,
+    pub fn parameters(&self) -> &[ParameterKind] {
+        &self.parameters
+    }
+
     /// What the program's parameters stand for.
-    pub bindings: Vec<Binding>,
+    pub fn bindings(&self) -> &[Binding] {
+        &self.bindings
+    }
+
     /// The result, if there is one.
-    pub outcome: Option<Outcome>,
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
+}
+
+/// Only what is here is a part of a kernel's interface: the launch relies on what they say.
+mod sealed {
+    use super::{Elt, Exp, Grid, Ix, Mutable, Primitive, Pull, Push, Size};
+
+    pub trait Parameter {}
+    pub trait KernelResult {}
+    pub trait KernelFunction<P> {}
+
+    impl<T: Elt> Parameter for Pull<T, Ix> {}
+    impl<T: Elt> Parameter for Mutable<T> {}
+    impl<T: Primitive> Parameter for Exp<T> {}
+    impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {}
+    impl KernelResult for () {}
 }
 
 /// A parameter of a kernel-language function.
@@ -86,11 +127,15 @@ pub struct Definition {
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
 )]
-pub trait Parameter: Sized + 'static {
+pub trait Parameter: sealed::Parameter + Sized + 'static {
     /// What it is.
     fn kind() -> ParameterKind;
     /// Adds it to the program being built, as the parameter with this number.
-    fn declare(number: usize) -> Self;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of this parameter. (Others rely on the kernel having those that they have added.)
+    unsafe fn declare(number: usize) -> Self;
 }
 
 fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
@@ -101,16 +146,16 @@ fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)>
 }
 
 fn length(number: usize) -> Ix {
-    Exp::from_term(scalar_parameter(&format!("n{number}"), ScalarType::I64))
+    Exp::from_term(length_parameter(&format!("n{number}")))
 }
 
 impl<T: Elt> Parameter for Pull<T, Ix> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: false }
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         let cells = columns::<T>(number, Access::Read);
-        Pull::from_memory(length(number), cells)
+        Pull::in_memory(length(number), cells)
     }
 }
 
@@ -118,7 +163,7 @@ impl<T: Elt> Parameter for Mutable<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: true }
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         let cells = columns::<T>(number, Access::ReadWrite);
         Mutable::global(cells, length(number))
     }
@@ -128,7 +173,7 @@ impl<T: Primitive> Parameter for Exp<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Scalar(T::TYPE)
     }
-    fn declare(number: usize) -> Self {
+    unsafe fn declare(number: usize) -> Self {
         Exp::from_term(scalar_parameter(&format!("argument{number}"), T::TYPE))
     }
 }
@@ -139,16 +184,20 @@ impl<T: Primitive> Parameter for Exp<T> {
     note = "a kernel gives an array that its grid pushes, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only \
             changes memory: bring a block's array up with `concat`, or push at `Grid`"
 )]
-pub trait KernelResult {
+pub trait KernelResult: sealed::KernelResult {
     /// The element type of the result.
     type Elt: Elt;
     /// Writes it to memory, which becomes parameters of the program being built.
-    fn write(self) -> Option<Outcome>;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of these parameters, and gives them as much memory as the outcome says.
+    unsafe fn write(self) -> Option<Outcome>;
 }
 
 impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
     type Elt = T;
-    fn write(self) -> Option<Outcome> {
+    unsafe fn write(self) -> Option<Outcome> {
         let length = known_at_launch(self.len().to_ix().term());
         if length.is_none() {
             with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
@@ -160,14 +209,14 @@ impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
             .enumerate()
             .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
             .collect();
-        self.write_to(&memories);
+        self.write_in(&memories);
         Some(Outcome { types, length: length? })
     }
 }
 
 impl KernelResult for () {
     type Elt = ();
-    fn write(self) -> Option<Outcome> {
+    unsafe fn write(self) -> Option<Outcome> {
         None
     }
 }
@@ -179,17 +228,26 @@ impl KernelResult for () {
     note = "a kernel takes up to six arrays `Pull<T, Ix>`, scalars `Exp<T>` and memories `Mutable<T>`, and gives an array \
             of its grid, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only changes memory"
 )]
-pub trait KernelFunction<P> {
+pub trait KernelFunction<P>: sealed::KernelFunction<P> {
     /// What it gives.
     type Result: KernelResult;
     /// The parameters.
     fn parameters() -> Vec<ParameterKind>;
     /// Describes the kernel.
-    fn describe(&self) -> Self::Result;
+    ///
+    /// # Safety
+    ///
+    /// Whoever launches the kernel knows of its parameters.
+    unsafe fn describe(&self) -> Self::Result;
 }
 
 macro_rules! functions {
     ($($name:ident $number:tt)*) => {
+        impl<F, R: KernelResult, $($name: Parameter),*> sealed::KernelFunction<($($name,)*)> for F
+        where
+            F: Fn($($name),*) -> R,
+        {
+        }
         impl<F, R: KernelResult, $($name: Parameter),*> KernelFunction<($($name,)*)> for F
         where
             F: Fn($($name),*) -> R,
@@ -198,8 +256,9 @@ macro_rules! functions {
             fn parameters() -> Vec<ParameterKind> {
                 vec![$($name::kind()),*]
             }
-            fn describe(&self) -> R {
-                self($($name::declare($number)),*)
+            unsafe fn describe(&self) -> R {
+                // SAFETY: the caller says so.
+                self($(unsafe { $name::declare($number) }),*)
             }
         }
     };
@@ -220,21 +279,70 @@ functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
 ///     xs.map(|x| x + x).push()
 /// }
 /// let kernel = define("doubled", 256, doubled)?;
-/// assert_eq!(kernel.parameters.len(), 1);
+/// assert_eq!(kernel.parameters().len(), 1);
 /// # Ok::<(), pumice_kernel::BuildError>(())
 /// ```
 pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
     let mut outcome = None;
-    let kernel = build(name, threads, || outcome = f.describe().write())?;
+    // SAFETY: the definition says what each parameter stands for, and has no others; how long memory for the result must be,
+    // it computes for the arguments of each launch.
+    let kernel = build(name, threads, || outcome = unsafe { f.describe().write() })?;
     let parameters = F::parameters();
     let bindings = bindings(&kernel, &parameters);
-    Ok(Definition { kernel, parameters, bindings, outcome })
+    let definition = Definition { kernel, parameters, bindings, outcome };
+    definition.check()?;
+    Ok(definition)
+}
+
+impl Definition {
+    /// An error unless the program's parameters are those of the function, and memory for each column of the result: then
+    /// each length is bound beside the memory that has it.
+    fn check(&self) -> Result<(), BuildError> {
+        let program = &self.kernel.program;
+        let result = self.outcome.as_ref().map_or(&[][..], |outcome| &outcome.types);
+        let scalar = |ty: ScalarType| Some((false, ty));
+        let wanted = |binding: &Binding| match *binding {
+            Binding::Column { parameter, column } => match self.parameters.get(parameter)? {
+                ParameterKind::Array { types, .. } => types.get(column).map(|ty| (true, *ty)),
+                ParameterKind::Scalar(_) => None,
+            },
+            Binding::Scalar { parameter } => match self.parameters.get(parameter)? {
+                ParameterKind::Array { .. } => None,
+                ParameterKind::Scalar(ty) => scalar(*ty),
+            },
+            Binding::Result { column } => result.get(column).map(|ty| (true, *ty)),
+            Binding::Length { .. } | Binding::FailureBase => scalar(ScalarType::I64),
+            Binding::Failure => Some((true, ScalarType::I64)),
+            Binding::Value(_) => None,
+        };
+        let found = |param: &Param| match *param {
+            Param::Memory(memory) => program.memories.get(memory.0 as usize).map(|memory| (true, memory.ty)),
+            Param::Scalar(var) => program.vars.get(var.0 as usize).map(|info| (false, info.ty)),
+        };
+        let columns = |kind: &ParameterKind| match kind {
+            ParameterKind::Array { types, .. } => types.len() + 1,
+            ParameterKind::Scalar(_) => 1,
+        };
+        let count = self.parameters.iter().map(columns).sum::<usize>() + result.len();
+        let count = count + if program.failure.is_some() { 2 } else { 0 };
+        let same = program.params.len() == count
+            && self.bindings.len() == count
+            && self.bindings.iter().zip(&program.params).all(|(binding, param)| {
+                let wanted = wanted(binding);
+                wanted.is_some() && wanted == found(param)
+            });
+        match same {
+            true => Ok(()),
+            false => {
+                Err(BuildError(format!("kernel `{}` has parameters that its function has not", program.name)))
+            }
+        }
+    }
 }
 
 /// The program's parameters are those of the function in order, with those for failures where the first check stands, and
 /// the result's at the end.
 fn bindings(kernel: &Kernel, parameters: &[ParameterKind]) -> Vec<Binding> {
-    use pumice_program::Param;
     let mut expected = Vec::new();
     for (parameter, kind) in parameters.iter().enumerate() {
         match kind {

@@ -4,11 +4,13 @@
 //! reported when the kernel is finished. They work on untyped terms and do not check indices: the typed language
 //! ([`crate::Pull`], [`crate::Push`], [`crate::Mutable`]) is for that.
 
-use crate::builder::{Doer, bind, framed, fresh, materialise, with};
+use crate::bounds::bounds;
+use crate::builder::{Doer, bind, bind_within, framed, fresh, materialise, with};
 use pumice_program::{
-    AtomicOp, Carried, CollectiveOp, MemoryId, Operand, Scope, Space, Stmt, Var, WARP, Workers,
+    AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
+    Workers,
 };
-use pumice_scalar::{Constant, Op, ScalarType, Term};
+use pumice_scalar::{Constant, Exp, Op, ScalarType, Term, branch};
 
 /// Says where the following comes from.
 pub fn comment(text: impl Into<String>) {
@@ -26,9 +28,19 @@ pub fn block_warps() -> u32 {
     (block_threads() / WARP).max(1)
 }
 
-/// An element of memory that was written before and is not written again.
+/// An element of memory that was written before and is not written again. The index is in bounds, or that is asked before.
 pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
-    Term::load(memory.0.into(), ty, index, with(|builder| builder.guarded))
+    let (guarded, guards) = with(|builder| (builder.guarded, builder.guards.clone()));
+    // SAFETY: kernels are described by safe code through `Pull` and its like, which hand on indices that are in bounds where
+    // the value is demanded, and by `crate::raw`, where somebody has promised that.
+    let load = |guarded| unsafe { Term::load(memory.0.into(), ty, index, guarded) };
+    match guards.into_iter().reduce(|all, guard| all.binary(Op::And, guard)) {
+        None => load(guarded),
+        Some(guard) => {
+            let zero = Constant::zero(ty).into();
+            branch(guard, &[load(true)], &[zero]).first().copied().unwrap_or(zero)
+        }
+    }
 }
 
 /// An element of memory as it is now.
@@ -46,6 +58,60 @@ pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
     let result = f();
     with(|builder| builder.guarded = before);
     result
+}
+
+/// What `f` makes and does, where whatever it reads is read only if a condition holds, and is zero otherwise.
+pub fn under<R>(condition: Term, f: impl FnOnce() -> R) -> R {
+    let depth = with(|builder| {
+        builder.guards.push(condition);
+        builder.guards.len()
+    });
+    let result = f();
+    with(|builder| builder.guards.truncate(depth.saturating_sub(1)));
+    result
+}
+
+/// The values of one of two sides; only that one is evaluated, and what it does is done only then. The second side is given
+/// the values of the first, for their types.
+pub fn choose(
+    condition: Term,
+    then: impl FnOnce() -> Vec<Term>,
+    otherwise: impl FnOnce(&[Term]) -> Vec<Term>,
+) -> Vec<Term> {
+    /// The values, and their operands if anything was done on the way.
+    fn side(terms: impl FnOnce() -> Vec<Term>) -> ((Vec<Term>, Option<Vec<Operand>>), Vec<Stmt>) {
+        framed(false, || {
+            let terms = guarded(terms);
+            let acts = with(|builder| builder.acts());
+            let operands = acts.then(|| materialise(&terms));
+            (terms, operands)
+        })
+    }
+    let (then, then_list) = side(then);
+    let (otherwise, otherwise_list) = side(|| otherwise(&then.0));
+    if then.1.is_none() && otherwise.1.is_none() {
+        return branch(condition, &then.0, &otherwise.0);
+    }
+    let finished = |(terms, operands): (Vec<Term>, Option<Vec<Operand>>), list| match operands {
+        Some(operands) => (operands, list),
+        None => framed(false, || materialise(&terms)),
+    };
+    let types: Vec<ScalarType> = then.0.iter().map(|term| term.ty()).collect();
+    let Some(&condition) = materialise(&[condition]).first() else { return then.0 };
+    let (values, then) = finished(then, then_list);
+    let (other_values, otherwise) = finished(otherwise, otherwise_list);
+    let vars: Vec<Var> = types.iter().map(|ty| fresh(*ty, "v")).collect();
+    let joined = vars.iter().zip(values.iter().zip(&other_values));
+    let results =
+        joined.map(|(var, (then, otherwise))| Joined { var: *var, then: *then, otherwise: *otherwise });
+    let results = results.collect();
+    with(|builder| builder.push(Stmt::If { condition, then, otherwise, results }));
+    vars.into_iter().zip(types).map(|(var, ty)| bind(var, ty)).collect()
+}
+
+/// Values of nothing: where an index is not in bounds.
+pub fn zeros(like: &[Term]) -> Vec<Term> {
+    like.iter().map(|term| Constant::zero(term.ty()).into()).collect()
 }
 
 /// Writes an element.
@@ -69,6 +135,14 @@ pub fn compute(terms: &[Term]) -> Vec<Term> {
         Operand::Constant(constant) => (*constant).into(),
     };
     terms.iter().zip(&operands).map(value).collect()
+}
+
+/// The number of cells of memory that are to hold so many; more than a program can address are a mistake.
+pub fn cells(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or_else(|_| {
+        with(|builder| builder.mistake(format!("an array of {length} elements in a kernel's own memory")));
+        0
+    })
 }
 
 /// Memory that the threads of a block share.
@@ -123,15 +197,23 @@ fn describe(doer: Doer) -> &'static str {
     }
 }
 
+/// The indices below an extent.
+fn indices(extent: Term) -> Interval {
+    let largest =
+        if extent.ty() == ScalarType::I64 { bounds(Exp::from_term(extent)).1 } else { i64::MAX.into() };
+    (0, largest.saturating_sub(1))
+}
+
 /// The grid: `body` describes what the block with a given index does. Once a kernel.
 pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
+    let indices = indices(blocks);
     let blocks = materialise(&[blocks]);
     let var = fresh(ScalarType::I64, "block");
     let ((), statements) = doing(Doer::Block, || {
         framed(true, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
-            body(bind(var, ScalarType::I64));
+            body(bind_within(var, ScalarType::I64, indices));
         })
     });
     with(|builder| {
@@ -174,9 +256,10 @@ fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) 
             ));
         }
     });
+    let indices = indices(extent);
     let Some(&extent) = materialise(&[extent]).first() else { return };
     let var = fresh(ScalarType::I64, name);
-    let ((), body) = doing(inside, || framed(true, || body(bind(var, ScalarType::I64))));
+    let ((), body) = doing(inside, || framed(true, || body(bind_within(var, ScalarType::I64, indices))));
     with(|builder| builder.push(Stmt::Parallel { workers, var, extent, body }));
 }
 
@@ -257,6 +340,9 @@ pub fn sequential(
     initial: &[Term],
     body: impl FnOnce(Term, &[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
+    let least = bounds(Exp::from_term(range.start)).0;
+    let largest = indices(range.end).1;
+    let upwards = step.integer().is_some_and(|step| step > 0);
     let mut all = vec![range.start, range.end, step];
     all.extend_from_slice(initial);
     let operands = materialise(&all);
@@ -267,7 +353,10 @@ pub fn sequential(
     let var = fresh(ScalarType::I64, "k");
     let vars = new_carried(initial);
     let (next, body) = framed(true, || {
-        let index = bind(var, ScalarType::I64);
+        let index = match upwards {
+            true => bind_within(var, ScalarType::I64, (least, largest)),
+            false => bind(var, ScalarType::I64),
+        };
         let values = bind_all(&vars);
         let next = materialise(&body(index, &values));
         between_rounds();

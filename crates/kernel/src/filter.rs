@@ -7,7 +7,8 @@ use crate::builder::{Place, at_place};
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::Forces;
-use crate::{Pull, Push};
+use crate::size::whole;
+use crate::{Pull, Push, Size};
 use pumice_scalar::Exp;
 use std::panic::Location;
 
@@ -16,16 +17,12 @@ fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
     let length = counts.len();
     let mut sums = counts.push::<L>().force();
     let mut distance = 1;
-    while distance < length {
+    while distance < whole(length) {
         let before = sums.clone();
         let step = Pull::new(length, move |i: Ix| {
             let earlier = before.clone();
-            let far = i.ge(distance as i64);
-            crate::pull::choose::<i64>(
-                far,
-                || earlier.get(i - distance as i64) + earlier.get(i),
-                || earlier.get(i),
-            )
+            let far = i.ge(distance);
+            crate::pull::choose::<i64>(far, || earlier.get(i - distance) + earlier.get(i), || earlier.get(i))
         });
         sums = step.push::<L>().force();
         distance *= 2;
@@ -59,15 +56,18 @@ impl<T: Storable> Pull<T> {
             let counts = Pull::new(length, move |i| wanted(elements.get(i)).select(1i64.into(), 0i64.into()));
             let ends = running_sums::<L>(counts);
             // The block (or warp, or thread) reads the last sum as a whole.
-            let kept = ends.get(length as i64 - 1);
+            let kept = ends.get(length.to_ix() - 1);
             let kept: Ix =
                 Exp::from_term(effects::compute(&[kept.term()]).first().copied().unwrap_or(kept.term()));
             Push::trusted(kept, move |write| {
                 at_place(place, || {
-                    L::for_each(Exp::from(length as i64), &|i| {
+                    L::for_each(length.to_ix(), &|i| {
                         let value = self.get(i);
                         let wanted = keep(value.clone());
-                        effects::either(wanted.term(), || write(ends.get(i) - 1, value.clone()), || {});
+                        // Should `keep` have been of another mind before, there may be none up to here.
+                        let end = ends.get(i);
+                        let wanted = wanted & end.gt(0);
+                        effects::either(wanted.term(), || write(end - 1, value.clone()), || {});
                     });
                 });
             })

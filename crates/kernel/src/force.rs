@@ -10,7 +10,7 @@ use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces};
 use crate::pull::Matrix;
 use crate::push::for_tile;
-use crate::size::Size;
+use crate::size::{Size, side, whole};
 use crate::{Pull, Push};
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, ScalarType};
@@ -37,8 +37,8 @@ impl Layout {
     fn cells(self, length: usize) -> usize {
         match self {
             Layout::Plain => length,
-            Layout::Padded => length + length / BANKS as usize,
-            Layout::Swizzled => length.next_multiple_of(BANKS as usize),
+            Layout::Padded => length.saturating_add(length / BANKS as usize),
+            Layout::Swizzled => length.checked_next_multiple_of(BANKS as usize).unwrap_or(length),
         }
     }
 
@@ -71,7 +71,7 @@ impl<L: Forces> Target<L> {
         let mut cells = self.cells.borrow_mut();
         if cells.is_empty() {
             cells.extend(terms.iter().map(|term| {
-                let (memory, start) = L::allocate(term.ty(), self.capacity as u32);
+                let (memory, start) = L::allocate(term.ty(), effects::cells(self.capacity));
                 (memory, term.ty(), start)
             }));
         }
@@ -128,7 +128,7 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
         at_place(place, || {
             let target = Target::<L>::new(layout.cells(capacity));
             let fits = self.len().known().is_some_and(|length| length <= capacity);
-            let limit = Exp::from(capacity as i64);
+            let limit = Exp::from(whole(capacity));
             self.write(&|index, value| {
                 let write = |index| target.write::<T>(layout.cell(index), &value);
                 match fits {
@@ -209,7 +209,8 @@ pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
 
 impl<T: Storable> Matrix<T> {
     /// Writes a tile of at most `size` × `size` elements to the block's memory, waits, and reads it from there. Rows are a
-    /// cell longer than the tile, so that a column is as fast to read as a row.
+    /// cell longer than the tile, so that a column is as fast to read as a row. A matrix that is smaller than `rows` ×
+    /// `columns` is an error when the kernel runs.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -232,7 +233,7 @@ impl<T: Storable> Matrix<T> {
     #[track_caller]
     pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Matrix<T> {
         let place = Place { operation: "force_2d", location: Location::caller() };
-        let side = size.max(1) as i64;
+        let side = side(size);
         let (width, swizzled) = match layout {
             Layout::Plain => (side, false),
             Layout::Padded => (side + 1, false),
@@ -245,7 +246,7 @@ impl<T: Storable> Matrix<T> {
         at_place(place, || {
             let target = Target::<Block>::new((side * width) as usize);
             let (rows, columns) = (rows.min(side), columns.min(side));
-            let read = |row, column| self.get(row).get(column);
+            let read = |row, column| self.get_below(row, rows, place).get_below(column, columns, place);
             for_tile::<T>((rows, columns), size, &read, &|row, column, value| {
                 target.write::<T>(cell(row, column), &value);
             });

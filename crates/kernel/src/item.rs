@@ -3,16 +3,47 @@
 //! An array holds *items*: scalars and tuples, but also pull and push arrays. Each item type has a *form* (`Exp<f32>`
 //! for `f32`, an array is its own form) that leads back to the item, so closures need no annotation.
 
-use crate::{Level, Pull, Push, Size};
+use crate::{Level, Pull, Push, Size, effects};
 use pumice_scalar::{Elt, Exp, Lift, Primitive, ScalarType, Term};
 
 /// The index type of the kernel language.
 pub type Ix = Exp<i64>;
 
 /// What an array can hold.
-pub trait Item: 'static {
+pub trait Item: sealed::Item + 'static {
     /// The form of it while a program is built.
     type Form: Form<Item = Self>;
+
+    /// The form where the condition holds. Where it does not, nothing is read: scalars are zero, and arrays hold such.
+    #[doc(hidden)]
+    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self::Form) -> Self::Form;
+}
+
+/// Only what is here is an item, a length or a level: others could say what is not true, and indices would leave their
+/// arrays.
+pub(crate) mod sealed {
+    /// An item.
+    pub trait Item {}
+    /// A length.
+    pub trait Size {}
+    /// A level.
+    pub trait Level {}
+
+    impl<T: pumice_scalar::Elt> Item for T {}
+    impl Item for super::Dynamic {}
+    impl<T: super::Item, S: super::Size> Item for super::Pull<T, S> {}
+    impl<L: super::Level, T: super::Storable, S: super::Size> Item for super::Push<L, T, S> {}
+    impl Size for usize {}
+    impl Size for super::Ix {}
+    impl Level for crate::Thread {}
+    impl Level for crate::Warp {}
+    impl Level for crate::Block {}
+    impl Level for crate::Grid {}
+}
+
+/// [`Item::guarded`] for scalars.
+fn guarded<T: Storable>(condition: Exp<bool>, form: impl FnOnce() -> T::Form) -> T::Form {
+    T::from_terms(effects::choose(condition.term(), || T::terms(&form()), effects::zeros))
 }
 
 /// The form of an item while a program is built.
@@ -31,6 +62,9 @@ pub trait Storable: Item {
 
 impl<T: Elt> Item for T {
     type Form = T::Exp;
+    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> T::Exp) -> T::Exp {
+        guarded::<T>(condition, form)
+    }
 }
 
 impl<L: Lift> Form for L {
@@ -57,6 +91,9 @@ pub struct Scalars(pub Vec<Term>);
 
 impl Item for Dynamic {
     type Form = Scalars;
+    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Scalars) -> Scalars {
+        guarded::<Dynamic>(condition, form)
+    }
 }
 
 impl Form for Scalars {
@@ -74,6 +111,10 @@ impl Storable for Dynamic {
 
 impl<T: Item, S: Size> Item for Pull<T, S> {
     type Form = Pull<T, S>;
+    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self) -> Self {
+        let array = effects::under(condition.term(), form);
+        Pull::new(array.len(), move |i| T::guarded(condition, || array.get(i)))
+    }
 }
 
 impl<T: Item, S: Size> Form for Pull<T, S> {
@@ -82,6 +123,12 @@ impl<T: Item, S: Size> Form for Pull<T, S> {
 
 impl<L: Level, T: Storable, S: Size> Item for Push<L, T, S> {
     type Form = Push<L, T, S>;
+    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self) -> Self {
+        let array = effects::under(condition.term(), form);
+        Push::trusted(array.len(), move |write| {
+            effects::either(condition.term(), || array.write(write), || {});
+        })
+    }
 }
 
 impl<L: Level, T: Storable, S: Size> Form for Push<L, T, S> {

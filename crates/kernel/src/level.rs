@@ -10,7 +10,7 @@ use pumice_program::MemoryId;
 use pumice_scalar::{Exp, ScalarType};
 
 /// A level of the machine at which a program can run.
-pub trait Level: 'static {
+pub trait Level: crate::item::sealed::Level + 'static {
     /// Its name.
     const NAME: &'static str;
 }
@@ -53,7 +53,7 @@ pub trait Loops: Level {
     /// Does `group` for the first of every `items` neighbouring indices below `length`, and `single` for each index that
     /// is left over. A group is done by one thread.
     fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
-        let items = items.max(1) as i64;
+        let items = crate::size::whole(items).max(1);
         let groups = length / items;
         Self::for_each(groups, &|number| group(number * items));
         let done = groups * items;
@@ -142,8 +142,8 @@ impl Loops for Grid {
 
     /// Only the last block may have less than a group for each thread; its threads take one index at a time.
     fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
-        let (threads, items) = (effects::block_threads(), items.max(1) as u32);
-        let full = threads.saturating_mul(items);
+        let (threads, items) = (effects::block_threads(), effects::cells(items).max(1));
+        let full = effects::cells(threads as usize * items as usize);
         in_blocks(length, full, &|here, first| {
             let groups = || {
                 effects::parallel(whole(threads.into()), |index| {
@@ -204,7 +204,8 @@ impl Forces for Thread {
 
 impl Forces for Warp {
     fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
-        let memory = effects::allocate_shared(ty, length.saturating_mul(effects::block_warps()));
+        let all = effects::cells(length as usize * effects::block_warps() as usize);
+        let memory = effects::allocate_shared(ty, all);
         (memory, Exp::<i64>::from_term(effects::own_warp()) * i64::from(length))
     }
     fn sync() {

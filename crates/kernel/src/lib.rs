@@ -4,6 +4,7 @@
 //! that it describes. Rust's loops and recursion are the meta-language: they are unrolled while the kernel is built.
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
+mod bounds;
 mod builder;
 mod check;
 mod control;
@@ -19,20 +20,19 @@ mod preview;
 mod profile;
 mod pull;
 mod push;
+mod raw;
 mod size;
 pub mod skeletons;
 mod specialise;
 mod tiles;
 pub mod warp;
 
-pub use builder::{BuildError, Kernel, build, memory_parameter, named, scalar_parameter};
+pub use builder::{BuildError, Kernel, build, named};
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{
     Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
 };
-pub use effects::{
-    block_threads, block_warps, comment, distribute, either, parallel, read, sequential, store, sync,
-};
+pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
 pub use force::{Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
@@ -42,6 +42,7 @@ pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
+pub use raw::{memory_parameter, read, scalar_parameter, store};
 pub use size::{IntoSize, Size, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
 pub use tiles::{Placed, Window, force_windows};

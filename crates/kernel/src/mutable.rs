@@ -9,7 +9,7 @@ use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
-use crate::{Pull, Push};
+use crate::{Pull, Push, Size};
 use pumice_program::{AtomicOp, MemoryId, Scope};
 use pumice_scalar::{Elt, Exp, Integer, Number, Primitive, ScalarType, Term};
 use std::marker::PhantomData;
@@ -57,10 +57,11 @@ impl<T: Elt> Mutable<T> {
         let length = initial.len();
         at_place(place, || {
             let types = T::types().into_iter();
-            let cells = types.map(|ty| (effects::allocate_shared(ty, length as u32), ty)).collect();
-            let array = Mutable { cells, length: Exp::from(length as i64), of: PhantomData };
+            let count = effects::cells(length);
+            let cells = types.map(|ty| (effects::allocate_shared(ty, count), ty)).collect();
+            let array = Mutable { cells, length: length.to_ix(), of: PhantomData };
             let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
-            initial.push::<Block>().write_to(&memories);
+            initial.push::<Block>().write_in(&memories);
             Block::sync();
             array
         })
@@ -89,11 +90,12 @@ impl<T: Elt> Mutable<T> {
         let length = initial.len();
         at_place(place, || {
             let types = T::types().into_iter();
-            let cells = types.map(|ty| (effects::allocate_private(ty, length as u32), ty)).collect();
-            let array = Mutable { cells, length: Exp::from(length as i64), of: PhantomData };
+            let count = effects::cells(length);
+            let cells = types.map(|ty| (effects::allocate_private(ty, count), ty)).collect();
+            let array = Mutable { cells, length: length.to_ix(), of: PhantomData };
             let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
             Block::for_each(Exp::from(i64::from(effects::block_threads())), &|_| {
-                initial.clone().push::<Thread>().write_to(&memories);
+                initial.clone().push::<Thread>().write_in(&memories);
             });
             array
         })
@@ -110,15 +112,19 @@ impl<T: Elt> Mutable<T> {
         self.length
     }
 
-    fn at<R>(
+    /// What `f` makes of an index that is in the array; zeros and a failure where it is not.
+    fn at(
         &self,
         operation: &'static str,
         location: &'static Location<'static>,
         index: Ix,
-        f: impl FnOnce(Term) -> R,
-    ) -> R {
-        at_place(Place { operation, location }, || {
-            f(check::within(index, self.length, operation, location).term())
+        f: impl FnOnce(Term) -> Vec<Term>,
+    ) -> Vec<Term> {
+        let place = Place { operation, location };
+        at_place(place, || match check::inside(index, self.length, place) {
+            None => f(index.term()),
+            Some(inside) if check::has_some(self.length) => f(inside.select(index, Exp::from(0)).term()),
+            Some(inside) => effects::choose(inside.term(), || f(index.term()), effects::zeros),
         })
     }
 
@@ -138,10 +144,10 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn read(&self, index: impl Into<Ix>) -> T::Exp {
-        self.at("read", Location::caller(), index.into(), |index| {
+        T::from_terms(self.at("read", Location::caller(), index.into(), |index| {
             let read = |(memory, ty): &(MemoryId, ScalarType)| effects::read_now(*memory, *ty, index);
-            T::from_terms(self.cells.iter().map(read).collect())
-        })
+            self.cells.iter().map(read).collect()
+        }))
     }
 
     /// Replaces the element.
@@ -224,7 +230,7 @@ impl<T: Elt> Mutable<T> {
         let place = Place { operation: "freeze", location: Location::caller() };
         at_place(place, || {
             Block::sync();
-            Pull::from_memory(self.length, self.cells)
+            Pull::in_memory(self.length, self.cells)
         })
     }
 }
@@ -471,6 +477,7 @@ impl<T: AtomicElt> Mutable<T> {
         let value = value.into().term();
         self.at("release", Location::caller(), index.into(), |index| {
             effects::atomic(AtomicOp::Store, memory, ty, index, &[value], false);
+            Vec::new()
         });
     }
 
@@ -483,9 +490,10 @@ impl<T: AtomicElt> Mutable<T> {
     ) -> Exp<T> {
         let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
         let Some((memory, ty)) = self.cells.first().copied() else { return zero };
-        self.at(op.name(), location, index, |index| {
-            effects::atomic(op, memory, ty, index, operands, true).map_or(zero, Exp::from_term)
-        })
+        let before = self.at(op.name(), location, index, |index| {
+            effects::atomic(op, memory, ty, index, operands, true).into_iter().collect()
+        });
+        before.first().map_or(zero, |before| Exp::from_term(*before))
     }
 }
 

@@ -5,14 +5,15 @@
 //! use the operations of the same names on [`crate::Push`].
 
 use crate::Push;
+use crate::bounds::{area, natural};
 use crate::builder::{Place, at_place, named};
 use crate::check;
 use crate::effects;
 use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
-use crate::size::{IntoSize, Size, parts_for, quotient, remainder};
+use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp, ScalarType};
+use pumice_scalar::{Elt, Exp, ScalarType, Term};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -59,7 +60,26 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
-        (self.at)(check::within(index.into(), self.length.to_ix(), "at", Location::caller()))
+        self.checked(index.into(), Place { operation: "at", location: Location::caller() })
+    }
+
+    /// The element at an index, which is checked.
+    fn checked(&self, index: Ix, place: Place) -> T::Form {
+        match check::inside(index, self.length.to_ix(), place) {
+            None => (self.at)(index),
+            Some(inside) if check::has_some(self.length.to_ix()) => (self.at)(inside.select(index, 0.into())),
+            // Not even element 0 is there for sure.
+            Some(inside) => T::guarded(inside, || (self.at)(index)),
+        }
+    }
+
+    /// The element at an index that is below `bound`, and not negative. It is checked, unless the array is plainly as long
+    /// as that.
+    pub(crate) fn get_below(&self, index: Ix, bound: Ix, place: Place) -> T::Form {
+        match check::at_most(bound, self.length.to_ix()) {
+            true => (self.at)(index),
+            false => self.checked(index, place),
+        }
     }
 
     /// The element at an index, or `otherwise` where the index is not in the array: that is no error.
@@ -94,7 +114,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn head(&self) -> T::Form {
-        (self.at)(check::within(Exp::from(0), self.length.to_ix(), "head", Location::caller()))
+        self.checked(Exp::from(0), Place { operation: "head", location: Location::caller() })
     }
 
     /// The last element.
@@ -107,8 +127,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn last(&self) -> T::Form {
-        let length = self.length.to_ix();
-        (self.at)(check::within(length - 1, length, "last", Location::caller()))
+        let place = Place { operation: "last", location: Location::caller() };
+        self.checked(self.length.to_ix() - 1, place)
     }
 
     /// A function of every element.
@@ -185,8 +205,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
-        let (location, length) = (Location::caller(), self.length.to_ix());
-        indices.map_raw(move |index| (self.at)(check::within(index, length, "gather", location)))
+        let place = Place { operation: "gather", location: Location::caller() };
+        indices.map_raw(move |index| self.checked(index, place))
     }
 
     /// Like [`Pull::map`], to any item.
@@ -207,7 +227,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.index_map(length, move |i| last - i)
     }
 
-    /// The first `count` elements, or all if there are fewer.
+    /// The first `count` elements, or all if there are fewer. A negative number is none.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -220,7 +240,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.index_map(count, |i| i)
     }
 
-    /// All but the first `count` elements.
+    /// All but the first `count` elements. A negative number is none.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -229,7 +249,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
     pub fn drop(self, count: impl IntoSize<S>) -> Self {
-        let count = count.into_size().least(self.length);
+        let count = count.into_size().natural().least(self.length);
         let rest = self.length.minus(count);
         self.index_map(rest, move |i| i + count.to_ix())
     }
@@ -288,7 +308,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     pub fn every_nth(self, n: usize) -> Self {
         let n = n.max(1);
         let count = self.length.plus(S::of(n - 1)).parts(n);
-        self.index_map(count, move |i| i * n as i64)
+        self.index_map(count, move |i| i * whole(n))
     }
 
     /// The elements moved `distance` places to the right, with others coming in from the left.
@@ -303,7 +323,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     where
         T: Storable,
     {
-        let (length, distance) = (self.length, distance as i64);
+        let (length, distance) = (self.length, whole(distance));
         Pull::new(length, move |i| choose::<T>(i.lt(distance), || fill.clone(), || (self.at)(i - distance)))
     }
 
@@ -319,7 +339,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     where
         T: Storable,
     {
-        let first = self.length.to_ix();
+        let first = natural(self.length.to_ix());
         Pull::new(self.length.plus(other.length), move |i| {
             choose::<T>(i.lt(first), || (self.at)(i), || (other.at)(i - first))
         })
@@ -336,7 +356,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
         let parts = self.length.parts(size);
         Pull::new(parts, move |part| {
-            let start = named(part * size as i64, "start");
+            let start = named(part * whole(size), "start");
             self.clone().index_map(size, move |i| start + i)
         })
     }
@@ -370,8 +390,9 @@ impl<T: Item, S: Size> Pull<T, S> {
         let (parts, items) = (self.length.parts(size), items.max(1));
         let (size, row) = (size / items * items, parts.times(items));
         Pull::new(parts, move |part| {
-            let first = part * items as i64;
-            self.clone().index_map(size, move |i| first + (i / items as i64) * row.to_ix() + i % items as i64)
+            let items = whole(items);
+            let first = part * items;
+            self.clone().index_map(size, move |i| first + (i / items) * row.to_ix() + i % items)
         })
     }
 
@@ -386,8 +407,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     pub fn tiles(self, size: usize) -> Pull<Pull<T, Ix>, Ix> {
         let (length, size) = (self.length.to_ix(), size.max(1));
         Pull::new(parts_for(length, size), move |tile| {
-            let start = named(tile * size as i64, "start");
-            let here = named((length - start).min(size as i64), "length");
+            let start = named(tile * whole(size), "start");
+            let here = named((length - start).min(whole(size)), "length");
             self.clone().index_map(here, move |i| named(start + i, "i"))
         })
     }
@@ -419,9 +440,8 @@ pub(crate) fn choose<T: Storable>(
         Some(true) => then(),
         Some(false) => otherwise(),
         None => {
-            let (then, otherwise) = effects::guarded(|| (then(), otherwise()));
-            let (then, otherwise) = (T::terms(&then), T::terms(&otherwise));
-            T::from_terms(pumice_scalar::branch(condition.term(), &then, &otherwise))
+            let otherwise = |_: &[Term]| T::terms(&otherwise());
+            T::from_terms(effects::choose(condition.term(), || T::terms(&then()), otherwise))
         }
     }
 }
@@ -539,17 +559,23 @@ impl<T: Item> Pull<T> {
     /// assert_eq!(result, [2, 1, 4, 3]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
+        let place = Place { operation: "bin_split", location: Location::caller() };
         let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
         let size = self.length / parts;
-        let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * size as i64 + i));
+        let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * whole(size) + i));
         let each = part(Exp::from(0)).len();
-        Pull::new(each * parts, move |i| part(i / (each.max(1) as i64)).get(i % (each.max(1) as i64)))
+        Pull::new(each.saturating_mul(parts), move |i| {
+            let each = whole(each).max(1);
+            part(i / each).get_below(i % each, Exp::from(each), place)
+        })
     }
 }
 
 impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
-    /// Columns for rows: the arrays inside are of one length, which is given.
+    /// Columns for rows: the arrays inside are of one length, which is given. Reading from one that is shorter is an error
+    /// when the kernel runs.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -557,15 +583,18 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// assert_eq!(result, [1, 2]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
+        let place = Place { operation: "transpose", location: Location::caller() };
         let rows = self.length;
         Pull::new(columns, move |column| {
             let whole = self.clone();
-            Pull::new(rows, move |row| (whole.at)(row).get(column))
+            Pull::new(rows, move |row| (whole.at)(row).get_below(column, columns.to_ix(), place))
         })
     }
 
-    /// The arrays, which are all of this length, one after the other as one array.
+    /// The arrays, which are all of this length, one after the other as one array. Reading from one that is shorter is an
+    /// error when the kernel runs.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -573,10 +602,12 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// assert_eq!(result, [1, 3, 2, 4]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn join(self, columns: S) -> Pull<T, Ix> {
+        let place = Place { operation: "join", location: Location::caller() };
         let width = columns.to_ix();
-        Pull::new(self.length.to_ix() * width, move |i| {
-            (self.at)(quotient(i, width)).get(remainder(i, width))
+        Pull::new(area(self.length.to_ix(), width), move |i| {
+            (self.at)(quotient(i, width)).get_below(remainder(i, width), width, place)
         })
     }
 }
@@ -586,7 +617,7 @@ pub type Matrix<T> = Pull<Pull<T, Ix>, Ix>;
 
 impl<T: Item> Matrix<T> {
     /// Cuts a matrix of `columns` columns into tiles of `size` × `size` elements, smaller at the lower and right edges:
-    /// an array of rows of tiles, each a matrix itself.
+    /// an array of rows of tiles, each a matrix itself. Rows that are shorter than that are an error when the kernel runs.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -597,19 +628,21 @@ impl<T: Item> Matrix<T> {
     /// assert_eq!(result, [2]);
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
+        let place = Place { operation: "split_2d", location: Location::caller() };
         let (rows, size) = (self.length, size.max(1));
+        let side = whole(size);
         Pull::new(parts_for(rows, size), move |tile_row| {
-            let (matrix, first_row) = (self.clone(), named(tile_row * size as i64, "first_row"));
-            let tile_rows = named((rows - first_row).min(size as i64), "rows_here");
+            let (matrix, first_row) = (self.clone(), named(tile_row * side, "first_row"));
+            let tile_rows = named((rows - first_row).min(side), "rows_here");
             Pull::new(parts_for(columns, size), move |tile_column| {
-                let (matrix, first_column) =
-                    (matrix.clone(), named(tile_column * size as i64, "first_column"));
-                let tile_columns = named((columns - first_column).min(size as i64), "columns_here");
+                let (matrix, first_column) = (matrix.clone(), named(tile_column * side, "first_column"));
+                let tile_columns = named((columns - first_column).min(side), "columns_here");
                 Pull::new(tile_rows, move |row| {
                     let matrix = matrix.clone();
                     Pull::new(tile_columns, move |column| {
-                        (matrix.at)(first_row + row).get(first_column + column)
+                        (matrix.at)(first_row + row).get_below(first_column + column, columns, place)
                     })
                 })
             })
@@ -618,8 +651,18 @@ impl<T: Item> Matrix<T> {
 }
 
 impl<T: Storable, S: Size> Pull<T, S> {
-    /// The array in memory: memories of this length at least, one a scalar.
-    pub fn from_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
+    /// The array in memory.
+    ///
+    /// # Safety
+    ///
+    /// In every launch, the memories are of this length at least, one a scalar, and nobody writes them before they are read
+    /// for the last time.
+    pub unsafe fn from_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
+        Pull::in_memory(length, cells)
+    }
+
+    /// The array in memories of this length at least, one a scalar.
+    pub(crate) fn in_memory(length: S, cells: Vec<(MemoryId, ScalarType)>) -> Self {
         Pull::new(length, move |i| {
             T::from_terms(cells.iter().map(|(memory, ty)| effects::read(*memory, *ty, i.term())).collect())
         })

@@ -3,11 +3,12 @@
 //! Putting arrays together is free here: the parts write one after the other, or side by side one level up. A push array
 //! cannot be indexed; [`Push::force`] writes it to memory first.
 
+use crate::bounds::{area, natural};
 use crate::builder::{Place, at_place, named, probe, with};
 use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
-use crate::size::{Size, parts_for, quotient, remainder};
+use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp};
@@ -114,7 +115,16 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// Runs the program, writing to memory, one a scalar of the element.
-    pub fn write_to(&self, cells: &[MemoryId]) {
+    ///
+    /// # Safety
+    ///
+    /// In every launch, each memory holds as many elements as this array has, and nobody else reads or writes it.
+    pub unsafe fn write_to(&self, cells: &[MemoryId]) {
+        self.write_in(cells);
+    }
+
+    /// Runs the program, writing to memory that is long enough, one a scalar of the element.
+    pub(crate) fn write_in(&self, cells: &[MemoryId]) {
         self.write(&|index, value| {
             for (memory, term) in cells.iter().zip(T::terms(&value)) {
                 effects::store(*memory, index.term(), term);
@@ -172,7 +182,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// # Ok::<(), pumice_kernel::PreviewError>(())
     /// ```
     pub fn append(self, other: Self) -> Self {
-        let first = self.length.to_ix();
+        let first = natural(self.length.to_ix());
         Push::trusted(self.length.plus(other.length), move |write| {
             (self.produce)(write);
             (other.produce)(&|i, value| write(first + i, value));
@@ -335,7 +345,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
         let stride = probe(|| self.get(0).len());
         let length = self.len().times(stride);
         let parts = self.map(move |part| part.of_length(stride));
-        parts.placed(length, place, move |part, i, write| write(part * stride as i64 + i))
+        parts.placed(length, place, move |part, i, write| write(part * whole(stride) + i))
     }
 
     /// The arrays one after the other, at the same level. They are all of one length, that of the first.
@@ -357,12 +367,12 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
         let stride = probe(|| self.get(0).len());
         Push::trusted(self.len().times(stride), move |write| {
             at_place(place, || {
-                let whole = |value: i64| Exp::<i64>::from(value).term();
-                effects::sequential(whole(0)..self.len().to_ix().term(), whole(1), &[], |part, _| {
+                let number = |value: i64| Exp::<i64>::from(value).term();
+                effects::sequential(number(0)..self.len().to_ix().term(), number(1), &[], |part, _| {
                     let part: Ix = Exp::from_term(part);
                     self.get(part)
                         .of_length(stride)
-                        .write(&|i, value| write(part * stride as i64 + i, value));
+                        .write(&|i, value| write(part * whole(stride) + i, value));
                     Vec::new()
                 });
             });
@@ -428,7 +438,7 @@ pub(crate) fn for_tile<T: Storable>(
     read: &dyn Fn(Ix, Ix) -> T::Form,
     write: &dyn Fn(Ix, Ix, T::Form),
 ) {
-    let side = size.max(1) as i64;
+    let side = side(size);
     effects::either(
         (rows.eq(side) & columns.eq(side)).term(),
         || for_rounds((side, side), &|row, column| now::<T>(&read(row, column)), write),
@@ -444,7 +454,8 @@ pub(crate) fn for_tile<T: Storable>(
 
 impl<T: Storable> Matrix<Matrix<T>> {
     /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`] with the same size
-    /// took apart, or the same with rows and columns exchanged.
+    /// took apart, or the same with rows and columns exchanged. Tiles that are smaller than their place, or fewer, are an
+    /// error when the kernel runs.
     ///
     /// ```
     /// use pumice_kernel::{Ix, Pull, preview};
@@ -460,18 +471,22 @@ impl<T: Storable> Matrix<Matrix<T>> {
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_2d", location: Location::caller() };
+        let side = side(size);
+        let down = named(parts_for(rows, size), "tiles_down");
         let tiles = named(parts_for(columns, size), "tiles");
-        Push::trusted(rows * columns, move |write| {
+        Push::trusted(area(rows, columns), move |write| {
             at_place(place, || {
-                let down = named(parts_for(rows, size), "tiles_down");
-                effects::distribute((down * tiles).term(), |block| {
+                effects::distribute(area(down, tiles).term(), |block| {
                     let (tile_row, tile_column) = near(Exp::from_term(block), down, tiles);
-                    let first_row = named(tile_row * size as i64, "first_row");
-                    let first_column = named(tile_column * size as i64, "first_column");
-                    let here_rows = named((rows - first_row).min(size as i64), "rows_here");
-                    let here_columns = named((columns - first_column).min(size as i64), "columns_here");
-                    let tile = self.get(tile_row).get(tile_column);
-                    let read = |row, column| tile.get(row).get(column);
+                    let first_row = named(tile_row * side, "first_row");
+                    let first_column = named(tile_column * side, "first_column");
+                    let here_rows = named((rows - first_row).min(side), "rows_here");
+                    let here_columns = named((columns - first_column).min(side), "columns_here");
+                    let row_of_tiles = self.get_below(tile_row, down, place);
+                    let tile = row_of_tiles.get_below(tile_column, tiles, place);
+                    let read = |row, column| {
+                        tile.get_below(row, here_rows, place).get_below(column, here_columns, place)
+                    };
                     for_tile::<T>((here_rows, here_columns), size, &read, &|row, column, value| {
                         write((first_row + row) * columns + (first_column + column), value);
                     });
@@ -522,12 +537,12 @@ impl<T: Storable, S: Size> Pull<T, S> {
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
         let place = Place { operation: "push_by", location: Location::caller() };
-        let items = items.max(1);
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
+                let items = few(items);
                 let group = |first: Ix| {
                     let elements: Vec<_> =
-                        (0..items as i64).map(|k| (first + k, self.get(first + k))).collect();
+                        (0..whole(items)).map(|k| (first + k, self.get(first + k))).collect();
                     elements.into_iter().for_each(|(index, value)| write(index, value));
                 };
                 L::for_groups(self.len().to_ix(), items, &group, &|index| write(index, self.get(index)));
@@ -545,7 +560,7 @@ impl<T: Storable> Pull<T, Ix> {
         if items <= 1 {
             return simple;
         }
-        let full = (threads * items) as i64;
+        let full = whole(threads * items);
         Push::trusted(self.len(), move |write| {
             let whole: Pull<T> = self.clone().index_map(threads * items, |i| i);
             effects::either(

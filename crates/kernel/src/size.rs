@@ -1,27 +1,49 @@
 //! Lengths: known while the kernel is built, or only on the device.
 
-use crate::item::Ix;
+use crate::bounds::{MOST_ELEMENTS, area, natural, total};
+use crate::builder::with;
+use crate::item::{Ix, sealed};
 use pumice_scalar::{Exp, Op};
 
+/// A length that is known while the kernel is built; more than any array has is a mistake.
+pub(crate) fn whole(length: usize) -> i64 {
+    let known = i64::try_from(length).ok().filter(|length| *length <= MOST_ELEMENTS);
+    known.unwrap_or_else(|| {
+        with(|builder| builder.mistake(format!("a length of {length}, which no array has")));
+        MOST_ELEMENTS
+    })
+}
+
+/// The side of a square that is known while the kernel is built, of one at least.
+pub(crate) fn side(length: usize) -> i64 {
+    const LONGEST: usize = 1 << 30;
+    if length > LONGEST {
+        with(|builder| builder.mistake(format!("a tile with {length} elements on a side")));
+    }
+    length.clamp(1, LONGEST) as i64
+}
+
 /// A length: `usize` when it is known while the kernel is built, [`Ix`] when it is known on the device. What holds for
-/// both is written once over this.
-pub trait Size: Copy + 'static {
+/// both is written once over this. An array whose length turns out to be negative on the device has no elements.
+pub trait Size: sealed::Size + Copy + 'static {
     /// A length that is known now.
     fn of(length: usize) -> Self;
     /// The length as an expression.
     fn to_ix(self) -> Ix;
     /// The length, if it is known now.
     fn known(self) -> Option<usize>;
-    /// The sum.
+    /// The sum, or the largest length if that is smaller.
     fn plus(self, other: Self) -> Self;
     /// The difference; of lengths of which the second is not larger.
     fn minus(self, other: Self) -> Self;
-    /// A multiple.
+    /// A multiple, or nearly the largest length if that is smaller.
     fn times(self, factor: usize) -> Self;
     /// How many whole parts of this size there are; none of size zero.
     fn parts(self, size: usize) -> Self;
     /// The smaller of the two.
     fn least(self, other: Self) -> Self;
+    /// The length, or none if it is negative.
+    fn natural(self) -> Self;
 }
 
 impl Size for usize {
@@ -29,7 +51,7 @@ impl Size for usize {
         length
     }
     fn to_ix(self) -> Ix {
-        Exp::from(self as i64)
+        Exp::from(whole(self))
     }
     fn known(self) -> Option<usize> {
         Some(self)
@@ -49,11 +71,14 @@ impl Size for usize {
     fn least(self, other: usize) -> usize {
         self.min(other)
     }
+    fn natural(self) -> usize {
+        self
+    }
 }
 
 impl Size for Ix {
     fn of(length: usize) -> Ix {
-        Exp::from(length as i64)
+        Exp::from(whole(length))
     }
     fn to_ix(self) -> Ix {
         self
@@ -62,20 +87,32 @@ impl Size for Ix {
         self.term().integer().and_then(|length| usize::try_from(length).ok())
     }
     fn plus(self, other: Ix) -> Ix {
-        self + other
+        total(self, other)
     }
     fn minus(self, other: Ix) -> Ix {
         self - other
     }
     fn times(self, factor: usize) -> Ix {
-        self * factor as i64
+        area(self, Exp::from(whole(factor)))
     }
     fn parts(self, size: usize) -> Ix {
-        if size == 0 { Exp::from(0) } else { self / size as i64 }
+        if size == 0 { Exp::from(0) } else { self / whole(size) }
     }
     fn least(self, other: Ix) -> Ix {
         self.min(other)
     }
+    fn natural(self) -> Ix {
+        natural(self)
+    }
+}
+
+/// How many neighbours a thread takes together, of one at least: they are written out one by one.
+pub(crate) fn few(items: usize) -> usize {
+    const MOST: usize = 1 << 10;
+    if items > MOST {
+        with(|builder| builder.mistake(format!("groups of {items} elements, which is more than {MOST}")));
+    }
+    items.clamp(1, MOST)
 }
 
 /// What can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
@@ -114,6 +151,6 @@ pub fn remainder(a: Ix, b: Ix) -> Ix {
 
 /// How many parts of `size` elements it takes to hold `length`, the last one shorter if need be.
 pub fn parts_for(length: Ix, size: usize) -> Ix {
-    let size = size.max(1) as i64;
+    let size = whole(size).max(1);
     (length + (size - 1)) / size
 }

@@ -37,7 +37,7 @@ pub struct Specialised {
 }
 
 /// The largest number of elements of an array: byte offsets must fit.
-const MOST_ELEMENTS: i128 = i64::MAX as i128 / 16;
+const MOST_ELEMENTS: i128 = crate::bounds::MOST_ELEMENTS as i128;
 
 impl Definition {
     /// For each parameter of the function whether a kernel must be made for its value: lengths, integers (what is known of
@@ -109,6 +109,12 @@ impl Definition {
                 Binding::FailureBase => Constant::from(0i64),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     let value = match actual.get(*parameter) {
+                        Some(Actual::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
+                            return Err(BuildError(format!(
+                                "kernel `{}` cannot be given an array of {length} elements",
+                                program.name
+                            )));
+                        }
                         Some(Actual::Length(length)) => Constant::from(*length as i64),
                         Some(Actual::Scalar(value)) => *value,
                         Some(Actual::Unknown(ty)) => {

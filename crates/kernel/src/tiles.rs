@@ -4,26 +4,27 @@
 //! A whole tile is a case of its own in the kernel, chosen by the block as a whole: in it every index is below a known
 //! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
 
+use crate::bounds::{area, natural};
 use crate::builder::{Place, at_place, named, with};
-use crate::check;
+use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::pull::{Matrix, choose};
 use crate::push::{Writer, for_rounds, near, now};
-use crate::size::{Size, parts_for};
+use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
 use std::panic::Location;
 
-/// Whether two lengths are plainly the same.
-fn same(a: Ix, b: Ix) -> bool {
-    a.term().id() == b.term().id()
-        || (a.term().integer().is_some() && a.term().integer() == b.term().integer())
-}
-
 impl<T: Storable> Pull<T, Ix> {
+    /// The array where it has exactly `size` elements. Whoever keeps it for where it does not is told.
+    fn exactly(&self, size: usize, place: Place) -> Pull<T> {
+        let array = self.clone();
+        Pull::new(size, move |i| array.get_below(i, size.to_ix(), place))
+    }
+
     /// Does `whole` with this array if it has exactly `size` elements, and `rest` otherwise. See [`Pull::if_whole`] for what
     /// makes an array.
     ///
@@ -52,8 +53,8 @@ impl<T: Storable> Pull<T, Ix> {
         let place = Place { operation: "do_whole", location: Location::caller() };
         at_place(place, || {
             effects::either(
-                self.len().eq(size as i64).term(),
-                || whole(self.clone().index_map(size, |i| i)),
+                self.len().eq(size.to_ix()).term(),
+                || whole(self.exactly(size, place)),
                 || rest(self.clone()),
             );
         });
@@ -84,7 +85,7 @@ impl<T: Storable> Pull<T, Ix> {
         let place = Place { operation: "if_whole", location: Location::caller() };
         let here = self.len();
         let fits = move |found: Ix, complete: bool| {
-            let all = complete && same(here, length.to_ix()) && found.term().integer() == Some(size as i64);
+            let all = complete && same(here, length.to_ix()) && same(found, size.to_ix());
             if !all && !same(found, length.to_ix()) {
                 with(|builder| builder.mistake("the two cases of `if_whole` are not of the length given"));
             }
@@ -92,7 +93,7 @@ impl<T: Storable> Pull<T, Ix> {
         Push::trusted(length, move |write| {
             at_place(place, || {
                 let then = || {
-                    let array = whole(self.clone().index_map(size, |i| i));
+                    let array = whole(self.exactly(size, place));
                     fits(array.len().to_ix(), true);
                     array.write(write);
                 };
@@ -101,7 +102,7 @@ impl<T: Storable> Pull<T, Ix> {
                     fits(array.len().to_ix(), false);
                     array.write(write);
                 };
-                effects::either(here.eq(size as i64).term(), then, otherwise);
+                effects::either(here.eq(size.to_ix()).term(), then, otherwise);
             });
         })
     }
@@ -177,7 +178,25 @@ fn write_tile<T: Storable, S: Size>(
     place: Place,
     write: Writer<'_, T>,
 ) {
-    let side = size.max(1) as i64;
+    let places = parts_for(length, size);
+    if !check::at_most(tiles.len(), places) {
+        // A tile for which there is no place.
+        let write = |number| write_placed(tiles, size, length, number, place, write);
+        return check::if_within(number, places, place.operation, place.location, write);
+    }
+    write_placed(tiles, size, length, number, place, write);
+}
+
+/// As [`write_tile`], where there is a place for the tile.
+fn write_placed<T: Storable, S: Size>(
+    tiles: &Pull<Push<Block, T, S>, Ix>,
+    size: usize,
+    length: Ix,
+    number: Ix,
+    place: Place,
+    write: Writer<'_, T>,
+) {
+    let side = whole(size).max(1);
     let start = named(number * side, "start");
     let here = named((length - start).min(side), "length");
     let tile = tiles.get(number);
@@ -220,13 +239,16 @@ pub struct Placed<T: Storable> {
     columns: Ix,
     first: (Ix, Ix),
     window: Window,
+    place: Place,
 }
 
 impl<T: Storable> Matrix<T> {
-    /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge. See
-    /// [`force_windows`].
+    /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge. Rows that
+    /// are shorter than that are an error when the kernel runs. See [`force_windows`].
+    #[track_caller]
     pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
-        Placed { matrix: self.clone(), columns, first, window }
+        let place = Place { operation: "window", location: Location::caller() };
+        Placed { matrix: self.clone(), columns, first, window, place }
     }
 }
 
@@ -264,8 +286,8 @@ pub fn force_windows<T: Storable, const N: usize>(
 impl<T: Storable> Placed<T> {
     /// Writes the window; it can be read after a barrier.
     fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
-        let Placed { matrix, columns, first: (first_row, first_column), window } = self;
-        let items = window.items.max(1);
+        let Placed { matrix, columns, first: (first_row, first_column), window, place } = self;
+        let items = few(window.items);
         if !window.columns.is_multiple_of(items) {
             with(|builder| builder.mistake(format!("rows of {} in groups of {items}", window.columns)));
         }
@@ -273,18 +295,19 @@ impl<T: Storable> Placed<T> {
             true => (window.columns, window.rows),
             false => (window.rows, window.columns),
         };
-        let stride = (inner + window.padding) as i64;
-        let target = crate::force::Target::<Block>::new(outer * stride as usize);
-        let groups = (window.columns / items) as i64;
+        let stride = inner.saturating_add(window.padding);
+        let target = crate::force::Target::<Block>::new(outer.saturating_mul(stride));
+        let (stride, groups, items) = (whole(stride), whole(window.columns / items), whole(items));
+        // Sums of these do not wrap, and neither do products.
+        let (down, across) = (side(window.rows), side(window.columns));
         let fill = |at: &dyn Fn(Ix, Ix) -> T::Form| {
             let read = |row: Ix, group: Ix| {
-                let values = (0..items as i64).map(|k| now::<T>(&at(row, group * items as i64 + k)));
+                let values = (0..items).map(|k| now::<T>(&at(row, group * items + k)));
                 values.collect::<Vec<T::Form>>()
             };
-            for_rounds((window.rows as i64, groups), &read, &|row, group, values| {
-                let first = group * items as i64;
-                for (k, value) in values.iter().enumerate() {
-                    let column = first + k as i64;
+            for_rounds((whole(window.rows), groups), &read, &|row, group, values| {
+                for (k, value) in (0..).zip(&values) {
+                    let column = group * items + k;
                     let cell = match window.transposed {
                         true => column * stride + row,
                         false => row * stride + column,
@@ -294,11 +317,13 @@ impl<T: Storable> Placed<T> {
             });
         };
         let rows = matrix.len();
-        let element = |row: Ix, column: Ix| matrix.get(first_row + row).get(first_column + column);
+        let element = |row: Ix, column: Ix| {
+            matrix.get(first_row + row).get_below(first_column + column, columns, place)
+        };
         let whole = first_row.ge(0)
-            & (first_row + window.rows as i64).le(rows)
+            & first_row.le(natural(rows) - down)
             & first_column.ge(0)
-            & (first_column + window.columns as i64).le(columns);
+            & first_column.le(natural(columns) - across);
         let edge = |row: Ix, column: Ix| {
             let (at_row, at_column) = (first_row + row, first_column + column);
             let inside = at_row.ge(0) & at_row.lt(rows) & at_column.ge(0) & at_column.lt(columns);
@@ -347,20 +372,19 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
         columns: Ix,
         place_of: impl Fn(Ix, usize) -> (Ix, Ix) + 'static,
     ) -> Push<Grid, T, Ix> {
-        let location = Location::caller();
-        let place = Place { operation: "concat_owned", location };
+        let place = Place { operation: "concat_owned", location: Location::caller() };
+        let down = named(parts_for(rows, tile.0), "tiles_down");
         let across = named(parts_for(columns, tile.1), "tiles");
-        let (height, width) = (tile.0.max(1) as i64, tile.1.max(1) as i64);
-        Push::trusted(rows * columns, move |write| {
+        let (height, width) = (side(tile.0), side(tile.1));
+        Push::trusted(area(rows, columns), move |write| {
             at_place(place, || {
-                let down = named(parts_for(rows, tile.0), "tiles_down");
-                effects::distribute((down * across).term(), |block| {
+                effects::distribute(area(down, across).term(), |block| {
                     let (tile_row, tile_column) = near(Exp::from_term(block), down, across);
                     let first_row = named(tile_row * height, "first_row");
                     let first_column = named(tile_column * width, "first_column");
-                    let values = self.get(tile_row).get(tile_column);
-                    let within =
-                        |index, size: i64| check::within(index, Exp::from(size), place.operation, location);
+                    let row_of_tiles = self.get_below(tile_row, down, place);
+                    let values = row_of_tiles.get_below(tile_column, across, place);
+                    let within = |index, size: i64| check::within(index, Exp::from(size), place);
                     let each = |write_at: &dyn Fn(Ix, Ix, T::Form)| {
                         Block::for_each(values.len().to_ix(), &|thread| {
                             let own = values.get(thread);

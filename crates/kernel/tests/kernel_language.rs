@@ -2,7 +2,8 @@
 
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write};
 use pumice_kernel::{
-    Block, Forces, Grid, Ix, Kernel, Profile, Pull, Push, Storable, build, memory_parameter, scalar_parameter,
+    Block, Forces, Grid, Ix, Kernel, Profile, Pull, Push, Size, Storable, build, memory_parameter,
+    scalar_parameter,
 };
 use pumice_program::{Access, MemoryId, SimMemory, simulate, verify};
 use pumice_scalar::{Constant, Elt, Exp, ScalarType};
@@ -24,13 +25,23 @@ fn sum_blocks(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
     xs.split_up(32).map(|chunk| reduce::<Block, _>(chunk, |a, b| a + b)).concat()
 }
 
+/// Writes a result; the simulator, where these kernels run, sees to it that the memory is long enough.
+fn write_to<T: Storable, S: Size>(push: &Push<Grid, T, S>, out: MemoryId) {
+    // SAFETY: nothing else has this memory, and the simulator checks every access.
+    unsafe { push.write_to(&[out]) };
+}
+
 /// A kernel from `input: i32` and `n` to `out: i32`.
 fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Kernel {
     build("test", threads, || {
-        let out = memory_parameter("out", ScalarType::I32, Access::Write);
-        let input = memory_parameter("input", ScalarType::I32, Access::Read);
-        let n: Ix = Exp::from_term(scalar_parameter("n", ScalarType::I64));
-        f(Pull::from_memory(n, vec![(input, ScalarType::I32)]), out);
+        // SAFETY: `run` passes these, the input with as many elements as it says.
+        let (input, out) = unsafe {
+            let out = memory_parameter("out", ScalarType::I32, Access::Write);
+            let input = memory_parameter("input", ScalarType::I32, Access::Read);
+            let n: Ix = Exp::from_term(scalar_parameter("n", ScalarType::I64));
+            (Pull::from_memory(n, vec![(input, ScalarType::I32)]), out)
+        };
+        f(input, out);
     })
     .expect("the kernel is well formed")
 }
@@ -55,7 +66,7 @@ fn run(kernel: Kernel, input: &[i32], out: usize) -> Vec<i32> {
 #[test]
 fn the_designs_example_sums_blocks() {
     let input: Vec<i32> = (0..100).collect();
-    let sums = kernel(16, |xs, out| sum_blocks(xs).write_to(&[out]));
+    let sums = kernel(16, |xs, out| write_to(&sum_blocks(xs), out));
     let expected: Vec<i32> = input.chunks_exact(32).map(|chunk| chunk.iter().sum()).collect();
     assert_eq!(run(sums, &input, 3), expected);
 }
@@ -64,7 +75,7 @@ fn the_designs_example_sums_blocks() {
 fn even_odds_and_zip_take_apart_and_together() {
     let pairs = kernel(8, |xs, out| {
         let (even, odd) = xs.even_odds();
-        even.zip_with(odd, |a, b| a * b).push::<Grid>().write_to(&[out]);
+        write_to(&even.zip_with(odd, |a, b| a * b).push::<Grid>(), out);
     });
     assert_eq!(run(pairs, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 5), [2, 12, 30, 56, 90]);
 }
@@ -92,7 +103,7 @@ fn writing_takes_every_size() {
         let plan = WritePlan::new(&profile, 4, 1);
         for n in [0, 1, 7, 8, 31, 32, 33, 64, 100] {
             let input: Vec<i32> = (0..n).map(|i| i * i).collect();
-            let doubled = kernel(plan.threads, |xs, out| write(xs.map(|x| x + x), plan).write_to(&[out]));
+            let doubled = kernel(plan.threads, |xs, out| write_to(&write(xs.map(|x| x + x), plan), out));
             let expected: Vec<i32> = input.iter().map(|x| x + x).collect();
             assert_eq!(run(doubled, &input, n as usize), expected, "{n} elements, {plan:?}");
         }
@@ -126,7 +137,7 @@ fn folding_takes_every_size_and_keeps_the_order() {
                         operator,
                         neutral: Exp::from(0),
                     };
-                    fold.push(plan).write_to(&[out]);
+                    write_to(&fold.push(plan), out);
                 });
                 let row = |row: i64| {
                     let row = &input[(row * columns) as usize..((row + 1) * columns) as usize];

@@ -194,7 +194,7 @@ impl<P, T: Elt> Kernel<P, T> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn program(&self) -> &Program {
-        &self.definition().kernel.program
+        &self.definition().kernel().program
     }
 
     /// The kernel as it runs for these arguments, after all passes.

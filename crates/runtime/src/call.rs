@@ -89,9 +89,9 @@ impl Callable {
             ParameterKind::Array { types, .. } => types.as_slice().into(),
             ParameterKind::Scalar(_) => [].into(),
         };
-        let result = definition.outcome.as_ref().map_or([].into(), |outcome| outcome.types.as_slice().into());
-        let types = definition.parameters.iter().map(columns).chain([result]).collect();
-        let sites = definition.kernel.sites.as_slice().into();
+        let result = definition.outcome().map_or([].into(), |outcome| outcome.types.as_slice().into());
+        let types = definition.parameters().iter().map(columns).chain([result]).collect();
+        let sites = definition.kernel().sites.as_slice().into();
         let shaping = definition.shaping();
         let ready = Mutex::default();
         Ok(Callable { engine, definition, passes, options, shaping, sites, types, ready })
@@ -133,9 +133,9 @@ impl Callable {
 
     /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
     fn actual(&self, given: &[Given<'_>]) -> Result<Vec<Actual>> {
-        let kinds = &self.definition.parameters;
+        let kinds = self.definition.parameters();
         if kinds.len() != given.len() {
-            let name = &self.definition.kernel.program.name;
+            let name = self.definition.name();
             let (wanted, found) = (kinds.len(), given.len());
             return Err(Error::Invalid(format!(
                 "kernel `{name}` takes {wanted} arguments, {found} were given"
@@ -156,7 +156,7 @@ impl Callable {
                 _ => None,
             };
             actual.ok_or_else(|| {
-                let name = &self.definition.kernel.program.name;
+                let name = self.definition.name();
                 Error::Invalid(format!("argument {number} of kernel `{name}` does not fit its parameter"))
             })
         };
@@ -288,6 +288,6 @@ impl Call<'_> {
                 change.replace(array(extents, number, columns))?;
             }
         }
-        Ok(array(vec![ready.length], callable.definition.parameters.len(), results))
+        Ok(array(vec![ready.length], callable.definition.parameters().len(), results))
     }
 }

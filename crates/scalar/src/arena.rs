@@ -36,6 +36,8 @@ struct Arena {
     stamps: Vec<u64>,
     next_stamp: u64,
     next_loop: u32,
+    /// Scopes that are open.
+    depth: usize,
 }
 
 thread_local! { static ARENA: RefCell<Arena> = RefCell::default(); }
@@ -137,7 +139,12 @@ impl Term {
     }
 
     /// An element of an array; see [`Node::Load`].
-    pub fn load(array: u64, ty: ScalarType, index: Term, guarded: bool) -> Term {
+    ///
+    /// # Safety
+    ///
+    /// Wherever the value is computed, the array is one that the program reads, and the index is in it: nothing checks that.
+    /// If `guarded`, only where the expression demands it.
+    pub unsafe fn load(array: u64, ty: ScalarType, index: Term, guarded: bool) -> Term {
         with(|arena| {
             let index = arena.id(index);
             arena.add(Node::Load { array, ty, index, guarded })
@@ -229,6 +236,11 @@ pub fn scope<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// How many scopes are open on this thread: nodes that are made at one depth are forgotten at a lower one.
+pub fn scope_depth() -> usize {
+    with(|arena| arena.depth)
+}
+
 /// A scope that is open.
 struct Scope {
     mark: usize,
@@ -237,7 +249,10 @@ struct Scope {
 
 impl Scope {
     fn open() -> Scope {
-        with(|arena| Scope { mark: arena.graph.nodes().len(), next_loop: arena.next_loop })
+        with(|arena| {
+            arena.depth += 1;
+            Scope { mark: arena.graph.nodes().len(), next_loop: arena.next_loop }
+        })
     }
 }
 
@@ -247,6 +262,7 @@ impl Drop for Scope {
             arena.graph.truncate(self.mark);
             arena.stamps.truncate(self.mark);
             arena.next_loop = self.next_loop;
+            arena.depth -= 1;
         });
     }
 }
@@ -312,7 +328,8 @@ impl Function {
         self.results().iter().map(|id| with(|arena| arena.term(ids[id.0 as usize]))).collect()
     }
 
-    /// The function's results on these arguments, as expressions. Other leaves stay as they are.
+    /// The function's results on these arguments, as expressions. Variables stay as they are; elements of arrays belong to
+    /// the program in which the function was built, and are mistakes.
     pub fn apply(&self, arguments: &[Term]) -> Vec<Term> {
         self.instantiate(
             &mut |variable, ty| match variable {
@@ -322,7 +339,8 @@ impl Function {
                 },
                 other => Term::variable(other, ty),
             },
-            &mut Term::load,
+            // Where the function was built, the number of an array meant something else.
+            &mut |_, ty, _, _| Term::invalid(ty, STRAY),
         )
     }
 }

@@ -23,7 +23,7 @@ struct Data {
 
 impl Function {
     /// The part of a graph that these results need. Parameters before `first` are another function's, and a mistake.
-    pub fn extract(graph: &Graph, first: Id, parameters: &[ScalarType], results: &[Id]) -> Function {
+    pub(crate) fn extract(graph: &Graph, first: Id, parameters: &[ScalarType], results: &[Id]) -> Function {
         let needed_up_to = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
         let mut needed = vec![false; needed_up_to];
         results.iter().for_each(|id| needed[id.0 as usize] = true);

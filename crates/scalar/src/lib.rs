@@ -14,7 +14,7 @@ mod schedule;
 mod simplify;
 mod types;
 
-pub use arena::{Term, branch, function, inspect, repeat, scope};
+pub use arena::{Term, branch, function, inspect, repeat, scope, scope_depth};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
 pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};

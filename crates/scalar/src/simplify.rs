@@ -120,8 +120,8 @@ fn with_constant(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, constant: Con
         }
         _ => {}
     }
-    // (x + c) + d = x + (c + d), and so for multiplication and the bit operations.
-    if matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor)
+    // (x + c) + d = x + (c + d), and so for multiplication, the bit operations, and the smaller and larger of two.
+    if matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::Min | Op::Max)
         && let Node::Apply { op: inner, operands, .. } = graph.node(a)
         && *inner == op
         && let [x, c] = *operands.as_slice()

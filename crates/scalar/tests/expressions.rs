@@ -181,6 +181,26 @@ fn what_is_shared_is_there_once() {
     assert_eq!(count(&doubled, Op::Add), 30);
 }
 
+#[test]
+fn constants_gather_in_the_smaller_and_the_larger_of_two() {
+    let ops = |f: fn(Exp<i64>) -> Exp<i64>| {
+        let function = function(&[ScalarType::I64], |terms| vec![f(Exp::from_term(terms[0])).term()]);
+        let of = |op| count(&function, op);
+        let value = |x: i64| evaluate(&function, &[x.into()]).map(|values| values[0]);
+        (of(Op::Min), of(Op::Max), [value(1), value(4), value(9)].map(|value| value.unwrap().as_integer()))
+    };
+    assert_eq!(ops(|x| x.min(7).min(5)), (1, 0, [Some(1), Some(4), Some(5)]));
+    assert_eq!(ops(|x| x.min(3).min(5)), (1, 0, [Some(1), Some(3), Some(3)]));
+    assert_eq!(ops(|x| x.max(3).max(5)), (0, 1, [Some(5), Some(5), Some(9)]));
+    assert_eq!(ops(|x| x.max(3).min(5)), (1, 1, [Some(3), Some(4), Some(5)]));
+    // What is the same is one node.
+    let same = function(&[ScalarType::I64], |terms| {
+        let x: Exp<i64> = Exp::from_term(terms[0]);
+        vec![(x.min(32) - x.min(64).min(32)).term()]
+    });
+    assert_eq!(same.constants(), Some(vec![0i64.into()]));
+}
+
 /// The block (0 is the outermost) in which an operation is computed.
 fn place(function: &Function, op: Op) -> Vec<usize> {
     let schedule = Schedule::new(function.nodes(), function.results(), |_| false);

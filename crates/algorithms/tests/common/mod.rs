@@ -97,10 +97,10 @@ fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) 
     let actual: Vec<Actual> = arguments.iter().map(actual).collect();
     let special = definition.specialise(&actual, &GPU, Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
-    let program = definition.kernel.program.clone();
-    let bindings = definition.bindings.clone();
+    let program = definition.kernel().program.clone();
+    let bindings = definition.bindings().to_vec();
     let scalars: Vec<Constant> = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
-    let length = definition.outcome.as_ref().map(|outcome| {
+    let length = definition.outcome().map(|outcome| {
         let value = match outcome.length {
             Operand::Constant(constant) => constant,
             Operand::Var(var) => program.launch_values(&scalars).unwrap()[var.0 as usize].unwrap(),
@@ -111,7 +111,7 @@ fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) 
     let blocks = program.blocks_for(&scalars).unwrap();
     let program = Arc::new(verify(program).unwrap_or_else(|error| panic!("{error}")));
     let described = Specialised { program, bindings, blocks, length };
-    let types = definition.outcome.map_or(Vec::new(), |outcome| outcome.types);
+    let types = definition.outcome().map_or(Vec::new(), |outcome| outcome.types.clone());
     [described, special].map(|special| Kernel { special, types: types.clone() })
 }
 

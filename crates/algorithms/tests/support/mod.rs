@@ -37,7 +37,7 @@ pub fn specialised(definition: &Definition, lengths: &[usize], scalars: &[i64]) 
     let lengths = lengths.iter().map(|length| Actual::Length(*length));
     let scalars = scalars.iter().map(|scalar| Actual::Scalar(Constant::from(*scalar)));
     let actual: Vec<Actual> = lengths.chain(scalars).collect();
-    let name = &definition.kernel.program.name;
+    let name = &definition.kernel().program.name;
     definition.specialise(&actual, &GPU, Passes::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -47,8 +47,8 @@ pub fn run<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, arguments: &
     let lengths: Vec<usize> = arguments.arrays.iter().map(|array| array.len()).collect();
     let launched = specialised(&definition, &lengths, &arguments.scalars);
     let described = Specialised {
-        program: verify(definition.kernel.program.clone()).unwrap_or_else(|error| panic!("{error}")).into(),
-        bindings: definition.bindings.clone(),
+        program: verify(definition.kernel().program.clone()).unwrap_or_else(|error| panic!("{error}")).into(),
+        bindings: definition.bindings().to_vec(),
         ..launched.clone()
     };
     let (result, _) = simulated(&launched, arguments);
