@@ -2,7 +2,8 @@
 //!
 //! Everything here happens where it is written, in order. Indices are checked. Two threads that touch one element without
 //! a barrier between them, one of them writing and not both atomically, race: what they read is anything, and the
-//! simulator says so.
+//! simulator says so. Between blocks, [`Mutable::release`] and [`Mutable::acquire`] order what is not atomic, and so do
+//! [`fence_grid`] before and after the other atomics. Those alone do not.
 
 use crate::builder::{Place, at_place};
 use crate::check;
@@ -503,7 +504,34 @@ pub fn fence_block() {
     fence(Scope::Block, Location::caller());
 }
 
-/// What this thread wrote before is visible to every thread before what it writes after.
+/// What this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
+/// older than what it read before.
+///
+/// Atomics other than [`Mutable::release`] and [`Mutable::acquire`] order nothing but themselves. Who learns from one that
+/// another block is done, and then reads what that wrote, needs two fences: the writer's before the atomic, and the
+/// reader's after it. Here the last block to be done adds up what all wrote:
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, Within, cond, define, fence_grid};
+/// define("total", 32, |xs: Pull<i32, Ix>, parts: Mutable<i32>, done: Mutable<i64>| {
+///     let tiles = xs.tiles(32);
+///     Block::distribute(tiles.len(), &|block| {
+///         Block::for_each(1.into(), &|_| {
+///             parts.write(block + 1, tiles.at(block).seq_reduce(0.into(), |a, b| a + b));
+///             fence_grid(); // the part, then the count
+///             let before = done.atomic_add(0, 1);
+///             let sum = || {
+///                 fence_grid(); // the count, then the parts
+///                 let from = parts.clone();
+///                 let all = Pull::<i32, Ix>::new(tiles.len(), move |i| from.read(i + 1));
+///                 parts.write(0, all.seq_reduce(0.into(), |a, b| a + b));
+///             };
+///             cond(before.eq(tiles.len() - 1), sum, || {});
+///         });
+///     });
+/// })?;
+/// # Ok::<(), pumice_kernel::BuildError>(())
+/// ```
 #[track_caller]
 pub fn fence_grid() {
     fence(Scope::Grid, Location::caller());

@@ -1,10 +1,11 @@
 //! A collection of broken kernels: each is caught, when it is built or when it is simulated, and the message says where.
 
 use pumice_kernel::{
-    Block, Grid, Ix, Mutable, Pull, Push, Thread, Warp, cond, generate, preview, replicate, warp,
+    Block, Grid, Ix, Loops, Mutable, Pull, Push, Thread, Warp, Within, cond, define, fence_grid, generate,
+    preview, replicate, warp,
 };
-use pumice_program::{FaultKind, SimMemory, parse, simulate};
-use pumice_scalar::Exp;
+use pumice_program::{Fault, FaultKind, SimMemory, parse, simulate, verify};
+use pumice_scalar::{Constant, Exp, ScalarType};
 
 /// What a kernel on 0, 1, … 63 with blocks of 32 threads is refused with.
 #[track_caller]
@@ -185,4 +186,51 @@ fn levels_in_the_wrong_place() {
     let message =
         preview(20, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.split_up(1).map(|one| one.push::<Warp>()).concat());
     says(&message.expect_err("it is caught").to_string(), &["20 threads"]);
+}
+
+/// Every block writes a part and counts; the last one adds up the parts.
+fn last_block(before: bool, after: bool) -> Result<i32, Box<Fault>> {
+    let definition =
+        define("total", 32, move |xs: Pull<i32, Ix>, parts: Mutable<i32>, done: Mutable<i64>| {
+            let tiles = xs.tiles(4);
+            Block::distribute(tiles.len(), &|block| {
+                Block::for_each(1.into(), &|_| {
+                    parts.write(block + 1, tiles.at(block).seq_reduce(0.into(), |a, b| a + b));
+                    if before {
+                        fence_grid();
+                    }
+                    let count = done.atomic_add(0, 1);
+                    let sum = || {
+                        if after {
+                            fence_grid();
+                        }
+                        let from = parts.clone();
+                        let all = Pull::<i32, Ix>::new(tiles.len(), move |i| from.read(i + 1));
+                        parts.write(0, all.seq_reduce(0.into(), |a, b| a + b));
+                    };
+                    cond(count.eq(tiles.len() - 1), sum, || {});
+                });
+            });
+        });
+    let program = verify(definition.unwrap().kernel.program).unwrap();
+    let xs: Vec<Constant> = (1..=12i32).map(Constant::from).collect();
+    let zeros = |count: usize| SimMemory::from_bytes(vec![0; count]);
+    let mut memories = [SimMemory::from_constants(&xs), zeros(16), zeros(8), zeros(24)];
+    let scalars: Vec<Constant> = [12i64, 4, 1, 0].into_iter().map(Constant::from).collect();
+    simulate(&program, &mut memories, &scalars, &Default::default())?;
+    Ok(memories[1].get(ScalarType::I32, 0).unwrap().bits() as i32)
+}
+
+#[test]
+fn a_missing_fence_beside_a_count() {
+    assert_eq!(last_block(true, true).map_err(|fault| fault.to_string()), Ok(78));
+    for (before, after) in [(false, true), (true, false)] {
+        let fault = last_block(before, after).expect_err("it is caught");
+        assert_eq!(fault.kind, FaultKind::Race);
+        let here = "crates/kernel/tests/broken.rs";
+        says(
+            &fault.to_string(),
+            &[&format!("read, {here}"), &format!("write, {here}"), "orders the two blocks"],
+        );
+    }
 }

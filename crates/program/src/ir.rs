@@ -98,6 +98,9 @@ pub enum Scope {
 }
 
 /// What is done to one element of memory at once, so that nobody sees it half done.
+///
+/// All but [`AtomicOp::Load`] and [`AtomicOp::Store`] read and write, and are relaxed: other memory is not ordered by them.
+/// A [`Stmt::Fence`] before makes them a release, one after makes them an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Adds; integers and floats.
@@ -311,7 +314,9 @@ pub enum Stmt {
         /// Who: a warp or a block.
         scope: Scope,
     },
-    /// What this thread wrote before is visible before what it writes after. Only inside a loop over threads or lanes.
+    /// What this thread wrote before is visible before what it writes after, and what it reads after is read after what it
+    /// read before. So a read-modify-write that follows a fence releases what comes before the fence, and one that a fence
+    /// follows has acquired from there on. Only inside a loop over threads or lanes.
     Fence {
         /// To whom.
         scope: Scope,

@@ -11,6 +11,7 @@ mod fault;
 mod lanes;
 mod machine;
 mod memory;
+mod order;
 mod races;
 mod report;
 

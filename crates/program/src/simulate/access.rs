@@ -10,7 +10,7 @@ use super::fault::{FaultKind, OtherAccess};
 use super::lanes::{LANES, Lanes, Mask, active, integer, widen};
 use super::machine::{Done, Level, Machine};
 use super::memory::Held;
-use super::races::{Access, Race};
+use super::races::{Access, Order, Race};
 use crate::ir::{AtomicOp, Stmt};
 
 /// The index of the first element that each lane accesses, among all elements that there are.
@@ -202,19 +202,19 @@ impl<'c> Machine<'c, '_, '_> {
         let places = self.locate(memory, *index, 1, mask)?;
         self.pay(line.site, memory, &places, 1, mask, Kind::Atomic);
         let global = self.held[memory].is_global();
-        let releases = global && op != AtomicOp::Load && self.held[memory].history.is_some();
+        let order = match op {
+            AtomicOp::Load | AtomicOp::Store => Order::Ordered,
+            _ => Order::Relaxed,
+        };
         for lane in active(mask) {
-            let place = places[lane];
-            if releases {
-                self.clock.release(self.thread(lane));
-            }
+            let (place, thread) = (places[lane], self.thread(lane));
             let access = Access { who: self.who(lane), site: line.site, atomic: true };
             let [one, other] = operands.map(|slot| self.values[slot][lane]);
             let held = &mut self.held[memory];
             if let Some(history) = &mut held.history {
                 // Whoever reads it sees what the one who wrote it released; then comes what is written now.
                 if global && op != AtomicOp::Store {
-                    history.acquire(place, &mut self.clock);
+                    history.acquire(place, thread, order, &mut self.clock);
                 }
                 let found = match op {
                     AtomicOp::Load => history.read(place, access, &self.clock),
@@ -222,6 +222,9 @@ impl<'c> Machine<'c, '_, '_> {
                 };
                 if let Err(race) = found {
                     return self.race(line.site, memory, place, race, lane);
+                }
+                if global && op != AtomicOp::Load {
+                    history.release(place, thread, order, &mut self.clock);
                 }
             }
             let (ty, size) = (held.ty, held.size);
@@ -240,8 +243,8 @@ impl<'c> Machine<'c, '_, '_> {
                 self.values[var][lane] = before;
             }
         }
-        if releases {
-            self.clock.after_releases();
+        if global && op == AtomicOp::Store {
+            self.clock.pass();
         }
         Ok(())
     }

@@ -123,7 +123,9 @@ pub(super) enum Node {
     Sync {
         scope: Scope,
     },
-    Fence,
+    Fence {
+        scope: Scope,
+    },
     Atomic {
         var: Option<Slot>,
         op: AtomicOp,
@@ -303,7 +305,7 @@ impl<'p> Writer<'p> {
                 body: self.list(body, place),
             },
             Stmt::Sync { scope } => Node::Sync { scope: *scope },
-            Stmt::Fence { .. } => Node::Fence,
+            Stmt::Fence { scope } => Node::Fence { scope: *scope },
             Stmt::Atomic { var, op, memory, index, operands } => Node::Atomic {
                 var: var.map(|var| var.0 as usize),
                 op: *op,

@@ -257,7 +257,14 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
                 done
             }
             Node::Sync { scope } => self.sync(site, *scope, mask),
-            Node::Fence => Ok(()),
+            Node::Fence { scope } => {
+                // Within a block, only barriers order.
+                if *scope == Scope::Grid {
+                    active(mask).for_each(|lane| self.clock.fence(self.thread(lane)));
+                    self.clock.pass();
+                }
+                Ok(())
+            }
             Node::Atomic { .. } => self.atomic(line, mask),
             Node::Collective { var, op, operands } => self.collective(site, *var, *op, *operands, mask),
             Node::Fail { unless, site, index, bound } => {

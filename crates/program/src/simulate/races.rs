@@ -2,15 +2,24 @@
 //!
 //! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
 //! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what comes before a release of a
-//! thread (an atomic write of global memory) comes before what another block does after it has acquired (atomically
-//! read) a value that the first one wrote atomically, and so on from block to block. That is a little generous, and
-//! never finds a race that is none: which of a block's releases was acquired, and by which thread, is not told apart,
-//! and of the blocks that only read a cell, the last two are remembered. Blocks run in order. Nothing here knows what
-//! memory contains.
+//! thread comes before what another block does after it has acquired what the first one released, and so on from block
+//! to block. Of atomics, those on global memory do that:
+//!
+//! - An atomic store releases what its thread did before, and what barriers put before that. An atomic load acquires
+//!   what was released by the store that it reads, and by the read-modify-writes between the two.
+//! - A read-modify-write is relaxed. It releases what comes before a fence of the grid that comes before it: of its own
+//!   thread, or of another one with a barrier between. It acquires once such a fence comes after it, likewise. Between
+//!   its fences nothing is known: what the thread did after the last one is not released, what it does before the next
+//!   one may be too early.
+//!
+//! That is a little generous, and never finds a race that is none: which of a block's releases was acquired, and by which
+//! thread, is not told apart; a cell that was itself used to release counts as released with the rest; a comparison that
+//! fails counts as a write; and of the blocks that only read a cell, the last two are remembered. Blocks run in order.
+//! Nothing here knows what memory contains.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use super::lanes::LANES;
+use super::order::{Blocks, Deeds, Join, Moment, Spread};
 use crate::ir::WARP;
 
 /// Every thread of the block at once, or several of different warps.
@@ -95,7 +104,8 @@ pub(super) struct Race {
     pub writes: bool,
 }
 
-/// The time in a launch. It goes on with every block, barrier and release, so that a moment tells what came between.
+/// The time in a launch. It goes on with every block, barrier, release and fence, so that a moment tells what came
+/// between.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now: u32,
@@ -109,64 +119,27 @@ pub(super) struct Clock {
     /// By warp: when its last barrier was.
     warps: Vec<u32>,
     /// By block: what it released.
-    releases: Vec<Releases>,
-    /// By block: which ones come before it.
-    before: Vec<Blocks>,
+    releases: Vec<Deeds>,
+    /// The blocks that come before the current one.
+    before: Blocks,
+    /// What comes before fences of its threads.
+    fenced: Spread<Fenced>,
+    /// The blocks that come before its threads' next fences.
+    pending: Spread<Blocks>,
 }
 
-/// What a block released.
+/// What comes before fences, and has not been released yet.
 #[derive(Clone, Debug, Default)]
-struct Releases {
-    /// When the phase of the last release started: what was done before was released.
-    phase: u32,
-    /// By thread: when it last released in that phase (0 if it did not), and when its warp's last barrier was.
-    threads: Vec<(u32, u32)>,
+struct Fenced {
+    /// Whether there is a fence at all.
+    any: bool,
+    deeds: Deeds,
 }
 
-impl Releases {
-    fn contains(&self, touch: Touch) -> bool {
-        if touch.time < self.phase {
-            return true;
-        }
-        let own = self.threads.get(touch.who.0 as usize);
-        if own.is_some_and(|&(release, _)| touch.time <= release) {
-            return true;
-        }
-        let lanes = touch.who.home().map(|warp| warp as usize * LANES).unwrap_or(usize::MAX);
-        self.threads.iter().skip(lanes).take(LANES).any(|&(_, barrier)| touch.time < barrier)
-    }
-}
-
-/// A set of blocks: those below some number, and some others.
-#[derive(Clone, Debug, Default)]
-struct Blocks {
-    below: u32,
-    others: BTreeSet<u32>,
-}
-
-impl Blocks {
-    fn contains(&self, block: u32) -> bool {
-        block < self.below || self.others.contains(&block)
-    }
-
-    fn insert(&mut self, block: u32) {
-        if block >= self.below {
-            self.others.insert(block);
-        }
-        while self.others.remove(&self.below) {
-            self.below += 1;
-        }
-    }
-
-    fn extend(&mut self, other: &Blocks) {
-        if other.below > self.below {
-            self.below = other.below;
-            self.others = self.others.split_off(&other.below);
-        }
-        other.others.iter().for_each(|&block| self.insert(block));
-        while self.others.remove(&self.below) {
-            self.below += 1;
-        }
+impl Join for Fenced {
+    fn join(&mut self, other: Fenced) {
+        self.any |= other.any;
+        self.deeds.join(other.deeds);
     }
 }
 
@@ -181,7 +154,9 @@ impl Clock {
             phase: 0,
             warps: Vec::new(),
             releases: Vec::new(),
-            before: Vec::new(),
+            before: Blocks::default(),
+            fenced: Spread::default(),
+            pending: Spread::default(),
         }
     }
 
@@ -197,18 +172,24 @@ impl Clock {
         self.start = self.tick();
         self.phase = self.start;
         self.starts.push(self.start);
-        self.releases.push(Releases::default());
-        self.before.push(Blocks::default());
+        self.releases.push(Deeds::default());
+        self.before = Blocks::default();
+        self.fenced = Spread::default();
+        self.pending = Spread::default();
     }
 
     /// A barrier of the block.
     pub fn sync_block(&mut self) {
         self.phase = self.tick();
+        self.fenced.sync_block();
+        self.pending.sync_block();
     }
 
     /// A barrier of a warp.
     pub fn sync_warp(&mut self, warp: u32) {
         let now = self.tick();
+        self.fenced.sync_warp(warp);
+        self.pending.sync_warp(warp);
         let warp = warp as usize;
         if self.warps.len() <= warp {
             self.warps.resize(warp + 1, 0);
@@ -216,34 +197,54 @@ impl Clock {
         self.warps[warp] = now;
     }
 
-    /// A thread writes global memory atomically, and so releases what it did before.
-    pub fn release(&mut self, thread: u32) {
-        let Some(releases) = self.releases.last_mut() else {
-            return;
-        };
-        if releases.phase != self.phase {
-            releases.phase = self.phase;
-            releases.threads.clear();
-        }
-        let (warp, thread) = ((thread / WARP) as usize, thread as usize);
-        if releases.threads.len() <= thread {
-            releases.threads.resize(thread + 1, (0, 0));
-        }
-        releases.threads[thread] = (self.now, self.warps.get(warp).copied().unwrap_or(0));
+    /// Where a thread is.
+    fn moment(&self, thread: u32) -> Moment {
+        let barrier = self.warps.get((thread / WARP) as usize).copied().unwrap_or(0);
+        Moment { thread, now: self.now, barrier, phase: self.phase }
     }
 
-    /// What comes now was not released before.
-    pub fn after_releases(&mut self) {
+    /// A fence of the grid: a thread's next read-modify-writes release what it did before, and what its last ones read is
+    /// acquired.
+    pub fn fence(&mut self, thread: u32) {
+        let moment = self.moment(thread);
+        let fenced = self.fenced.own(thread);
+        fenced.any = true;
+        fenced.deeds.add(moment);
+        self.pending.of(thread).for_each(|blocks| self.before.join(std::mem::take(blocks)));
+    }
+
+    /// What comes now comes after the releases and fences until now.
+    pub fn pass(&mut self) {
         self.tick();
     }
 
-    fn acquire(&mut self, block: u32) {
-        let (earlier, current) = self.before.split_at_mut(self.block as usize);
-        if let (Some(earlier), Some(current)) = (earlier.get(block as usize), current.first_mut())
-            && !current.contains(block)
-        {
-            current.insert(block);
-            current.extend(earlier);
+    /// A thread writes global memory atomically. Whether that releases anything.
+    fn release(&mut self, thread: u32, order: Order) -> bool {
+        let moment = self.moment(thread);
+        let Some(releases) = self.releases.last_mut() else {
+            return false;
+        };
+        match order {
+            Order::Ordered => {
+                releases.add(moment);
+                true
+            }
+            Order::Relaxed => {
+                let mut any = false;
+                for fenced in self.fenced.of(thread) {
+                    any |= fenced.any;
+                    releases.join(std::mem::take(&mut fenced.deeds));
+                }
+                any
+            }
+        }
+    }
+
+    /// A thread has read global memory atomically, and found what these blocks released.
+    fn acquire(&mut self, thread: u32, order: Order, blocks: &Blocks) {
+        match order {
+            Order::Ordered => self.before.extend(blocks),
+            Order::Relaxed => self.pending.own(thread).extend(blocks),
         }
     }
 
@@ -260,9 +261,32 @@ impl Clock {
     /// Whether what an earlier block did comes before what this one does now.
     fn across(&self, touch: Touch) -> bool {
         let block = self.block_at(touch.time);
-        let known = self.before.last().is_some_and(|before| before.contains(block));
-        known && self.releases.get(block as usize).is_some_and(|releases| releases.contains(touch))
+        let thread = touch.who.is_thread().then_some(touch.who.0);
+        self.before.contains(block)
+            && self
+                .releases
+                .get(block as usize)
+                .is_some_and(|releases| releases.contains(touch.time, touch.who.home(), thread))
     }
+
+    /// Whether an earlier block wrote a cell atomically to release something that this one has acquired, if these blocks
+    /// did that in the cell.
+    fn observed(&self, touch: Touch, released: Option<&Blocks>) -> bool {
+        let block = self.block_at(touch.time);
+        touch.is_atomic()
+            && !self.in_block(touch.time)
+            && self.before.contains(block)
+            && released.is_some_and(|blocks| blocks.contains(block))
+    }
+}
+
+/// What an atomic access does for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It acquires or releases by itself: loads and stores.
+    Ordered,
+    /// It does so together with fences: what reads and writes.
+    Relaxed,
 }
 
 /// Somebody who touched a cell.
@@ -322,6 +346,8 @@ pub(super) struct History {
     /// So many cells a page; made when they are first touched, as much memory of a launch often is not.
     pages: Vec<Option<Box<[Cell]>>>,
     across_blocks: bool,
+    /// By cell: the blocks that released something with what is in it, and those before them.
+    released: BTreeMap<usize, Blocks>,
 }
 
 const PAGE: usize = 1 << 10;
@@ -329,25 +355,26 @@ const PAGE: usize = 1 << 10;
 impl History {
     /// Of memory with this many cells. Blocks race only in memory that they have in common.
     pub fn new(cells: usize, across_blocks: bool) -> History {
-        History { pages: vec![None; cells.div_ceil(PAGE)], across_blocks }
+        History { pages: vec![None; cells.div_ceil(PAGE)], across_blocks, released: BTreeMap::new() }
     }
 
     #[inline]
-    fn cell(&mut self, index: usize) -> Option<&mut Cell> {
+    fn cell(pages: &mut [Option<Box<[Cell]>>], index: usize) -> Option<&mut Cell> {
         let cell = Cell { write: Touch::NONE, read: Touch::NONE, other_read: (0, 0) };
-        let page = self.pages.get_mut(index / PAGE)?;
+        let page = pages.get_mut(index / PAGE)?;
         page.get_or_insert_with(|| vec![cell; PAGE].into()).get_mut(index % PAGE)
     }
 
     /// Somebody reads a cell. Cells that do not exist are not watched.
     pub fn read(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cell(index) else {
+        let Some(cell) = History::cell(&mut self.pages, index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
         let both_atomic = access.atomic && cell.write.is_atomic();
-        if !both_atomic && !cell.write.is_before(access.who, clock, across) {
+        let observed = || clock.observed(cell.write, self.released.get(&index));
+        if !both_atomic && !cell.write.is_before(access.who, clock, across) && !observed() {
             return Err(cell.write.race(clock, true));
         }
         let old = cell.read;
@@ -371,13 +398,14 @@ impl History {
     /// Somebody writes a cell, or reads and writes it at once.
     pub fn write(&mut self, index: usize, access: Access, clock: &Clock) -> Result<(), Race> {
         let across = self.across_blocks;
-        let Some(cell) = self.cell(index) else {
+        let Some(cell) = History::cell(&mut self.pages, index) else {
             return Ok(());
         };
         let new = Touch::new(access, clock);
         for (old, writes) in [(cell.write, true), (cell.read, false)] {
             let both_atomic = access.atomic && old.is_atomic();
-            if !both_atomic && !old.is_before(access.who, clock, across) {
+            let observed = || writes && clock.observed(old, self.released.get(&index));
+            if !both_atomic && !old.is_before(access.who, clock, across) && !observed() {
                 return Err(old.race(clock, writes));
             }
         }
@@ -388,6 +416,7 @@ impl History {
         }
         if !access.atomic {
             *cell = Cell { write: new, read: Touch::NONE, other_read: (0, 0) };
+            self.released.remove(&index);
         } else if cell.write.time < clock.phase {
             cell.write = new;
         } else if cell.write.is_atomic() {
@@ -396,16 +425,23 @@ impl History {
         Ok(())
     }
 
-    /// Somebody has read a cell atomically: what the block that wrote it atomically did before comes before what this
-    /// block does from now on.
-    pub fn acquire(&self, index: usize, clock: &mut Clock) {
-        if let Some(Some(page)) = self.pages.get(index / PAGE)
-            && let Some(cell) = page.get(index % PAGE)
-            && cell.write.is_atomic()
-            && cell.write.time != 0
-            && !clock.in_block(cell.write.time)
-        {
-            clock.acquire(clock.block_at(cell.write.time));
+    /// A thread reads a cell atomically.
+    pub fn acquire(&self, index: usize, thread: u32, order: Order, clock: &mut Clock) {
+        if let Some(blocks) = self.released.get(&index) {
+            clock.acquire(thread, order, blocks);
+        }
+    }
+
+    /// A thread has written a cell atomically. Who reads it still finds what was released with what was there before, if
+    /// that was read at once.
+    pub fn release(&mut self, index: usize, thread: u32, order: Order, clock: &mut Clock) {
+        if clock.release(thread, order) {
+            let blocks = self.released.entry(index).or_default();
+            if order == Order::Ordered {
+                *blocks = Blocks::default();
+            }
+            blocks.insert(clock.block);
+            blocks.extend(&clock.before);
         }
     }
 }

@@ -588,23 +588,168 @@ fn order_passes_from_block_to_block() {
     gives("", 4, 3, &body, &[1, 10, 1, 11, 1, 11]);
 }
 
+/// Every block writes an element and counts, in `@out[0]`; the last one to count adds up what all wrote.
+fn last_block(before: &str, after: &str) -> String {
+    format!(
+        "parallel %z: i32 < 1:i32 {{
+           %first: bool = eq %b, 0:i32
+           if %first {{ atomic store @out[0:i32], 0:i32 }}
+           %at: i32 = add %b, 2:i32
+           // write at src/part.rs:1
+           store @out[%at] = %b
+           // count at src/part.rs:2
+           {before}
+           %t: i32 = atomic add @out[0:i32], 1:i32
+           %last: bool = eq %t, 3:i32
+           if %last {{
+             {after}
+             // read at src/part.rs:3
+             for %k: i32 in 2:i32..6:i32 step 1:i32 carry %sum: i32 = 0:i32 {{
+               %x: i32 = load @out[%k] %s: i32 = add %sum, %x next %s }}
+             store @out[1:i32] = %sum
+           }}
+         }}"
+    )
+}
+
 #[test]
 fn the_last_block_reads_what_all_wrote() {
-    let body = "parallel %z: i32 < 1:i32 {
-        %at: i32 = add %b, 2:i32
-        store @out[%at] = %b
-        fence grid
-        %first: bool = eq %b, 0:i32
-        if %first { atomic store @out[0:i32], 0:i32 }
-        %t: i32 = atomic add @out[0:i32], 1:i32
-        %last: bool = eq %t, 3:i32
-        if %last {
-          for %k: i32 in 2:i32..6:i32 step 1:i32 carry %sum: i32 = 0:i32 {
-            %x: i32 = load @out[%k] %s: i32 = add %sum, %x next %s }
-          store @out[1:i32] = %sum
-        }
-      }";
-    gives("", 4, 4, body, &[4, 6, 0, 1, 2, 3]);
+    let fence = "fence grid";
+    gives("", 4, 4, &last_block(fence, fence), &[4, 6, 0, 1, 2, 3]);
+    for (before, after) in
+        [(fence, ""), (fence, "fence block"), ("", fence), ("fence block", fence), ("", "")]
+    {
+        let fault = faults("", 4, 4, &last_block(before, after), FaultKind::Race);
+        let other = fault.other.clone().and_then(|other| other.place);
+        let places = (fault.place.as_deref(), other.as_deref());
+        assert_eq!(places, (Some("read at src/part.rs:3"), Some("write at src/part.rs:1")), "{fault}");
+        assert!(fault.reason.contains("nothing between that orders the two blocks"), "{fault}");
+    }
+    // A fence that is too early.
+    let early = last_block("", fence).replace("%at: i32", "fence grid %at: i32");
+    faults("", 4, 4, &early, FaultKind::Race);
+    // Who has counted last may write the count.
+    let again = last_block(fence, fence).replace("store @out[1:i32] = %sum", "store @out[0:i32] = %sum");
+    gives("", 4, 4, &again, &[6, -1, 0, 1, 2, 3]);
+}
+
+#[test]
+fn fences_are_for_what_their_threads_know() {
+    // All threads write, one of them counts, all read.
+    let body = |written: &str, counted: &str, told: &str| {
+        format!(
+            "%from: i32 = mul %b, 4:i32 %last: bool = eq %b, 2:i32 %first: bool = eq %b, 0:i32
+             parallel %z: i32 < 1:i32 {{ if %first {{ atomic store @out[0:i32], 0:i32 }} }}
+             parallel %i: i32 < 4:i32 {{
+               %own: i32 = add %i, 1:i32 %at: i32 = add %from, %own
+               store @out[%at] = %i
+               {written}
+             }}
+             sync
+             parallel %c: i32 < 1:i32 {{ {counted} }}
+             sync
+             parallel %j: i32 < 4:i32 {{
+               {told}
+               if %last {{ %back: i32 = sub 4:i32, %j %x: i32 = load @out[%back] }}
+             }}"
+        )
+    };
+    let expected = [3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3];
+    let (fence, count) = ("fence grid", "%t: i32 = atomic add @out[0:i32], 1:i32");
+    let both = format!("{fence} {count} {fence}");
+    // With barriers between, those of one thread are for all of the block, and those of all for the one.
+    gives("", 4, 3, &body("", &both, ""), &expected);
+    gives("", 4, 3, &body(fence, count, fence), &expected);
+    faults("", 4, 3, &body("", count, fence), FaultKind::Race);
+    faults("", 4, 3, &body(fence, count, ""), FaultKind::Race);
+    // Without, they are not: thread 3 wrote what is read first, and thread 0 counted.
+    let fault = faults("", 4, 3, &body(fence, count, fence).replacen("sync", "", 1), FaultKind::Race);
+    assert_eq!(fault.index, Some(0), "{fault}");
+    faults("", 4, 3, &body("", &both, "").replacen("sync", "", 1), FaultKind::Race);
+}
+
+#[test]
+fn fences_of_lanes_are_for_their_warp() {
+    let body = |before: &str, after: &str| {
+        format!(
+            "%first: bool = eq %b, 0:i32
+             warps %w: i32 < 1:i32 {{
+               lanes %i: i32 < 8:i32 {{
+                 %starts: bool = eq %i, 0:i32 %both: bool = and %starts, %first
+                 if %both {{ atomic store @out[0:i32], 0:i32 }}
+                 %at: i32 = add %i, 1:i32
+                 if %first {{ store @out[%at] = %i }}
+                 fence grid
+               }}
+               {before}
+               lanes %c: i32 < 1:i32 {{ %t: i32 = atomic add @out[0:i32], 1:i32 }}
+               {after}
+               lanes %j: i32 < 8:i32 {{
+                 %reads: bool = eq %j, 7:i32
+                 if %reads {{
+                   fence grid
+                   if %first {{ }} else {{ %back: i32 = sub 8:i32, %j %x: i32 = load @out[%back] }}
+                 }}
+               }}
+             }}"
+        )
+    };
+    gives("", 32, 2, &body("sync warp", "sync warp"), &[2, 0, 1, 2, 3, 4, 5, 6, 7]);
+    // Lane 0 counts: of the others' fences it knows nothing, nor do they know what it read.
+    let late = body("", "sync warp").replace("sub 8:i32, %j", "sub 9:i32, %j");
+    faults("", 32, 2, &late, FaultKind::Race);
+    faults("", 32, 2, &body("sync warp", ""), FaultKind::Race);
+}
+
+#[test]
+fn changes_at_once_pass_on_what_was_released() {
+    // Block 1 changes the flag without knowing anything; block 2 acquires what block 0 released.
+    let body = |release: &str, last: &str| {
+        format!(
+            "parallel %z: i32 < 1:i32 {{
+               %first: bool = eq %b, 0:i32 %last: bool = eq %b, 2:i32
+               if %first {{ atomic store @out[0:i32], 0:i32 store @out[1:i32] = 5:i32 {release} }}
+               else {{ if %last {{ {last} %x: i32 = load @out[1:i32] }}
+               else {{ %t: i32 = atomic add @out[0:i32], 1:i32 }} }}
+             }}"
+        )
+    };
+    let load = "%f: i32 = atomic load @out[0:i32]";
+    let change = "%f: i32 = atomic compare_exchange @out[0:i32], 9:i32, 9:i32 fence grid";
+    for release in ["atomic store @out[0:i32], 1:i32", "fence grid atomic exchange @out[0:i32], 1:i32"] {
+        gives("", 1, 3, &body(release, load), &[2, 5]);
+        gives("", 1, 3, &body(release, change), &[2, 5]);
+        // Who only stores does not pass anything on.
+        let replaced = body(release, load).replace("%t: i32 = atomic add", "atomic store");
+        faults("", 1, 3, &replaced, FaultKind::Race);
+    }
+    faults("", 1, 3, &body("atomic exchange @out[0:i32], 1:i32", load), FaultKind::Race);
+    // Who has seen the flag may write it.
+    let taken =
+        body("fence grid atomic exchange @out[0:i32], 1:i32", &format!("{load} store @out[0:i32] = 8:i32"));
+    gives("", 1, 3, &taken.replace("%t: i32 = atomic add @out[0:i32], 1:i32", ""), &[8, 5]);
+}
+
+#[test]
+fn a_lock_orders_blocks() {
+    let body = |taken: &str, given: &str| {
+        format!(
+            "parallel %z: i32 < 1:i32 {{
+               %first: bool = eq %b, 0:i32
+               if %first {{ store @out[1:i32] = 0:i32 atomic store @out[0:i32], 0:i32 }}
+               while {{ %was: i32 = atomic compare_exchange @out[0:i32], 0:i32, 1:i32 %go: bool = ne %was, 0:i32 }}
+               test %go {{ }}
+               {taken}
+               %x: i32 = load @out[1:i32] %more: i32 = add %x, 1:i32 store @out[1:i32] = %more
+               {given}
+             }}"
+        )
+    };
+    let (fence, give) = ("fence grid", "atomic exchange @out[0:i32], 0:i32");
+    gives("", 1, 4, &body(fence, &format!("{fence} {give}")), &[0, 4]);
+    gives("", 1, 4, &body(fence, "atomic store @out[0:i32], 0:i32"), &[0, 4]);
+    faults("", 1, 4, &body(fence, give), FaultKind::Race);
+    faults("", 1, 4, &body("", &format!("{fence} {give}")), FaultKind::Race);
 }
 
 #[test]
