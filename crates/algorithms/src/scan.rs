@@ -1,12 +1,15 @@
 //! Scans (prefix sums) with any associative operator, which need not commute: in a block, by three networks, and of a whole
 //! array, recursively over the sums of chunks or in one pass.
 
-use crate::fcl::WIDE;
+mod look_back;
+mod tile;
+
+pub use look_back::{Word, scan_look_back};
+pub use tile::{Division, scan_with_sums, tile_sums};
+
 use crate::program::{Prepared, Program, Tunable, ready, same};
-use pumice::kernel::{
-    Block, Forces, Grid, Ix, Kernel, Loops, Mutable, Pull, Push, Storable, cond, replicate, seq_until, warp,
-};
-use pumice::{Array, Compiler, Dim1, Elt, Exp, Primitive, Result};
+use pumice::kernel::{Block, Forces, Grid, Ix, Kernel, Mutable, Pull, Push, Storable, replicate};
+use pumice::{Array, Compiler, Dim1, Elt, Exp, Result};
 
 /// An associative operator and its neutral element.
 pub struct Monoid<T: Elt, F> {
@@ -54,7 +57,9 @@ pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> P
     let mut distance = 1;
     while distance < xs.len() {
         let far = xs.clone().zip_with(xs.clone().drop(distance), f);
-        network = xs.clone().take(distance).push::<L>().append(far.push());
+        // Two pushes side by side would do without a condition. But PoCL 3.1's optimiser breaks the loops of those, if there
+        // is a chunk that is not whole too: with `-cl-opt-disable` the same text is right.
+        network = xs.clone().take(distance).append(far).push::<L>();
         distance *= 2;
         if distance < xs.len() {
             xs = network.clone().force();
@@ -155,334 +160,28 @@ pub fn add_to_chunks<T: Elt>(
         .concat_tiles(chunk_size, length)
 }
 
-/// A primitive of 32 bits: what fits into half of an atomic word.
-pub trait Word: Primitive {
-    /// Its bits.
-    fn to_word(value: Exp<Self>) -> Exp<u32>;
-    /// The value of bits.
-    fn from_word(bits: Exp<u32>) -> Exp<Self>;
-}
-
-impl Word for i32 {
-    fn to_word(value: Exp<i32>) -> Exp<u32> {
-        value.cast()
-    }
-    fn from_word(bits: Exp<u32>) -> Exp<i32> {
-        bits.cast()
-    }
-}
-
-impl Word for u32 {
-    fn to_word(value: Exp<u32>) -> Exp<u32> {
-        value
-    }
-    fn from_word(bits: Exp<u32>) -> Exp<u32> {
-        bits
-    }
-}
-
-impl Word for f32 {
-    fn to_word(value: Exp<f32>) -> Exp<u32> {
-        value.to_bits()
-    }
-    fn from_word(bits: Exp<u32>) -> Exp<f32> {
-        Exp::<f32>::from_bits(bits)
-    }
-}
-
-/// How the work of a scan is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Division {
-    /// Threads of a block, a multiple of 32.
-    pub threads: usize,
-    /// Groups of four neighbours that a thread has; a block's warps have no more than 32 together.
-    pub rows: usize,
-}
-
-const LANES: usize = warp::WARP as usize;
-
-impl Division {
-    /// What suits a GPU.
-    pub const GPU: Division = Division { threads: 256, rows: 4 };
-
-    /// Elements of a tile.
-    pub fn tile(self) -> usize {
-        self.threads * self.items()
-    }
-
-    fn items(self) -> usize {
-        self.rows * WIDE
-    }
-
-    fn warps(self) -> usize {
-        self.threads / LANES
-    }
-}
-
-/// A tile on the way: what its threads keep to themselves, and the sums of its parts in the block's memory.
-///
-/// A tile is `rows` rows, in each of which a thread has four neighbours: so it is read and written wide, and nothing needs
-/// to be exchanged through memory but a sum a warp and row.
-struct Tile<T: Elt, F> {
-    monoid: Monoid<T, F>,
-    division: Division,
-    /// By thread: its elements, each with all those before it in its warp's part of the row.
-    own: Mutable<T>,
-    /// By row and warp: the sum of the part, 32 with neutral elements at the end.
-    totals: Pull<T>,
-}
-
-fn lane(thread: Ix) -> Ix {
-    thread % LANES as i64
-}
-
-/// Every lane's value with those of the lanes below.
-fn scan_lanes<T: Elt>(f: impl Operator<T>, lane: Ix, own: T::Exp) -> T::Exp {
-    let distances = std::iter::successors(Some(1), |distance| Some(distance * 2));
-    distances.take_while(|distance| *distance < LANES as i64).fold(own, |sum, distance| {
-        let below = warp::shuffle_up(sum, distance as i32);
-        lane.ge(distance).select(f(below, sum), sum)
-    })
-}
-
-/// From a scan of the lanes to what stands before each.
-fn before<T: Elt>(lane: Ix, neutral: T::Exp, scanned: T::Exp) -> T::Exp {
-    let below = warp::shuffle_up(scanned, 1);
-    lane.eq(0).select(neutral, below)
-}
-
-impl<T: Elt, F: Operator<T>> Tile<T, F> {
-    /// Loads a tile and scans the parts of its warps.
-    fn load(monoid: Monoid<T, F>, division: Division, tile: Pull<T, Ix>) -> Self {
-        let Monoid { operator: f, neutral } = monoid;
-        let threads = Exp::from(division.threads as i64);
-        let warps = division.warps() as i64;
-        let own = Mutable::<T>::own(replicate(division.items(), neutral));
-        let totals = Mutable::<T>::shared(replicate(division.rows * division.warps(), neutral));
-        let take = |tile: Pull<T>| {
-            let parts = tile.coalesce_by(division.items(), WIDE);
-            Block::for_each(threads, &|thread| {
-                let part = parts.at(thread);
-                (0..part.len() as i64).for_each(|i| own.write(i, part.at(i)));
-            });
-        };
-        tile.do_whole(division.tile(), take, |tile| take(tile.padded(division.tile(), neutral)));
-        Block::for_each(threads, &|thread| {
-            let (lane, warp) = (lane(thread), thread / LANES as i64);
-            for row in 0..division.rows as i64 {
-                let places: Vec<i64> = (0..WIDE as i64).map(|k| row * WIDE as i64 + k).collect();
-                let mut sums: Vec<T::Exp> = Vec::new();
-                for place in &places {
-                    let x = own.read(*place);
-                    sums.push(sums.last().map_or(x, |sum| f(*sum, x)));
-                }
-                let scanned = scan_lanes::<T>(f, lane, sums.last().copied().unwrap_or(neutral));
-                let base = before::<T>(lane, neutral, scanned);
-                for (place, sum) in places.iter().zip(sums) {
-                    own.write(*place, f(base, sum));
-                }
-                let last = lane.eq(LANES as i64 - 1);
-                cond(last, || totals.write(row * warps + warp, scanned), || {});
-            }
-        });
-        let totals = totals.freeze().padded(LANES, neutral);
-        Tile { monoid, division, own, totals }
-    }
-
-    /// The sum of the tile.
-    fn sum(self) -> Push<Block, T> {
-        let f = self.monoid.operator;
-        let parts = (self.division.rows * self.division.warps()) as i64;
-        Pull::new(1, move |_| (1..parts).fold(self.totals.head(), |sum, i| f(sum, self.totals.at(i)))).push()
-    }
-
-    /// The scan of the tile, with what stands before it: the only element of `prefix`, a block's array.
-    fn scan(self, tile: Pull<T, Ix>, prefix: Pull<T, Ix>) -> Push<Block, T, Ix> {
-        let Tile { monoid: Monoid { operator: f, neutral }, division, own, totals } = self;
-        let Division { threads, rows } = division;
-        let warps = division.warps() as i64;
-        let bases = Mutable::<T>::own(replicate(rows, neutral));
-        Block::for_each(Exp::from(threads as i64), &|thread| {
-            let lane = lane(thread);
-            let parts = scan_lanes::<T>(f, lane, totals.at(lane));
-            let parts = before::<T>(lane, neutral, parts);
-            for row in 0..rows as i64 {
-                let part = Exp::from(row * warps) + thread / LANES as i64;
-                bases.write(row, f(prefix.head(), warp::shuffle(parts, part.cast::<i32>())));
-            }
-        });
-        // The elements of a thread, each with its index in the tile.
-        let each = move |thread: Ix, write: &dyn Fn(Ix, T::Exp)| {
-            for row in 0..rows as i64 {
-                let base = bases.read(row);
-                let group = (Exp::from(row * threads as i64) + thread) * WIDE as i64;
-                for k in 0..WIDE as i64 {
-                    write(group + k, f(base, own.read(row * WIDE as i64 + k)));
-                }
-            }
-        };
-        let (here, every, threads) = (tile.len(), each.clone(), Exp::from(threads as i64));
-        let whole = Push::<Block, T>::new(division.tile(), move |write| {
-            Block::for_each(threads, &|thread| every(thread, &|i, x| write(i, x)));
-        });
-        let rest = Push::<Block, T, Ix>::new(here, move |write| {
-            Block::for_each(threads, &|thread| {
-                each(thread, &|i, x| cond(i.lt(here), || write(i, x), || {}));
-            });
-        });
-        tile.if_whole(division.tile(), here, move |_| whole.clone(), move |_| rest.clone())
-    }
-}
-
-/// The sum of every tile, the first phase of three. The operator need not commute.
-pub fn tile_sums<T: Elt>(
-    monoid: Monoid<T, impl Operator<T>>,
-    division: Division,
-    xs: Pull<T, Ix>,
-) -> Push<Grid, T, Ix> {
-    xs.tiles(division.tile()).map(move |tile| Tile::load(monoid.clone(), division, tile).sum()).concat()
-}
-
-/// The scan of an array, given the scan of its tiles' sums: the last phase of three.
-pub fn scan_with_sums<T: Elt>(
-    monoid: Monoid<T, impl Operator<T>>,
-    division: Division,
-    xs: Pull<T, Ix>,
-    sums: Pull<T, Ix>,
-) -> Push<Grid, T, Ix> {
-    let length = xs.len();
-    xs.tiles(division.tile())
-        .imap(move |number, tile| {
-            let (sums, neutral) = (sums.clone(), monoid.neutral);
-            let prefix = Pull::<T, Ix>::new(1i64.into(), move |_| {
-                number.eq(0).select(neutral, sums.at((number - 1).max(0)))
-            });
-            Tile::load(monoid.clone(), division, tile.clone()).scan(tile, prefix)
-        })
-        .concat_tiles(division.tile(), length)
-}
-
-/// What a tile tells the others, in the upper half of a word whose lower half is a sum; 0 where there is nothing yet.
-const OWN_SUM: u64 = 1 << 32;
-/// The same, of a sum that has everything before the tile in it.
-const WHOLE_SUM: u64 = 2 << 32;
-
-/// The scan of an array in one pass (`scan`): a tile looks back at what those before it have to tell, until it meets one
-/// that knows everything before itself. Only where [`pumice::kernel::Profile::forward_progress`] holds.
-///
-/// `state` is all zeros before: a counter of tiles begun, and a word a tile.
-pub fn scan_look_back<T: Word>(
-    monoid: Monoid<T, impl Operator<T>>,
-    division: Division,
-    xs: Pull<T, Ix>,
-    state: Mutable<u64>,
-) -> Push<Grid, T, Ix> {
-    let (length, words) = (xs.len(), state.clone());
-    xs.tiles(division.tile())
-        .imap(move |number, tile| {
-            let loaded = Tile::load(monoid.clone(), division, tile.clone());
-            let prefix = look_back(&monoid, division, &loaded.totals, &words, number);
-            loaded.scan(tile, prefix)
-        })
-        .concat_tiles_in_order(division.tile(), length, &state)
-}
-
-/// What stands before a tile: the block says what the tile's own sum is, asks the tiles before, 32 at a time, and tells
-/// what it found.
-///
-/// Threads wait for words one by one. Everything else the whole block does together, in rounds: a warp that went on alone
-/// would exchange values with lanes that are elsewhere on devices where warps are imitated.
-fn look_back<T: Word>(
-    monoid: &Monoid<T, impl Operator<T>>,
-    division: Division,
-    totals: &Pull<T>,
-    words: &Mutable<u64>,
-    number: Ix,
-) -> Pull<T, Ix> {
-    let Monoid { operator: f, neutral } = monoid.clone();
-    let threads = Exp::from(division.threads as i64);
-    let word = |status: u64, value: Exp<T>| Exp::from(status) | T::to_word(value).cast::<u64>();
-    let value = |word: Exp<u64>| T::from_word((word & u64::from(u32::MAX)).cast());
-    let told = |word: Exp<u64>, status: u64| (word & (OWN_SUM | WHOLE_SUM)).eq(status);
-    let prefix = Mutable::<T>::shared(replicate(1, neutral));
-    let window = Mutable::<u64>::shared(replicate(LANES, Exp::from(0u64)));
-    let left = Mutable::<i64>::shared(replicate(1, number));
-    let own = Mutable::<T>::own(replicate(1, neutral));
-    Block::for_each(threads, &|thread| {
-        let lane = lane(thread);
-        let sum = warp::shuffle(scan_lanes::<T>(f, lane, totals.at(lane)), LANES as i32 - 1);
-        own.write(0, sum);
-        let first = number.eq(0).select(word(WHOLE_SUM, sum), word(OWN_SUM, sum));
-        cond(thread.eq(0), || words.release(number + 1, first), || {});
-    });
-    // Tiles before `next` are still to be asked; those from there on up to this one are in the prefix.
-    seq_until::<i64>(
-        number,
-        |next| next.le(0),
-        |next| {
-            Block::for_each(Exp::from(LANES as i64), &|lane| {
-                let asked = next - 1 - lane;
-                // Before the first tile there is nothing, and that is known.
-                let first = asked.lt(0).select(word(WHOLE_SUM, neutral), 0.into());
-                let ask = |_| words.acquire(asked.clamp(0, number) + 1);
-                window.write(lane, seq_until::<u64>(first, |found| !told(found, 0), ask));
-            });
-            Block::sync();
-            Block::for_each(threads, &|thread| {
-                let lane = lane(thread);
-                let found = window.read(lane);
-                let knowing = warp::ballot(told(found, WHOLE_SUM));
-                // Lanes above the first that knows everything have nothing to add.
-                let needed = lane.le(knowing.trailing_zeros().cast::<i64>());
-                let sum = sum_lanes_down::<T>(f, lane, needed.select(value(found), neutral));
-                let write = || {
-                    prefix.write(0, f(sum, prefix.read(0)));
-                    left.write(0, knowing.eq(0).select(next - LANES as i64, 0.into()));
-                };
-                cond(thread.eq(0), write, || {});
-            });
-            Block::sync();
-            left.read(0)
-        },
-    );
-    let prefix = prefix.freeze();
-    let before = prefix.clone();
-    Block::for_each(Exp::from(1), &|_| {
-        let everything = word(WHOLE_SUM, f(before.head(), own.read(0)));
-        cond(number.gt(0), || words.release(number + 1, everything), || {});
-    });
-    prefix
-}
-
-/// The sum of all lanes' values from the highest lane down to the lowest; every lane gets it.
-fn sum_lanes_down<T: Elt>(f: impl Operator<T>, lane: Ix, own: T::Exp) -> T::Exp {
-    let distances = std::iter::successors(Some(1), |distance| Some(distance * 2));
-    let sum = distances.take_while(|distance| *distance < LANES as i64).fold(own, |sum, distance| {
-        let above = warp::shuffle_down(sum, distance as i32);
-        (lane + distance).lt(LANES as i64).select(f(above, sum), sum)
-    });
-    warp::shuffle(sum, 0)
-}
-
 /// The sum of numbers, which wraps.
 fn sum() -> Monoid<i32, impl Operator<i32>> {
     Monoid { operator: |a: Exp<i32>, b: Exp<i32>| a + b, neutral: 0.into() }
 }
 
+/// What kernels of running sums take.
+type Numbers = Pull<i32, Ix>;
+
 /// Running sums of an array, recursively over the sums of chunks (`scanRecursive`).
 pub struct ScanRecursive {
-    chunks: Kernel<(Pull<i32, Ix>,), i32>,
-    last: Kernel<(Pull<i32, Ix>,), i32>,
-    add: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32>,
+    chunks: Kernel<(Numbers,), i32>,
+    last: Kernel<(Numbers,), i32>,
+    add: Kernel<(Numbers, Numbers), i32>,
     size: usize,
 }
 
 impl ScanRecursive {
     /// The kernels, for chunks of this size: a power of two, more than 1.
     pub fn new(compiler: &Compiler, size: usize) -> Result<ScanRecursive> {
-        let scan = move |xs: Pull<i32, Ix>| scan_chunks(Network::Sklansky, sum(), size, xs);
-        let last = move |xs: Pull<i32, Ix>| last_of_chunks(size, xs);
-        let add = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| add_to_chunks(sum().operator, size, xs, sums);
+        let scan = move |xs: Numbers| scan_chunks(Network::Sklansky, sum(), size, xs);
+        let last = move |xs: Numbers| last_of_chunks(size, xs);
+        let add = move |xs: Numbers, sums: Numbers| add_to_chunks(sum().operator, size, xs, sums);
         let threads = (size as u32).min(512);
         Ok(ScanRecursive {
             chunks: compiler.kernel("scan_chunks", threads, scan)?,
@@ -511,9 +210,9 @@ pub struct Scan {
 
 enum Kernels {
     /// With memory of zeros.
-    OnePass { zeros: Kernel<(Ix,), u64>, scan: Kernel<(Pull<i32, Ix>, Mutable<u64>), i32> },
+    OnePass { zeros: Kernel<(Ix,), u64>, scan: Kernel<(Numbers, Mutable<u64>), i32> },
     /// Over the sums of tiles.
-    ThreePhases { sums: Kernel<(Pull<i32, Ix>,), i32>, scan: Kernel<(Pull<i32, Ix>, Pull<i32, Ix>), i32> },
+    ThreePhases { sums: Kernel<(Numbers,), i32>, scan: Kernel<(Numbers, Numbers), i32> },
 }
 
 impl Scan {
@@ -526,7 +225,7 @@ impl Scan {
     }
 
     fn one_pass(compiler: &Compiler, division: Division) -> Result<Scan> {
-        let scan = move |xs: Pull<i32, Ix>, state: Mutable<u64>| scan_look_back(sum(), division, xs, state);
+        let scan = move |xs: Numbers, state: Mutable<u64>| scan_look_back(sum(), division, xs, state);
         let kernels = Kernels::OnePass {
             zeros: compiler.kernel("zeros", 256, |n: Ix| replicate(n, Exp::from(0u64)).push::<Grid>())?,
             scan: compiler.kernel("scan", division.threads as u32, scan)?,
@@ -537,8 +236,8 @@ impl Scan {
     /// In three phases, which every device can do.
     pub fn three_phases(compiler: &Compiler, division: Division) -> Result<Scan> {
         let threads = division.threads as u32;
-        let sums = move |xs: Pull<i32, Ix>| tile_sums(sum(), division, xs);
-        let scan = move |xs: Pull<i32, Ix>, sums: Pull<i32, Ix>| scan_with_sums(sum(), division, xs, sums);
+        let sums = move |xs: Numbers| tile_sums(sum(), division, xs);
+        let scan = move |xs: Numbers, sums: Numbers| scan_with_sums(sum(), division, xs, sums);
         let kernels = Kernels::ThreePhases {
             sums: compiler.kernel("tile_sums", threads, sums)?,
             scan: compiler.kernel("scan_with_sums", threads, scan)?,
@@ -593,7 +292,7 @@ const CHUNK: usize = 512;
 
 /// A program of a network.
 fn of_network(compiler: &Compiler, n: usize, name: &str, network: Network) -> Result<Box<dyn Prepared>> {
-    let f = move |xs: Pull<i32, Ix>| scan_chunks(network, sum(), CHUNK, xs);
+    let f = move |xs: Numbers| scan_chunks(network, sum(), CHUNK, xs);
     let kernel = compiler.kernel(name, 256, f)?;
     let expected = |xs: &[i32]| xs.chunks(CHUNK).flat_map(running_sums).collect();
     of_numbers(compiler, n, move |xs| kernel.run(xs), expected)
@@ -628,7 +327,7 @@ pub fn programs() -> Vec<Program> {
             name: "scanl",
             about: "for whole chunks of 32 zero and their running sums",
             prepare: |compiler, n, _| {
-                let f = |xs: Pull<i32, Ix>| scanl(Network::Sklansky, sum(), 32, xs);
+                let f = |xs: Numbers| scanl(Network::Sklansky, sum(), 32, xs);
                 let kernel = compiler.kernel("scanl", 32, f)?;
                 let expected = |xs: &[i32]| {
                     let row = |chunk| std::iter::once(0).chain(running_sums(chunk));
@@ -650,10 +349,9 @@ pub fn programs() -> Vec<Program> {
         Program {
             name: "scan",
             about: "running sums, in one pass where the device lets blocks wait for each other",
-            tunable: &[Tunable { name: "rows", values: &[1, 2, 4], default: 4 }],
+            tunable: &[Tunable { name: "threads", values: &[128, 256, 512], default: 256 }],
             prepare: |compiler, n, settings| {
-                let division = Division { rows: settings.get("rows") as usize, ..Division::GPU };
-                let scan = Scan::new(compiler, division)?;
+                let scan = Scan::new(compiler, Division::of(settings.get("threads") as usize))?;
                 of_numbers(compiler, n, move |xs| scan.run(xs), running_sums)
             },
             ..SKLANSKY

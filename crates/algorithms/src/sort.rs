@@ -13,7 +13,7 @@
 
 use crate::bitonic::bitonic_block;
 use crate::combinators::{Threading, computed};
-use crate::networks::{Stage, bmerge, tsort, vsort};
+use crate::networks::{Stage, bmerge, bpmerge, tmerge, tsort, vsort};
 use crate::numbers::numbers;
 use crate::program::{Prepared, Program, Tunable, ready, same};
 use pumice::kernel::{Block, Grid, Ix, Kernel, Loops, Pull, Push, Within, force_scalar, quotient};
@@ -464,6 +464,48 @@ fn small(
     Ok(ready(8 * size, move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &xs))))
 }
 
+/// What stages do to blocks of 2^`n` elements, in plain Rust; the last block goes on with largest elements.
+fn expected(stages: &[Stage], n: u32, xs: &[i32]) -> Vec<i32> {
+    let mut all = xs.to_vec();
+    all.resize(xs.len().next_multiple_of(1 << n), i32::LARGEST);
+    all.chunks_mut(1 << n).for_each(|block| stages.iter().for_each(|stage| stage.apply(block)));
+    all.truncate(xs.len());
+    all
+}
+
+/// A program that does the stages of a network to blocks of the paper's size.
+fn network(
+    compiler: &Compiler,
+    name: &str,
+    threading: Threading,
+    stages: Vec<Stage>,
+    size: usize,
+) -> Result<Box<dyn Prepared>> {
+    let f: BlockFunction<i32> = Rc::new(threading.network(stages.clone(), PAPER));
+    let kernel = compiler.kernel(name, threading.threads(PAPER), on_blocks(PAPER, f))?;
+    let xs = numbers(size);
+    let input = compiler.upload(&xs)?;
+    let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &expected(&stages, PAPER, &xs)));
+    Ok(ready(8 * size, move || kernel.run(&input), check))
+}
+
+/// A program that is one pass over an array.
+fn pass(compiler: &Compiler, pass: Exchange, size: usize) -> Result<Box<dyn Prepared>> {
+    let kernel = compiler.kernel(&pass.name(), pass.threads(), pass.kernel::<i32>())?;
+    let xs = numbers(size);
+    let input = compiler.upload(&xs)?;
+    // The merger of the two halves of the array, or of a little one.
+    let n = size.next_power_of_two().ilog2().max(pass.rows);
+    let stride = 1i64 << (n - 1);
+    let check = move |found: &Array<Dim1, i32>| {
+        let first = if pass.mirrored { Stage::vee(n - 1) } else { Stage::ilv(n - 1) };
+        let others = (1..pass.rows).map(|row| Stage::ilv(n - 1 - row));
+        let stages: Vec<Stage> = std::iter::once(first).chain(others).collect();
+        Ok(same(&found.to_vec()?, &expected(&stages, n, &xs)))
+    };
+    Ok(ready(8 * size, move || kernel.run((&input, stride)), check))
+}
+
 /// The size of the paper's blocks, as a power of two.
 const PAPER: u32 = 9;
 
@@ -513,6 +555,42 @@ pub fn programs() -> Vec<Program> {
         Vsort "vsort" "sort-vsort" "a tree of balanced mergers, many indices a thread";
         Bitonic "bitonic" "sort-bitonic" "bitonic sort written by hand";
     };
+    macro_rules! networks {
+        ($($name:literal $threading:ident $stages:ident $about:literal;)*) => {
+            [$(Program {
+                name: $name,
+                about: concat!("the stages of ", $about, " on blocks of 512"),
+                large: &[1 << 24],
+                prepare: |compiler, size, _| {
+                    network(compiler, $name, Threading::$threading, $stages(PAPER), size)
+                },
+                ..NAMELESS
+            }),*]
+        };
+    }
+    let networks = networks! {
+        "bmerge" One bmerge "the bitonic merger, one index a thread,";
+        "tmerge" One tmerge "the merger of two sorted halves, one index a thread,";
+        "bpmerge2" Two bpmerge "the balanced periodic merger, two indices a thread,";
+    };
+    macro_rules! passes {
+        ($($name:literal $pass:ident $about:literal;)*) => {
+            [$(Program {
+                name: $name,
+                about: concat!($about, " of a merger of a whole array"),
+                large: &[1 << 24],
+                sizes: &[0, 1, 7, 512, 1000, 3000],
+                prepare: |compiler, size, _| pass(compiler, Exchange::$pass, size),
+                ..NAMELESS
+            }),*]
+        };
+    }
+    let passes = passes! {
+        "vSwap" V_SWAP "the first stage";
+        "iSwap" I_SWAP "a later stage";
+        "iSwap2" I_SWAP2 "two later stages";
+        "iSwap3" I_SWAP3 "three later stages";
+    };
     let mergers = [
         Program {
             name: "bitonicMerge",
@@ -558,5 +636,5 @@ pub fn programs() -> Vec<Program> {
         },
         ..NAMELESS
     };
-    paper.into_iter().chain(mergers).chain([tuned]).collect()
+    paper.into_iter().chain(networks).chain(mergers).chain(passes).chain([tuned]).collect()
 }

@@ -7,7 +7,9 @@ use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
 use crate::node::{Node, Operation, argument};
 use crate::plan::{Argument, Buffers, Launch, Options};
-use pumice_kernel::skeletons::{Fold, FoldPlan, FoldRows, FoldTask, WritePlan, within, write, write_rows};
+use pumice_kernel::skeletons::{
+    Fold, FoldPlan, FoldRows, FoldTask, WritePlan, can_write_tiles, within, write, write_rows, write_tiles,
+};
 use pumice_kernel::{Actual, Binding, BuildError, ParameterKind};
 use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Profile, Pull, Push, Scalars, build, comment};
 use pumice_kernel::{memory_parameter, read, ready, scalar_parameter};
@@ -233,19 +235,29 @@ impl Lowering<'_> {
         // Where the index does not come out linear, going row by row saves a division an element.
         let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
         let function = if by_rows { self.fuser.rows(node) } else { linear };
-        if by_rows && columns_are_contiguous(&function) {
+        let across = by_rows && columns_are_contiguous(&function);
+        let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
+        let by_tiles = across && can_write_tiles(self.profile, rows, columns, all_bytes);
+        if across {
             plan = WritePlan::across(self.profile, bytes);
         } else if by_rows && columns % i64::from(plan.items) != 0 {
             plan.items = 1;
         }
-        let skeleton = if by_rows { "write_rows" } else { "write" };
+        let skeleton = match (by_tiles, by_rows) {
+            (true, _) => "write_tiles",
+            (_, true) => "write_rows",
+            _ => "write",
+        };
         self.kernel(node, node.name, skeleton, plan.threads, slot, |parameters, outputs| {
             let apply = parameters.clone();
             let push: Push<Grid, Dynamic, Ix> = if by_rows {
                 let (rows, columns) = (parameters.number("rows", rows), self.columns(node, &parameters));
                 let at =
                     move |row: Ix, column: Ix| Scalars(apply.apply(&function, &[row.term(), column.term()]));
-                write_rows(rows, columns, Rc::new(at), plan)
+                match by_tiles {
+                    true => write_tiles(rows, columns, Rc::new(at)),
+                    false => write_rows(rows, columns, Rc::new(at), plan),
+                }
             } else {
                 let size = self.size(node, &parameters);
                 let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));

@@ -40,8 +40,12 @@ commands:
     --target TARGET       array, program, c, opencl or cuda
     --size N              an example, for vectors of this length, matrices and pictures of this side
     --n N                 a program, for this size
+  run NAME              run a kernel-language program once, and check that it is right
+    --device DEVICE       on this device
+    --n N                 for this size
   simulate NAME         what each kernel of a program costs on a GPU, line by line, and that it is right
     --n N                 for this size
+    --csv                 only sectors and bank conflicts, a line a kernel
   tune NAME             find the numbers with which a program runs fastest, and keep them for this device
     --device DEVICE       on this device
     --n N                 for about this size
@@ -93,12 +97,13 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
         "emit" => emit::run(&Options::parse(rest, &["--target", "--size", "--n"], &[], 1)?),
         "tune" => tune::run(&Options::parse(rest, &["--device", "--n", "--strategy"], &[], 1)?),
-        "simulate" => simulate::run(&Options::parse(rest, &["--n"], &[], 1)?),
+        "run" => simulate::run_once(&Options::parse(rest, &["--device", "--n"], &[], 1)?),
+        "simulate" => simulate::run(&Options::parse(rest, &["--n"], &["--csv"], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, simulate, tune, explain, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, run, simulate, tune, explain, help, version"
         ))),
     }
 }

@@ -16,6 +16,9 @@ pub fn run(options: &Options) -> Result<()> {
     let program = chosen(options)?;
     let size = size(options, &program)?;
     let launches = launches(&program, size, Sim::gpu_profile())?;
+    if options.has("--csv") {
+        return print(&csv(&program, size, &launches));
+    }
     let mut text = format!("{}: {} (n = {size})\n", program.name, program.about);
     for (name, count, report) in kernels(&launches) {
         let times = if count == 1 { String::new() } else { format!(", {count} launches") };
@@ -27,6 +30,38 @@ pub fn run(options: &Options) -> Result<()> {
     }
     text.push_str("\nright, and without a race\n");
     print(&text)
+}
+
+/// What each kernel costs as a line of numbers, for comparison with what a profiler counts.
+fn csv(program: &Program, size: usize, launches: &[Recorded]) -> String {
+    let mut text = String::from(
+        "program,n,kernel,global load sectors,global store sectors,global atomic sectors,shared load conflicts,\
+         shared store conflicts\n",
+    );
+    for (name, _, Report { costs, .. }) in kernels(launches) {
+        let numbers = [
+            costs.global_loads.sectors,
+            costs.global_stores.sectors,
+            costs.global_atomics.sectors,
+            costs.shared_loads.conflicts,
+            costs.shared_stores.conflicts,
+        ];
+        let numbers = numbers.map(|number| number.to_string()).join(",");
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{},{size},{name},{numbers}", program.name);
+    }
+    text
+}
+
+/// Runs a program once on a device and checks it: what a profiler watches.
+pub fn run_once(options: &Options) -> Result<()> {
+    let program = chosen(options)?;
+    let size = size(options, &program)?;
+    let compiler = options.value("--device").map_or_else(Compiler::new, Compiler::on)?;
+    let mut prepared = (program.prepare)(&compiler, size, &Settings::defaults(program.tunable))?;
+    prepared.run()?;
+    prepared.check()?.map_err(|wrong| Error::Failed(format!("{} is wrong: {wrong}", program.name)))?;
+    print(&format!("{}, n = {size}, on {}: right\n", program.name, compiler.device().name()))
 }
 
 /// The program that the command line names.

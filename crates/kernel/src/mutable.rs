@@ -69,6 +69,21 @@ impl<T: Elt> Mutable<T> {
 
     /// Memory that every thread of the block has for itself, with the elements of an array in it: registers, where every
     /// index is known while the kernel is built. It keeps its elements from one loop of the block's threads to the next.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let doubled = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let block = |four: Pull<i32>| {
+    ///         let own = Mutable::<i32>::own(replicate(1, Exp::from(0)));
+    ///         Block::for_each(4.into(), &|i| own.write(0, four.at(i)));
+    ///         Pull::<i32>::new(4, move |_| own.read(0) * 2).push::<Block>()
+    ///     };
+    ///     xs.split_up(4).map(block).concat()
+    /// })?;
+    /// assert_eq!(doubled, [2, 4, 6, 8]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn own(initial: Pull<T>) -> Mutable<T> {
         let place = Place { operation: "own", location: Location::caller() };

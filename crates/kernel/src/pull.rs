@@ -377,6 +377,15 @@ impl<T: Item, S: Size> Pull<T, S> {
 
     /// As [`Pull::coalesce`], with `items` neighbours taken together wherever a part takes one there: what wide loads
     /// need. Of each part as many elements as are a multiple of `items`; what does not fill the parts is left out.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, Thread, preview};
+    /// let parts = preview(32, &[0, 1, 2, 3, 4, 5, 6, 7], |xs: Pull<i32, Ix>| {
+    ///     xs.coalesce_by(4, 2).map(|part| part.push::<Thread>()).concat()
+    /// })?;
+    /// assert_eq!(parts, [0, 1, 4, 5, 2, 3, 6, 7]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
         let (parts, items) = (self.length.parts(size), items.max(1));
         let (size, row) = (size / items * items, parts.times(items));

@@ -192,6 +192,23 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
 impl<L: Level, T: Storable> Push<L, T> {
     /// The same array, with its length as one that is known on the device: what loops in the kernel work on.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview, while_};
+    /// let largest = preview(32, &[3, 1, 4, 1], |xs: Pull<i32, Ix>| {
+    ///     let block = |four: Pull<i32>| {
+    ///         let halves = |xs: Pull<i32, Ix>| {
+    ///             let (low, high) = xs.halve();
+    ///             low.zip_with(high, |a, b| a.max(b)).push::<Block>()
+    ///         };
+    ///         let one = while_(4, four.push::<Block>().dynamic(), |xs| xs.len().gt(1), halves);
+    ///         Pull::<i32>::new(1, move |_| one.head()).push::<Block>()
+    ///     };
+    ///     xs.split_up(4).map(block).concat()
+    /// })?;
+    /// assert_eq!(largest, [4]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     pub fn dynamic(self) -> Push<L, T, Ix> {
         Push::trusted(self.length.to_ix(), move |write| (self.produce)(write))
     }
@@ -363,6 +380,20 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     }
 }
 
+/// Rows of tiles that blocks go through together; see [`near`].
+const NEAR: i64 = 16;
+
+/// The row and column of the tile that a block does, of so many rows and columns of tiles. Blocks that run at the same time
+/// do tiles that are near each other in both directions: what they read and write is in few pages of memory then, and
+/// much of it is in the cache for more than one of them. So they go down some rows, then on to the next column.
+pub(crate) fn near(block: Ix, down: Ix, across: Ix) -> (Ix, Ix) {
+    let stripe = named(quotient(block, across * NEAR), "stripe");
+    let within = named(remainder(block, across * NEAR), "within");
+    let first = stripe * NEAR;
+    let high = named((down - first).min(NEAR), "high");
+    (named(first + remainder(within, high), "tile_row"), named(quotient(within, high), "tile_column"))
+}
+
 /// More rounds than this are left to a loop.
 const MOST_ROUNDS: i64 = 16;
 
@@ -441,13 +472,12 @@ impl<T: Storable> Matrix<Matrix<T>> {
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_2d", location: Location::caller() };
         let side = side(size);
-        let down = parts_for(rows, size);
+        let down = named(parts_for(rows, size), "tiles_down");
         let tiles = named(parts_for(columns, size), "tiles");
         Push::trusted(area(rows, columns), move |write| {
             at_place(place, || {
                 effects::distribute(area(down, tiles).term(), |block| {
-                    let block: Ix = Exp::from_term(block);
-                    let (tile_row, tile_column) = (quotient(block, tiles), remainder(block, tiles));
+                    let (tile_row, tile_column) = near(Exp::from_term(block), down, tiles);
                     let first_row = named(tile_row * side, "first_row");
                     let first_column = named(tile_column * side, "first_column");
                     let here_rows = named((rows - first_row).min(side), "rows_here");

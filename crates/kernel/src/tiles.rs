@@ -12,8 +12,8 @@ use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::pull::{Matrix, choose};
-use crate::push::{Writer, for_rounds, now};
-use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
+use crate::push::{Writer, for_rounds, near, now};
+use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
 use std::panic::Location;
@@ -27,6 +27,27 @@ impl<T: Storable> Pull<T, Ix> {
 
     /// Does `whole` with this array if it has exactly `size` elements, and `rest` otherwise. See [`Pull::if_whole`] for what
     /// makes an array.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
+    /// use pumice_scalar::Exp;
+    /// let sums = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
+    ///     let sum = |tile: Pull<i32, Ix>| {
+    ///         let sum = Mutable::<i32>::shared(replicate(1, Exp::from(0)));
+    ///         let (all, some) = (sum.clone(), sum.clone());
+    ///         tile.do_whole(
+    ///             2,
+    ///             move |two| Block::for_each(1.into(), &|_| all.write(0, two.at(0) + two.at(1))),
+    ///             move |one| Block::for_each(1.into(), &|_| some.write(0, one.at(0))),
+    ///         );
+    ///         let sum = sum.freeze();
+    ///         Pull::<i32>::new(1, move |_| sum.at(0)).push::<Block>()
+    ///     };
+    ///     xs.tiles(2).map(sum).concat()
+    /// })?;
+    /// assert_eq!(sums, [3, 7, 5]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
         let place = Place { operation: "do_whole", location: Location::caller() };
@@ -41,6 +62,18 @@ impl<T: Storable> Pull<T, Ix> {
 
     /// The array that `whole` makes of this one if it has exactly `size` elements, and `rest` otherwise. Both make arrays
     /// of `length` elements; for `whole` that may also be `size` where `length` is this array's.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let sums = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
+    ///     let pair = |two: Pull<i32>| Pull::<i32>::new(1, move |_| two.at(0) + two.at(1)).push::<Block>();
+    ///     xs.tiles(2)
+    ///         .map(move |tile| tile.if_whole(2, 1, pair, move |one| pair(one.padded(2, 0.into()))))
+    ///         .concat()
+    /// })?;
+    /// assert_eq!(sums, [3, 7, 5]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn if_whole<L: Level, U: Storable, A: Size, B: Size, R: Size>(
         self,
@@ -78,6 +111,16 @@ impl<T: Storable> Pull<T, Ix> {
 impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// Tiles put together to an array of this length: what [`Pull::tiles`] with the same size took apart. A tile of another
     /// length than its place has is an error when the kernel runs.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// let turned = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.tiles(2).map(|tile| tile.reverse().push::<Block>()).concat_tiles(2, length)
+    /// })?;
+    /// assert_eq!(turned, [2, 1, 4, 3, 5]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_tiles", location: Location::caller() };
@@ -93,6 +136,16 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// As [`Pull::concat_tiles`], with tiles numbered in the order in which blocks start: when a tile is begun, all before
     /// it have been, so it may wait for what they write (where [`crate::Profile::forward_progress`] says that they get
     /// on). Element 0 of `counter` is 0 before the kernel and counts the tiles begun.
+    ///
+    /// ```
+    /// use pumice_kernel::{Block, Ix, Mutable, Pull, define};
+    /// define("turn", 32, |xs: Pull<i32, Ix>, counter: Mutable<u64>| {
+    ///     let length = xs.len();
+    ///     let tiles = xs.tiles(2).map(|tile| tile.reverse().push::<Block>());
+    ///     tiles.concat_tiles_in_order(2, length, &counter)
+    /// })?;
+    /// # Ok::<(), pumice_kernel::BuildError>(())
+    /// ```
     #[track_caller]
     pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_tiles_in_order", location: Location::caller() };
@@ -191,7 +244,7 @@ pub struct Placed<T: Storable> {
 
 impl<T: Storable> Matrix<T> {
     /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge. Rows that
-    /// are shorter than that are an error when the kernel runs.
+    /// are shorter than that are an error when the kernel runs. See [`force_windows`].
     #[track_caller]
     pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
         let place = Place { operation: "window", location: Location::caller() };
@@ -201,6 +254,22 @@ impl<T: Storable> Matrix<T> {
 
 /// Writes windows of matrices to the block's memory, waits once for all, and reads them from there: arrays of rows, or of
 /// columns where the window is transposed. Beyond the edges of a matrix stands `otherwise`.
+///
+/// ```
+/// use pumice_kernel::{Block, Ix, Pull, Window, force_windows, preview};
+/// // The columns of a window that starts at row 1 and column 1 of a matrix of 2 by 3 elements.
+/// let columns = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
+///     let window = Window { rows: 2, columns: 2, items: 1, transposed: true, padding: 1 };
+///     let block = move |_: Ix| {
+///         let placed = xs.clone().rows(3.into()).window(3.into(), (1.into(), 1.into()), window);
+///         let [columns] = force_windows([placed], 0.into());
+///         Pull::<i32>::new(4, move |i| columns.at(i / 2).at(i % 2)).push::<Block>()
+///     };
+///     Pull::new(1, block).concat()
+/// })?;
+/// assert_eq!(columns, [5, 0, 6, 0]);
+/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// ```
 #[track_caller]
 pub fn force_windows<T: Storable, const N: usize>(
     windows: [Placed<T>; N],
@@ -273,6 +342,28 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
     /// Tiles of `tile.0` × `tile.1` elements put together to a matrix of `rows` × `columns`, one block a tile, of which
     /// each thread of a block has several elements (see [`crate::accumulate`]): `place` says which row and column of the
     /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out.
+    ///
+    /// ```
+    /// use pumice_kernel::{Ix, Pull, Round, accumulate, parts_for, preview};
+    /// use pumice_scalar::Exp;
+    /// // Tiles of one row and two columns, of which the one thread of a block has both elements.
+    /// let found = preview(1, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
+    ///     let (rows, columns): (Ix, Ix) = (2.into(), 3.into());
+    ///     let matrix = xs.rows(columns);
+    ///     let tile = move |row: Ix, first: Ix| {
+    ///         let row = matrix.at(row).padded(4usize, 0.into());
+    ///         let own = move |_| vec![row.at(first), row.at(first + 1)];
+    ///         accumulate(1, 1.into(), own, |_| Box::new(|_, own: Vec<Exp<i32>>| own) as Round<_>)
+    ///     };
+    ///     let tiles = Pull::new(rows, move |row| {
+    ///         let tile = tile.clone();
+    ///         Pull::new(parts_for(columns, 2), move |across| tile(row, across * 2))
+    ///     });
+    ///     tiles.concat_owned((1, 2), rows, columns, |_, k| (0.into(), (k as i64).into()))
+    /// })?;
+    /// assert_eq!(found, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_owned(
         self,
@@ -282,14 +373,13 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
         place_of: impl Fn(Ix, usize) -> (Ix, Ix) + 'static,
     ) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_owned", location: Location::caller() };
-        let down = parts_for(rows, tile.0);
+        let down = named(parts_for(rows, tile.0), "tiles_down");
         let across = named(parts_for(columns, tile.1), "tiles");
         let (height, width) = (side(tile.0), side(tile.1));
         Push::trusted(area(rows, columns), move |write| {
             at_place(place, || {
                 effects::distribute(area(down, across).term(), |block| {
-                    let block: Ix = Exp::from_term(block);
-                    let (tile_row, tile_column) = (quotient(block, across), remainder(block, across));
+                    let (tile_row, tile_column) = near(Exp::from_term(block), down, across);
                     let first_row = named(tile_row * height, "first_row");
                     let first_column = named(tile_column * width, "first_column");
                     let row_of_tiles = self.get_below(tile_row, down, place);

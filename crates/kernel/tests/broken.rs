@@ -170,10 +170,7 @@ fn memory_that_nobody_wrote() {
 #[test]
 fn levels_in_the_wrong_place() {
     // Two grids in one kernel.
-    let message = refused(|xs| {
-        let twice = xs.clone().push::<Grid>().append(xs.push::<Grid>());
-        twice
-    });
+    let message = refused(|xs| xs.clone().push::<Grid>().append(xs.push::<Grid>()));
     says(&message, &["more than once"]);
     // A block's work inside a thread's.
     let message = refused(|xs| {

@@ -21,7 +21,9 @@ mod arguments;
 
 use crate::Compiler;
 use pumice_array::{Array, Dim1};
+use pumice_program::simulate::Report;
 use pumice_program::{Program, Verified};
+use pumice_runtime::devices::Sim;
 use pumice_runtime::{Callable, Engine, Error, Result};
 use pumice_scalar::Elt;
 use std::marker::PhantomData;
@@ -33,8 +35,9 @@ pub use pumice_kernel::{
     AtomicElt, Binding, Block, Definition, Dynamic, Forces, Form, Grid, IntoSize, Item, Ix, KernelFunction,
     KernelResult, Layout, Level, Loops, Matrix, Mutable, Outcome, Parameter, ParameterKind, Placed, Profile,
     Pull, Push, Round, Scalars, Size, Storable, Thread, Warp, Window, Within, accumulate, block_threads,
-    block_warps, comment, cond, fence_block, fence_grid, force_scalar, force_windows, generate, iota, named,
-    parts_for, power, quotient, remainder, replicate, seq_for, seq_until, skeletons, warp, while_,
+    block_warps, comment, cond, define, fence_block, fence_grid, force_scalar, force_windows, generate, iota,
+    named, parts_for, power, preview, quotient, remainder, replicate, seq_for, seq_until, skeletons, warp,
+    while_,
 };
 
 /// A kernel: parameters `P`, and a result with elements `T`. It can be run from any thread.
@@ -155,6 +158,30 @@ impl<P, T: Elt> Kernel<P, T> {
     /// ```
     pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
         self.callable.time(arguments.collect(), runs)
+    }
+
+    /// What the kernel does with these arguments on the simulator, and what a GPU would pay for it: line by line, memory
+    /// sectors, bank conflicts, divergent branches, barriers. A race or another fault is an error that names both places.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::kernel::{Grid, Ix, Pull, Push};
+    /// let every_eighth = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.every_nth(8).push() };
+    /// let kernel = Compiler::on("cpu")?.kernel("every_eighth", 32, every_eighth)?;
+    /// let report = kernel.simulate(&[0.5; 256])?;
+    /// // One warp: its loads touch a sector of 32 bytes each, its stores four in all.
+    /// assert_eq!(report.costs.global_loads.sectors, 32);
+    /// assert_eq!(report.costs.global_stores.sectors, 4);
+    /// println!("{report}");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn simulate(&self, arguments: impl Arguments<P>) -> Result<Report> {
+        let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
+        let passes = self.callable.passes();
+        let simulated =
+            Callable::new(Engine::of(sim.clone()), self.definition().clone(), passes, Default::default())?;
+        simulated.run(arguments.collect())?;
+        Ok(sim.recorded().pop().map(|launch| launch.report).unwrap_or_default())
     }
 
     /// The kernel as it was described, before any pass.

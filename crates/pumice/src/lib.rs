@@ -51,3 +51,13 @@ pub mod prelude {
         generate, unit, use_, while_,
     };
 }
+
+/// The guide's code, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/kernel-language.md")]
+struct Guide;
+
+/// The same for the first page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

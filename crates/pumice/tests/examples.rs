@@ -11,7 +11,7 @@ use std::process::Command;
 macro_rules! examples {
     ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../examples/", stringify!($name), ".rs")))),*] };
 }
-const EXAMPLES: &[(&str, &str)] = examples![dotp saxpy row_sums matrix_vector black_scholes mandelbrot];
+const EXAMPLES: &[(&str, &str)] = examples![dotp saxpy row_sums matrix_vector black_scholes mandelbrot sum_blocks transpose_tiled histogram];
 
 /// The lines between the fences of a header.
 fn expected(source: &str) -> Vec<&str> {

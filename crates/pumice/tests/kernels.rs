@@ -254,7 +254,7 @@ fn kernels_are_timed_and_shown() -> Result<()> {
         assert!(ms >= 0.0);
         assert_eq!(sums.program().name, "block_sums");
         assert!(sums.program_for(&xs)?.to_string().contains("kernel block_sums"));
-        assert_eq!(sums.definition().parameters.len(), 1);
+        assert_eq!(sums.definition().parameters().len(), 1);
     }
     Ok(())
 }

@@ -72,6 +72,11 @@ struct Ready {
 const MOST_READY: usize = 256;
 
 impl Callable {
+    /// The passes that it goes through.
+    pub fn passes(&self) -> Passes {
+        self.passes
+    }
+
     /// The kernel of a definition. One that the device cannot run whatever its arguments is refused.
     pub fn new(
         engine: Arc<Engine>,

@@ -3,12 +3,24 @@
 #![allow(dead_code)]
 
 use pumice::Elt;
-use pumice::layers::kernel::{Binding, Definition, KernelFunction, define};
-use pumice::layers::program::{
-    Operand, Param, Program, Ranges, SimMemory, VectorOptions, Verified, settle, simulate, vectorise, verify,
-};
+use pumice::layers::kernel::{Actual, Binding, KernelFunction, Passes, Profile, Specialised, define};
+use pumice::layers::program::{Operand, SimMemory, simulate, verify};
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a GPU is like.
+const GPU: Profile = Profile {
+    threads: 256,
+    lanes: 32,
+    max_threads: 1024,
+    shared_bytes: 48 << 10,
+    max_blocks: i32::MAX as u64,
+    busy_blocks: 1056,
+    vector_bytes: 16,
+    coalesces: true,
+    forward_progress: true,
+};
 
 /// What a kernel is given for one of its parameters.
 #[derive(Clone, Debug)]
@@ -57,17 +69,16 @@ impl Outcome {
     }
 }
 
-/// A kernel for some arguments: the program, and what its parameters stand for.
-pub struct Specialised {
-    pub program: Verified,
-    pub bindings: Vec<Binding>,
-    definition: Definition,
-    scalars: Vec<Constant>,
+/// A kernel for some arguments, with the types of its result's columns.
+struct Kernel {
+    special: Specialised,
+    types: Vec<ScalarType>,
 }
 
 fn value_of(binding: &Binding, arguments: &[Argument]) -> Option<Constant> {
     match binding {
         Binding::FailureBase => Some(Constant::from(0i64)),
+        Binding::Value(value) => Some(*value),
         Binding::Length { parameter } | Binding::Scalar { parameter } => match &arguments[*parameter] {
             Argument::Array(_, length) => Some(Constant::from(*length as i64)),
             Argument::Scalar(value) => Some(*value),
@@ -76,64 +87,44 @@ fn value_of(binding: &Binding, arguments: &[Argument]) -> Option<Constant> {
     }
 }
 
-/// The kernel for a launch with these arguments, with the passes or as it was described.
-pub fn specialise<P, F: KernelFunction<P>>(
-    threads: u32,
-    f: F,
-    arguments: &[Argument],
-    passes: bool,
-) -> Specialised {
+/// The kernel for a launch with these arguments: as it was described, and after the passes.
+fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) -> [Kernel; 2] {
     let definition = define("test", threads, f).unwrap_or_else(|error| panic!("{error}"));
-    let mut program = definition.kernel().program.clone();
-    let mut bindings = definition.bindings().to_vec();
-    let scalars = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
-    verify(program.clone()).unwrap_or_else(|error| panic!("{error}\n{program}"));
-    if passes {
-        let (ranges, multiples) = known(&program, &bindings, arguments);
-        for position in settle(&mut program, &ranges).into_iter().rev() {
-            bindings.remove(position);
-        }
-        vectorise(&mut program, &VectorOptions { bytes: 16, multiples });
-    }
-    let program = verify(program).unwrap_or_else(|error| panic!("{error}"));
-    Specialised { program, bindings, definition, scalars }
-}
-
-fn known(
-    program: &Program,
-    bindings: &[Binding],
-    arguments: &[Argument],
-) -> (Ranges, BTreeMap<pumice::layers::program::Var, u64>) {
-    let (mut ranges, mut multiples) = (Ranges::new(), BTreeMap::new());
-    for (param, binding) in program.params.iter().zip(bindings) {
-        if let Param::Scalar(var) = param
-            && let Some(value) = value_of(binding, arguments).and_then(Constant::as_integer)
-        {
-            ranges.insert(*var, (value, value));
-            multiples.insert(*var, if value % 4 == 0 { 4 } else { 1 + u64::from(value % 2 == 0) });
-        }
-    }
-    (ranges, multiples)
-}
-
-/// Runs a kernel on the simulator.
-pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
-    let Specialised { program, bindings, definition, scalars } = kernel;
-    let before = &definition.kernel().program;
-    let length = definition.outcome().map_or(0, |outcome| {
+    let actual = |argument: &Argument| match argument {
+        Argument::Array(_, length) => Actual::Length(*length),
+        Argument::Scalar(value) => Actual::Scalar(*value),
+    };
+    let actual: Vec<Actual> = arguments.iter().map(actual).collect();
+    let special = definition.specialise(&actual, &GPU, Passes::default());
+    let special = special.unwrap_or_else(|error| panic!("{error}"));
+    let program = definition.kernel().program.clone();
+    let bindings = definition.bindings().to_vec();
+    let scalars: Vec<Constant> = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
+    let length = definition.outcome().map(|outcome| {
         let value = match outcome.length {
             Operand::Constant(constant) => constant,
-            Operand::Var(var) => before.launch_values(scalars).unwrap()[var.0 as usize].unwrap(),
+            Operand::Var(var) => program.launch_values(&scalars).unwrap()[var.0 as usize].unwrap(),
         };
         value.as_integer().unwrap() as usize
     });
+    assert_eq!(special.length, length);
+    let blocks = program.blocks_for(&scalars).unwrap();
+    let program = Arc::new(verify(program).unwrap_or_else(|error| panic!("{error}")));
+    let described = Specialised { program, bindings, blocks, length };
     let types = definition.outcome().map_or(Vec::new(), |outcome| outcome.types.clone());
+    [described, special].map(|special| Kernel { special, types: types.clone() })
+}
+
+/// Runs a kernel on the simulator.
+fn run_one(kernel: &Kernel, arguments: &[Argument]) -> Outcome {
+    let Specialised { program, bindings, length, .. } = &kernel.special;
+    let length = length.unwrap_or(0);
     let memory = |binding: &Binding| match binding {
         Binding::Column { parameter, column } => match &arguments[*parameter] {
             Argument::Array(columns, _) => Some(SimMemory::from_bytes(columns[*column].clone())),
             Argument::Scalar(_) => None,
         },
-        Binding::Result { column } => Some(SimMemory::unwritten(length * types[*column].bytes())),
+        Binding::Result { column } => Some(SimMemory::unwritten(length * kernel.types[*column].bytes())),
         Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
         _ => None,
     };
@@ -155,7 +146,7 @@ pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
             }
             _ => {
                 let code = memory.get(ScalarType::I64, 0).and_then(Constant::as_integer).unwrap_or(0);
-                assert_eq!(code, 0, "{:?}\n{program}", definition.kernel().sites.get(code as usize - 1));
+                assert_eq!(code, 0, "a check failed\n{program}");
             }
         }
     }
@@ -163,10 +154,9 @@ pub fn run_one(kernel: &Specialised, arguments: &[Argument]) -> Outcome {
 }
 
 /// Runs a kernel on the simulator as it was described, and after the passes; both give the same.
-pub fn run<P, F: KernelFunction<P> + Clone>(threads: u32, f: F, arguments: &[Argument]) -> Outcome {
-    let plain = run_one(&specialise(threads, f.clone(), arguments, false), arguments);
-    let passed = run_one(&specialise(threads, f, arguments, true), arguments);
-    assert_eq!(plain.result, passed.result, "the passes changed the result");
-    assert_eq!(plain.changed, passed.changed, "the passes changed what is changed");
+pub fn run<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) -> Outcome {
+    let [described, passed] = kernels(threads, f, arguments).map(|kernel| run_one(&kernel, arguments));
+    assert_eq!(described.result, passed.result, "the passes changed the result");
+    assert_eq!(described.changed, passed.changed, "the passes changed what is changed");
     passed
 }

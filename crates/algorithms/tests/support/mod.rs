@@ -70,6 +70,7 @@ fn simulated(kernel: &Specialised, arguments: &Arguments<'_>) -> (Vec<i32>, Repo
         Binding::Length { parameter } => Some(Constant::from(arguments.arrays[*parameter].len() as i64)),
         Binding::Scalar { parameter } => Some(Constant::from(arguments.scalars[parameter - arrays])),
         Binding::FailureBase => Some(Constant::from(0i64)),
+        Binding::Value(value) => Some(*value),
         _ => None,
     };
     let scalars: Vec<Constant> = kernel.bindings.iter().filter_map(scalar).collect();

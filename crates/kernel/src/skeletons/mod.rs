@@ -10,4 +10,4 @@ pub use fold::{Fold, FoldPlan, FoldTask};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };
-pub use write::{WritePlan, write, write_rows};
+pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -1,7 +1,7 @@
 //! Writing a pull array to memory, every element once.
 
 use crate::item::{Ix, Storable};
-use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder, sequential};
+use crate::{Block, Grid, Matrix, Profile, Pull, Push, named, parts_for, quotient, remainder, sequential};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -84,4 +84,37 @@ pub fn write_rows<T: Storable>(
         })
     });
     parts.concat_trusted(0, rows * columns)
+}
+
+/// The side of a tile of [`write_tiles`].
+const TILE: usize = 32;
+
+/// Whether tiles of elements with so many bytes fit a block, and a matrix has some.
+pub fn can_write_tiles(profile: &Profile, rows: i64, columns: i64, bytes: usize) -> bool {
+    // Several blocks at once want to have theirs.
+    let tile = TILE * (TILE + 1) * bytes;
+    profile.coalesces && rows.min(columns) >= TILE as i64 && tile <= profile.shared_bytes as usize / 4
+}
+
+/// Writes a matrix whose elements are read down the columns: a block computes a tile with neighbouring threads in
+/// neighbouring rows, and writes it with neighbouring threads in neighbouring columns.
+pub fn write_tiles<T: Storable>(
+    rows: Ix,
+    columns: Ix,
+    at: Rc<dyn Fn(Ix, Ix) -> T::Form>,
+) -> Push<Grid, T, Ix> {
+    let turned: Matrix<T> = Pull::new(columns, move |column| {
+        let at = at.clone();
+        Pull::new(rows, move |row| at(row, column))
+    });
+    turned
+        .split_2d(rows, TILE)
+        .map(|across| {
+            across.map(|tile| {
+                let (height, width) = (tile.len(), tile.get(0).len());
+                tile.force_2d(height, width, TILE).transpose(width)
+            })
+        })
+        .transpose(parts_for(rows, TILE))
+        .concat_2d(TILE, rows, columns)
 }

@@ -193,7 +193,7 @@ impl Gpu {
         let mut address = 0;
         self.enter()?;
         // SAFETY: the context is current, and the call writes one address. It refuses a size of 0.
-        let status = unsafe { (self.functions.allocate)(&mut address, bytes.max(1)) };
+        let status = unsafe { (self.functions.allocate)(&mut address, bytes.max(16)) };
         if status == code::OUT_OF_MEMORY {
             return Err(Error::OutOfMemory { device: NAME, bytes });
         }
