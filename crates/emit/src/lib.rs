@@ -134,6 +134,12 @@ pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitE
     Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })
 }
 
+/// Further flags for C that only gcc knows; clang refuses them. Without them, gcc turns selects into jumps, and loops over
+/// these do not vectorise.
+pub fn gcc_flags() -> &'static [&'static str] {
+    &["-fno-thread-jumps"]
+}
+
 fn language(dialect: Dialect) -> &'static dyn dialect::Language {
     match dialect {
         Dialect::C => &c::C,
@@ -146,7 +152,7 @@ fn language(dialect: Dialect) -> &'static dyn dialect::Language {
 /// emitted text was designed for and tested with. Flags about targets and outputs are the caller's.
 ///
 /// For C, compile with these and `-c`, and link in a second step: gcc's `-ffast-math -shared` in one step changes the
-/// floating-point mode of the process that loads the result. Link with `-lm`.
+/// floating-point mode of the process that loads the result. Link with `-lm`. If the compiler is gcc, add [`gcc_flags`].
 pub fn compiler_flags(dialect: Dialect, options: &Options) -> Vec<&'static str> {
     match (dialect, options.fast_math) {
         (Dialect::C, fast) => {
@@ -155,7 +161,7 @@ pub fn compiler_flags(dialect: Dialect, options: &Options) -> Vec<&'static str> 
                 flags.push("-mprefer-vector-width=512");
             }
             // Without these, straight-line code with selects does not vectorise.
-            flags.extend(["-fno-math-errno", "-fno-trapping-math", "-fno-thread-jumps"]);
+            flags.extend(["-fno-math-errno", "-fno-trapping-math"]);
             flags.push(if fast { "-ffast-math" } else { "-ffp-contract=off" });
             flags
         }

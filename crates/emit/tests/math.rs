@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{Folder, bytes_of, compile_text, compiler, elements, read, run_c};
-use pumice_emit::{Dialect, Options, compiler_flags, emit};
+use common::{Folder, bytes_of, c_flags, compile_text, compiler, elements, is_gcc, read, run_c};
+use pumice_emit::{Dialect, Options, emit};
 use pumice_program::Verified;
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -175,15 +175,10 @@ fn functions_of_doubles_are_exact_to_two_units() {
 }
 
 /// Whether the compiler is gcc, which says what it has vectorised.
-fn is_gcc() -> bool {
-    let version = compiler().and_then(|name| std::process::Command::new(name).arg("--version").output().ok());
-    version.is_some_and(|output| String::from_utf8_lossy(&output.stdout).contains("Free Software Foundation"))
-}
-
 fn vectorised_loops(program: &Verified) -> usize {
     let options = Options::default();
     let source = emit(program, Dialect::C, &options).unwrap();
-    let mut flags = compiler_flags(Dialect::C, &options);
+    let mut flags = c_flags(&options);
     flags.push("-fopt-info-vec-optimized");
     let (_, said) = compile_text(&source.text, &Folder::new(), &flags);
     said.matches("loop vectorized").count()

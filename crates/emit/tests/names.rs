@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Folder, compile_text, compiler, read};
-use pumice_emit::{Dialect, Options, compiler_flags, emit};
+use common::{Folder, c_flags, compile_text, compiler, read};
+use pumice_emit::{Dialect, Options, emit};
 use pumice_program::{Program, verify};
 
 /// Words that are taken in one dialect or another, or would be if nobody looked.
@@ -86,7 +86,7 @@ fn reserved_words_are_escaped() {
     if compiler().is_some() {
         let options = Options::default();
         let source = emit(&program, Dialect::C, &options).unwrap();
-        compile_text(&source.text, &Folder::new(), &compiler_flags(Dialect::C, &options));
+        compile_text(&source.text, &Folder::new(), &c_flags(&options));
     }
 }
 

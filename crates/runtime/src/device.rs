@@ -47,7 +47,8 @@ pub trait Device: Send + Sync {
     /// Copies the beginning of `from` to `to`, after all work before it.
     fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()>;
 
-    /// Copies the first `bytes` bytes of one memory to another, after all work before it.
+    /// Copies the first `bytes` bytes of one memory to another (or to itself, which changes nothing), after all work before
+    /// it.
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
         // Through the host; devices that can do better do.
         let mut between = vec![0; bytes];

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use pumice_emit::{Dialect, Options, Source, compiler_flags, emit};
+use pumice_emit::{Dialect, Options, Source, compiler_flags, emit, gcc_flags};
 use pumice_program::{Param, Program, SimMemory, Space, Verified, parse, simulate, verify};
 use pumice_scalar::{Constant, ScalarType};
 
@@ -48,6 +48,26 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// The flags for the compiler that there is.
+pub fn c_flags(options: &Options) -> Vec<&'static str> {
+    let mut flags = compiler_flags(Dialect::C, options);
+    if is_gcc() {
+        flags.extend(gcc_flags());
+    }
+    flags
+}
+
+/// Whether the compiler is gcc.
+pub fn is_gcc() -> bool {
+    static GCC: OnceLock<bool> = OnceLock::new();
+    *GCC.get_or_init(|| {
+        let version = compiler().and_then(|name| Command::new(name).arg("--version").output().ok());
+        version.is_some_and(|output| {
+            String::from_utf8_lossy(&output.stdout).contains("Free Software Foundation")
+        })
+    })
 }
 
 /// Compiles C to a library; gives what the compiler said.
@@ -115,7 +135,7 @@ pub fn run_c(
     more_flags: &[&str],
 ) -> Vec<Vec<u8>> {
     let Source { text, entry, .. } = emit(program, Dialect::C, options).unwrap();
-    let mut flags = compiler_flags(Dialect::C, options);
+    let mut flags = c_flags(options);
     flags.extend(more_flags);
     let library = load(&text, &flags);
 

@@ -213,6 +213,26 @@ body {
     }
 
     #[test]
+    fn memory_is_copied_on_every_device_that_works_here() -> Result<()> {
+        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+            for bytes in [0usize, 1, 1000, (4 << 20) + 13] {
+                let pattern: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8).collect();
+                let (from, to) = (device.allocate(bytes + 8)?, device.allocate(bytes + 3)?);
+                device.upload(&from, &[&pattern[..], &[9; 8]].concat())?;
+                device.upload(&to, &vec![7; bytes + 3])?;
+                device.copy(&from, &to, bytes)?;
+                device.copy(&to, &to, bytes)?;
+                let mut found = vec![0; bytes + 3];
+                device.download(&to, &mut found)?;
+                assert!(found == [&pattern[..], &[7; 3]].concat(), "{bytes} bytes on {}", device.name());
+                let too_many = device.copy(&from, &to, bytes + 4);
+                assert!(matches!(too_many, Err(Error::Invalid(_))), "{too_many:?} on {}", device.name());
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_program_that_needs_too_much_is_refused_with_the_numbers() -> Result<()> {
         let parse = |text: &str| {
             let program = pumice_program::parse(text).unwrap_or_else(|error| panic!("{error:?}"));

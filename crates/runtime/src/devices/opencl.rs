@@ -262,6 +262,19 @@ impl Device for OpenCl {
         event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueReadBuffer", bytes))
     }
 
+    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+        from.check_copy("a copy", bytes)?;
+        to.check_copy("a copy", bytes)?;
+        let (from, to) = (from.handle::<Buffer>(NAME)?, to.handle::<Buffer>(NAME)?);
+        if bytes == 0 || from.0 == to.0 {
+            return Ok(());
+        }
+        // SAFETY: both buffers are large enough, and not the same.
+        let event =
+            unsafe { queue::enqueue_copy_buffer(self.queue.0, from.0, to.0, 0, 0, bytes, 0, ptr::null()) };
+        event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueCopyBuffer", bytes))
+    }
+
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         let buffer = memory.handle::<Buffer>(NAME)?;
@@ -533,6 +546,9 @@ mod tests {
         assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
         let other = Memory::new("cpu", 8, 0u64);
         assert!(matches!(device.upload(&other, &[0; 8]), Err(Error::WrongDevice { .. })));
+        let own = device.allocate(8)?;
+        assert!(matches!(device.copy(&own, &other, 8), Err(Error::WrongDevice { .. })));
+        assert!(matches!(device.copy(&own, &device.allocate(4)?, 8), Err(Error::Invalid(_))));
         assert!(matches!(unsafe { device.launch(&kernel, 1, &[]) }, Err(Error::Launch { .. })));
         Ok(())
     }

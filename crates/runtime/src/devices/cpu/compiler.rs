@@ -27,6 +27,8 @@ pub struct Compiler {
     program: PathBuf,
     arguments: Vec<OsString>,
     stamp: String,
+    /// Whether it is gcc, which has flags of its own.
+    gcc: bool,
     /// Whether glibc's vectorised mathematical functions can be linked, as far as is known.
     mvec: AtomicBool,
 }
@@ -54,8 +56,8 @@ impl Compiler {
             looked_for.push(format!("{origin}{}", command.to_string_lossy()));
             let (program, arguments) = split(&command, &path);
             let Some(program) = locate(&program, &path) else { continue };
-            let stamp = stamp(&program);
-            return Ok(Compiler { program, arguments, stamp, mvec: AtomicBool::new(MVEC_EXISTS) });
+            let (stamp, gcc) = (stamp(&program), is_gcc(&program, &arguments, &path));
+            return Ok(Compiler { program, arguments, stamp, gcc, mvec: AtomicBool::new(MVEC_EXISTS) });
         }
         let hint = if chosen.is_some() {
             "PUMICE_CC must name a program that exists"
@@ -70,7 +72,17 @@ impl Compiler {
 
     /// Everything about the compiler and its flags that a binary depends on.
     pub fn identity(&self) -> String {
-        format!("{} {:?} {FLAGS:?} {:?} {:?}", self.stamp, self.arguments, flags(false), flags(true))
+        let (exact, fast) = (self.flags(false), self.flags(true));
+        format!("{} {:?} {FLAGS:?} {exact:?} {fast:?}", self.stamp, self.arguments)
+    }
+
+    /// The flags that the emitter's C was written for.
+    fn flags(&self, fast_math: bool) -> Vec<&'static str> {
+        let mut flags = pumice_emit::compiler_flags(Dialect::C, &Options { fast_math });
+        if self.gcc {
+            flags.extend(pumice_emit::gcc_flags());
+        }
+        flags
     }
 
     /// The command, for people.
@@ -88,7 +100,7 @@ impl Compiler {
             .map_err(|e| host("writing the kernel's source", e))?;
 
         let mut compile = self.start(folder);
-        compile.args(FLAGS).args(flags(fast_math)).args(["kernel.c", "-o", "kernel.o"]);
+        compile.args(FLAGS).args(self.flags(fast_math)).args(["kernel.c", "-o", "kernel.o"]);
         if let Err(error) = self.finish(kernel, &mut compile) {
             // A compiler that crashes while it vectorises often gets through without.
             if !matches!(&error, Error::Compiler { log, .. } if log.contains("internal compiler error")) {
@@ -138,11 +150,6 @@ impl Compiler {
     }
 }
 
-/// The flags that the emitter's C was written for.
-fn flags(fast_math: bool) -> Vec<&'static str> {
-    pumice_emit::compiler_flags(Dialect::C, &Options { fast_math })
-}
-
 /// Whether this kind of system can have libmvec at all.
 const MVEC_EXISTS: bool = cfg!(all(target_os = "linux", target_env = "gnu"));
 
@@ -176,6 +183,19 @@ fn locate(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(path)
         .flat_map(|folder| [folder.join(named), folder.join(format!("{}{suffix}", named.display()))])
         .find(|file| executable(file))
+}
+
+/// Whether a command is gcc, by the name of the file that it comes down to: the program's, or, if that is one that starts
+/// another (`ccache gcc`), the first argument's. Asking the compiler would cost a process.
+fn is_gcc(program: &Path, arguments: &[OsString], path: &OsStr) -> bool {
+    let started = arguments.first().filter(|argument| !argument.as_encoded_bytes().starts_with(b"-"));
+    let started = started.and_then(|argument| locate(argument, path));
+    let named = |file: PathBuf| {
+        let file = file.canonicalize().unwrap_or(file);
+        // As in `x86_64-linux-gnu-gcc-14`.
+        file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.split('-').any(|part| part == "gcc"))
+    };
+    named(program.to_owned()) || started.is_some_and(named)
 }
 
 /// The compiler's file, its size and its age: they change when the compiler does, and cost no process.
@@ -226,6 +246,31 @@ mod tests {
         let source = "int answer(void) { return ANSWER; }";
         assert!(with_flag.compile("answer", source, false).is_ok());
         assert!(plain.compile("answer", source, false).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn only_gcc_gets_its_own_flags() -> Result<()> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let own = pumice_emit::gcc_flags();
+        for (command, gcc) in [("gcc", true), ("clang", false), ("env gcc", true), ("env clang", false)] {
+            // Some are not installed.
+            let Ok(compiler) = find(&[("PATH", &path), ("PUMICE_CC", command)]) else { continue };
+            let last = command.split(' ').next_back().unwrap_or_default();
+            if locate(last.as_ref(), path.as_ref()).is_none() {
+                continue;
+            }
+            assert_eq!(compiler.gcc, gcc, "{command}");
+            for fast_math in [false, true] {
+                assert_eq!(compiler.flags(fast_math).ends_with(own), gcc, "{command}");
+                compiler.compile("k", "double f(double x) { return __builtin_exp(x); }", fast_math)?;
+            }
+        }
+        let named = |name: &str| is_gcc(Path::new(name), &[], OsStr::new(""));
+        assert!(named("/none/gcc") && named("/none/gcc-14") && named("/none/aarch64-linux-gnu-gcc-12"));
+        assert!(
+            !named("/none/clang") && !named("/none/clang-19") && !named("/none/tcc") && !named("/none/cc")
+        );
         Ok(())
     }
 

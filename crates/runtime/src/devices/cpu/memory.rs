@@ -84,6 +84,20 @@ impl Block {
         });
     }
 
+    /// Copies the first bytes of another block in. They must be in both.
+    pub fn write_from(&self, from: &Block, bytes: usize) {
+        assert!(bytes <= self.bytes && bytes <= from.bytes);
+        if self.address == from.address {
+            return;
+        }
+        let (from, to) = (Address(from.address()), Address(self.address()));
+        in_pieces(bytes, |start, count| {
+            // SAFETY: the piece is inside both, as asserted, and no other piece overlaps it; they are different memory, as two
+            // blocks are.
+            unsafe { std::ptr::copy_nonoverlapping(from.at(start), to.at(start), count) }
+        });
+    }
+
     /// Sets the first bytes to zero. They must be there.
     pub fn clear(&self, bytes: usize) {
         assert!(bytes <= self.bytes);
@@ -217,6 +231,12 @@ mod tests {
             block.write(&pattern);
             block.read(&mut found);
             assert!(found == pattern, "{bytes} bytes");
+            let other = Block::new(bytes + 1)?;
+            other.write_from(&block, bytes);
+            other.write_from(&other, bytes);
+            found.fill(0);
+            other.read(&mut found);
+            assert!(found == pattern, "{bytes} bytes, copied");
             block.clear(bytes / 2);
             block.read(&mut found);
             assert!(found[..bytes / 2].iter().all(|byte| *byte == 0), "{bytes} bytes");

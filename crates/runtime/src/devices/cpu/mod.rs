@@ -106,6 +106,13 @@ impl Device for Cpu {
         Ok(())
     }
 
+    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+        from.check_copy("a copy", bytes)?;
+        to.check_copy("a copy", bytes)?;
+        to.handle::<Block>(NAME)?.write_from(from.handle::<Block>(NAME)?, bytes);
+        Ok(())
+    }
+
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         memory.handle::<Block>(NAME)?.clear(bytes);
@@ -338,6 +345,12 @@ mod tests {
         assert!(matches!(cpu.upload(&own, &[0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.download(&own, &mut [0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.zero(&own, 9), Err(Error::Invalid(_))));
+        let (small, wrong) =
+            (cpu.allocate(4)?, Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" });
+        assert_eq!(cpu.copy(&own, &other, 8), Err(wrong.clone()));
+        assert_eq!(cpu.copy(&other, &own, 8), Err(wrong));
+        assert!(matches!(cpu.copy(&own, &small, 8), Err(Error::Invalid(_))));
+        assert!(matches!(cpu.copy(&small, &own, 8), Err(Error::Invalid(_))));
         assert!(matches!(unsafe { cpu.launch(&kernel, 1, &scalars) }, Err(Error::Launch { .. })));
         let binary = cpu.load_entry(kernel.signature().clone(), "saxpy", b"not a library");
         assert!(matches!(binary, Err(Error::Binary { .. })));

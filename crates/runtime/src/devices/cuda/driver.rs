@@ -35,6 +35,7 @@ functions! {
     fn free(u64) = "cuMemFree_v2";
     fn upload(u64, *const c_void, usize, Handle) = "cuMemcpyHtoDAsync_v2";
     fn download(*mut c_void, u64, usize, Handle) = "cuMemcpyDtoHAsync_v2";
+    fn copy(u64, u64, usize, Handle) = "cuMemcpyDtoDAsync_v2";
     fn fill(u64, u8, usize, Handle) = "cuMemsetD8Async";
     fn load_module(*mut Handle, *const c_void) = "cuModuleLoadData";
     fn module_function(*mut Handle, Handle, *const c_char) = "cuModuleGetFunction";
@@ -354,6 +355,20 @@ impl Buffer {
         let status = unsafe { (self.gpu.functions.download)(data, address, to.len(), self.gpu.stream) };
         self.gpu.check("cuMemcpyDtoHAsync", status)?;
         self.gpu.synchronize()
+    }
+
+    /// Copies the first bytes of other memory in, after the work before it. They must be in both.
+    pub fn write_from(&self, from: &Buffer, bytes: usize) -> Result<()> {
+        assert!(bytes <= self.bytes && bytes <= from.bytes);
+        if self.address == from.address {
+            return Ok(());
+        }
+        self.gpu.enter()?;
+        let (to, from) = (self.address, from.address);
+        // SAFETY: the context is current, and both memories are large enough and not the same. Neither is freed before the copy
+        // is done, as the driver waits for work that uses it.
+        let status = unsafe { (self.gpu.functions.copy)(to, from, bytes, self.gpu.stream) };
+        self.gpu.check("cuMemcpyDtoDAsync", status)
     }
 
     /// Sets the first bytes to zero. They must be there.

@@ -50,6 +50,12 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *given) {
     memcpy(to, (void *)from, bytes);
     return 0;
 }
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *given) {
+    REQUIRE(current && given == &stream, INVALID_CONTEXT);
+    REQUIRE(to != from && bytes, 1);
+    memcpy((void *)to, (void *)from, bytes);
+    return 0;
+}
 int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *given) {
     REQUIRE(current && given == &stream, INVALID_CONTEXT);
     memset((void *)to, byte, bytes);

@@ -108,6 +108,13 @@ impl Device for Cuda {
         if to.is_empty() { self.synchronize() } else { buffer.read(to) }
     }
 
+    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+        from.check_copy("a copy", bytes)?;
+        to.check_copy("a copy", bytes)?;
+        let (from, to) = (from.handle::<Buffer>(NAME)?, to.handle::<Buffer>(NAME)?);
+        if bytes == 0 { Ok(()) } else { to.write_from(from, bytes) }
+    }
+
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         let buffer = memory.handle::<Buffer>(NAME)?;

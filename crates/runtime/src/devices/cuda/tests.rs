@@ -67,6 +67,19 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         let other = std::thread::scope(|scope| scope.spawn(|| fill(&device, &kernel, 1, 2)).join());
         assert_eq!(other.expect("no panic")?, [128_001_000.5; 2]);
 
+        let (one, other) = (device.allocate(8)?, device.allocate(6)?);
+        device.upload(&one, b"abcdefgh")?;
+        device.upload(&other, b"123456")?;
+        device.copy(&one, &other, 3)?;
+        device.copy(&other, &other, 6)?;
+        device.copy(&one, &other, 0)?;
+        let mut found = [0; 6];
+        device.download(&other, &mut found)?;
+        assert_eq!(&found, b"abc456");
+        assert!(matches!(device.copy(&one, &other, 7), Err(Error::Invalid(_))));
+        assert!(matches!(device.copy(&one, &Memory::new("cpu", 8, 0u8), 8), Err(Error::WrongDevice { .. })));
+        drop((one, other));
+
         let bytes = 1 << 50;
         assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
         let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage", 0) else {
