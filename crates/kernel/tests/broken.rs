@@ -212,7 +212,7 @@ fn last_block(before: bool, after: bool) -> Result<i32, Box<Fault>> {
                 });
             });
         });
-    let program = verify(definition.unwrap().kernel.program).unwrap();
+    let program = verify(definition.unwrap().kernel().program.clone()).unwrap();
     let xs: Vec<Constant> = (1..=12i32).map(Constant::from).collect();
     let zeros = |count: usize| SimMemory::from_bytes(vec![0; count]);
     let mut memories = [SimMemory::from_constants(&xs), zeros(16), zeros(8), zeros(24)];
