@@ -95,7 +95,7 @@ fn tiles_in_order_stay_in_the_array() {
         let tiles = xs.tiles(2).map(|tile| tile.reverse().push::<Block>());
         tiles.concat_tiles_in_order(2, length, &counter)
     });
-    let program = verify(definition.unwrap().kernel.program).unwrap();
+    let program = verify(definition.unwrap().kernel().program.clone()).unwrap();
     let bytes = |xs: &[i32]| xs.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     // One block of one tile, so that nothing races.
     let mut memories = vec![
