@@ -79,7 +79,8 @@ pub fn choose(
     otherwise: impl FnOnce(&[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
     /// The values, and their operands if anything was done on the way.
-    fn side(terms: impl FnOnce() -> Vec<Term>) -> ((Vec<Term>, Option<Vec<Operand>>), Vec<Stmt>) {
+    type Side = (Vec<Term>, Option<Vec<Operand>>);
+    fn side(terms: impl FnOnce() -> Vec<Term>) -> (Side, Vec<Stmt>) {
         framed(false, || {
             let terms = guarded(terms);
             let acts = with(|builder| builder.acts());
@@ -92,7 +93,7 @@ pub fn choose(
     if then.1.is_none() && otherwise.1.is_none() {
         return branch(condition, &then.0, &otherwise.0);
     }
-    let finished = |(terms, operands): (Vec<Term>, Option<Vec<Operand>>), list| match operands {
+    let finished = |(terms, operands): Side, list| match operands {
         Some(operands) => (operands, list),
         None => framed(false, || materialise(&terms)),
     };

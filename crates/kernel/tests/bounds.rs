@@ -499,8 +499,7 @@ fn a_condition_that_changes_its_mind() {
             let asked = Mutable::shared(replicate(8, Exp::<i32>::from(0)));
             let keep = move |x: Exp<i32>| asked.atomic_add(x.cast::<i64>(), 1).gt(0);
             let kept = part.filter::<Block>(keep);
-            let twice = replicate(1usize, Exp::<i32>::from(1)).push::<Block>().dynamic().append(kept);
-            twice
+            replicate(1usize, Exp::<i32>::from(1)).push::<Block>().dynamic().append(kept)
         });
         blocks.concat_by::<Grid, usize>(16, 8usize)
     };

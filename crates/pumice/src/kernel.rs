@@ -216,7 +216,7 @@ impl<P, T: Elt> Kernel<P, T> {
     /// # use pumice::{Compiler, kernel::{Grid, Ix, Pull, Push}};
     /// # let copied = |xs: Pull<f32, Ix>| -> Push<Grid, f32, Ix> { xs.push() };
     /// let copy = Compiler::on("sim")?.kernel("copy", 128, copied)?;
-    /// assert_eq!(copy.definition().parameters.len(), 1);
+    /// assert_eq!(copy.definition().parameters().len(), 1);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn definition(&self) -> &Definition {
