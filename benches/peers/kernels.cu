@@ -76,7 +76,7 @@ static void measure_transpose(Report &report, int side) {
         CHECK(cudaGetLastError());
     };
     for (const char *workload : {"transpose", "transposeTiled"}) {
-        report.measure(workload, "CUDA, 32x33 tile", n, 8.0 * n, run, [&](const std::string &what) {
+        report.measure(workload, "CUDA, 32x33 tile", side, 8.0 * n, run, [&](const std::string &what) {
             const std::vector<int> got = ints.output.to_host();
             for (std::size_t i = 0; i < n; i += SAMPLE_STRIDE) {
                 expect_equal(what, i, got[i % side * side + i / side], ints.host[i]);
@@ -153,7 +153,7 @@ static void measure_product(Report &report, cublasHandle_t cublas, int side) {
         CHECK(cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, side, side, side, &one, a.data(), side, b.data(), side,
                           &zero, c.data(), side));
     };
-    report.measure("matMul", "cuBLAS sgemm", n, 12.0 * n, run, [&](const std::string &what) {
+    report.measure("matMul", "cuBLAS sgemm", side, 12.0 * n, run, [&](const std::string &what) {
         expect_close(what, 0, c.to_host(1)[0], 4.0 * side, 1e-6);
     });
 }
