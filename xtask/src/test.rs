@@ -48,7 +48,11 @@ const STAGES: &[Stage] = &[
         cargo: &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"],
     },
     // Unit, file, snapshot, property, compile-fail and documentation tests.
-    Stage { name: "tests", need: Need::Nothing, cargo: &["test", "--workspace", "--all-features"] },
+    Stage {
+        name: "tests",
+        need: Need::Nothing,
+        cargo: &["test", "--workspace", "--all-features", "--no-fail-fast"],
+    },
     Stage { name: "conformance-sim", need: Need::Nothing, cargo: selftest!["--device", "sim"] },
     Stage { name: "conformance-cpu", need: Need::Nothing, cargo: selftest!["--device", "cpu"] },
     Stage { name: "conformance-opencl", need: Need::OpenCl, cargo: selftest!["--device", "opencl"] },

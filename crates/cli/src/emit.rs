@@ -12,10 +12,17 @@ use pumice_testing::programs::{self, Example};
 
 /// Prints an example, or a kernel-language program, in the language that `--target` names.
 pub fn run(options: &Options) -> Result<()> {
+    if options.word().is_none() {
+        chosen(options)?;
+    }
     let target = options
         .value("--target")
         .ok_or_else(|| Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string()))?;
-    if let Some(program) = options.word().and_then(simulate::find) {
+    // An example may have the name of a program; the array language and sizes by side are the example's.
+    let is_example = |name: &str| programs::example(name).is_some();
+    let wants_example = target == "array" || options.value("--size").is_some();
+    let program = options.word().filter(|name| !(wants_example && is_example(name))).and_then(simulate::find);
+    if let Some(program) = program {
         return kernels(&program, target, simulate::size(options, &program)?);
     }
     let example = chosen(options)?;

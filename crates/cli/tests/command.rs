@@ -160,9 +160,14 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["selftest", "--compile-only", "ptx"], "there is no target `ptx`");
     wrong(&["bench", "--device"], "--device needs a value");
     wrong(&["bench", "--device", "sim"], "has no speed");
-    wrong(&["bench", "--device", "cpu", "--filter", "sort"], "copy f32");
+    wrong(&["bench", "--device", "cpu", "--filter", "no such"], "copy f32");
     wrong(&["emit"], "name an example");
-    wrong(&["emit", "sort", "--target", "c"], "black_scholes");
+    wrong(&["emit", "no_such", "--target", "c"], "black_scholes");
+    wrong(&["emit", "reverse", "--target", "array"], "is written in the kernel language");
+    wrong(&["simulate", "no_such"], "transposeTiled");
+    wrong(&["simulate", "reverse", "--n", "many"], "--n takes a number");
+    wrong(&["tune", "mapFusion"], "there is nothing to choose");
+    wrong(&["tune", "sort", "--strategy", "guess"], "the strategies are exhaustive");
     wrong(&["emit", "dotp"], "--target is missing");
     wrong(&["emit", "dotp", "--target", "ptx"], "the targets are array, program, c, opencl, cuda");
     wrong(&["emit", "dotp", "saxpy", "--target", "c"], "one word too many");
