@@ -5,11 +5,11 @@
 
 use crate::Profile;
 use pumice_program::{
-    MemoryId, Operand, Param, Program, Ranges, Stmt, Var, VectorOptions, Verified, VerifyError, confine,
-    drop_spare_params, drop_spare_vars, eliminate_dead, hoist, mark_exact, narrow, settle, vectorise, verify,
+    Program, Ranges, Var, VectorOptions, Verified, VerifyError, drop_spare_params, drop_spare_vars,
+    eliminate_dead, hoist, mark_exact, narrow, settle, vectorise, verify,
 };
-use pumice_scalar::{Constant, ScalarType};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use pumice_scalar::Constant;
+use std::collections::BTreeMap;
 
 /// Which passes run; the others always do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,8 +35,6 @@ pub struct Known {
     pub multiples: BTreeMap<Var, u64>,
     /// What they are, in this launch.
     pub values: BTreeMap<Var, i128>,
-    /// How many elements the memories have, by position among the parameters, where a failed check may lead beyond them.
-    pub lengths: BTreeMap<usize, Operand>,
 }
 
 impl Known {
@@ -69,39 +67,6 @@ impl Ready {
     }
 }
 
-/// Settles a program of whose original parameters these positions are left; gives those that go.
-fn settle_params(program: &mut Program, ranges: &Ranges, left: &mut Vec<usize>) -> Vec<usize> {
-    let gone = settle(program, ranges);
-    let dropped = gone.iter().filter_map(|position| left.get(*position).copied()).collect();
-    let mut position = 0..;
-    left.retain(|_| position.next().is_some_and(|position| !gone.contains(&position)));
-    dropped
-}
-
-/// The lengths of memories, where the program still knows them.
-fn memory_lengths(
-    program: &Program,
-    left: &[usize],
-    lengths: &BTreeMap<usize, Operand>,
-) -> HashMap<MemoryId, Operand> {
-    let scalars = program.params.iter().filter_map(|param| match param {
-        Param::Scalar(var) => Some(*var),
-        Param::Memory(_) => None,
-    });
-    let defined: HashSet<Var> = scalars.chain(program.prologue.iter().flat_map(Stmt::defines)).collect();
-    let is_known = |operand: &Operand| match operand {
-        Operand::Var(var) => defined.contains(var) && program.var_type(*var) == ScalarType::I64,
-        Operand::Constant(constant) => constant.ty() == ScalarType::I64,
-    };
-    let length = |(position, param): (&usize, &Param)| match param {
-        Param::Memory(memory) => {
-            lengths.get(position).copied().filter(is_known).map(|length| (*memory, length))
-        }
-        Param::Scalar(_) => None,
-    };
-    left.iter().zip(&program.params).filter_map(length).collect()
-}
-
 /// Runs the passes for a device and a launch. The kernel is right for every launch whose scalar arguments are as `known`
 /// says.
 pub fn ready(
@@ -114,12 +79,8 @@ pub fn ready(
     let ranges = &known.ranges;
     // First of all, as the others gain by what is decided already.
     let mut left: Vec<usize> = (0..program.params.len()).collect();
-    let mut dropped = settle_params(&mut program, ranges, &mut left);
-    if program.failure.is_some() {
-        let lengths = memory_lengths(&program, &left, &known.lengths);
-        confine(&mut program, &lengths);
-        dropped.extend(settle_params(&mut program, ranges, &mut left));
-    }
+    let mut dropped = settle(&mut program, ranges);
+    left.retain(|position| !dropped.contains(position));
     if passes.vectorise && profile.vector_bytes > 0 {
         let multiples = known.multiples.clone();
         vectorise(&mut program, &VectorOptions { bytes: profile.vector_bytes as usize, multiples });

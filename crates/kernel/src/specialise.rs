@@ -9,7 +9,6 @@ use crate::passes::{Known, Passes, ready};
 use crate::profile::Profile;
 use pumice_program::{Operand, Param, Program, Stmt, Var, Verified};
 use pumice_scalar::{Constant, ScalarType};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one parameter of a kernel-language function is in a launch.
@@ -132,30 +131,7 @@ impl Definition {
             };
             scalars.push(value);
         }
-        known.lengths = self.memory_lengths();
         Ok((scalars, known))
-    }
-
-    /// How many elements the memories among the program's parameters have, by position.
-    fn memory_lengths(&self) -> BTreeMap<usize, Operand> {
-        let params = || self.kernel.program.params.iter().zip(&self.bindings).enumerate();
-        let length_of = |parameter: usize| {
-            params().find_map(|(_, (param, binding))| match (param, binding) {
-                (Param::Scalar(var), Binding::Length { parameter: of }) if *of == parameter => {
-                    Some(Operand::Var(*var))
-                }
-                _ => None,
-            })
-        };
-        let length = |(position, (_, binding)): (usize, (&Param, &Binding))| {
-            let length = match binding {
-                Binding::Column { parameter, .. } => length_of(*parameter),
-                Binding::Result { .. } => self.outcome.as_ref().map(|outcome| outcome.length),
-                _ => None,
-            };
-            length.map(|length| (position, length))
-        };
-        params().filter_map(length).collect()
     }
 
     /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no

@@ -1,6 +1,5 @@
 //! Program IR: what a kernel is, between the kernel language above and the emitter and simulator below.
 
-mod confine;
 pub mod dead;
 mod exact;
 pub mod file_test;
@@ -21,7 +20,6 @@ pub mod uniform;
 pub mod vectorise;
 pub mod verify;
 
-pub use confine::confine;
 pub use dead::{drop_spare_vars, eliminate_dead};
 pub use exact::mark_exact;
 pub use hoist::{drop_spare_params, hoist};

@@ -2,7 +2,7 @@
 //!
 //! Programs are built for any arguments and planned for actual ones: what a range of arguments settles (that an index
 //! check holds, that a loop goes round once, that a tail is empty) need not be found out by every thread. It uses
-//! [`Intervals`] and, where those lose how values hang together, [`crate::prove`]. The result does the same for scalar
+//! [`Intervals`] and, where those lose how values hang together, `prove.rs`. The result does the same for scalar
 //! arguments in the given ranges.
 
 use std::collections::HashMap;
