@@ -27,6 +27,17 @@ pub fn rev_distribute<T: Storable>(chunk_size: usize, xs: Pull<T, Ix>) -> Push<G
     chunks.interleave(length, move |chunk, i| length - ((chunk + 1) * chunk_size as i64).min(length) + i)
 }
 
+/// Reverses every chunk through its block's memory (`revBlock`).
+pub fn rev_block<T: Storable>(chunk_size: usize, xs: Pull<T, Ix>) -> Push<Grid, T, Ix> {
+    let length = xs.len();
+    let reversed =
+        |chunk: Pull<T, Ix>, size| chunk.push::<Block>().force_within(size).reverse().push::<Block>();
+    xs.tiles(chunk_size).map(move |chunk| reversed(chunk, chunk_size)).concat_by(chunk_size as i64, length)
+}
+
+/// The chunk of [`rev_block`] where a block has memory for it: more than any GPU gives without being asked.
+const LARGE_CHUNK: usize = 16 << 10;
+
 /// One step of a reduction at any level: the first half with the second (`step`).
 pub fn step<L: Loops, T: Storable, S: Size>(
     f: impl Fn(T::Form, T::Form) -> T::Form + 'static,
@@ -188,7 +199,7 @@ fn of_numbers(
     n: usize,
     (name, threads): (&str, i64),
     f: impl KernelFunction<(Pull<i32, Ix>,), Result = Push<Grid, i32, Ix>>,
-    expected: fn(&[i32]) -> Vec<i32>,
+    expected: impl Fn(&[i32]) -> Vec<i32>,
 ) -> Result<Box<dyn Prepared>> {
     let xs = compiler.upload(&numbers(n))?;
     let kernel = compiler.kernel(name, threads as u32, f)?;
@@ -232,6 +243,23 @@ pub fn programs() -> Vec<Program> {
             prepare: |compiler, n, _| {
                 let f = |xs: Pull<i32, Ix>| rev_distribute(1024, xs);
                 of_numbers(compiler, n, ("revDistribute", 256), f, reversed)
+            },
+            ..REVERSE
+        },
+        Program {
+            name: "revBlock",
+            about: "chunks reversed in their blocks' memory, of 64 KiB where a block has so much",
+            large: &[1 << 24],
+            sizes: &[0, 1, 1000, 16 << 10, 70_000],
+            tunable: &[],
+            prepare: |compiler, n, _| {
+                let fits =
+                    compiler.device().profile().shared_bytes as usize >= LARGE_CHUNK * size_of::<i32>();
+                let chunk_size = if fits { LARGE_CHUNK } else { LARGE_CHUNK / 4 };
+                let f = move |xs: Pull<i32, Ix>| rev_block(chunk_size, xs);
+                of_numbers(compiler, n, ("revBlock", 256), f, move |xs| {
+                    xs.chunks(chunk_size).flat_map(|chunk| chunk.iter().rev().copied()).collect()
+                })
             },
             ..REVERSE
         },

@@ -164,12 +164,6 @@ impl Definition {
         let (scalars, known) = self.scalars(actual)?;
         // Lengths and blocks are values of the program as it was described: passes may drop what only they need.
         let blocks = program.blocks_for(&scalars).map_err(|error| self.mistake(error))?;
-        if blocks > profile.max_blocks {
-            let most = profile.max_blocks;
-            return Err(BuildError(format!(
-                "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
-            )));
-        }
         let length = self.length(&scalars)?;
         let ready = ready(program.clone(), profile, passes, &known);
         let ready = ready.map_err(|error| BuildError(error.to_string()))?;
