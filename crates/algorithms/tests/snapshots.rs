@@ -4,29 +4,17 @@
 //! for a made-up device, so that they are the same on every machine.
 
 use pumice::Exp;
-use pumice::kernel::{Ix, KernelFunction, Layout, Mutable, Profile, Pull};
+use pumice::kernel::{Ix, KernelFunction, Layout, Mutable, Pull};
 use pumice::layers::emit::{Dialect, Options, emit};
 use pumice::layers::kernel::{Actual, Passes, define};
+use pumice::layers::runtime::devices::Sim;
 use pumice_algorithms::scan::Monoid;
 use pumice_algorithms::{fcl, histogram, matrix, scan};
-
-/// What a GPU is like.
-const GPU: Profile = Profile {
-    threads: 256,
-    lanes: 32,
-    max_threads: 1024,
-    shared_bytes: 48 << 10,
-    max_blocks: i32::MAX as u64,
-    busy_blocks: 1056,
-    vector_bytes: 16,
-    coalesces: true,
-    forward_progress: true,
-};
 
 /// A kernel in CUDA for arguments of these lengths and values.
 fn cuda<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, actual: &[Actual]) -> String {
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{error}"));
-    let special = definition.specialise(actual, &GPU, Passes::default());
+    let special = definition.specialise(actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
     let source = emit(&special.program, Dialect::Cuda, &Options::default());
     without_lines(&source.unwrap_or_else(|error| panic!("{error}")).text)

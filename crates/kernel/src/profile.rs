@@ -14,7 +14,7 @@ pub struct Profile {
     pub max_threads: u32,
     /// Bytes of memory that the threads of one block share.
     pub shared_bytes: u32,
-    /// The most blocks that one launch may have.
+    /// The most blocks that a grid has at once; where kernels loop over blocks themselves, a launch may have more.
     pub max_blocks: u64,
     /// Blocks that keep the whole device busy: a kernel with fewer leaves part of it idle.
     pub busy_blocks: u64,

@@ -156,17 +156,7 @@ pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
 
 /// What a large CUDA device is like, for planning without one.
 pub fn cuda_like() -> Profile {
-    Profile {
-        threads: 256,
-        lanes: 32,
-        max_threads: 1024,
-        shared_bytes: 48 << 10,
-        max_blocks: i32::MAX as u64,
-        busy_blocks: 1056,
-        vector_bytes: 16,
-        coalesces: true,
-        forward_progress: true,
-    }
+    Sim::gpu_profile()
 }
 
 #[cfg(test)]

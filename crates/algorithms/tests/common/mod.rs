@@ -3,24 +3,12 @@
 #![allow(dead_code)]
 
 use pumice::Elt;
-use pumice::layers::kernel::{Actual, Binding, KernelFunction, Passes, Profile, Specialised, define};
+use pumice::layers::kernel::{Actual, Binding, KernelFunction, Passes, Specialised, define};
 use pumice::layers::program::{Operand, SimMemory, simulate, verify};
+use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What a GPU is like.
-const GPU: Profile = Profile {
-    threads: 256,
-    lanes: 32,
-    max_threads: 1024,
-    shared_bytes: 48 << 10,
-    max_blocks: i32::MAX as u64,
-    busy_blocks: 1056,
-    vector_bytes: 16,
-    coalesces: true,
-    forward_progress: true,
-};
 
 /// What a kernel is given for one of its parameters.
 #[derive(Clone, Debug)]
@@ -95,7 +83,7 @@ fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) 
         Argument::Scalar(value) => Actual::Scalar(*value),
     };
     let actual: Vec<Actual> = arguments.iter().map(actual).collect();
-    let special = definition.specialise(&actual, &GPU, Passes::default());
+    let special = definition.specialise(&actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
     let program = definition.kernel().program.clone();
     let bindings = definition.bindings().to_vec();

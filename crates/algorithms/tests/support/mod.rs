@@ -1,25 +1,13 @@
 //! Kernels without a device: as they are launched on a GPU, run on the simulator, written as CUDA.
 #![allow(dead_code)]
 
-use pumice::kernel::{Binding, Definition, KernelFunction, Profile};
+use pumice::kernel::{Binding, Definition, KernelFunction};
 use pumice::layers::emit::{Dialect, Options, emit};
 use pumice::layers::kernel::{Actual, Passes, Specialised, define};
 use pumice::layers::program::simulate::Report;
 use pumice::layers::program::{SimMemory, simulate, verify};
+use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, Elt, ScalarType};
-
-/// What a GPU is like.
-const GPU: Profile = Profile {
-    threads: 256,
-    lanes: 32,
-    max_threads: 1024,
-    shared_bytes: 48 << 10,
-    max_blocks: i32::MAX as u64,
-    busy_blocks: 1056,
-    vector_bytes: 16,
-    coalesces: true,
-    forward_progress: true,
-};
 
 /// What a kernel is launched with: arrays, and then scalars.
 pub struct Arguments<'a> {
@@ -38,7 +26,9 @@ pub fn specialised(definition: &Definition, lengths: &[usize], scalars: &[i64]) 
     let scalars = scalars.iter().map(|scalar| Actual::Scalar(Constant::from(*scalar)));
     let actual: Vec<Actual> = lengths.chain(scalars).collect();
     let name = &definition.kernel().program.name;
-    definition.specialise(&actual, &GPU, Passes::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    definition
+        .specialise(&actual, &Sim::gpu_profile(), Passes::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Runs a function's kernel, as it is described and as a GPU would run it; both give the same.
