@@ -93,7 +93,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// A function of every element.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn halves(xs: Acc<Vector<f32>>) -> Acc<Vector<(f32, bool)>> {
     ///     xs.map(|x| (x * 0.5, x.gt(1.0)))
     /// }
@@ -107,11 +107,11 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// A function of the elements of two arrays of the same shape.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     ///     xs.zip_with(ys, |x, y| a * x + y)
     /// }
-    /// # use pumice_scalar::Exp;
+    /// # use pumice::Exp;
     /// ```
     #[track_caller]
     pub fn zip_with<U: Elt, L: Lift>(
@@ -164,7 +164,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// The same elements, row by row, in another shape of the same size.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn rows_of_four(xs: Acc<Vector<i32>>) -> Acc<Matrix<i32>> {
     ///     let n = xs.size();
     ///     xs.reshape((n / 4, 4))
@@ -190,7 +190,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// that names this place.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn reverse(xs: Acc<Vector<f64>>) -> Acc<Vector<f64>> {
     ///     let n = xs.size();
     ///     xs.backpermute(n, |i| n - 1 - i)
@@ -223,7 +223,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// A row without elements gives the neutral element. The same bits come out every time on the same device.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn row_maxima(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
     ///     m.fold(f32::NEG_INFINITY, |a, b| a.max(b))
     /// }
@@ -273,7 +273,7 @@ impl<T: Elt> Acc<Matrix<T>> {
     /// Rows for columns.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn column_sums(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
     ///     m.transpose().sum()
     /// }
@@ -290,7 +290,7 @@ impl<T: Elt> Acc<Vector<T>> {
     /// The matrix that has this vector as each of its `rows` rows.
     ///
     /// ```
-    /// use pumice_array::*;
+    /// use pumice::*;
     /// fn matrix_times_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     ///     let (rows, _) = m.shape();
     ///     m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
@@ -324,7 +324,7 @@ impl<T: Elt> Acc<Scalar<T>> {
 /// An array that exists, as an input of a program.
 ///
 /// ```
-/// use pumice_array::*;
+/// use pumice::*;
 /// let xs: Vector<f32> = vec![1.0, 2.0].into();
 /// let doubled = use_(&xs).map(|x| x + x);
 /// ```
@@ -390,7 +390,7 @@ impl<T: Elt, const N: usize> IntoArray<Dim1, T> for [T; N] {
 /// A single value as an array without dimensions.
 ///
 /// ```
-/// use pumice_array::*;
+/// use pumice::*;
 /// let answer: Acc<Scalar<i32>> = unit(42);
 /// ```
 #[track_caller]
@@ -407,12 +407,12 @@ pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
 /// The array with the element `f(index)` at every index.
 ///
 /// ```
-/// use pumice_array::*;
+/// use pumice::*;
 /// let odd = generate(100, |i| 2 * i + 1);
 /// fn table(n: Exp<i64>) -> Acc<Matrix<i64>> {
 ///     generate((n, n), |(i, j)| i * j)
 /// }
-/// # use pumice_scalar::Exp;
+/// # use pumice::Exp;
 /// ```
 #[track_caller]
 pub fn generate<S: IntoShape, L: Lift>(

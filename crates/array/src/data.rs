@@ -49,11 +49,11 @@ impl ArrayData for HostData {
 /// the device until somebody looks at it with [`Array::to_vec`] or prints it.
 ///
 /// ```
-/// use pumice_array::{Array, Dim2};
+/// use pumice::{Array, Dim2};
 /// let m = Array::<Dim2, i32>::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
 /// assert_eq!(m.extents(), [2, 3]);
 /// assert_eq!(m.to_vec()?, [1, 2, 3, 4, 5, 6]);
-/// # Ok::<(), pumice_array::Error>(())
+/// # Ok::<(), pumice::Error>(())
 /// ```
 pub struct Array<D, T> {
     data: Arc<dyn ArrayData>,

@@ -33,10 +33,10 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     /// The array as an `ndarray` array. Waits for the device and copies, as [`Array::to_vec`].
     ///
     /// ```
-    /// use pumice_array::Matrix;
+    /// use pumice::Matrix;
     /// let m = Matrix::<i32>::from_vec([2, 2], vec![1, 2, 3, 4])?;
     /// assert_eq!(m.to_ndarray()?[[1, 0]], 3);
-    /// # Ok::<(), pumice_array::Error>(())
+    /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn to_ndarray(&self) -> Result<::ndarray::Array<T, D::Dimension>, Error> {
         let dynamic = ::ndarray::ArrayD::from_shape_vec(self.data().extents().to_vec(), self.to_vec()?);

@@ -25,13 +25,13 @@ fn whole(value: i64) -> Term {
 /// there are only a few steps.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, preview, seq_for};
+/// use pumice::kernel::{Ix, Pull, preview, seq_for};
 /// let result = preview(32, &[2, 3], |xs: Pull<i32, Ix>| {
 ///     let powers = xs.map(|x| seq_for::<i32>(3.into(), 1, 1.into(), |power, _| power * x));
 ///     powers.push()
 /// })?;
 /// assert_eq!(result, [8, 27]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn seq_for<T: Storable>(
@@ -63,13 +63,13 @@ pub fn seq_for<T: Storable>(
 /// memory that changes.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, preview, seq_until};
+/// use pumice::kernel::{Ix, Pull, preview, seq_until};
 /// let result = preview(32, &[7, 100], |xs: Pull<i32, Ix>| {
 ///     let halved = xs.map(|x| seq_until::<i32>(x, |x| x.lt(10), |x| x / 2));
 ///     halved.push()
 /// })?;
 /// assert_eq!(result, [7, 6]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn seq_until<T: Storable>(
@@ -91,7 +91,7 @@ pub fn seq_until<T: Storable>(
 /// Does one of two things, as far as memory and barriers are concerned; see [`pumice_scalar::cond`] for values.
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Mutable, Pull, cond, preview};
+/// use pumice::kernel::{Block, Ix, Mutable, Pull, cond, preview};
 /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
 ///     let blocks = xs.split_up(4).map(|part| {
 ///         let memory = Mutable::shared(part.clone());
@@ -106,7 +106,7 @@ pub fn seq_until<T: Storable>(
 ///     blocks.concat_by(4, 4usize)
 /// })?;
 /// assert_eq!(result, [1, 2, 30, 40]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
@@ -118,10 +118,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// Reduces in order, in one thread, starting from `initial`.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.seq_reduce(0.into(), |a, b| a + b)).push())?;
     /// assert_eq!(result, [3, 7]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn seq_reduce(self, initial: T::Form, f: impl Fn(T::Form, T::Form) -> T::Form) -> T::Form {
@@ -131,10 +131,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// The results of reducing the elements up to each, that one included, in order and in one thread.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.split_up(3).map(|part| part.seq_scan(0.into(), |a, b| a + b)).concat())?;
     /// assert_eq!(result, [1, 3, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn seq_scan(
@@ -214,7 +214,7 @@ fn two(terms: &[Term]) -> (Ix, Ix) {
 /// has more than `capacity` elements; more are an error when the kernel runs. The last one is given.
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Pull, preview, while_};
+/// use pumice::kernel::{Block, Ix, Pull, preview, while_};
 /// let result = preview(32, &[1, 2, 3, 4, 5, 6, 7, 8], |xs: Pull<i32, Ix>| {
 ///     let sums = xs.tiles(4).map(|tile| {
 ///         let step = |xs: Pull<i32, Ix>| {
@@ -226,7 +226,7 @@ fn two(terms: &[Term]) -> (Ix, Ix) {
 ///     sums.concat_by(1, 2usize)
 /// })?;
 /// assert_eq!(result, [10, 26]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn while_<L: Forces, T: Storable>(
@@ -261,7 +261,7 @@ pub fn while_<L: Forces, T: Storable>(
 /// Does `step` to an array `times` times, through the level's memory: FCL's `power`. See [`while_`].
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Pull, power, preview};
+/// use pumice::kernel::{Block, Ix, Pull, power, preview};
 /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
 ///     let turned = xs.tiles(4).map(|tile| {
 ///         let step = |_, xs: Pull<i32, Ix>| xs.map(|x| x * 2).push::<Block>();
@@ -270,7 +270,7 @@ pub fn while_<L: Forces, T: Storable>(
 ///     turned.concat_by(4, 2usize)
 /// })?;
 /// assert_eq!(result, [8, 16]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn power<L: Forces, T: Storable>(
@@ -305,8 +305,8 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// array of its values, that is read by the same threads only: push the outer array at `Block`.
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Pull, Round, Thread, accumulate, preview};
-/// use pumice_scalar::Exp;
+/// use pumice::kernel::{Block, Ix, Pull, Round, Thread, accumulate, preview};
+/// use pumice::Exp;
 /// // Each of four threads sums a column of a matrix whose rows a block reads one after the other.
 /// let result = preview(32, &[1, 2, 3, 4, 10, 20, 30, 40], |xs: Pull<i32, Ix>| {
 ///     let blocks = xs.tiles(8).map(|matrix| {
@@ -320,7 +320,7 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 ///     blocks.concat_by(4, 4usize)
 /// })?;
 /// assert_eq!(result, [11, 22, 33, 44]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn accumulate<L: Lift>(

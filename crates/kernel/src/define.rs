@@ -274,13 +274,13 @@ functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
 /// Makes a kernel of a function, with blocks of this many threads.
 ///
 /// ```
-/// use pumice_kernel::{Grid, Ix, Pull, Push, define};
+/// use pumice::kernel::{Grid, Ix, Pull, Push, define};
 /// fn doubled(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
 ///     xs.map(|x| x + x).push()
 /// }
 /// let kernel = define("doubled", 256, doubled)?;
 /// assert_eq!(kernel.parameters().len(), 1);
-/// # Ok::<(), pumice_kernel::BuildError>(())
+/// # Ok::<(), pumice::kernel::BuildError>(())
 /// ```
 pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
     let mut outcome = None;

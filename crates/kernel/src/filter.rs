@@ -34,13 +34,13 @@ impl<T: Storable> Pull<T> {
     /// The elements of which `keep` holds, in order, at a level with memory.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[5, 2, 7, 4], |xs: Pull<i32, Ix>| {
     ///     let odd = xs.split_up(4).map(|part| part.filter::<Block>(|x| (x % 2).eq(1)));
     ///     odd.concat_by(4, 2usize)
     /// })?;
     /// assert_eq!(result, [5, 7]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn filter<L: Forces>(self, keep: impl Fn(T::Form) -> Exp<bool> + 'static) -> Push<L, T, Ix> {

@@ -97,14 +97,14 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
     /// elements than that are an error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
     ///     let length = xs.len();
     ///     let block = xs.tiles(2).map(|tile| tile.push::<Block>().force_within(2).reverse().push::<Block>());
     ///     block.concat_by(2, length)
     /// })?;
     /// assert_eq!(result, [2, 1, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn force_within(self, capacity: usize) -> Pull<T, S> {
@@ -150,10 +150,10 @@ impl<L: Forces, T: Storable> Push<L, T> {
     /// Writes the array to the level's memory, waits, and reads it from there.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.push::<Block>().force().reverse().push::<Block>()).concat())?;
     /// assert_eq!(result, [2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn force(self) -> Pull<T> {
@@ -164,7 +164,7 @@ impl<L: Forces, T: Storable> Push<L, T> {
     /// As [`Push::force`], with a layout that avoids bank conflicts.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Layout, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Layout, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
     ///     let block = xs.split_up(2).map(|two| {
     ///         two.push::<Block>().force_as(Layout::Padded).reverse().push::<Block>()
@@ -172,7 +172,7 @@ impl<L: Forces, T: Storable> Push<L, T> {
     ///     block.concat()
     /// })?;
     /// assert_eq!(result, [2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn force_as(self, layout: Layout) -> Pull<T> {
@@ -196,10 +196,10 @@ impl<L: Forces, T: Storable> Push<L, T> {
 /// Computes a value now, once, and keeps it in a register.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, force_scalar, preview};
+/// use pumice::kernel::{Ix, Pull, force_scalar, preview};
 /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.map(|x| force_scalar(x * x)).push())?;
 /// assert_eq!(result, [1, 4]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
@@ -213,7 +213,7 @@ impl<T: Storable> Matrix<T> {
     /// `columns` is an error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let tiles = xs.rows(2.into()).split_2d(2.into(), 2);
     ///     let turned = tiles.map(|row| row.map(|tile| {
@@ -222,7 +222,7 @@ impl<T: Storable> Matrix<T> {
     ///     turned.concat_2d(2, 2.into(), 2.into())
     /// })?;
     /// assert_eq!(result, [1, 3, 2, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Matrix<T> {

@@ -38,8 +38,8 @@ impl<T: Elt> Mutable<T> {
     /// Memory that the block shares, with the elements of an array in it.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -50,7 +50,7 @@ impl<T: Elt> Mutable<T> {
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [15]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn shared(initial: Pull<T>) -> Mutable<T> {
@@ -72,8 +72,8 @@ impl<T: Elt> Mutable<T> {
     /// index is known while the kernel is built. It keeps its elements from one loop of the block's threads to the next.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let doubled = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let block = |four: Pull<i32>| {
     ///         let own = Mutable::<i32>::own(replicate(1, Exp::from(0)));
@@ -83,7 +83,7 @@ impl<T: Elt> Mutable<T> {
     ///     xs.split_up(4).map(block).concat()
     /// })?;
     /// assert_eq!(doubled, [2, 4, 6, 8]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn own(initial: Pull<T>) -> Mutable<T> {
@@ -132,7 +132,7 @@ impl<T: Elt> Mutable<T> {
     /// The element as it is now.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let memory = Mutable::shared(part.clone());
@@ -141,7 +141,7 @@ impl<T: Elt> Mutable<T> {
     ///     blocks.concat()
     /// })?;
     /// assert_eq!(result, [4, 6, 6, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn read(&self, index: impl Into<Ix>) -> T::Exp {
@@ -154,7 +154,7 @@ impl<T: Elt> Mutable<T> {
     /// Replaces the element.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let memory = Mutable::shared(part.clone());
@@ -170,7 +170,7 @@ impl<T: Elt> Mutable<T> {
     ///     blocks.concat_by(4, 4usize)
     /// })?;
     /// assert_eq!(result, [10, 20, 30, 40]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn write(&self, index: impl Into<Ix>, value: T::Exp) {
@@ -180,7 +180,7 @@ impl<T: Elt> Mutable<T> {
     /// Writes an array over the first elements.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let memory = Mutable::shared(part.clone());
@@ -190,7 +190,7 @@ impl<T: Elt> Mutable<T> {
     ///     blocks.concat_by(4, 4usize)
     /// })?;
     /// assert_eq!(result, [10, 20, 3, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn write_all<L: crate::Level, S: crate::Size>(&self, array: &Push<L, T, S>) {
@@ -212,8 +212,8 @@ impl<T: Elt> Mutable<T> {
     /// another barrier comes between the last read and the change.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -224,7 +224,7 @@ impl<T: Elt> Mutable<T> {
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn freeze(self) -> Pull<T, Ix> {
@@ -251,8 +251,8 @@ updates! { Number:
     /// Adds to an element at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -263,14 +263,14 @@ updates! { Number:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [15]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_add Add;
     /// Replaces an element at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -281,7 +281,7 @@ updates! { Number:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [8]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_exchange Exchange;
 }
@@ -289,8 +289,8 @@ updates! { Integer:
     /// Subtracts from an element at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -301,14 +301,14 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [-15]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_sub Sub;
     /// Makes an element the smaller one at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(9)));
@@ -319,14 +319,14 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_min Min;
     /// Makes an element the larger one at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -337,14 +337,14 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_max Max;
     /// Keeps the bits of an element that are in both, at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(-1)));
@@ -355,14 +355,14 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [0]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_and And;
     /// Adds bits to an element at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -373,14 +373,14 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [7]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_or Or;
     /// Flips bits of an element at once. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -391,7 +391,7 @@ updates! { Integer:
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     atomic_xor Xor;
 }
@@ -400,8 +400,8 @@ impl<T: AtomicElt + Integer> Mutable<T> {
     /// Replaces an element at once if it equals `expected`. Gives the element before.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -412,7 +412,7 @@ impl<T: AtomicElt + Integer> Mutable<T> {
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn atomic_compare_exchange(
@@ -430,8 +430,8 @@ impl<T: AtomicElt> Mutable<T> {
     /// Reads a flag: what its writer wrote before [`Mutable::release`] can be read after.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -445,7 +445,7 @@ impl<T: AtomicElt> Mutable<T> {
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [7]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
@@ -455,8 +455,8 @@ impl<T: AtomicElt> Mutable<T> {
     /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let result = preview(32, &[5, 3, 6, 1], |xs: Pull<i32, Ix>| {
     ///     let blocks = xs.split_up(4).map(|part| {
     ///         let cell = Mutable::shared(replicate(1, Exp::<i32>::from(0)));
@@ -470,7 +470,7 @@ impl<T: AtomicElt> Mutable<T> {
     ///     blocks.concat_by(1, 1usize)
     /// })?;
     /// assert_eq!(result, [9]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
@@ -512,7 +512,7 @@ pub fn fence_block() {
 /// reader's after it. Here the last block to be done adds up what all wrote:
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, Within, cond, define, fence_grid};
+/// use pumice::kernel::{Block, Ix, Loops, Mutable, Pull, Within, cond, define, fence_grid};
 /// define("total", 32, |xs: Pull<i32, Ix>, parts: Mutable<i32>, done: Mutable<i64>| {
 ///     let tiles = xs.tiles(32);
 ///     Block::distribute(tiles.len(), &|block| {
@@ -530,7 +530,7 @@ pub fn fence_block() {
 ///         });
 ///     });
 /// })?;
-/// # Ok::<(), pumice_kernel::BuildError>(())
+/// # Ok::<(), pumice::kernel::BuildError>(())
 /// ```
 #[track_caller]
 pub fn fence_grid() {

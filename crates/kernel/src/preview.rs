@@ -30,13 +30,13 @@ fn error(error: impl fmt::Display) -> PreviewError {
 /// What a kernel with blocks of `threads` threads makes of an array, on the simulator.
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Pull, preview};
+/// use pumice::kernel::{Block, Ix, Pull, preview};
 /// let sums = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
 ///     let pairs = xs.split_up(2).map(|pair| (pair.at(0) + pair.at(1)));
 ///     pairs.push()
 /// })?;
 /// assert_eq!(sums, [3, 7, 11]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 pub fn preview<T: Elt, U: Elt, S: Size>(
     threads: u32,

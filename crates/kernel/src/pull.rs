@@ -20,7 +20,7 @@ use std::rc::Rc;
 /// A pull array.
 ///
 /// ```
-/// use pumice_kernel::Pull;
+/// use pumice::kernel::Pull;
 /// let squares = Pull::<i64>::new(10, |i| i * i);
 /// let (low, high) = squares.halve();
 /// let sums = low.zip_with(high, |a, b| a + b);
@@ -53,10 +53,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// happen, nothing is checked.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, generate, preview};
+    /// use pumice::kernel::{Ix, Pull, generate, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| generate(2usize, move |i| xs.at(i + 1)).push())?;
     /// assert_eq!(result, [2, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
@@ -85,10 +85,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The element at an index, or `otherwise` where the index is not in the array: that is no error.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| Pull::<i32>::new(3, move |i| xs.at_or(i - 1, 0.into())).push())?;
     /// assert_eq!(result, [0, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn at_or(&self, index: impl Into<Ix>, otherwise: T::Form) -> T::Form
     where
@@ -107,10 +107,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The first element.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview, replicate};
+    /// use pumice::kernel::{Ix, Pull, preview, replicate};
     /// let result = preview(32, &[4, 5], |xs: Pull<i32, Ix>| replicate(1usize, xs.head()).push())?;
     /// assert_eq!(result, [4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn head(&self) -> T::Form {
@@ -120,10 +120,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The last element.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview, replicate};
+    /// use pumice::kernel::{Ix, Pull, preview, replicate};
     /// let result = preview(32, &[4, 5], |xs: Pull<i32, Ix>| replicate(1usize, xs.last()).push())?;
     /// assert_eq!(result, [5]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn last(&self) -> T::Form {
@@ -134,10 +134,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// A function of every element.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.map(|x| x * x).push())?;
     /// assert_eq!(result, [1, 4, 9]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f((self.at)(i)))
@@ -146,10 +146,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// A function of every index and element.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[5, 6], |xs: Pull<i32, Ix>| xs.imap(|i, x| (i, x)).push())?;
     /// assert_eq!(result, [(0, 5), (1, 6)]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn imap<F: Form>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f(i, (self.at)(i)))
@@ -158,10 +158,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// A function of two arrays' elements, as far as both go.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 4], |xs: Pull<i32, Ix>| xs.clone().zip_with(xs.reverse(), |a, b| a - b).push())?;
     /// assert_eq!(result, [-3, 0, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn zip_with<U: Item, F: Form>(
         self,
@@ -175,10 +175,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// A function of three arrays' elements, as far as all go.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().zip_with3(xs.clone(), xs, |a, b, c| a + b + c).push())?;
     /// assert_eq!(result, [3, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn zip_with3<U: Item, V: Item, F: Form>(
         self,
@@ -198,10 +198,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The elements at these indices, each of which is checked.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[5, 6], |xs: Pull<i32, Ix>| xs.gather(Pull::new(4usize, |i| i % 2)).push())?;
     /// assert_eq!(result, [5, 6, 5, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
@@ -217,10 +217,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The elements from the last to the first.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.reverse().push())?;
     /// assert_eq!(result, [3, 2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn reverse(self) -> Self {
         let (length, last) = (self.length, self.length.to_ix() - 1);
@@ -230,10 +230,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The first `count` elements, or all if there are fewer. A negative number is none.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.take(2).push())?;
     /// assert_eq!(result, [1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn take(self, count: impl IntoSize<S>) -> Self {
         let count = count.into_size().least(self.length);
@@ -243,10 +243,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// All but the first `count` elements. A negative number is none.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.drop(2).push())?;
     /// assert_eq!(result, [3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn drop(self, count: impl IntoSize<S>) -> Self {
         let count = count.into_size().natural().least(self.length);
@@ -257,10 +257,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The first `count` elements, and the rest.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| { let (a, b) = xs.split_at(1); b.append(a).push() })?;
     /// assert_eq!(result, [2, 3, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn split_at(self, count: impl IntoSize<S>) -> (Self, Self) {
         let count = count.into_size();
@@ -270,10 +270,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The first half and the rest.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| { let (a, b) = xs.halve(); a.zip_with(b, |a, b| a + b).push() })?;
     /// assert_eq!(result, [4, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn halve(self) -> (Self, Self) {
         let half = self.length.parts(2);
@@ -285,10 +285,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The elements with even and those with odd indices.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| { let (a, b) = xs.even_odds(); a.append(b).push() })?;
     /// assert_eq!(result, [1, 3, 5, 2, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn even_odds(self) -> (Self, Self) {
         let odd = self.length.parts(2);
@@ -300,10 +300,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// Every `n`-th element, starting with the first.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.every_nth(2).push())?;
     /// assert_eq!(result, [1, 3, 5]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn every_nth(self, n: usize) -> Self {
         let n = n.max(1);
@@ -314,10 +314,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The elements moved `distance` places to the right, with others coming in from the left.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.shift(1, 0.into()).push())?;
     /// assert_eq!(result, [0, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn shift(self, distance: usize, fill: T::Form) -> Self
     where
@@ -330,10 +330,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// Both arrays, one after the other. Every access asks which one it is in; [`Push::append`] does not.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().append(xs).push())?;
     /// assert_eq!(result, [1, 2, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn append(self, other: Self) -> Self
     where
@@ -348,10 +348,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// Parts of `size` elements; elements that do not fill a part are left out.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.at(0) * part.at(1)).push())?;
     /// assert_eq!(result, [2, 12]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
         let parts = self.length.parts(size);
@@ -365,10 +365,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// `n` is the number of parts. Neighbouring threads that each run through a part touch neighbouring elements.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.coalesce(2).map(|part| (part.at(0), part.at(1))).push())?;
     /// assert_eq!(result, [(1, 3), (2, 4)]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
         let parts = self.length.parts(size);
@@ -379,12 +379,12 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// need. Of each part as many elements as are a multiple of `items`; what does not fill the parts is left out.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Thread, preview};
+    /// use pumice::kernel::{Ix, Pull, Thread, preview};
     /// let parts = preview(32, &[0, 1, 2, 3, 4, 5, 6, 7], |xs: Pull<i32, Ix>| {
     ///     xs.coalesce_by(4, 2).map(|part| part.push::<Thread>()).concat()
     /// })?;
     /// assert_eq!(parts, [0, 1, 4, 5, 2, 3, 6, 7]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
         let (parts, items) = (self.length.parts(size), items.max(1));
@@ -399,10 +399,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// Parts of `size` elements, the last one shorter if need be.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.tiles(2).map(|tile| tile.len()).push())?;
     /// assert_eq!(result, [2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn tiles(self, size: usize) -> Pull<Pull<T, Ix>, Ix> {
         let (length, size) = (self.length.to_ix(), size.max(1));
@@ -416,10 +416,10 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// The rows of a matrix with this many columns; elements that do not fill a row are left out.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.rows(2.into()).map(|row| row.at(1)).push())?;
     /// assert_eq!(result, [2, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
         let count = quotient(self.length.to_ix(), columns.max(1));
@@ -449,10 +449,10 @@ pub(crate) fn choose<T: Storable>(
 /// The array with this length and these elements.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, generate, preview};
+/// use pumice::kernel::{Ix, Pull, generate, preview};
 /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| generate(xs.len(), |i| i * i).push())?;
 /// assert_eq!(result, [0, 1, 4]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 pub fn generate<F: Form, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> Pull<F::Item, S> {
     Pull::new(length, f)
@@ -461,10 +461,10 @@ pub fn generate<F: Form, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> P
 /// The same element everywhere.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, preview, replicate};
+/// use pumice::kernel::{Ix, Pull, preview, replicate};
 /// let result = preview(32, &[7, 8, 9], |xs: Pull<i32, Ix>| replicate(xs.len(), xs.at(0)).push())?;
 /// assert_eq!(result, [7, 7, 7]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 pub fn replicate<F: Form, S: Size>(length: S, element: F) -> Pull<F::Item, S> {
     Pull::new(length, move |_| element.clone())
@@ -473,10 +473,10 @@ pub fn replicate<F: Form, S: Size>(length: S, element: F) -> Pull<F::Item, S> {
 /// 0, 1, 2, …
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, iota, preview};
+/// use pumice::kernel::{Ix, Pull, iota, preview};
 /// let result = preview(32, &[7, 7, 7], |xs: Pull<i32, Ix>| iota(xs.len()).push())?;
 /// assert_eq!(result, [0, 1, 2]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 pub fn iota<S: Size>(length: S) -> Pull<i64, S> {
     Pull::new(length, |i| i)
@@ -486,10 +486,10 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// Pairs of two arrays' elements, as far as both go.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.clone().zip(xs.reverse()).push())?;
     /// assert_eq!(result, [(1, 2), (2, 1)]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
         self.zip_with(other, |a, b| (a, b))
@@ -498,10 +498,10 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// Triples of three arrays' elements, as far as all go.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1], |xs: Pull<i32, Ix>| xs.clone().zip3(xs.clone(), xs).push())?;
     /// assert_eq!(result, [(1, 1, 1)]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
         self.zip_with3(second, third, |a, b, c| (a, b, c))
@@ -510,10 +510,10 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// Neighbours as pairs; a last one alone is left out.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.pair().push())?;
     /// assert_eq!(result, [(1, 2), (3, 4)]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn pair(self) -> Pull<(T, T), S> {
         Pull::new(self.length.parts(2), move |i| ((self.at)(i * 2), (self.at)(i * 2 + 1)))
@@ -524,10 +524,10 @@ impl<T: Elt, S: Size> Pull<(T, T), S> {
     /// Pairs as neighbours. Every access asks whether its index is even; [`Push::unpair`] does not.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| xs.unpair().push())?;
     /// assert_eq!(result, [1, 2, 3, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn unpair(self) -> Pull<T, S> {
         Pull::new(self.length.times(2), move |i| {
@@ -539,10 +539,10 @@ impl<T: Elt, S: Size> Pull<(T, T), S> {
     /// The arrays of the first and of the second elements.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| { let (a, b) = xs.unzip(); b.append(a).push() })?;
     /// assert_eq!(result, [2, 4, 1, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn unzip(self) -> (Pull<T, S>, Pull<T, S>) {
         (self.clone().map(|(a, _)| a), self.map(|(_, b)| b))
@@ -554,10 +554,10 @@ impl<T: Item> Pull<T> {
     /// side.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(4).map(|four| four.bin_split(1, |two| two.reverse()).push::<Block>()).concat())?;
     /// assert_eq!(result, [2, 1, 4, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
@@ -578,10 +578,10 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).transpose(2).map(|row| row.at(0)).push())?;
     /// assert_eq!(result, [1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
@@ -597,10 +597,10 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.rows(2.into()).transpose(2.into()).join(2.into()).push())?;
     /// assert_eq!(result, [1, 3, 2, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn join(self, columns: S) -> Pull<T, Ix> {
@@ -620,13 +620,13 @@ impl<T: Item> Matrix<T> {
     /// an array of rows of tiles, each a matrix itself. Rows that are shorter than that are an error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[0, 1, 2, 3, 4, 5, 6, 7], |xs: Pull<i32, Ix>| {
     ///     let tiles = xs.rows(4.into()).split_2d(4.into(), 2);
     ///     tiles.map(|row| row.at(1)).map(|tile| tile.at(0).at(0)).push()
     /// })?;
     /// assert_eq!(result, [2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
@@ -671,10 +671,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// The elements, written in a loop at a level.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.tiles(4).map(|tile| tile.push::<Block>()).concat_by(4, 3usize))?;
     /// assert_eq!(result, [1, 2, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
@@ -687,10 +687,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// The elements, and `otherwise` beyond their end: an array of another length.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.padded(4usize, 0.into()).push())?;
     /// assert_eq!(result, [1, 2, 0, 0]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
         let here = self.length.to_ix();

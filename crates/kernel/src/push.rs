@@ -45,7 +45,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// error when the kernel runs; an element that is never written keeps what the memory held.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, Push, parallel, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, Push, parallel, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
     ///     let twice = move |_: Ix| {
     ///         let xs = xs.clone();
@@ -60,7 +60,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///     Pull::<Push<Block, i32>>::new(1, twice).concat()
     /// })?;
     /// assert_eq!(result, [1, 2, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
@@ -75,7 +75,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// As [`Push::new`], except that an element whose index is not in the array is left out: that is no error.
     ///
     /// ```
-    /// use pumice_kernel::{Grid, Ix, Loops, Pull, Push, preview};
+    /// use pumice::kernel::{Grid, Ix, Loops, Pull, Push, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
     ///     let length = xs.len();
     ///     Push::<Grid, i32, Ix>::clipped(length, move |write| {
@@ -86,7 +86,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///     })
     /// })?;
     /// assert_eq!(result, [1, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn clipped(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
         let end = length.to_ix();
@@ -135,10 +135,10 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// A function of every element.
     ///
     /// ```
-    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.push::<Grid>().map(|x| x + 1))?;
     /// assert_eq!(result, [2, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Push<L, F::Item, S>
     where
@@ -150,13 +150,13 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// Every element at another index of the array, which is checked.
     ///
     /// ```
-    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
     ///     let last = xs.len() - 1;
     ///     xs.push::<Grid>().ix_map(move |i| last - i)
     /// })?;
     /// assert_eq!(result, [3, 2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
@@ -176,10 +176,10 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// Both arrays, one after the other: the first is written, then the second, and nobody asks which (`concP`).
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.clone().push::<Block>().append(two.push())).concat())?;
     /// assert_eq!(result, [1, 2, 1, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn append(self, other: Self) -> Self {
         let first = natural(self.length.to_ix());
@@ -194,7 +194,7 @@ impl<L: Level, T: Storable> Push<L, T> {
     /// The same array, with its length as one that is known on the device: what loops in the kernel work on.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview, while_};
+    /// use pumice::kernel::{Block, Ix, Pull, preview, while_};
     /// let largest = preview(32, &[3, 1, 4, 1], |xs: Pull<i32, Ix>| {
     ///     let block = |four: Pull<i32>| {
     ///         let halves = |xs: Pull<i32, Ix>| {
@@ -207,7 +207,7 @@ impl<L: Level, T: Storable> Push<L, T> {
     ///     xs.split_up(4).map(block).concat()
     /// })?;
     /// assert_eq!(largest, [4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn dynamic(self) -> Push<L, T, Ix> {
         Push::trusted(self.length.to_ix(), move |write| (self.produce)(write))
@@ -229,10 +229,10 @@ impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
     /// Pairs as neighbours, without a condition: each thread writes both elements of its pair (`unpairP`).
     ///
     /// ```
-    /// use pumice_kernel::{Grid, Ix, Pull, preview};
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
     /// let result = preview(32, &[(1, 2), (3, 4)], |xs: Pull<(i32, i32), Ix>| xs.push::<Grid>().unpair())?;
     /// assert_eq!(result, [1, 2, 3, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn unpair(self) -> Push<L, T, S> {
         Push::trusted(self.length.times(2), move |write| {
@@ -248,13 +248,13 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     /// The arrays one level up, each element where `index` of its part and its index in the part says.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let parts = xs.split_up(2).map(|part| part.push::<Block>());
     ///     parts.interleave(4usize, |part, i| part + i * 2)
     /// })?;
     /// assert_eq!(result, [1, 3, 2, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn interleave<A: Level, R: Size>(
@@ -294,13 +294,13 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     /// The arrays are no longer than the stride, but they may be shorter.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
     ///     let length = xs.len();
     ///     xs.tiles(2).map(|tile| tile.push::<Block>()).concat_by(2, length)
     /// })?;
     /// assert_eq!(result, [1, 2, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn concat_by<A: Level, R: Size>(self, stride: impl Into<Ix>, length: R) -> Push<A, T, R>
@@ -331,10 +331,10 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// The arrays one level up, side by side. They are all of one length, that of the first.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Thread, preview};
+    /// use pumice::kernel::{Ix, Pull, Thread, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.reverse().push::<Thread>()).concat())?;
     /// assert_eq!(result, [2, 1, 4, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn concat<A: Level>(self) -> Push<A, T, N>
@@ -351,7 +351,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// The arrays one after the other, at the same level. They are all of one length, that of the first.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
     ///     let block = xs.split_up(4).map(|four| {
     ///         four.split_up(2).map(|two| two.reverse().push::<Block>()).seq_concat()
@@ -359,7 +359,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     ///     block.concat()
     /// })?;
     /// assert_eq!(result, [2, 1, 4, 3]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn seq_concat(self) -> Push<L, T, N> {
@@ -458,7 +458,7 @@ impl<T: Storable> Matrix<Matrix<T>> {
     /// error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
     ///     // The transpose of a matrix of two rows and three columns.
     ///     let tiles = xs.rows(3.into()).split_2d(3.into(), 2).transpose(2.into());
@@ -466,7 +466,7 @@ impl<T: Storable> Matrix<Matrix<T>> {
     ///     turned.concat_2d(2, 3.into(), 2.into())
     /// })?;
     /// assert_eq!(result, [1, 4, 2, 5, 3, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
@@ -501,13 +501,13 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// indices without a value keep what the memory held.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, preview};
+    /// use pumice::kernel::{Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
     ///     let length = xs.len();
     ///     xs.imap(move |i, x| (length - 1 - i, x)).scatter(length)
     /// })?;
     /// assert_eq!(result, [3, 2, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
@@ -529,10 +529,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// thread.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(4).map(|four| four.push_by::<Block>(2)).concat())?;
     /// assert_eq!(result, [1, 2, 3, 4]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {

@@ -29,8 +29,8 @@ impl<T: Storable> Pull<T, Ix> {
     /// makes an array.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Block, Ix, Loops, Mutable, Pull, preview, replicate};
+    /// use pumice::Exp;
     /// let sums = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
     ///     let sum = |tile: Pull<i32, Ix>| {
     ///         let sum = Mutable::<i32>::shared(replicate(1, Exp::from(0)));
@@ -46,7 +46,7 @@ impl<T: Storable> Pull<T, Ix> {
     ///     xs.tiles(2).map(sum).concat()
     /// })?;
     /// assert_eq!(sums, [3, 7, 5]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
@@ -64,7 +64,7 @@ impl<T: Storable> Pull<T, Ix> {
     /// of `length` elements; for `whole` that may also be `size` where `length` is this array's.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let sums = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
     ///     let pair = |two: Pull<i32>| Pull::<i32>::new(1, move |_| two.at(0) + two.at(1)).push::<Block>();
     ///     xs.tiles(2)
@@ -72,7 +72,7 @@ impl<T: Storable> Pull<T, Ix> {
     ///         .concat()
     /// })?;
     /// assert_eq!(sums, [3, 7, 5]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn if_whole<L: Level, U: Storable, A: Size, B: Size, R: Size>(
@@ -113,13 +113,13 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// length than its place has is an error when the kernel runs.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Pull, preview};
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
     /// let turned = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| {
     ///     let length = xs.len();
     ///     xs.tiles(2).map(|tile| tile.reverse().push::<Block>()).concat_tiles(2, length)
     /// })?;
     /// assert_eq!(turned, [2, 1, 4, 3, 5]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
@@ -138,13 +138,13 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// on). Element 0 of `counter` is 0 before the kernel and counts the tiles begun.
     ///
     /// ```
-    /// use pumice_kernel::{Block, Ix, Mutable, Pull, define};
+    /// use pumice::kernel::{Block, Ix, Mutable, Pull, define};
     /// define("turn", 32, |xs: Pull<i32, Ix>, counter: Mutable<u64>| {
     ///     let length = xs.len();
     ///     let tiles = xs.tiles(2).map(|tile| tile.reverse().push::<Block>());
     ///     tiles.concat_tiles_in_order(2, length, &counter)
     /// })?;
-    /// # Ok::<(), pumice_kernel::BuildError>(())
+    /// # Ok::<(), pumice::kernel::BuildError>(())
     /// ```
     #[track_caller]
     pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
@@ -256,7 +256,7 @@ impl<T: Storable> Matrix<T> {
 /// columns where the window is transposed. Beyond the edges of a matrix stands `otherwise`.
 ///
 /// ```
-/// use pumice_kernel::{Block, Ix, Pull, Window, force_windows, preview};
+/// use pumice::kernel::{Block, Ix, Pull, Window, force_windows, preview};
 /// // The columns of a window that starts at row 1 and column 1 of a matrix of 2 by 3 elements.
 /// let columns = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
 ///     let window = Window { rows: 2, columns: 2, items: 1, transposed: true, padding: 1 };
@@ -268,7 +268,7 @@ impl<T: Storable> Matrix<T> {
 ///     Pull::new(1, block).concat()
 /// })?;
 /// assert_eq!(columns, [5, 0, 6, 0]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn force_windows<T: Storable, const N: usize>(
@@ -344,8 +344,8 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
     /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Round, accumulate, parts_for, preview};
-    /// use pumice_scalar::Exp;
+    /// use pumice::kernel::{Ix, Pull, Round, accumulate, parts_for, preview};
+    /// use pumice::Exp;
     /// // Tiles of one row and two columns, of which the one thread of a block has both elements.
     /// let found = preview(1, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
     ///     let (rows, columns): (Ix, Ix) = (2.into(), 3.into());
@@ -362,7 +362,7 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
     ///     tiles.concat_owned((1, 2), rows, columns, |_, k| (0.into(), (k as i64).into()))
     /// })?;
     /// assert_eq!(found, [1, 2, 3, 4, 5, 6]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
     pub fn concat_owned(

@@ -36,45 +36,45 @@ shuffles! {
     /// The value that the lane with this number (modulo 32) has.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+    /// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
     /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
     ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::shuffle(x, 5)).push::<Warp>()).concat()
     /// })?;
     /// assert_eq!(result, [5; 32]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     shuffle Shuffle lane;
     /// The value of the lane so many below; the lowest ones keep their own.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+    /// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
     /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
     ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::shuffle_up(x, 1)).push::<Warp>()).concat()
     /// })?;
     /// assert_eq!(result[..3], [0, 0, 1]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     shuffle_up ShuffleUp distance;
     /// The value of the lane so many above; the highest ones keep their own.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+    /// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
     /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
     ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::shuffle_down(x, 1)).push::<Warp>()).concat()
     /// })?;
     /// assert_eq!(result[29..], [30, 31, 31]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     shuffle_down ShuffleDown distance;
     /// The value of the lane whose number differs in these bits.
     ///
     /// ```
-    /// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+    /// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
     /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
     ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::shuffle_xor(x, 1)).push::<Warp>()).concat()
     /// })?;
     /// assert_eq!(result[..4], [1, 0, 3, 2]);
-    /// # Ok::<(), pumice_kernel::PreviewError>(())
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     shuffle_xor ShuffleXor mask;
 }
@@ -82,12 +82,12 @@ shuffles! {
 /// Whether a condition holds for all lanes of the warp.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+/// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
 /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
 ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::vote_all(x.lt(100)).select(x, 0.into())).push::<Warp>()).concat()
 /// })?;
 /// assert_eq!(result[31], 31);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
@@ -97,12 +97,12 @@ pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
 /// Whether a condition holds for any lane of the warp.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+/// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
 /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
 ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::vote_any(x.gt(30)).select(x, 0.into())).push::<Warp>()).concat()
 /// })?;
 /// assert_eq!(result[1], 1);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
@@ -112,12 +112,12 @@ pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
 /// For which lanes of the warp a condition holds: bit `k` is lane `k`.
 ///
 /// ```
-/// use pumice_kernel::{Ix, Pull, Warp, preview, warp};
+/// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
 /// let result = preview(32, &(0..32).collect::<Vec<i32>>(), |xs: Pull<i32, Ix>| {
 ///     xs.split_up(32).map(|lanes| lanes.map(|x| warp::ballot(x.lt(3))).push::<Warp>()).concat()
 /// })?;
 /// assert_eq!(result, [0b111; 32]);
-/// # Ok::<(), pumice_kernel::PreviewError>(())
+/// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
 pub fn ballot(condition: Exp<bool>) -> Exp<u32> {

@@ -15,7 +15,7 @@ use std::panic::Location;
 /// A scalar expression of type `T`.
 ///
 /// ```
-/// use pumice_scalar::Exp;
+/// use pumice::Exp;
 /// fn polynomial(x: Exp<f32>) -> Exp<f32> {
 ///     2.0 * x * x + x.abs().sqrt() - 1.0
 /// }
@@ -88,7 +88,7 @@ impl<T: Primitive> From<T> for Exp<T> {
 /// A plain value as an expression.
 ///
 /// ```
-/// use pumice_scalar::{Exp, constant};
+/// use pumice::{Exp, constant};
 /// let pair: (Exp<f32>, Exp<i32>) = constant((1.5f32, 2i32));
 /// ```
 pub fn constant<T: Elt>(value: T) -> T::Exp {
@@ -100,7 +100,7 @@ pub fn constant<T: Elt>(value: T) -> T::Exp {
 /// One of two values; only that one is computed.
 ///
 /// ```
-/// use pumice_scalar::{Exp, cond};
+/// use pumice::{Exp, cond};
 /// fn root(x: Exp<f32>) -> Exp<f32> {
 ///     cond(x.gt(0.0), || x.sqrt(), || 0.0.into())
 /// }
@@ -113,7 +113,7 @@ pub fn cond<L: Lift>(condition: Exp<bool>, then: impl FnOnce() -> L, otherwise: 
 /// Repeats `next` on a value while `condition` holds.
 ///
 /// ```
-/// use pumice_scalar::{Exp, while_, constant};
+/// use pumice::{Exp, while_, constant};
 /// fn bits(n: Exp<u32>) -> Exp<i32> {
 ///     let (_, count) = while_((n, constant(0)), |(n, _)| n.gt(0), |(n, count)| (n >> 1, count + 1));
 ///     count

@@ -65,7 +65,7 @@ pub trait WriteSkeleton: Send + Sync {
 /// The skeletons that replace ours; where there is none, ours is used.
 ///
 /// ```
-/// use pumice_kernel::skeletons::{Skeletons, write_skeleton};
+/// use pumice::kernel::skeletons::{Skeletons, write_skeleton};
 /// let skeletons = Skeletons { write: Some(write_skeleton("plain", 128, |xs, _| xs.push())), ..Skeletons::default() };
 /// assert!(skeletons.fold.is_none());
 /// ```
@@ -140,8 +140,8 @@ where
 /// A function as a skeleton for folds, with blocks of `threads` threads.
 ///
 /// ```
-/// use pumice_kernel::Pull;
-/// use pumice_kernel::skeletons::{FoldRows, fold_skeleton};
+/// use pumice::kernel::Pull;
+/// use pumice::kernel::skeletons::{FoldRows, fold_skeleton};
 /// // One thread a row: good where there are many short ones.
 /// let alone = fold_skeleton("alone", 64, |fold: FoldRows, _| {
 ///     let FoldRows { rows, matrix, operator, neutral, .. } = fold;
@@ -160,8 +160,8 @@ where
 /// A function as a skeleton for writing, with blocks of `threads` threads.
 ///
 /// ```
-/// use pumice_kernel::Block;
-/// use pumice_kernel::skeletons::write_skeleton;
+/// use pumice::kernel::Block;
+/// use pumice::kernel::skeletons::write_skeleton;
 /// // Every thread writes four neighbours.
 /// let by_four = write_skeleton("by_four", 128, |xs, _| {
 ///     let length = xs.len();

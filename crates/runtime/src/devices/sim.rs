@@ -48,7 +48,7 @@ impl Sim {
     /// A simulator that stands in for a device with this profile, and remembers every launch with what it would cost.
     ///
     /// ```
-    /// use pumice_runtime::{Engine, devices::Sim};
+    /// use pumice::layers::runtime::{Engine, devices::Sim};
     /// use std::sync::Arc;
     /// let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     /// let engine = Engine::of(sim.clone());
