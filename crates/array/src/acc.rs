@@ -219,31 +219,38 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Acc::<Array<S::Dim, T>>::new(operation, name, place)
     }
 
-    /// Reduces the innermost dimension with an associative operator, which need not commute, and its neutral element.
-    /// A row without elements gives the neutral element. The same bits come out every time on the same device.
+    /// Reduces the innermost dimension with an associative operator, which need not commute.
+    ///
+    /// `initial` stands before the elements of every row, once; a row without elements gives just that. It need not be
+    /// neutral, though one that is seen to be costs nothing. Which elements are combined first is the device's choice, so
+    /// an operator that is associative but for rounding gives slightly different sums on different devices; on the same
+    /// device the same bits come out every time.
     ///
     /// ```
     /// use pumice::*;
     /// fn row_maxima(m: Acc<Matrix<f32>>) -> Acc<Vector<f32>> {
     ///     m.fold(f32::NEG_INFINITY, |a, b| a.max(b))
     /// }
+    /// let balance = run(use_(&[5, -3]).fold(100, |a, b| a + b))?;
+    /// assert_eq!(balance.to_value()?, 102);
+    /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
     pub fn fold<S: Shape>(
         self,
-        neutral: impl IntoExp<T>,
+        initial: impl IntoExp<T>,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
     ) -> Acc<Array<S, T>>
     where
         // A parameter of its own, because rustc then shows `Larger`'s message and not that the method does not exist.
         D: Larger<Smaller = S>,
     {
-        self.folded(neutral.into_exp(), f, "fold", Location::caller())
+        self.folded(initial.into_exp(), f, "fold", Location::caller())
     }
 
     fn folded<S: Shape>(
         self,
-        neutral: T::Exp,
+        initial: T::Exp,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
         name: &'static str,
         place: Place,
@@ -252,8 +259,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         D: Larger<Smaller = S>,
     {
         let operator = lifted(|(a, b): (T::Exp, T::Exp)| f(a, b));
-        let neutral = nullary(|| neutral.terms());
-        let operation = Operation::Fold { operator, neutral, input: self.node };
+        let initial = nullary(|| initial.terms());
+        let operation = Operation::Fold { operator, initial, input: self.node };
         Acc::<Array<S, T>>::new(operation, name, place)
     }
 

@@ -141,14 +141,14 @@ impl Interpreter<'_> {
                 };
                 indices.into_iter().map(element).collect()
             }
-            Operation::Fold { operator, neutral, input } => {
+            Operation::Fold { operator, initial, input } => {
                 let operator = Evaluator::new(operator);
-                let neutral = self.evaluate(&Evaluator::new(neutral), &[])?;
+                let initial = self.evaluate(&Evaluator::new(initial), &[])?;
                 let from = &self.values[&input.id];
                 let columns = self.extents.of(input).last().copied().unwrap_or(1) as usize;
                 let row = |row: usize| {
                     let elements = &from[row * columns..(row + 1) * columns];
-                    elements.iter().try_fold(neutral.clone(), |accumulator, element| {
+                    elements.iter().try_fold(initial.clone(), |accumulator, element| {
                         self.evaluate(&operator, &[accumulator, element.clone()].concat())
                     })
                 };

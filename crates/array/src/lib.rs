@@ -15,6 +15,7 @@ mod lower;
 mod ndarray;
 mod node;
 mod plan;
+mod reduction;
 mod shape;
 
 pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};

@@ -7,6 +7,7 @@ use crate::extents::Extents;
 use crate::form::{Fuser, load_key, rows_and_columns, slot_and_column};
 use crate::node::{Node, Operation, argument};
 use crate::plan::{Argument, Buffers, Launch, Options};
+use crate::reduction::Reduction;
 use pumice_kernel::skeletons::{
     Fold, FoldPlan, FoldRows, FoldTask, WritePlan, can_write_tiles, within, write, write_rows, write_tiles,
 };
@@ -286,7 +287,7 @@ impl Lowering<'_> {
     }
 
     fn fold(&self, node: &Arc<Node>, fold: &Arc<Node>, slot: usize) -> Result<Lowered, Error> {
-        let Operation::Fold { operator, neutral, input } = &fold.operation else {
+        let Operation::Fold { operator, initial, input } = &fold.operation else {
             return Ok(Lowered { kernels: Vec::new(), temporary: None });
         };
         let (rows, columns) = rows_and_columns(self.extents.of(input));
@@ -294,27 +295,29 @@ impl Lowering<'_> {
         let elements = self.fuser.rows_of_input(input);
         let columns_are_contiguous = columns_are_contiguous(&elements);
         let task = FoldTask { rows, columns, bytes, commutes: operator.commutes(), columns_are_contiguous };
+        let operator = function(operator.parameters(), |terms| self.fuser.apply(operator, terms));
+        let initial = function(&[], |_| self.fuser.apply(initial, &[]));
+        let reduction = Reduction::new(elements, operator, initial, self.finish(node, fold));
         let theirs = self.options.skeletons.fold.as_deref();
         // A user's skeleton does with whole rows of any length what it likes.
         let whole_rows = |plan| FoldPlan { chunks: 1, fixed_columns: None, ..plan };
         let plan = FoldPlan::new(self.profile, task);
         let plan = if theirs.is_some() { whole_rows(plan) } else { plan };
-        let finish = self.finish(node, fold);
-        let step = |slot, plan, columns: Columns, elements: &Function, finish: Option<&Function>| {
-            let name = if finish.is_some() { fold.name } else { "fold_chunks" };
-            let neutral = function(&[], |_| self.fuser.apply(neutral, &[]));
-            let operator = function(operator.parameters(), |terms| self.fuser.apply(operator, terms));
-            self.fold_kernel(node, name, slot, rows, columns, plan, elements, &operator, &neutral, finish)
+        let step = |slot, plan, columns: Columns, elements: &Function, is_last: bool| {
+            let name = if is_last { fold.name } else { "fold_chunks" };
+            let Reduction { operator, neutral, finish, .. } = &reduction;
+            let finish = is_last.then_some(finish);
+            self.fold_kernel(node, name, slot, rows, columns, plan, elements, operator, neutral, finish)
         };
         let class = self.extents.class(input.id, input.rank.saturating_sub(1) as u32);
         let whole = Columns { class, count: columns };
         if plan.chunks == 1 {
-            let kernel = step(slot, plan, whole, &elements, Some(&finish))?;
+            let kernel = step(slot, plan, whole, &reduction.elements, true)?;
             return Ok(Lowered { kernels: vec![kernel], temporary: None });
         }
         let chunks = i64::from(plan.chunks);
-        let between = self.buffers.borrow_mut().add(&fold.types, rows * chunks);
-        let first = step(between, plan, whole, &elements, None)?;
+        let between = self.buffers.borrow_mut().add(&reduction.types, rows * chunks);
+        let first = step(between, plan, whole, &reduction.elements, false)?;
         // The chunks' results are a matrix in memory, folded once more.
         let partial = function(&[ScalarType::I64; 2], |index| {
             let count = Variable::Extent { array: PARTIAL_COLUMNS as u64, dimension: 0 };
@@ -324,12 +327,12 @@ impl Lowering<'_> {
             let load = |(column, ty): (usize, &ScalarType)| unsafe {
                 Term::load(load_key(between, column), *ty, linear, false)
             };
-            fold.types.iter().enumerate().map(load).collect()
+            reduction.types.iter().enumerate().map(load).collect()
         });
         let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
         let again = FoldPlan { chunks: 1, ..FoldPlan::new(self.profile, task) };
         let rest = Columns { class: None, count: chunks };
-        let second = step(slot, again, rest, &partial, Some(&finish))?;
+        let second = step(slot, again, rest, &partial, true)?;
         Ok(Lowered { kernels: vec![first, second], temporary: Some(between) })
     }
 

@@ -73,10 +73,10 @@ pub enum Operation {
     },
     /// Reduces the innermost dimension.
     Fold {
-        /// The operator, from two elements.
+        /// An associative operator, from two elements.
         operator: Function,
-        /// Its neutral element, from no parameters.
-        neutral: Function,
+        /// What a row's elements are combined with, once and from the left; from no parameters.
+        initial: Function,
         /// The array.
         input: Arc<Node>,
     },
@@ -210,7 +210,7 @@ impl Operation {
             Operation::ZipWith { function, .. } => vec![function],
             Operation::Reshape { shape, .. } => vec![shape],
             Operation::Backpermute { shape, index, .. } => vec![shape, index],
-            Operation::Fold { operator, neutral, .. } => vec![operator, neutral],
+            Operation::Fold { operator, initial, .. } => vec![operator, initial],
             Operation::Kernel { scalars, .. } => scalars.iter().collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! A scalar function as data: parameters, a graph of its own, results. Immutable, and independent of any thread.
 
+use crate::Op;
 use crate::arena;
 use crate::graph::{Graph, Id, Node, Site, Variable};
 use crate::schedule::{Item, Schedule, loop_dependencies};
@@ -117,6 +118,13 @@ impl Function {
         self.nodes().iter().map(price).fold(0, u32::saturating_add)
     }
 
+    /// Whether it can be evaluated on any arguments: it checks nothing, reads nothing and has no loop.
+    pub fn is_total(&self) -> bool {
+        let partial =
+            |node: &Node| matches!(node, Node::Check { .. } | Node::Load { .. } | Node::Loop { .. });
+        !self.nodes().iter().any(partial)
+    }
+
     /// The places at which evaluation can fail.
     pub fn sites(&self) -> impl Iterator<Item = Site> {
         self.nodes().iter().filter_map(|node| match node {
@@ -143,6 +151,57 @@ impl Function {
             one.iter().zip(&other).all(|(a, b)| a.id() == b.id())
         })
     }
+
+    /// Whether an associative function of two elements gives the same however often, but at least once, `initial` stands
+    /// among the elements: it is neutral, or every scalar absorbs it after the first time, as a maximum does. Decided on
+    /// the graph, from both sides; a `false` means that it could not be shown.
+    pub fn absorbs(&self, initial: &Function) -> bool {
+        let (types, half) = (self.parameters(), self.parameters().len() / 2);
+        if types.len() != 2 * half
+            || types[..half] != types[half..]
+            || initial.result_types() != types[..half]
+        {
+            return false;
+        }
+        arena::scope(|| {
+            let element: Vec<arena::Term> = types[..half]
+                .iter()
+                .enumerate()
+                .map(|(index, ty)| arena::Term::variable(Variable::Parameter(index as u32), *ty))
+                .collect();
+            let initial = initial.apply(&[]);
+            let sides = [[&initial[..], &element].concat(), [&element[..], &initial].concat()];
+            let results = sides.map(|arguments| self.apply(&arguments));
+            results.iter().all(|values| {
+                let scalars = values.iter().zip(element.iter().zip(&initial));
+                scalars.into_iter().all(|(value, (element, initial))| is_absorbed(*value, *element, *initial))
+            })
+        })
+    }
+}
+
+/// Whether `value`, which an operator made of a scalar and its initial value, is that scalar, or the result of an
+/// operation that the initial value changes only the first time.
+fn is_absorbed(value: arena::Term, element: arena::Term, initial: arena::Term) -> bool {
+    if value.id() == element.id() {
+        return true;
+    }
+    let constant = initial.constant().and_then(|constant| constant.as_float());
+    let (value, element, initial) = (value.id(), element.id(), initial.id());
+    arena::inspect(|graph| match graph.node(value) {
+        Node::Apply { op, operands, ty } => {
+            let repeats = match op {
+                Op::Min | Op::Max | Op::And | Op::Or => true,
+                // Adding 0.0 once more does not change a sum that has it already (-0.0 became 0.0 the first time).
+                Op::Add if ty.is_float() => constant == Some(0.0),
+                Op::Mul if ty.is_float() => constant == Some(1.0),
+                _ => false,
+            };
+            let operands = operands.as_slice();
+            repeats && (operands == [element, initial] || operands == [initial, element])
+        }
+        _ => false,
+    })
 }
 
 impl PartialEq for Function {

@@ -497,7 +497,7 @@ impl Maker<'_, '_> {
         };
         let neutral = function(&[], |_| neutral.iter().map(|constant| Term::from(*constant)).collect());
         let extents = &input.extents[..input.extents.len() - 1];
-        let operation = Operation::Fold { operator, neutral, input: input.node.clone() };
+        let operation = Operation::Fold { operator, initial: neutral, input: input.node.clone() };
         node(operation, extents, &types, "fold")
     }
 }

@@ -179,6 +179,35 @@ pub fn empty_rows_give_the_neutral_element(h: &Harness) -> Outcome {
     h.check(|| generate((0, 3), |(i, _)| i).sum(), (), &[])
 }
 
+pub fn initial_values_count_once(h: &Harness) -> Outcome {
+    let sum = h.compile(|xs: Acc<Vector<i32>>| xs.fold(100, |a, b| a + b))?;
+    for n in SIZES {
+        let xs = values::<i32>(14, n);
+        let total = xs.iter().fold(100, |a: i32, b| a.wrapping_add(*b));
+        sum.check(&xs, &[total]).map_err(|m| format!("{n} elements: {m}"))?;
+    }
+    // A tuple of which one scalar absorbs its initial value and the other does not, with a map after it.
+    let rows_of = h.compile(|start: Exp<i64>, m: Acc<Matrix<i64>>| {
+        let initial = (start, constant(5i64));
+        m.map(|x| (x, x)).fold(initial, |a, b| (a.0 + b.0, a.1.max(b.1))).map(|(sum, largest)| sum ^ largest)
+    })?;
+    for extents in FEW_MATRICES {
+        let (elements, m) = matrix::<i64>(15, extents)?;
+        let pairs: Vec<(i64, i64)> = elements.iter().map(|x| (*x, *x)).collect();
+        let folded = rows(&pairs, extents, (-9, 5), |a, b| (a.0.wrapping_add(b.0), a.1.max(b.1)));
+        let expected: Vec<i64> = folded.iter().map(|(sum, largest)| sum ^ largest).collect();
+        rows_of.check((-9i64, &m), &expected).map_err(|m| format!("{extents:?}: {m}"))?;
+    }
+    // Zero is no divisor: what lanes without elements hold must never reach the operator.
+    let divided =
+        h.compile(|xs: Acc<Vector<u32>>| xs.map(|x| x % 7 + 1).fold(6, |a, b| (a * b) / ((a * b).min(1))))?;
+    for n in FEW_SIZES {
+        let xs: Vec<u32> = (0..n as u32).map(|i| i * 7).collect();
+        divided.check(&xs, &[6])?;
+    }
+    Ok(())
+}
+
 pub fn close_sums_of_floats(h: &Harness) -> Outcome {
     let program = h.compile(|m: Acc<Matrix<f32>>| m.map(|x| x * x).sum())?;
     for extents in [[1, 1000], [3, 4099], [64, 64], [1, 100_000]] {

@@ -61,6 +61,7 @@ macro_rules! for_each_case {
                 products_that_wrap
                 several_results_at_once
                 empty_rows_give_the_neutral_element
+                initial_values_count_once
                 close_sums_of_floats
                 folds_of_folds
                 folds_in_ranks_three_and_four
@@ -79,6 +80,7 @@ macro_rules! for_each_case {
                 affine_maps_of_64_bits
                 affine_maps_of_32_bits
                 affine_maps_in_long_rows
+                affine_maps_from_an_initial_value
                 products_of_matrices
                 the_first_and_the_last
                 polynomial_hashes

@@ -60,6 +60,17 @@ pub fn affine_maps_of_64_bits(h: &Harness) -> Outcome {
     Ok(())
 }
 
+pub fn affine_maps_from_an_initial_value(h: &Harness) -> Outcome {
+    let program =
+        h.compile(|m: Acc<Matrix<(i64, i64)>>| m.fold((3, 5), |(a, b), (c, d)| (a * c, a * d + b)))?;
+    for extents in FEW_MATRICES {
+        let (elements, m) = matrix::<(i64, i64)>(1, extents)?;
+        let expected = rows(&elements, extents[1], extents[0], (3, 5), affine_i64);
+        program.check(&m, &expected).map_err(|m| format!("{extents:?}: {m}"))?;
+    }
+    Ok(())
+}
+
 pub fn affine_maps_of_32_bits(h: &Harness) -> Outcome {
     let program =
         h.compile(|m: Acc<Matrix<(u32, u32)>>| m.fold((1, 0), |(a, b), (c, d)| (a * c, a * d + b)))?;

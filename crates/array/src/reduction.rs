@@ -1,0 +1,122 @@
+//! A fold as skeletons want it: with a neutral element.
+//!
+//! Users give a fold an initial value, which counts once. Skeletons start every lane and every chunk of a row from a
+//! neutral element, so what they start from must not change a result however often it is in it. If the initial value is
+//! not known to be of that kind, the elements are folded under "present or absent" instead, where absent is neutral, and
+//! the initial value is combined with the result at the end.
+
+use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
+
+/// What a skeleton folds, and what becomes of a result before it is written.
+pub(crate) struct Reduction {
+    /// The scalar types that are folded.
+    pub types: Vec<ScalarType>,
+    /// The element at (row, column).
+    pub elements: Function,
+    /// An associative operator.
+    pub operator: Function,
+    /// Its neutral element, from no parameters.
+    pub neutral: Function,
+    /// The element to write, from a row's result.
+    pub finish: Function,
+}
+
+impl Reduction {
+    /// The fold of these elements by an operator from an initial value. `finish` is a function of its results.
+    pub(crate) fn new(
+        elements: Function,
+        operator: Function,
+        initial: Function,
+        finish: Function,
+    ) -> Reduction {
+        let types = initial.result_types();
+        if operator.absorbs(&initial) {
+            return Reduction { types, elements, operator, neutral: initial, finish };
+        }
+        let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
+        let twice = [&with_flag[..], &with_flag].concat();
+        Reduction {
+            elements: function(elements.parameters(), |index| flagged(true, instantiate(&elements, index))),
+            operator: function(&twice, |values| {
+                let (one, other) = values.split_at(with_flag.len());
+                combine(&operator, one, other)
+            }),
+            neutral: function(&[], |_| {
+                flagged(false, types.iter().map(|ty| Constant::zero(*ty).into()).collect())
+            }),
+            finish: function(&with_flag, |value| {
+                let initial = flagged(true, instantiate(&initial, &[]));
+                instantiate(&finish, &combine(&operator, &initial, value)[1..])
+            }),
+            types: with_flag,
+        }
+    }
+}
+
+fn flagged(present: bool, value: Vec<Term>) -> Vec<Term> {
+    std::iter::once(Constant::from(present).into()).chain(value).collect()
+}
+
+/// The two values combined where both are present, the present one where one is. Each begins with its flag.
+fn combine(operator: &Function, one: &[Term], other: &[Term]) -> Vec<Term> {
+    let ([has_one, one @ ..], [has_other, other @ ..]) = (one, other) else { return Vec::new() };
+    let choose = |condition: Term, a: &Term, b: &Term| Term::apply(Op::Select, a.ty(), &[condition, *a, *b]);
+    let either: Vec<Term> = one.iter().zip(other).map(|(a, b)| choose(*has_one, a, b)).collect();
+    let both = has_one.binary(Op::And, *has_other);
+    let combined = instantiate(operator, &[one, other].concat());
+    // What is absent is zero, which the operator may not be made for: it could fail, or loop for ever.
+    let value = match operator.is_total() {
+        true => combined.iter().zip(&either).map(|(a, b)| choose(both, a, b)).collect(),
+        false => branch(both, &combined, &either),
+    };
+    std::iter::once(has_one.binary(Op::Or, *has_other)).chain(value).collect()
+}
+
+/// A function written once more over other arguments. What else it mentions stays as it is.
+fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
+    of.instantiate(
+        &mut |variable, ty| match variable {
+            Variable::Parameter(number) => match arguments.get(number as usize) {
+                Some(argument) if argument.ty() == ty => *argument,
+                _ => Term::invalid(ty, "a function does not fit the arrays that it is applied to"),
+            },
+            other => Term::variable(other, ty),
+        },
+        // SAFETY: the same load, at the same index and under the same checks, of the function that is written again.
+        &mut |key, ty, index, guarded| unsafe { Term::load(key, ty, index, guarded) },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_scalar::{Exp, Lift};
+
+    fn operator(f: impl Fn(Exp<f32>, Exp<f32>) -> Exp<f32>) -> Function {
+        function(&[ScalarType::F32; 2], |terms| f(Exp::from_term(terms[0]), Exp::from_term(terms[1])).terms())
+    }
+
+    fn initial(value: f32) -> Function {
+        function(&[], |_| vec![Constant::from(value).into()])
+    }
+
+    #[test]
+    fn what_counts_once_however_often_it_is_there_needs_no_flag() {
+        let sum = operator(|a, b| a + b);
+        let product = operator(|a, b| a * b);
+        let largest = operator(|a, b| a.max(b));
+        for (operator, value, expected) in [
+            (&sum, 0.0, true),
+            (&sum, -0.0, true),
+            (&sum, 1.0, false),
+            (&product, 1.0, true),
+            (&product, 0.5, false),
+            (&largest, f32::NEG_INFINITY, true),
+            (&largest, 3.0, true),
+            (&operator(|a, b| a + b + 1.0), 0.0, false),
+            (&operator(|a, b| b + a * 0.0), 0.0, false),
+        ] {
+            assert_eq!(operator.absorbs(&initial(value)), expected, "{operator} from {value}");
+        }
+    }
+}
