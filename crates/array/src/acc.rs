@@ -1,7 +1,7 @@
 //! Array programs as users write them: a thin typed layer over [`Node`].
 
 use crate::data::{Array, Matrix, Scalar, Vector};
-use crate::node::{Bounds, Node, Operation, remember};
+use crate::node::{Node, Operation, remember};
 use crate::shape::{Dim0, Dim1, IntoExtent, IntoShape, Larger, Shape};
 use pumice_kernel::{BuildError, Definition};
 use pumice_scalar::{
@@ -203,19 +203,18 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
     ) -> Acc<Array<S::Dim, T>> {
         let place = Location::caller();
-        self.permuted(|_| shape, f, Bounds::Checked, "backpermute", place)
+        self.permuted(|_| shape, f, "backpermute", place)
     }
 
     fn permuted<S: IntoShape>(
         self,
         shape: impl FnOnce(&Self) -> S,
         f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
-        bounds: Bounds,
         name: &'static str,
         place: Place,
     ) -> Acc<Array<S::Dim, T>> {
         let shape = nullary(|| shape(&self).into_terms());
-        let operation = Operation::Backpermute { shape, index: lifted(f), input: self.node, bounds };
+        let operation = Operation::Backpermute { shape, index: lifted(f), input: self.node };
         Acc::<Array<S::Dim, T>>::new(operation, name, place)
     }
 
@@ -289,7 +288,7 @@ impl<T: Elt> Acc<Matrix<T>> {
     pub fn transpose(self) -> Acc<Matrix<T>> {
         let place = Location::caller();
         let shape = |this: &Self| (this.extent(1), this.extent(0));
-        self.permuted(shape, |(i, j)| (j, i), Bounds::Permutes, "transpose", place)
+        self.permuted(shape, |(i, j)| (j, i), "transpose", place)
     }
 }
 
@@ -307,7 +306,7 @@ impl<T: Elt> Acc<Vector<T>> {
     pub fn replicate_rows(self, rows: impl IntoExtent) -> Acc<Matrix<T>> {
         let place = Location::caller();
         let shape = |this: &Self| (rows.into_extent(), this.extent(0));
-        self.permuted(shape, |(_, j)| j, Bounds::Replicates, "replicate_rows", place)
+        self.permuted(shape, |(_, j)| j, "replicate_rows", place)
     }
 
     /// The matrix that has this vector as each of its `columns` columns.
@@ -315,7 +314,7 @@ impl<T: Elt> Acc<Vector<T>> {
     pub fn replicate_columns(self, columns: impl IntoExtent) -> Acc<Matrix<T>> {
         let place = Location::caller();
         let shape = |this: &Self| (this.extent(0), columns.into_extent());
-        self.permuted(shape, |(i, _)| i, Bounds::Replicates, "replicate_columns", place)
+        self.permuted(shape, |(i, _)| i, "replicate_columns", place)
     }
 }
 
@@ -324,7 +323,7 @@ impl<T: Elt> Acc<Scalar<T>> {
     #[track_caller]
     pub fn replicate<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
         let place = Location::caller();
-        self.permuted(|_| shape, |_| (), Bounds::Replicates, "replicate", place)
+        self.permuted(|_| shape, |_| (), "replicate", place)
     }
 }
 

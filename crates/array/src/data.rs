@@ -19,6 +19,19 @@ pub trait ArrayData: Any + Send + Sync {
     fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error>;
 }
 
+/// The columns of an array; an error if they are not as many and as long as it says.
+pub fn whole_columns(data: &dyn ArrayData) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+    let columns = data.columns()?;
+    let count = data.extents().iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
+    let whole = |(column, ty): (&Cow<'_, [u8]>, &ScalarType)| {
+        count.and_then(|count| count.checked_mul(ty.bytes())) == Some(column.len())
+    };
+    match columns.len() == data.types().len() && columns.iter().zip(data.types()).all(whole) {
+        true => Ok(columns),
+        false => Err(Error::Program("an array's columns are not as long as its extents say".into())),
+    }
+}
+
 /// Elements in the host's memory.
 pub struct HostData {
     extents: Vec<usize>,

@@ -9,8 +9,9 @@
 //!   it and reading it back is cheaper. "More than once" is decided by index: however many operations use an array, if
 //!   they do so at one index in one kernel, its element is one node of the graph and is computed once.
 
+use crate::check::Bounds;
 use crate::extents::Extents;
-use crate::node::{Bounds, Node, Operation};
+use crate::node::{Node, Operation};
 use pumice_program::interval::{Interval, of_op};
 use pumice_scalar::{
     Constant, FailureKind, Function, Id, Node as ScalarNode, Op, ScalarType, Site, Term, Variable, branch,
@@ -73,9 +74,7 @@ impl Forms {
                 if kernel || (pushes.contains(&input.id) && !passes_on) {
                     must_exist.insert(input.id);
                 }
-                if let Operation::Backpermute { bounds: Bounds::Replicates, .. } = node.operation
-                    && cost[&input.id] > RECOMPUTE
-                {
+                if node.bounds == Bounds::Replicates && cost[&input.id] > RECOMPUTE {
                     must_exist.insert(input.id);
                 }
                 let theirs = demands.entry(input.id).or_default();
@@ -381,10 +380,10 @@ impl<'a> Fuser<'a> {
                 let linear = self.flatten(node, &index);
                 tasks.push(Task::Element(input.clone(), self.unflatten(input, linear, input.rank), guarded));
             }
-            Operation::Backpermute { index: function, input, bounds, .. } => {
+            Operation::Backpermute { index: function, input, .. } => {
                 let there = self.apply(function, &index);
                 let mut guarded = guarded;
-                if *bounds == Bounds::Checked {
+                if node.bounds == Bounds::Checked {
                     let within = self.within(node, input, &there);
                     if within.constant().is_none() {
                         guarded = true;

@@ -2,10 +2,10 @@
 //!
 //! It is the specification that devices are tested against, and slow.
 
-use crate::data::{ArrayData, HostData};
+use crate::data::{ArrayData, HostData, whole_columns};
 use crate::error::Error;
 use crate::extents::Extents;
-use crate::node::{Bounds, Node, Operation, in_order};
+use crate::node::{Node, Operation, in_order};
 use pumice_kernel::{Actual, Binding};
 use pumice_program::{SimMemory, simulate};
 use pumice_scalar::{
@@ -86,7 +86,7 @@ impl Interpreter<'_> {
     }
 
     fn stored(&self, node: &Node, data: &dyn ArrayData) -> Result<Elements, Error> {
-        let columns = data.columns()?;
+        let columns = whole_columns(data)?;
         let element = |position: usize| {
             let scalar = |(ty, column): (&pumice_scalar::ScalarType, &std::borrow::Cow<'_, [u8]>)| {
                 Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
@@ -123,7 +123,7 @@ impl Interpreter<'_> {
                 (0..self.extents.size(node) as usize).map(element).collect()
             }
             Operation::Reshape { input, .. } => Ok(self.values[&input.id].clone()),
-            Operation::Backpermute { index, input, bounds, .. } => {
+            Operation::Backpermute { index, input, .. } => {
                 let site =
                     Site { operation: node.name, kind: FailureKind::OutOfBounds, location: node.location };
                 let from = &self.values[&input.id];
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
                     let mut linear = 0;
                     for (part, extent) in index.iter().zip(self.extents.of(input)) {
                         let part = part.as_integer().unwrap_or(-1) as i64;
-                        if *bounds == Bounds::Checked && !(0..*extent).contains(&part) {
+                        if !(0..*extent).contains(&part) {
                             return Err(failure(CheckFailure { site, index: part, bound: *extent }));
                         }
                         linear = linear * extent + part;

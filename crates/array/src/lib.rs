@@ -5,6 +5,7 @@
 //! knows no device.
 
 mod acc;
+mod check;
 mod data;
 mod error;
 mod extents;
@@ -19,13 +20,13 @@ mod reduction;
 mod shape;
 
 pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};
-pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector};
+pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use error::Error;
 pub use extents::Extents;
 pub use form::{Form, Forms, RECOMPUTE};
 pub use interpret::interpret;
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;
-pub use node::{Bounds, Node, Operation, in_order, print_program};
+pub use node::{Node, Operation, in_order, print_program};
 pub use plan::{Argument, Buffer, Launch, Options, Plan, Step};
 pub use shape::{Dim0, Dim1, Dim2, Dim3, Dim4, IntoExtent, IntoShape, Larger, Shape};

@@ -3,6 +3,7 @@
 //! A node is one operation with its scalar functions and inputs, immutable and shared by reference. It is untyped:
 //! [`crate::Acc`] is the typed way to make one, and other front ends make the same nodes.
 
+use crate::check::Bounds;
 use crate::data::ArrayData;
 use pumice_kernel::{Actual, BuildError, Definition, ParameterKind};
 use pumice_scalar::{Constant, Environment, Evaluator, Function, Node as ScalarNode, ScalarType, Variable};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// One operation of an array program.
+#[non_exhaustive]
 pub struct Node {
     /// A number of its own.
     pub id: u64,
@@ -31,6 +33,8 @@ pub struct Node {
     pub location: &'static Location<'static>,
     /// Arrays whose extents the functions mention.
     pub mentions: Vec<Arc<Node>>,
+    /// What is known of the index function of a [`Operation::Backpermute`].
+    pub(crate) bounds: Bounds,
 }
 
 /// What a node does.
@@ -68,8 +72,6 @@ pub enum Operation {
         index: Function,
         /// The array.
         input: Arc<Node>,
-        /// What is known of the index.
-        bounds: Bounds,
     },
     /// Reduces the innermost dimension.
     Fold {
@@ -91,17 +93,6 @@ pub enum Operation {
     },
 }
 
-/// What is known of the index function of a [`Operation::Backpermute`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bounds {
-    /// Nothing: every index is checked.
-    Checked,
-    /// It stays within the input and reads every element once (a transposition).
-    Permutes,
-    /// It stays within the input and reads elements many times (a replication).
-    Replicates,
-}
-
 impl Node {
     /// A node for this operation. `name` is what the user calls it.
     pub fn new(
@@ -114,8 +105,9 @@ impl Node {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mentions = mentioned(&operation);
         let known_extents = known_extents(&operation, &mentions);
+        let bounds = Bounds::of(&operation);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Node { id, operation, rank, types, known_extents, name, location, mentions })
+        Arc::new(Node { id, operation, rank, types, known_extents, name, location, mentions, bounds })
     }
 
     /// The arrays whose elements it reads.
@@ -132,49 +124,6 @@ impl Node {
     /// Its scalar functions.
     pub fn functions(&self) -> Vec<&Function> {
         self.operation.functions()
-    }
-
-    /// The first mistake in it that can be seen without extents, if there is one.
-    pub fn mistake(&self) -> Option<String> {
-        let in_function = self.functions().into_iter().find_map(|function| function.mistake());
-        let mistake = in_function.map(str::to_string).or_else(|| self.misfit());
-        mistake.map(|mistake| format!("{mistake} in {}", self.place()))
-    }
-
-    /// What is wrong with a kernel or with what it is given.
-    fn misfit(&self) -> Option<String> {
-        let Operation::Kernel { definition, scalars, inputs } = &self.operation else { return None };
-        let definition = match definition {
-            Ok(definition) => definition,
-            Err(error) => return Some(error.to_string()),
-        };
-        let name = definition.name();
-        let (mut scalars, mut inputs) = (scalars.iter(), inputs.iter());
-        for (number, kind) in definition.parameters().iter().enumerate() {
-            let fits = match kind {
-                ParameterKind::Array { changes: true, .. } => {
-                    return Some(format!("kernel `{name}` changes memory, which an array program cannot"));
-                }
-                ParameterKind::Array { types, .. } => {
-                    inputs.next().is_some_and(|input| input.rank == 1 && input.types == *types)
-                }
-                ParameterKind::Scalar(ty) => {
-                    let result = |function: &Function| function.result_types() == [*ty];
-                    scalars.next().is_some_and(result)
-                }
-            };
-            if !fits {
-                return Some(format!("argument {number} does not fit kernel `{name}`"));
-            }
-        }
-        if inputs.next().is_some() || scalars.next().is_some() {
-            return Some(format!("kernel `{name}` is given too many arguments"));
-        }
-        match definition.outcome() {
-            Some(outcome) if outcome.types == self.types && self.rank == 1 => None,
-            Some(_) => Some(format!("kernel `{name}` gives something else than is expected of it")),
-            None => Some(format!("kernel `{name}` gives no array")),
-        }
     }
 
     /// The functions, from no parameters, whose values decide extents or are fixed in a plan.
@@ -400,7 +349,7 @@ impl fmt::Display for Operation {
             Operation::Generate { .. } => f.write_str("generate"),
             Operation::ZipWith { .. } => f.write_str("zip_with"),
             Operation::Reshape { .. } => f.write_str("reshape"),
-            Operation::Backpermute { bounds, .. } => write!(f, "backpermute[{bounds:?}]"),
+            Operation::Backpermute { .. } => f.write_str("backpermute"),
             Operation::Fold { .. } => f.write_str("fold"),
             Operation::Kernel { definition: Ok(definition), .. } => {
                 let program = &definition.kernel().program;

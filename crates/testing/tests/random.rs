@@ -8,8 +8,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestCaseResult};
 use pumice::layers::array::{
-    Acc, Array, ArrayData, Bounds, Error as ArrayError, HostData, Node, Operation, in_order, interpret,
-    print_program,
+    Acc, Array, ArrayData, Error as ArrayError, HostData, Node, Operation, in_order, interpret, print_program,
 };
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{
@@ -286,8 +285,7 @@ impl Maker<'_, '_> {
             });
             let shape = self.shape(&first.extents);
             let types = second.node.types.clone();
-            let operation =
-                Operation::Backpermute { shape, index, input: second.node, bounds: Bounds::Checked };
+            let operation = Operation::Backpermute { shape, index, input: second.node };
             second = node(operation, &first.extents, &types, "backpermute");
         }
         let types = self.types();
@@ -386,10 +384,10 @@ impl Maker<'_, '_> {
     fn backpermute(&mut self) -> Known {
         let input = self.any();
         let rank = input.extents.len();
-        let (extents, bounds, index) = match self.choices.below(4) {
+        let (extents, index) = match self.choices.below(4) {
             0 if rank == 2 => {
                 let extents = vec![input.extents[1], input.extents[0]];
-                (extents, Bounds::Permutes, function(&[ScalarType::I64; 2], |at| vec![at[1], at[0]]))
+                (extents, function(&[ScalarType::I64; 2], |at| vec![at[1], at[0]]))
             }
             1 if rank < 3 && input.extents.iter().product::<usize>() * 3 <= MOST => {
                 let mut extents = input.extents.clone();
@@ -401,7 +399,7 @@ impl Maker<'_, '_> {
                         .map(|dimension| at[dimension])
                         .collect()
                 });
-                (extents, Bounds::Replicates, index)
+                (extents, index)
             }
             _ => {
                 let mut extents = self.extents();
@@ -412,11 +410,11 @@ impl Maker<'_, '_> {
                 let sizes = shape_of(&input);
                 let index =
                     function(&parameters, |at| sizes.iter().map(|size| self.bounded(at, *size)).collect());
-                (extents, Bounds::Checked, index)
+                (extents, index)
             }
         };
         let shape = self.shape(&extents);
-        let operation = Operation::Backpermute { shape, index, input: input.node.clone(), bounds };
+        let operation = Operation::Backpermute { shape, index, input: input.node.clone() };
         node(operation, &extents, &input.node.types, "backpermute")
     }
 
