@@ -9,14 +9,21 @@ use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
 use pumice::layers::runtime::{
-    Device, Engine, KernelTable, NAMES, default_device, devices::cuda::nvrtc, open,
+    Device, Engine, KernelTable, NAMES, default_device,
+    devices::{cuda::nvrtc, set_default_compile_seconds},
+    open,
 };
 use pumice::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// How long a compiler may take here, unless `PUMICE_COMPILE_SECONDS` says otherwise.
+const COMPILE_SECONDS: u64 = 10;
+
 /// Examines every device.
 pub fn run(_: &Options) -> Result<()> {
+    // Whoever waits for an answer here does not wait for a compiler that hangs.
+    set_default_compile_seconds(COMPILE_SECONDS);
     let mut progress = Progress::new();
     let mut usable = 0;
     for (number, name) in NAMES.iter().enumerate() {

@@ -3,6 +3,8 @@
 //! It only calls the layers below and prints. What it prints on standard output is for people and scripts; progress
 //! goes to standard error, and only on a terminal. It may not panic on anything that a user can type.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod doctor;
 mod emit;

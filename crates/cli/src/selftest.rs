@@ -132,9 +132,13 @@ impl KernelCompiler {
             }
             match self {
                 KernelCompiler::Device(_, device) => device.build(program, &options),
-                KernelCompiler::Nvrtc(nvrtc) => {
-                    nvrtc.compile(&program.name, &source.text, nvrtc::DEFAULT_ARCHITECTURE, fast_math)
-                }
+                KernelCompiler::Nvrtc(nvrtc) => nvrtc.compile(
+                    &program.name,
+                    &source.text,
+                    nvrtc::DEFAULT_ARCHITECTURE,
+                    fast_math,
+                    source.effort,
+                ),
             }
             .map_err(|error| error.to_string())?;
             first = Some(source.text);

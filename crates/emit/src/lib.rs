@@ -16,11 +16,14 @@
 //! On the GPU dialects the kernel loops over blocks with the grid's stride, so any grid of at least one block computes
 //! everything. Data pointers are aligned to 64 bytes.
 
+#![forbid(unsafe_code)]
+
 mod atomics;
 mod c;
 mod collectives;
 mod cuda;
 mod dialect;
+mod effort;
 mod expression;
 mod helpers;
 mod lanes;
@@ -34,6 +37,8 @@ mod writer;
 use std::fmt;
 
 use pumice_program::{MemoryError, Verified};
+
+pub use effort::Effort;
 
 /// The languages that programs are emitted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,6 +91,8 @@ pub struct Source {
     pub entry: String,
     /// What it is written in.
     pub dialect: Dialect,
+    /// How hard its compiler should try.
+    pub effort: Effort,
     /// Threads of a block.
     pub threads: u32,
     /// Bytes of memory that the threads of a block share, in all.
@@ -134,10 +141,14 @@ pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitE
     Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })
 }
 
-/// Further flags for C that only gcc knows; clang refuses them. Without them, gcc turns selects into jumps, and loops over
-/// these do not vectorise.
-pub fn gcc_flags() -> &'static [&'static str] {
-    &["-fno-thread-jumps"]
+/// Further flags for C that only gcc knows; clang refuses them. Without `-fno-thread-jumps`, gcc turns selects into jumps,
+/// and loops over these do not vectorise. Its usual register allocation takes time that grows with the square of a
+/// program's size.
+pub fn gcc_flags(effort: Effort) -> &'static [&'static str] {
+    match effort {
+        Effort::Reduced => &["-fno-thread-jumps", "-fira-algorithm=priority"],
+        Effort::Full | Effort::None => &["-fno-thread-jumps"],
+    }
 }
 
 fn language(dialect: Dialect) -> &'static dyn dialect::Language {
@@ -153,21 +164,22 @@ fn language(dialect: Dialect) -> &'static dyn dialect::Language {
 ///
 /// For C, compile with these and `-c`, and link in a second step: gcc's `-ffast-math -shared` in one step changes the
 /// floating-point mode of the process that loads the result. Link with `-lm`. If the compiler is gcc, add [`gcc_flags`].
-pub fn compiler_flags(dialect: Dialect, options: &Options) -> Vec<&'static str> {
+pub fn compiler_flags(dialect: Dialect, options: &Options, effort: Effort) -> Vec<&'static str> {
+    let mut flags = effort.flags(dialect).to_vec();
     match (dialect, options.fast_math) {
         (Dialect::C, fast) => {
-            let mut flags = vec!["-O3", "-march=native"];
+            flags.push("-march=native");
             if cfg!(target_arch = "x86_64") {
                 flags.push("-mprefer-vector-width=512");
             }
             // Without these, straight-line code with selects does not vectorise.
             flags.extend(["-fno-math-errno", "-fno-trapping-math"]);
             flags.push(if fast { "-ffast-math" } else { "-ffp-contract=off" });
-            flags
         }
-        (Dialect::OpenCl, true) => vec!["-cl-std=CL1.2", "-cl-fast-relaxed-math"],
-        (Dialect::OpenCl, false) => vec!["-cl-std=CL1.2"],
-        (Dialect::Cuda, true) => vec!["--use_fast_math"],
-        (Dialect::Cuda, false) => vec!["--fmad=false"],
+        (Dialect::OpenCl, true) => flags.extend(["-cl-std=CL1.2", "-cl-fast-relaxed-math"]),
+        (Dialect::OpenCl, false) => flags.push("-cl-std=CL1.2"),
+        (Dialect::Cuda, true) => flags.push("--use_fast_math"),
+        (Dialect::Cuda, false) => flags.push("--fmad=false"),
     }
+    flags
 }

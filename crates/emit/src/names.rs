@@ -43,6 +43,13 @@ const RESERVED: &str = "
 
 static WORDS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| RESERVED.split_whitespace().collect());
 
+/// The longest name that is taken from a program as it is: OpenCL promises to keep 256 characters apart, PoCL makes the names
+/// of files and folders of a kernel's, and numbers may be put behind one.
+const LONGEST: usize = 100;
+
+/// How much of a longer name stays readable, before its hash.
+const READABLE: usize = 80;
+
 /// Hands out names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
@@ -80,10 +87,22 @@ pub(crate) fn identifier(hint: &str) -> String {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name.insert(0, 'v');
     }
+    if name.len() > LONGEST {
+        // All of it is ASCII by now.
+        name.truncate(READABLE);
+        name.truncate(name.trim_end_matches('_').len());
+        name.push_str(&format!("_{:016x}", hash(hint)));
+    }
     if is_reserved(&name) {
         name.push('_');
     }
     name
+}
+
+/// A hash that is the same in every process, so that a program's text is too: FNV-1a.
+fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// Whether some dialect uses this word.
@@ -130,6 +149,17 @@ fn is_helper(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_keep_their_beginning_and_stay_apart() {
+        let mut names = Names::default();
+        let long = "sum_of_".repeat(2_000);
+        let (one, other) = (names.fresh(&long), names.fresh(&format!("{long}squares")));
+        assert!(one.starts_with("sum_of_sum_of_") && one.len() <= LONGEST && other.len() <= LONGEST);
+        assert_ne!(one, other);
+        assert_eq!(one, Names::default().fresh(&long));
+        assert_eq!(identifier(&"x".repeat(LONGEST)), "x".repeat(LONGEST));
+    }
 
     #[test]
     fn names_are_legal_and_given_once() {

@@ -20,7 +20,7 @@ use crate::names::Names;
 use crate::text::Text;
 use crate::threads::{Along, is_joint};
 use crate::uses::{Use, uses};
-use crate::{Dialect, MAX_BLOCKS, Options, Source};
+use crate::{Dialect, Effort, MAX_BLOCKS, Options, Source};
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
@@ -121,6 +121,7 @@ pub(crate) fn write(
         text: text.as_str().to_owned(),
         entry: kernel.entry,
         dialect,
+        effort: Effort::of(program),
         threads: program.threads,
         shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
         dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },

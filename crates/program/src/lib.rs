@@ -1,5 +1,7 @@
 //! Program IR: what a kernel is, between the kernel language above and the emitter and simulator below.
 
+#![forbid(unsafe_code)]
+
 pub mod dead;
 mod exact;
 pub mod file_test;

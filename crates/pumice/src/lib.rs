@@ -18,6 +18,8 @@
 //! }
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod arguments;
 mod compile;
 pub mod kernel;

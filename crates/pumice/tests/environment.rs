@@ -68,6 +68,13 @@ fn start(program: &str, device: &str, cache: &Path) -> Command {
     command
 }
 
+/// The same with no device named.
+fn start_without_device(program: &str, cache: &Path) -> Command {
+    let mut command = start(program, "", cache);
+    command.env_remove("PUMICE_DEVICE");
+    command
+}
+
 /// What a child printed about its program: all from its result or error on.
 fn outcome(command: &mut Command) -> String {
     let output = command.output().expect("this program can be started again");
@@ -144,20 +151,25 @@ fn damaged_entries_are_built_again() {
     }
 }
 
+/// Writes a program for the shell.
+#[cfg(unix)]
+fn write_script(file: &Path, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(file, format!("#!/bin/sh\n{script}\n")).expect("the scratch folder can be written");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
 /// A compiler that notes every start in a file, and is otherwise the usual one.
 #[cfg(unix)]
 #[test]
 fn the_second_process_starts_no_compiler() {
-    use std::os::unix::fs::PermissionsExt;
     if !has_compiler() {
         return;
     }
     let folder = scratch("second");
     let (cache, log, compiler) = (folder.join("cache"), folder.join("log"), folder.join("compiler"));
     let usual = std::env::var("PUMICE_CC").or_else(|_| std::env::var("CC")).unwrap_or("cc".to_string());
-    let script = format!("#!/bin/sh\necho started >> '{}'\nexec {usual} \"$@\"\n", log.display());
-    std::fs::write(&compiler, script).expect("the scratch folder can be written");
-    std::fs::set_permissions(&compiler, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    write_script(&compiler, &format!("echo started >> '{}'\nexec {usual} \"$@\"", log.display()));
     let run = || outcome(start("sum", "cpu", &cache).env("PUMICE_CC", &compiler));
     let starts = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
 
@@ -217,4 +229,84 @@ fn fast_mathematics_stay_in_the_kernel() {
     }
     let text = outcome(&mut start("fast_math", "cpu", &scratch("fast_math").join("cache")));
     assert_eq!(text, "result: here true, in a new thread true");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compiler_that_hangs_is_killed() {
+    let folder = scratch("hanging_compiler");
+    let (compiler, temporary) = (folder.join("cc"), folder.join("tmp"));
+    std::fs::create_dir(&temporary).expect("the scratch folder can be written");
+    write_script(&compiler, "sleep 600");
+    let start = std::time::Instant::now();
+    let mut command = start_without_device("sum", &folder.join("cache"));
+    command.env("PUMICE_DEVICE", "cpu").env("PUMICE_CC", &compiler).env("TMPDIR", &temporary);
+    let text = outcome(command.env("PUMICE_COMPILE_SECONDS", "0.5"));
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    let reason =
+        "it did not end within 500ms and was killed; PUMICE_COMPILE_SECONDS sets the limit, in seconds";
+    assert!(text.starts_with("error: the cpu compiler (") && text.ends_with(reason), "{text}");
+    assert_eq!(contents(&temporary), [], "files are left behind");
+
+    let text = outcome(command.env("PUMICE_COMPILE_SECONDS", "soon"));
+    assert!(text.ends_with("PUMICE_COMPILE_SECONDS=soon is not a positive number of seconds"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_relative_compiler_is_found_from_where_the_program_started() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = scratch("relative_compiler");
+    let usual = std::env::var("PUMICE_CC").or_else(|_| std::env::var("CC")).unwrap_or("cc".to_string());
+    write_script(&folder.join("mycc"), &format!("exec {usual} \"$@\""));
+    for command in ["./mycc", "env ./mycc"] {
+        let cache = folder.join(format!("cache of {}", command.len()));
+        let text = outcome(start("sum", "cpu", &cache).env("PUMICE_CC", command).current_dir(&folder));
+        assert!(text.starts_with(&format!("{SUM}\nbuilt: ")) && !text.contains("built: 0"), "{text}");
+    }
+}
+
+#[test]
+fn without_a_compiler_or_a_gpu_there_is_no_default_device() {
+    let folder = scratch("no_device");
+    let bad = folder.join("libOpenCL.so");
+    std::fs::write(&bad, "not a library").expect("the scratch folder can be written");
+    let mut command = start_without_device("sum", &folder.join("cache"));
+    command.env("PATH", folder.as_os_str()).env_remove("CC").env_remove("PUMICE_CC");
+    command.env("OPENCL_DYLIB_PATH", &bad);
+    let text = outcome(&mut command);
+    if text.starts_with(SUM) {
+        // There is a GPU.
+        return;
+    }
+    assert!(text.starts_with("error: no device can be used here:\n  cuda: "), "{text}");
+    assert!(text.contains("\n  cpu: no C compiler was found "), "{text}");
+    assert!(text.ends_with("PUMICE_DEVICE=sim runs programs on the simulator, which is slow"), "{text}");
+}
+
+#[cfg(feature = "opencl")]
+#[test]
+fn a_named_opencl_library_that_cannot_be_loaded_is_told_of() {
+    let folder = scratch("bad_opencl");
+    let bad = folder.join("libOpenCL.so");
+    std::fs::write(&bad, "not a library").expect("the scratch folder can be written");
+    let text = outcome(start("sum", "opencl", &folder.join("cache")).env("OPENCL_DYLIB_PATH", &bad));
+    let expected = format!("OPENCL_DYLIB_PATH={} cannot be used: {}", bad.display(), bad.display());
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_driver_library_that_is_none_is_told_of() {
+    let folder = scratch("bad_cuda");
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        std::fs::write(folder.join(name), "not a library").expect("the scratch folder can be written");
+    }
+    let text = outcome(start("sum", "cuda", &folder.join("cache")).env("LD_LIBRARY_PATH", &folder));
+    let path = folder.join("libcuda.so.1");
+    let expected = format!("NVIDIA's driver library cannot be loaded: {}: ", path.display());
+    // Where there is a real one beside it, the loader goes on to that.
+    assert!(text.contains(&expected) || text.starts_with(SUM), "{text}");
 }

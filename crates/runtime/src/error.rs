@@ -22,6 +22,15 @@ pub enum Error {
         reason: String,
     },
 
+    /// No device but the simulator can be used on this machine.
+    #[error(
+        "no device can be used here:\n{reasons}\nPUMICE_DEVICE=sim runs programs on the simulator, which is slow"
+    )]
+    NoDevice {
+        /// Why each device cannot be used, one per line.
+        reasons: String,
+    },
+
     /// There is no device of this name.
     #[error("there is no device `{name}`; the devices are {known}")]
     UnknownDevice {

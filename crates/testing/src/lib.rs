@@ -4,6 +4,8 @@
 //! (`pumice selftest`, and a `#[test]` for each case and device), or only makes the kernels that they would launch, for
 //! compilers that are there without their device. [`programs`] are the examples.
 
+#![forbid(unsafe_code)]
+
 // Programs do on purpose here what a person would not write.
 #[allow(
     clippy::eq_op,

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use pumice_emit::{Dialect, Options, Source, compiler_flags, emit, gcc_flags};
+use pumice_emit::{Dialect, Effort, Options, Source, compiler_flags, emit, gcc_flags};
 use pumice_program::{Param, Program, SimMemory, Space, Verified, parse, simulate, verify};
 use pumice_scalar::{Constant, ScalarType};
 
@@ -52,9 +52,9 @@ impl Drop for Folder {
 
 /// The flags for the compiler that there is.
 pub fn c_flags(options: &Options) -> Vec<&'static str> {
-    let mut flags = compiler_flags(Dialect::C, options);
+    let mut flags = compiler_flags(Dialect::C, options, Effort::Full);
     if is_gcc() {
-        flags.extend(gcc_flags());
+        flags.extend(gcc_flags(Effort::Full));
     }
     flags
 }

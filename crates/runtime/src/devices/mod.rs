@@ -5,6 +5,7 @@
 
 mod cpu;
 pub mod cuda;
+#[cfg(feature = "opencl")]
 mod opencl;
 mod sim;
 
@@ -15,8 +16,8 @@ use pumice_kernel::Profile;
 use pumice_program::{Program, Space, Verified};
 
 use self::cpu::Cpu;
+pub use self::cpu::set_default_compile_seconds;
 use self::cuda::Cuda;
-use self::opencl::OpenCl;
 pub use self::sim::{Recorded, Sim};
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -35,7 +36,8 @@ pub fn open(name: &str) -> Result<Arc<dyn Device>> {
     })
 }
 
-/// The device that `PUMICE_DEVICE` names; without it the best that works here.
+/// The device that `PUMICE_DEVICE` names; without it the best that works here. That is never the simulator, which is
+/// far too slow to be used by accident: if nothing else works, the error says why.
 pub fn default_device() -> Result<Arc<dyn Device>> {
     match std::env::var_os("PUMICE_DEVICE").filter(|name| !name.is_empty()) {
         Some(name) => open(&name.to_string_lossy()),
@@ -57,8 +59,27 @@ macro_rules! once {
 }
 use once;
 
-fn opencl() -> Result<Arc<OpenCl>> {
-    once!(OpenCl)
+#[cfg(feature = "opencl")]
+fn opencl() -> Result<Arc<opencl::OpenCl>> {
+    once!(opencl::OpenCl)
+}
+
+#[cfg(not(feature = "opencl"))]
+fn opencl() -> Result<Arc<dyn Device>> {
+    let reason = "Pumice was built without OpenCL (the feature `opencl` of the crate `pumice`)".into();
+    Err(Error::DeviceUnavailable { device: "opencl".into(), reason })
+}
+
+/// The OpenCL device, if it is a GPU.
+fn opencl_gpu() -> Option<Arc<dyn Device>> {
+    #[cfg(feature = "opencl")]
+    if may_have_gpu()
+        && let Ok(device) = opencl()
+        && device.is_gpu()
+    {
+        return Some(device);
+    }
+    None
 }
 
 fn best() -> Result<Arc<dyn Device>> {
@@ -66,17 +87,21 @@ fn best() -> Result<Arc<dyn Device>> {
         return Ok(device);
     }
     // OpenCL on the processor is slower than C on the processor.
-    if may_have_gpu()
-        && let Ok(device) = opencl()
-        && device.is_gpu()
-    {
+    if let Some(device) = opencl_gpu() {
         return Ok(device);
     }
-    open("cpu").or_else(|_| open("sim"))
+    open("cpu").or_else(|_| open("opencl")).map_err(|_| {
+        let reason = |name: &&str| match open(name).err()? {
+            Error::DeviceUnavailable { reason, .. } => Some(format!("  {name}: {reason}")),
+            error => Some(format!("  {name}: {error}")),
+        };
+        Error::NoDevice { reasons: NAMES.iter().filter_map(reason).collect::<Vec<_>>().join("\n") }
+    })
 }
 
 /// Whether the system shows a GPU's device file. Asking OpenCL itself loads every driver, and PoCL's takes longer than a
 /// small program takes from start to end.
+#[cfg(feature = "opencl")]
 fn may_have_gpu() -> bool {
     let files = ["dri", "nvidiactl", "kfd", "dxg", "mali0", "kgsl-3d0"];
     !cfg!(target_os = "linux") || files.iter().any(|name| std::path::Path::new("/dev").join(name).exists())
@@ -285,7 +310,13 @@ body {
                 let source = pumice_emit::emit(&program, Dialect::Cuda, &Options { fast_math });
                 let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
-                let binary = cuda::nvrtc::compile(&program.name, &source.text, architecture, fast_math)?;
+                let binary = cuda::nvrtc::compile(
+                    &program.name,
+                    &source.text,
+                    architecture,
+                    fast_math,
+                    source.effort,
+                )?;
                 assert!(!binary.is_empty());
             }
         }

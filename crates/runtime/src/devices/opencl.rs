@@ -19,7 +19,7 @@ use opencl3::memory::{self, CL_MEM_READ_WRITE};
 use opencl3::platform::{Platform, platform::get_platform_ids};
 use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, Effort, Options};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
@@ -56,6 +56,7 @@ impl OpenCl {
         static OPENING: Mutex<()> = Mutex::new(());
         let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let unavailable = |reason: String| Error::DeviceUnavailable { device: NAME.into(), reason };
+        check_named_library().map_err(unavailable)?;
         let platforms = get_platform_ids().map_err(|code| match code {
             DLOPEN_RUNTIME_LOAD_FAILED => unavailable(
                 "the OpenCL library was not found (looked for OPENCL_DYLIB_PATH and the system's libOpenCL.so.1); \
@@ -131,18 +132,18 @@ impl OpenCl {
     }
 
     /// The compiler's options: those that the emitter's OpenCL C was written for, and what this device can do besides.
-    fn options(&self, fast_math: bool) -> String {
-        let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &Options { fast_math });
+    fn options(&self, fast_math: bool, effort: Effort) -> String {
+        let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &Options { fast_math }, effort);
         if self.rounds_correctly && !fast_math {
             options.push("-cl-fp32-correctly-rounded-divide-sqrt");
         }
         options.join(" ")
     }
 
-    fn compile(&self, kernel: &str, source: &str, fast_math: bool) -> Result<Vec<u8>> {
+    fn compile(&self, kernel: &str, source: &str, fast_math: bool, effort: Effort) -> Result<Vec<u8>> {
         let built = program::create_program_with_source(self.context.0, &[source]);
         let built = Built(built.map_err(driver("clCreateProgramWithSource"))?);
-        let options = CString::new(self.options(fast_math)).unwrap_or_default();
+        let options = CString::new(self.options(fast_math, effort)).unwrap_or_default();
         if let Err(code) = self.finish(&built, &options) {
             let compiler = format!("{} {}", self.platform, self.driver);
             return Err(Error::Compiler {
@@ -212,8 +213,8 @@ impl Device for OpenCl {
             self.platform,
             self.name,
             self.driver,
-            self.options(false),
-            self.options(true)
+            self.options(false, Effort::Full),
+            self.options(true, Effort::Full)
         )
     }
 
@@ -291,7 +292,7 @@ impl Device for OpenCl {
 
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
         let source = super::emit(program, Dialect::OpenCl, options, &self.profile, PRIVATE_BYTES)?;
-        let code = self.compile(&program.name, &source.text, options.fast_math)?;
+        let code = self.compile(&program.name, &source.text, options.fast_math, source.effort)?;
         Ok(super::pack(&source.entry, &code))
     }
 
@@ -362,6 +363,28 @@ impl Device for OpenCl {
         self.synchronize()?;
         Ok(after.end()?.saturating_sub(before.end()?) as f64 * 1e-6)
     }
+}
+
+/// The variable that names the library, or several with `;` between them.
+const LIBRARY: &str = "OPENCL_DYLIB_PATH";
+
+/// Refuses a named library that cannot be loaded: `opencl3` would take the system's in its place without a word.
+fn check_named_library() -> Result<(), String> {
+    let Some(named) = std::env::var_os(LIBRARY).filter(|named| !named.is_empty()) else { return Ok(()) };
+    let named = named.to_string_lossy();
+    let mut failures = Vec::new();
+    for name in named.split(';') {
+        // SAFETY: opening a vendor's library runs its initialisers; `opencl3` is about to open the same one.
+        let library = unsafe { libloading::Library::new(name) };
+        // SAFETY: the symbol is looked for, and not used.
+        let found = library
+            .and_then(|library| unsafe { library.get::<*const c_void>(b"clGetPlatformIDs") }.map(|_| ()));
+        match found {
+            Ok(()) => return Ok(()),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    Err(format!("{LIBRARY}={named} cannot be used: {}", failures.join("; ")))
 }
 
 const BLOCKING: opencl3::types::cl_bool = 1;
@@ -493,7 +516,7 @@ mod tests {
         let scalar = Parameter::Scalar;
         let (buffer, long, float) = (Parameter::Buffer, scalar(ScalarType::I64), scalar(ScalarType::F32));
         let parameters = vec![buffer, buffer, long, float, scalar(ScalarType::Bool)];
-        let binary = device.compile("sums", SUMS, false)?;
+        let binary = device.compile("sums", SUMS, false, Effort::Full)?;
         device.load_entry(Signature { name: "sums".into(), threads: 64, parameters }, "sums", &binary)
     }
 
@@ -534,7 +557,8 @@ mod tests {
     #[test]
     fn what_fails_is_an_error() -> Result<()> {
         let Some(device) = open() else { return Ok(()) };
-        let Err(Error::Compiler { log, .. }) = device.compile("broken", "__kernel void broken( {", false)
+        let Err(Error::Compiler { log, .. }) =
+            device.compile("broken", "__kernel void broken( {", false, Effort::Full)
         else {
             panic!("accepted a broken source");
         };

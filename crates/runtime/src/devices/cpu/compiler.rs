@@ -5,13 +5,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, Effort, Options};
 
 use super::NAME;
+use super::process::{self, Outcome};
 use super::scratch::Scratch;
 use crate::error::{Error, Result};
 
@@ -31,6 +32,8 @@ pub struct Compiler {
     gcc: bool,
     /// Whether glibc's vectorised mathematical functions can be linked, as far as is known.
     mvec: AtomicBool,
+    /// How long each of its processes may take.
+    limit: Duration,
 }
 
 impl Compiler {
@@ -42,6 +45,8 @@ impl Compiler {
     /// Finds a compiler, given the environment.
     fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Compiler> {
         let path = variable("PATH").unwrap_or_default();
+        let limit = process::limit(variable(process::SETTING))
+            .map_err(|reason| Error::DeviceUnavailable { device: NAME.into(), reason })?;
         let mut looked_for = Vec::new();
         let chosen = variable("PUMICE_CC");
         let candidates = match &chosen {
@@ -57,7 +62,8 @@ impl Compiler {
             let (program, arguments) = split(&command, &path);
             let Some(program) = locate(&program, &path) else { continue };
             let (stamp, gcc) = (stamp(&program), is_gcc(&program, &arguments, &path));
-            return Ok(Compiler { program, arguments, stamp, gcc, mvec: AtomicBool::new(MVEC_EXISTS) });
+            let mvec = AtomicBool::new(MVEC_EXISTS);
+            return Ok(Compiler { program, arguments, stamp, gcc, mvec, limit });
         }
         let hint = if chosen.is_some() {
             "PUMICE_CC must name a program that exists"
@@ -72,15 +78,16 @@ impl Compiler {
 
     /// Everything about the compiler and its flags that a binary depends on.
     pub fn identity(&self) -> String {
-        let (exact, fast) = (self.flags(false), self.flags(true));
+        // The flags for lower efforts are the emitter's too, which is part of every key.
+        let [exact, fast] = [false, true].map(|fast_math| self.flags(fast_math, Effort::Full));
         format!("{} {:?} {FLAGS:?} {exact:?} {fast:?}", self.stamp, self.arguments)
     }
 
     /// The flags that the emitter's C was written for.
-    fn flags(&self, fast_math: bool) -> Vec<&'static str> {
-        let mut flags = pumice_emit::compiler_flags(Dialect::C, &Options { fast_math });
+    fn flags(&self, fast_math: bool, effort: Effort) -> Vec<&'static str> {
+        let mut flags = pumice_emit::compiler_flags(Dialect::C, &Options { fast_math }, effort);
         if self.gcc {
-            flags.extend(pumice_emit::gcc_flags());
+            flags.extend(pumice_emit::gcc_flags(effort));
         }
         flags
     }
@@ -93,60 +100,72 @@ impl Compiler {
     }
 
     /// Compiles C to the bytes of a shared library.
-    pub fn compile(&self, kernel: &str, source: &str, fast_math: bool) -> Result<Vec<u8>> {
+    pub fn compile(&self, kernel: &str, source: &str, fast_math: bool, effort: Effort) -> Result<Vec<u8>> {
         let scratch = Scratch::new().map_err(|e| host("making a temporary folder", e))?;
-        let folder = scratch.path();
-        std::fs::write(folder.join("kernel.c"), source)
-            .map_err(|e| host("writing the kernel's source", e))?;
+        // The compiler runs in the user's own folder, which relative paths in its command refer to.
+        let [text, object, library] =
+            ["kernel.c", "kernel.o", "kernel.so"].map(|name| scratch.path().join(name));
+        std::fs::write(&text, source).map_err(|e| host("writing the kernel's source", e))?;
 
-        let mut compile = self.start(folder);
-        compile.args(FLAGS).args(self.flags(fast_math)).args(["kernel.c", "-o", "kernel.o"]);
-        if let Err(error) = self.finish(kernel, &mut compile) {
+        let mut compile = self.start();
+        compile.args(FLAGS).args(self.flags(fast_math, effort)).arg(&text).arg("-o").arg(&object);
+        if let Err(error) = self.finish(kernel, &mut compile, &scratch) {
             // A compiler that crashes while it vectorises often gets through without.
             if !matches!(&error, Error::Compiler { log, .. } if log.contains("internal compiler error")) {
                 return Err(error);
             }
-            self.finish(kernel, compile.arg("-O1"))?;
+            self.finish(kernel, compile.arg("-O1"), &scratch)?;
         }
 
         // Linking is a step of its own and knows nothing of -ffast-math: with that flag the linker would add start-up
         // code which makes every thread of the host flush subnormal numbers to zero.
         let link = |mvec: bool| {
-            let mut link = self.start(folder);
-            link.args(["-shared", "kernel.o", "-o", "kernel.so"]);
+            let mut link = self.start();
+            link.arg("-shared").arg(&object).arg("-o").arg(&library);
             if mvec {
                 link.args(["-Wl,--as-needed", "-lmvec"]);
             }
-            self.finish(kernel, link.arg("-lm"))
+            self.finish(kernel, link.arg("-lm"), &scratch)
         };
         if !(self.mvec.load(Ordering::Relaxed) && link(true).is_ok()) {
             link(false)?;
             self.mvec.store(false, Ordering::Relaxed);
         }
-        std::fs::read(folder.join("kernel.so")).map_err(|e| host("reading the compiled kernel", e))
+        std::fs::read(&library).map_err(|e| host("reading the compiled kernel", e))
     }
 
-    fn start(&self, folder: &Path) -> Command {
+    fn start(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments).current_dir(folder).env("LC_ALL", "C").stdin(Stdio::null());
+        command.args(&self.arguments).env("LC_ALL", "C");
         command
     }
 
-    fn finish(&self, kernel: &str, command: &mut Command) -> Result<()> {
-        let output = command.output().map_err(|e| host(&format!("starting `{}`", self.command()), e))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let mut log = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+    fn finish(&self, kernel: &str, command: &mut Command, scratch: &Scratch) -> Result<()> {
+        let outcome = process::run(command, scratch.path(), self.limit);
+        let outcome = outcome.map_err(|e| host(&format!("starting `{}`", self.command()), e))?;
+        let refuse =
+            |log| Err(Error::Compiler { device: NAME, compiler: self.command(), kernel: kernel.into(), log });
+        let (status, log) = match outcome {
+            Outcome::Ended(status, _) if status.success() => return Ok(()),
+            Outcome::Ended(status, log) => (status, log),
+            Outcome::Killed => {
+                return refuse(format!(
+                    "it did not end within {:?} and was killed; {} sets the limit, in seconds",
+                    self.limit,
+                    process::SETTING
+                ));
+            }
+        };
+        let mut log = log.trim_end().to_owned();
         if log.len() > LONGEST_LOG {
             let end = (0..=LONGEST_LOG).rev().find(|&end| log.is_char_boundary(end)).unwrap_or(0);
             log.truncate(end);
             log.push_str("\n(and more)");
         }
         if log.is_empty() {
-            log = format!("it said nothing and ended with {}", output.status);
+            log = format!("it said nothing and ended with {status}");
         }
-        Err(Error::Compiler { device: NAME, compiler: self.command(), kernel: kernel.into(), log })
+        refuse(log)
     }
 }
 
@@ -165,7 +184,7 @@ fn split(command: &OsStr, path: &OsStr) -> (OsString, Vec<OsString>) {
     (command.to_owned(), Vec::new())
 }
 
-/// The file that a program's name stands for.
+/// The file that a program's name stands for, by its absolute path: it is started long after it is found.
 fn locate(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     let executable = |file: &Path| {
         let Ok(metadata) = file.metadata() else { return false };
@@ -177,12 +196,18 @@ fn locate(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     };
     let named = Path::new(program);
     if named.components().count() > 1 {
-        return executable(named).then(|| named.to_owned());
+        return executable(named).then(|| absolute(named));
     }
     let suffix = std::env::consts::EXE_SUFFIX;
     std::env::split_paths(path)
         .flat_map(|folder| [folder.join(named), folder.join(format!("{}{suffix}", named.display()))])
         .find(|file| executable(file))
+        .map(|file| absolute(&file))
+}
+
+/// The absolute path of a file, as long as the current folder is known.
+fn absolute(file: &Path) -> PathBuf {
+    std::path::absolute(file).unwrap_or_else(|_| file.to_owned())
 }
 
 /// Whether a command is gcc, by the name of the file that it comes down to: the program's, or, if that is one that starts
@@ -244,15 +269,15 @@ mod tests {
         assert_eq!(with_flag.arguments, ["-DANSWER=42"]);
         assert_ne!(plain.identity(), with_flag.identity());
         let source = "int answer(void) { return ANSWER; }";
-        assert!(with_flag.compile("answer", source, false).is_ok());
-        assert!(plain.compile("answer", source, false).is_err());
+        assert!(with_flag.compile("answer", source, false, Effort::Full).is_ok());
+        assert!(plain.compile("answer", source, false, Effort::Full).is_err());
         Ok(())
     }
 
     #[test]
     fn only_gcc_gets_its_own_flags() -> Result<()> {
         let path = std::env::var("PATH").unwrap_or_default();
-        let own = pumice_emit::gcc_flags();
+        let own = pumice_emit::gcc_flags(Effort::Full);
         for (command, gcc) in [("gcc", true), ("clang", false), ("env gcc", true), ("env clang", false)] {
             // Some are not installed.
             let Ok(compiler) = find(&[("PATH", &path), ("PUMICE_CC", command)]) else { continue };
@@ -262,8 +287,13 @@ mod tests {
             }
             assert_eq!(compiler.gcc, gcc, "{command}");
             for fast_math in [false, true] {
-                assert_eq!(compiler.flags(fast_math).ends_with(own), gcc, "{command}");
-                compiler.compile("k", "double f(double x) { return __builtin_exp(x); }", fast_math)?;
+                assert_eq!(compiler.flags(fast_math, Effort::Full).ends_with(own), gcc, "{command}");
+                compiler.compile(
+                    "k",
+                    "double f(double x) { return __builtin_exp(x); }",
+                    fast_math,
+                    Effort::Full,
+                )?;
             }
         }
         let named = |name: &str| is_gcc(Path::new(name), &[], OsStr::new(""));
@@ -277,7 +307,9 @@ mod tests {
     #[test]
     fn a_refused_source_is_an_error_with_the_log() -> Result<()> {
         let compiler = find(&[("PATH", &std::env::var("PATH").unwrap_or_default())])?;
-        let Err(Error::Compiler { kernel, log, .. }) = compiler.compile("broken", "int f( {", false) else {
+        let Err(Error::Compiler { kernel, log, .. }) =
+            compiler.compile("broken", "int f( {", false, Effort::Full)
+        else {
             panic!("accepted a broken source");
         };
         assert_eq!(kernel, "broken");
@@ -289,7 +321,11 @@ mod tests {
     fn a_library_that_cannot_be_linked_is_done_without() -> Result<()> {
         let compiler = find(&[("PATH", &std::env::var("PATH").unwrap_or_default())])?;
         compiler.mvec.store(false, Ordering::Relaxed);
-        assert!(compiler.compile("k", "double f(double x) { return __builtin_exp(x); }", true).is_ok());
+        assert!(
+            compiler
+                .compile("k", "double f(double x) { return __builtin_exp(x); }", true, Effort::Full)
+                .is_ok()
+        );
         Ok(())
     }
 }

@@ -6,6 +6,7 @@
 mod compiler;
 mod library;
 mod memory;
+mod process;
 mod processor;
 mod scratch;
 
@@ -21,6 +22,7 @@ use rayon::prelude::*;
 use self::compiler::Compiler;
 use self::library::{Entry, Loaded};
 use self::memory::Block;
+pub use self::process::set_default_compile_seconds;
 use self::processor::Processor;
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
@@ -121,7 +123,7 @@ impl Device for Cpu {
 
     fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
         let source = super::emit(program, Dialect::C, options, &self.profile, PRIVATE_BYTES)?;
-        let code = self.compiler.compile(&program.name, &source.text, options.fast_math)?;
+        let code = self.compiler.compile(&program.name, &source.text, options.fast_math, source.effort)?;
         Ok(super::pack(&source.entry, &code))
     }
 
@@ -235,6 +237,7 @@ fn call(entry: Entry, arguments: Addresses<'_>, first: u64, end: u64) {
 mod tests {
     use super::*;
     use crate::device::Parameter;
+    use pumice_emit::Effort;
     use pumice_scalar::ScalarType;
 
     const SAXPY: &str = "#include <stdint.h>
@@ -254,7 +257,7 @@ mod tests {
             scalar(ScalarType::I64),
             scalar(ScalarType::Bool),
         ];
-        let binary = cpu.compiler.compile("saxpy", SAXPY, fast_math)?;
+        let binary = cpu.compiler.compile("saxpy", SAXPY, fast_math, Effort::Full)?;
         cpu.load_entry(Signature { name: "saxpy".into(), threads: 64, parameters }, "saxpy", &binary)
     }
 
@@ -315,7 +318,7 @@ mod tests {
         for value in [7u32, 8, 9] {
             let source =
                 format!("void set(void *const *args, long f, long l) {{ *(unsigned *)args[0] = {value}; }}");
-            let binary = cpu.compiler.compile("set", &source, false)?;
+            let binary = cpu.compiler.compile("set", &source, false, Effort::Full)?;
             kernels.push((value, cpu.load_entry(signature.clone(), "set", &binary)?));
         }
         // Loaded again after the first was dropped: descriptors and addresses are used again.
@@ -354,7 +357,7 @@ mod tests {
         assert!(matches!(unsafe { cpu.launch(&kernel, 1, &scalars) }, Err(Error::Launch { .. })));
         let binary = cpu.load_entry(kernel.signature().clone(), "saxpy", b"not a library");
         assert!(matches!(binary, Err(Error::Binary { .. })));
-        let binary = cpu.compiler.compile("saxpy", SAXPY, false)?;
+        let binary = cpu.compiler.compile("saxpy", SAXPY, false, Effort::Full)?;
         let missing = cpu.load_entry(kernel.signature().clone(), "other", &binary);
         assert!(matches!(missing, Err(Error::Binary { .. })));
         Ok(())

@@ -7,8 +7,6 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use libloading::Library;
-
 use super::NAME;
 use super::library::functions;
 use crate::error::{Error, Result};
@@ -107,9 +105,11 @@ impl Gpu {
     /// Opens the first GPU, by the driver's library under one of these names.
     pub fn open(names: &[&str]) -> Result<Gpu> {
         let unavailable = |reason: String| Error::DeviceUnavailable { device: NAME.into(), reason };
-        // SAFETY: opening NVIDIA's library runs its initialisers, which ask for nothing.
-        let library = names.iter().find_map(|name| unsafe { Library::new(name) }.ok()).ok_or_else(|| {
-            unavailable(format!("NVIDIA's driver library was not found (looked for {})", names.join(", ")))
+        let library = super::library::open_first(names).map_err(|failures| {
+            unavailable(match &failures[..] {
+                [] => format!("NVIDIA's driver library was not found (looked for {})", names.join(", ")),
+                found => format!("NVIDIA's driver library cannot be loaded: {}", found.join("; ")),
+            })
         })?;
         let functions = Functions::load(library)
             .map_err(|reason| unavailable(format!("NVIDIA's driver library is too old: {reason}")))?;

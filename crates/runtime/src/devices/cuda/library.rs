@@ -1,4 +1,4 @@
-//! Tables of functions from libraries that are opened at run time.
+//! Libraries that are opened at run time, and tables of their functions.
 //!
 //! A function that a library does not have is an error when the table is made, so that every call afterwards can be
 //! made.
@@ -33,3 +33,25 @@ macro_rules! functions {
 }
 
 pub(super) use functions;
+
+/// Opens a vendor's library under the first of these names that works. The error has what the loader said of those that
+/// exist.
+pub(super) fn open_first(names: &[&str]) -> Result<libloading::Library, Vec<String>> {
+    let mut failures = Vec::new();
+    for name in names {
+        // SAFETY: opening a vendor's library runs its initialisers, which ask for nothing.
+        match unsafe { libloading::Library::new(name) } {
+            Ok(library) => return Ok(library),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    failures.retain(|failure| !is_absence(failure));
+    Err(failures)
+}
+
+/// Whether the loader says by this that there is no such file. It has no other way of saying so.
+fn is_absence(failure: &str) -> bool {
+    ["No such file or directory", "no such file", "cannot find the"]
+        .iter()
+        .any(|words| failure.contains(words))
+}

@@ -125,7 +125,8 @@ impl Device for Cuda {
         let private = PRIVATE_BYTES * u64::from(program.threads);
         let source = super::emit(program, Dialect::Cuda, options, &self.profile, private)?;
         let architecture = self.gpu.facts().architecture;
-        let code = self.nvrtc.compile(&program.name, &source.text, architecture, options.fast_math)?;
+        let (fast_math, effort) = (options.fast_math, source.effort);
+        let code = self.nvrtc.compile(&program.name, &source.text, architecture, fast_math, effort)?;
         Ok(super::pack(&source.entry, &code))
     }
 

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use libloading::Library;
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, Effort, Options};
 
 use super::NAME;
 use super::library::functions;
@@ -50,8 +50,14 @@ pub struct Nvrtc {
 }
 
 /// Compiles CUDA C to a binary for an architecture (90 is `sm_90`), with the NVRTC that is found first.
-pub fn compile(kernel: &str, source: &str, architecture: u32, fast_math: bool) -> Result<Vec<u8>> {
-    nvrtc()?.compile(kernel, source, architecture, fast_math)
+pub fn compile(
+    kernel: &str,
+    source: &str,
+    architecture: u32,
+    fast_math: bool,
+    effort: Effort,
+) -> Result<Vec<u8>> {
+    nvrtc()?.compile(kernel, source, architecture, fast_math, effort)
 }
 
 /// The compiler, opened when it is first asked for.
@@ -158,12 +164,20 @@ impl Nvrtc {
 
     /// Everything about the compiler that a binary depends on.
     pub fn identity(&self) -> String {
-        format!("{} {} {:?} {:?}", self.version(), self.place, options("", false), options("", true))
+        let [exact, fast] = [false, true].map(|fast_math| options("", fast_math, Effort::Full));
+        format!("{} {} {exact:?} {fast:?}", self.version(), self.place)
     }
 
     /// Compiles CUDA C to a binary for an architecture; to PTX, which drivers compile further, for an architecture
     /// that is newer than this compiler.
-    pub fn compile(&self, kernel: &str, source: &str, architecture: u32, fast_math: bool) -> Result<Vec<u8>> {
+    pub fn compile(
+        &self,
+        kernel: &str,
+        source: &str,
+        architecture: u32,
+        fast_math: bool,
+        effort: Effort,
+    ) -> Result<Vec<u8>> {
         let fail = |log: String| Error::Compiler {
             device: NAME,
             compiler: self.version(),
@@ -181,9 +195,12 @@ impl Nvrtc {
             format!("compute_{newest}")
         };
         let text = CString::new(source).map_err(|e| fail(e.to_string()))?;
-        let name = CString::new(format!("{kernel}.cu")).map_err(|e| fail(e.to_string()))?;
+        // The name is for messages alone.
+        let short: String = kernel.chars().take(80).collect();
+        let name = CString::new(format!("{short}.cu")).map_err(|e| fail(e.to_string()))?;
+        let options = options(&target, fast_math, effort);
         let options: Vec<CString> =
-            options(&target, fast_math).into_iter().filter_map(|option| CString::new(option).ok()).collect();
+            options.into_iter().filter_map(|option| CString::new(option).ok()).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
 
         let mut program = Unit { functions: &self.functions, handle: ptr::null_mut() };
@@ -277,10 +294,10 @@ impl Drop for Unit<'_> {
 }
 
 /// The compiler's options: those that the emitter's CUDA C was written for, and what this compiler must be told.
-fn options(target: &str, fast_math: bool) -> Vec<String> {
+fn options(target: &str, fast_math: bool, effort: Effort) -> Vec<String> {
     let mut options = vec![format!("--gpu-architecture={target}")];
     options.extend(["--std=c++17", "--device-as-default-execution-space"].map(str::to_owned));
-    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &Options { fast_math });
+    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &Options { fast_math }, effort);
     options.extend(emitters.into_iter().map(str::to_owned));
     options
 }
@@ -381,8 +398,10 @@ mod tests {
         if open().is_none() {
             return Ok(());
         }
-        for fast_math in [false, true] {
-            let binary = compile("axpy", AXPY, DEFAULT_ARCHITECTURE, fast_math)?;
+        for (fast_math, effort) in
+            [(false, Effort::Full), (true, Effort::Full), (false, Effort::Reduced), (false, Effort::None)]
+        {
+            let binary = compile("axpy", AXPY, DEFAULT_ARCHITECTURE, fast_math, effort)?;
             assert!(binary.starts_with(b"\x7fELF"), "not a cubin");
             assert!(binary.windows(4).any(|name| name == b"axpy"));
         }
@@ -392,9 +411,9 @@ mod tests {
     #[test]
     fn for_a_newer_gpu_it_makes_ptx() -> Result<()> {
         let Some(nvrtc) = open() else { return Ok(()) };
-        let text = nvrtc.compile("axpy", AXPY, 999, false)?;
+        let text = nvrtc.compile("axpy", AXPY, 999, false, Effort::Full)?;
         assert!(String::from_utf8_lossy(&text).contains(".entry axpy"));
-        assert!(matches!(nvrtc.compile("axpy", AXPY, 1, false), Err(Error::Compiler { .. })));
+        assert!(matches!(nvrtc.compile("axpy", AXPY, 1, false, Effort::Full), Err(Error::Compiler { .. })));
         Ok(())
     }
 
@@ -403,7 +422,9 @@ mod tests {
         let Some(nvrtc) = open() else { return Ok(()) };
         // The text form shows the instructions.
         let instructions = |fast| {
-            nvrtc.compile("axpy", AXPY, 999, fast).map(|text| String::from_utf8_lossy(&text).into_owned())
+            nvrtc
+                .compile("axpy", AXPY, 999, fast, Effort::Full)
+                .map(|text| String::from_utf8_lossy(&text).into_owned())
         };
         assert!(!instructions(false)?.contains("fma."));
         assert!(instructions(true)?.contains("fma."));
@@ -414,7 +435,7 @@ mod tests {
     fn a_refused_source_is_an_error_with_the_log() {
         let Some(nvrtc) = open() else { return };
         let Err(Error::Compiler { log, .. }) =
-            nvrtc.compile("broken", "__global__ void broken( {", 90, false)
+            nvrtc.compile("broken", "__global__ void broken( {", 90, false, Effort::Full)
         else {
             panic!("accepted a broken source");
         };

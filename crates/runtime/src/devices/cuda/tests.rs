@@ -136,7 +136,13 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
         long long i = blockIdx.x * 128ll + threadIdx.x;
         if (on == 1 && i < n) z[i] = a + i;
     }";
-    let binary = device.nvrtc.compile("fill", source, device.gpu.facts().architecture, false)?;
+    let binary = device.nvrtc.compile(
+        "fill",
+        source,
+        device.gpu.facts().architecture,
+        false,
+        pumice_emit::Effort::Full,
+    )?;
     let kernel = device.load_entry(signature(), "fill", &binary, 0)?;
     for n in [0, 1, 128, 129, 1000] {
         let expected: Vec<f64> = (0..n).map(|i| i as f64 + 0.5).collect();
