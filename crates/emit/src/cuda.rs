@@ -188,6 +188,7 @@ impl Language for Cuda {
         // Fast variants are the compiler's to choose: `--use_fast_math`.
         let name = match op {
             Op::Abs => "fabs",
+            // Both are an instruction, which orders zeros as the language does.
             Op::Min => "fmin",
             Op::Max => "fmax",
             Op::Rem => "fmod",

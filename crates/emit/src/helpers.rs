@@ -141,7 +141,7 @@ impl Helper {
                     1 => format!("{register} a"),
                     _ => format!("{register} a, {register} b"),
                 };
-                function(text, register, &parameters, &integer_body(op, ty, language));
+                function(text, register, &parameters, &operation_body(op, ty, language));
             }
             Helper::DivideInDoubles { op, ty, positive } => {
                 let register = language.register(ty);
@@ -249,8 +249,11 @@ fn correction(ty: ScalarType) -> Vec<String> {
     ]
 }
 
-/// What an operation on integers does.
-fn integer_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
+/// What an operation does.
+fn operation_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
+    if ty.is_float() {
+        return ordered_zeros_body(op, ty, language);
+    }
     let unsigned = if ty.bytes() == 8 { "u64" } else { "u32" };
     let bits = 8 * ty.bytes();
     let zero = if ty.bytes() == 8 { "(u64)0" } else { "0u" };
@@ -278,4 +281,14 @@ fn integer_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
         // Every other operation is written as an expression.
         _ => "return a;".to_owned(),
     }
+}
+
+/// The smaller or larger of two floats, by the dialect's own function for all but zeros: floats that are equal differ in
+/// the sign of zero at most.
+fn ordered_zeros_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
+    let bits = if ty.bytes() == 8 { ScalarType::I64 } else { ScalarType::I32 };
+    let (to_bits, back) = (language.bitcast(bits, ty), language.bitcast(ty, bits));
+    let (to_bits, back) = (to_bits.unwrap_or_default(), back.unwrap_or_default());
+    let (symbol, name) = if op == Op::Min { ("|", "fmin") } else { ("&", "fmax") };
+    format!("return a == b ? {back}({to_bits}(a) {symbol} {to_bits}(b)) : {name}(a, b);")
 }

@@ -149,6 +149,17 @@ fn is_helper(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_hint_makes_a_plain_identifier(hint in any::<String>()) {
+            let name = identifier(&hint);
+            prop_assert!(name.starts_with(|c: char| c.is_ascii_alphabetic()), "{name}");
+            prop_assert!(name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric()), "{name}");
+            prop_assert!(!name.contains("__") && !is_reserved(&name), "{name}");
+        }
+    }
 
     #[test]
     fn long_names_keep_their_beginning_and_stay_apart() {

@@ -172,6 +172,8 @@ impl Language for OpenCl {
     fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function {
         let name = match op {
             Op::Abs => "fabs",
+            // `fmin` and `fmax` may give either zero.
+            Op::Min | Op::Max if !options.fast_math => return Function::Helper,
             Op::Min => "fmin",
             Op::Max => "fmax",
             Op::Rem => "fmod",

@@ -138,6 +138,19 @@ fn intervals(program: &Program) -> Intervals {
     Intervals::of(&bounded, &Ranges::new())
 }
 
+/// Returns a character of a comment as it may stand in source text: itself, if no dialect gives it a meaning of its own
+/// there. A comment is not part of a kernel's key, so it must not change what the text around it means: `\` and the
+/// trigraph `??/` would join a line and the next one, and what is not ASCII may break or reorder lines.
+fn plain(character: char) -> char {
+    match character {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => character,
+        ' ' | '_' | '-' | '+' | '=' | '.' | ',' | ':' | ';' | '/' | '<' | '>' | '(' | ')' | '[' | ']'
+        | '{' | '}' => character,
+        '!' | '#' | '%' | '&' | '|' | '^' | '~' | '@' | '$' | '\'' | '"' => character,
+        _ => '_',
+    }
+}
+
 /// Whether a statement, or one inside it, uses memory.
 pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
     match stmt {
@@ -453,9 +466,8 @@ impl Writer<'_> {
 
     /// Writes a comment, which cannot do anything but comment.
     pub(crate) fn comment(&mut self, comment: &str) {
-        for line in comment.split(|c: char| c.is_control()) {
-            // A backslash at the end would swallow the next line, even with spaces behind it.
-            let line = line.trim_end_matches(|c: char| c == '\\' || c.is_whitespace());
+        for line in comment.lines() {
+            let line: String = line.chars().map(plain).collect();
             self.sink().line(format!("// {line}").trim_end());
         }
     }

@@ -56,6 +56,7 @@ files!(
     atomics_shared,
     chain,
     collectives,
+    comments,
     contention,
     everything,
     large_shared,

@@ -240,12 +240,12 @@ impl<T: Number> Exp<T> {
         other.into().compare(Op::Le, self)
     }
 
-    /// The smaller of the two; of a NaN and a number, the number.
+    /// The smaller of the two; of a NaN and a number, the number. -0.0 is smaller than 0.0, but with `fast_math`.
     pub fn min(self, other: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Min, other)
     }
 
-    /// The larger of the two; of a NaN and a number, the number.
+    /// The larger of the two; of a NaN and a number, the number. 0.0 is larger than -0.0, but with `fast_math`.
     pub fn max(self, other: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Max, other)
     }

@@ -4,6 +4,7 @@
 //! device must agree with it. Every operation is total here: integer division by zero gives 0, and the error that
 //! the user sees comes from a separate check node.
 
+use crate::float::FloatOrder;
 use crate::types::{Constant, ScalarType};
 
 /// A primitive operation. The result type is kept beside it; operands have that type too unless stated otherwise.
@@ -23,9 +24,9 @@ pub enum Op {
     Neg,
     /// Absolute value; integers wrap.
     Abs,
-    /// The smaller; of a NaN and a number, the number.
+    /// The smaller; of a NaN and a number, the number; -0.0 is smaller than 0.0.
     Min,
-    /// The larger; of a NaN and a number, the number.
+    /// The larger; of a NaN and a number, the number; 0.0 is larger than -0.0.
     Max,
     /// Bitwise (or logical) and.
     And,
@@ -293,8 +294,8 @@ macro_rules! float_semantics {
                 Op::Rem => a % b,
                 Op::Neg => -a,
                 Op::Abs => a.abs(),
-                Op::Min => a.min(b),
-                Op::Max => a.max(b),
+                Op::Min => a.smaller(b),
+                Op::Max => a.larger(b),
                 Op::Sqrt => a.sqrt(),
                 Op::Exp => a.exp(),
                 Op::Exp2 => a.exp2(),

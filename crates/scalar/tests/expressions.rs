@@ -52,10 +52,7 @@ fn value(ty: ScalarType) -> BoxedStrategy<Constant> {
 /// Operations that a type has, to the bit.
 fn operations(ty: ScalarType) -> Vec<Op> {
     let approximate = |op: &Op| op.is_approximate() || matches!(op, Op::Select | Op::Cast | Op::Bitcast);
-    // Which zero is the smaller of 0.0 and -0.0 is not said.
-    let vague = |op: &Op| ty.is_float() && matches!(op, Op::Min | Op::Max);
-    let fits =
-        |op: &&Op| !approximate(op) && !vague(op) && !op.compares() && op.accepts(ty, &vec![ty; op.arity()]);
+    let fits = |op: &&Op| !approximate(op) && !op.compares() && op.accepts(ty, &vec![ty; op.arity()]);
     Op::ALL.iter().filter(fits).copied().collect()
 }
 

@@ -82,10 +82,8 @@ impl Pool<'_, '_> {
     fn operation(&mut self, ty: ScalarType) -> Op {
         let exact = |op: &&Op| {
             let vague = op.is_approximate() || matches!(op, Op::Select | Op::Cast | Op::Bitcast);
-            // Which of 0.0 and -0.0 is the smaller is not said.
-            let zeros = ty.is_float() && matches!(op, Op::Min | Op::Max);
             let divides = ty.is_integer() && matches!(op, Op::Div | Op::Rem);
-            !vague && !zeros && !divides && !op.compares() && op.accepts(ty, &vec![ty; op.arity()])
+            !vague && !divides && !op.compares() && op.accepts(ty, &vec![ty; op.arity()])
         };
         let fitting: Vec<Op> = Op::ALL.iter().filter(exact).copied().collect();
         self.choices.pick(&fitting)

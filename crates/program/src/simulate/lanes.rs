@@ -4,7 +4,7 @@
 //! by lane, for the operations that programs mostly consist of; a test compares the two. A lane that is not active may
 //! get any value, as nothing reads it.
 
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::{Constant, FloatOrder, Op, ScalarType};
 
 use super::code::Computation;
 use crate::ir::WARP;
@@ -253,8 +253,8 @@ macro_rules! floats {
                 Op::Div => each!(|a, b| a / b),
                 Op::Neg => each!(|a, _| -a),
                 Op::Abs => each!(|a, _| a.abs()),
-                Op::Min => each!(|a, b| a.min(b)),
-                Op::Max => each!(|a, b| a.max(b)),
+                Op::Min => each!(|a, b| a.smaller(b)),
+                Op::Max => each!(|a, b| a.larger(b)),
                 Op::Sqrt => each!(|a, _| a.sqrt()),
                 Op::MulAdd => {
                     for lane in 0..LANES {
