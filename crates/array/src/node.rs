@@ -137,7 +137,7 @@ impl Node {
     /// The first mistake in it that can be seen without extents, if there is one.
     pub fn mistake(&self) -> Option<String> {
         let in_function = self.functions().into_iter().find_map(|function| function.mistake());
-        let mistake = in_function.map(str::to_string).or_else(|| self.misfit());
+        let mistake = in_function.or_else(|| self.misfit());
         mistake.map(|mistake| format!("{mistake} in {}", self.place()))
     }
 
@@ -261,7 +261,7 @@ fn known_extents(operation: &Operation, mentions: &[Arc<Node>]) -> Option<Vec<i6
         if !function.nodes().iter().all(is_known) {
             return None;
         }
-        Evaluator::new(function).evaluate(&known, &[]).ok()
+        Evaluator::new(function).ok()?.evaluate(&known, &[]).ok()
     };
     let shaped = |shape: &Function| {
         evaluated(shape)?.into_iter().map(|value| value.as_integer().map(|value| value as i64)).collect()

@@ -21,5 +21,5 @@ pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant
 pub use function::Function;
 pub use graph::{FailureKind, Graph, Id, Node, Operands, Site, Variable};
 pub use op::Op;
-pub use schedule::{Item, Schedule};
+pub use schedule::{Item, MAX_NESTING, Schedule, TooDeep};
 pub use types::{Constant, ScalarType};
