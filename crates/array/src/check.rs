@@ -16,7 +16,7 @@ impl Node {
     /// The first mistake in it that can be seen without extents, if there is one.
     pub fn mistake(&self) -> Option<String> {
         let in_function = self.functions().into_iter().find_map(|function| function.mistake());
-        let mistake = in_function.map(str::to_string).or_else(|| self.misfit().err());
+        let mistake = in_function.or_else(|| self.misfit().err());
         mistake.map(|mistake| format!("{mistake} in {}", self.place()))
     }
 

@@ -27,3 +27,9 @@ impl fmt::Display for Error {
 }
 
 impl StdError for Error {}
+
+impl From<pumice_scalar::TooDeep> for Error {
+    fn from(error: pumice_scalar::TooDeep) -> Error {
+        Error::Program(error.to_string())
+    }
+}

@@ -160,7 +160,7 @@ impl Extents {
 
     fn values(&self, function: &Function, scalars: &[Constant]) -> Result<Vec<Constant>, Error> {
         let environment = Arguments { extents: &self.of, scalars };
-        Evaluator::new(function)
+        Evaluator::new(function)?
             .evaluate(&environment, &[])
             .map_err(|failure| Error::Failure(failure.site.message(failure.index, failure.bound)))
     }

@@ -97,7 +97,7 @@ impl Interpreter<'_> {
     }
 
     fn generated(&self, node: &Node, function: &Function) -> Result<Elements, Error> {
-        let evaluator = Evaluator::new(function);
+        let evaluator = Evaluator::new(function)?;
         let extents = self.extents.of(node);
         (0..self.extents.size(node))
             .map(|linear| self.evaluate(&evaluator, &unflatten(extents, linear)))
@@ -113,7 +113,7 @@ impl Interpreter<'_> {
             },
             Operation::Generate { element, .. } => self.generated(node, element),
             Operation::ZipWith { function, inputs } => {
-                let evaluator = Evaluator::new(function);
+                let evaluator = Evaluator::new(function)?;
                 let inputs: Vec<&Elements> = inputs.iter().map(|input| &self.values[&input.id]).collect();
                 let element = |position: usize| {
                     let arguments: Vec<Constant> =
@@ -142,8 +142,8 @@ impl Interpreter<'_> {
                 indices.into_iter().map(element).collect()
             }
             Operation::Fold { operator, initial, input } => {
-                let operator = Evaluator::new(operator);
-                let initial = self.evaluate(&Evaluator::new(initial), &[])?;
+                let operator = Evaluator::new(operator)?;
+                let initial = self.evaluate(&Evaluator::new(initial)?, &[])?;
                 let from = &self.values[&input.id];
                 let columns = self.extents.of(input).last().copied().unwrap_or(1) as usize;
                 let row = |row: usize| {

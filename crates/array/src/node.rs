@@ -210,7 +210,7 @@ fn known_extents(operation: &Operation, mentions: &[Arc<Node>]) -> Option<Vec<i6
         if !function.nodes().iter().all(is_known) {
             return None;
         }
-        Evaluator::new(function).evaluate(&known, &[]).ok()
+        Evaluator::new(function).ok()?.evaluate(&known, &[]).ok()
     };
     let shaped = |shape: &Function| {
         evaluated(shape)?.into_iter().map(|value| value.as_integer().map(|value| value as i64)).collect()

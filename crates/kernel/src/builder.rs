@@ -9,10 +9,11 @@ use pumice_program::{
     Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
-    Constant, Id, Item, Node, Op, ScalarType, Schedule, Site, Term, Variable, inspect, scope, scope_depth,
+    Constant, Id, Item, MAX_NESTING, Node, Op, ScalarType, Schedule, Site, Term, TooDeep, Variable, inspect,
+    scope, scope_depth,
 };
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
 
@@ -37,18 +38,49 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
+/// A list of statements that is open, with the values that are computed in it.
 struct Frame {
     statements: Vec<Stmt>,
     values: HashMap<Id, Operand>,
-    /// Whether what is computed here may be computed before instead: not in one side of an `if`.
-    transparent: bool,
+    list: List,
     /// The place that the last comment names; at first that of the statement around.
     noted: Option<Place>,
+    /// How many statements are around it.
+    nesting: usize,
+    /// Whether a statement in it, or in a list inside it, writes shared memory.
+    writes_shared: bool,
 }
 
 impl Frame {
-    fn new(transparent: bool, noted: Option<Place>) -> Frame {
-        Frame { statements: Vec::new(), values: HashMap::new(), transparent, noted }
+    fn new(list: List, noted: Option<Place>, nesting: usize) -> Frame {
+        Frame { statements: Vec::new(), values: HashMap::new(), list, noted, nesting, writes_shared: false }
+    }
+}
+
+/// What a list of statements is to the one around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The prologue, or what a block does: no statement is around it.
+    Outermost,
+    /// One side of an `if`.
+    Side,
+    /// The body of a loop, or the header of a `while`.
+    Loop,
+    /// The body of a `while`, inside its header's values.
+    Body,
+    /// Statements that are thrown away; see [`probe`].
+    Probe,
+}
+
+impl List {
+    /// Whether what is computed in it may be computed before instead.
+    fn is_transparent(self) -> bool {
+        !matches!(self, List::Side | List::Probe)
+    }
+
+    /// By how many statements it is deeper than the list around it.
+    fn levels(self) -> usize {
+        usize::from(matches!(self, List::Side | List::Loop))
     }
 }
 
@@ -83,7 +115,12 @@ pub(crate) enum Doer {
 pub(crate) struct Builder {
     pub program: Program,
     sites: Vec<Site>,
+    site_numbers: HashMap<Site, u32>,
     frames: Vec<Frame>,
+    /// The names of memories, without those that were only looked at.
+    memory_names: HashSet<String>,
+    /// For each name that was asked for, the last number that was added to make it unique.
+    memory_numbers: HashMap<String, u32>,
     /// What to call some values.
     names: HashMap<Id, &'static str>,
     pub distributed: bool,
@@ -133,7 +170,10 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
         let builder = Builder {
             program,
             sites: Vec::new(),
-            frames: vec![Frame::new(true, None)],
+            site_numbers: HashMap::new(),
+            frames: vec![Frame::new(List::Outermost, None, 0)],
+            memory_names: HashSet::new(),
+            memory_numbers: HashMap::new(),
             names: HashMap::new(),
             distributed: false,
             doer: Doer::Host,
@@ -146,11 +186,39 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             depth: scope_depth(),
             mistake: None,
         };
-        let outer = BUILDER.with(|slot| slot.borrow_mut().replace(builder));
+        let _outer = Outer(BUILDER.with(|slot| slot.borrow_mut().replace(builder)));
         f();
-        let built = BUILDER.with(|slot| std::mem::replace(&mut *slot.borrow_mut(), outer));
+        let built = BUILDER.with(|slot| slot.borrow_mut().take());
         built.map_or_else(|| Err(BuildError("no kernel is being built".into())), Builder::finish)
     })
+}
+
+/// The kernel that was being built before, if there was one; it is built on when this is dropped, also by a panic.
+struct Outer(Option<Builder>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        let outer = self.0.take();
+        BUILDER.with(|slot| *slot.borrow_mut() = outer);
+    }
+}
+
+/// Changes the builder while `f` runs. What `change` gives is handed to `undo`, also if `f` panics: the user may catch
+/// the panic and go on.
+pub(crate) fn during<S: Default, R>(
+    change: impl FnOnce(&mut Builder) -> S,
+    undo: impl Fn(&mut Builder, S),
+    f: impl FnOnce() -> R,
+) -> R {
+    struct Undo<S: Default, U: Fn(&mut Builder, S)>(S, U);
+    impl<S: Default, U: Fn(&mut Builder, S)> Drop for Undo<S, U> {
+        fn drop(&mut self) {
+            let before = std::mem::take(&mut self.0);
+            with(|builder| self.1(builder, before));
+        }
+    }
+    let _undo = Undo(with(change), undo);
+    f()
 }
 
 impl Builder {
@@ -195,8 +263,49 @@ impl Builder {
                 frame.statements.push(Stmt::Comment(place.to_string()));
                 frame.noted = Some(place);
             }
+            frame.writes_shared |= match &statement {
+                Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
+                    let memory = self.program.memories.get(memory.0 as usize);
+                    memory.is_some_and(|memory| matches!(memory.space, Space::Shared { .. }))
+                }
+                _ => false,
+            };
             frame.statements.push(statement);
         }
+    }
+
+    /// Opens a list of statements; gives how many were open before.
+    fn open(&mut self, list: List) -> usize {
+        let nesting = self.nesting() + list.levels();
+        if nesting > MAX_NESTING {
+            self.mistake(TooDeep.to_string());
+        }
+        self.frames.push(Frame::new(list, self.place, nesting));
+        self.frames.len() - 1
+    }
+
+    /// Closes the list of statements that was opened last and gives it.
+    fn close(&mut self) -> Vec<Stmt> {
+        let Some(frame) = self.frames.pop() else { return Vec::new() };
+        if let Some(around) = self.frames.last_mut() {
+            around.writes_shared |= frame.writes_shared && frame.list != List::Probe;
+        }
+        // What is too deep is a mistake, and walking or dropping it must not run out of stack.
+        if frame.nesting > MAX_NESTING { Vec::new() } else { frame.statements }
+    }
+
+    /// How many statements are around the list that is open.
+    fn nesting(&self) -> usize {
+        self.frames.last().map_or(0, |frame| frame.nesting)
+    }
+
+    /// Whether a statement with lists inside may be added; if not, that is a mistake.
+    pub fn has_room(&mut self) -> bool {
+        let room = self.nesting() < MAX_NESTING;
+        if !room {
+            self.mistake(TooDeep.to_string());
+        }
+        room
     }
 
     fn define(&mut self, id: Id, operand: Operand) {
@@ -226,16 +335,7 @@ impl Builder {
 
     /// Whether the list of statements that is open writes shared memory.
     pub fn writes_shared(&self) -> bool {
-        fn writes(program: &Program, list: &[Stmt]) -> bool {
-            list.iter().any(|stmt| match stmt {
-                Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
-                    let memory = program.memories.get(memory.0 as usize);
-                    memory.is_some_and(|memory| matches!(memory.space, Space::Shared { .. }))
-                }
-                _ => stmt.children().into_iter().any(|list| writes(program, list)),
-            })
-        }
-        self.frames.last().is_some_and(|frame| writes(&self.program, &frame.statements))
+        self.frames.last().is_some_and(|frame| frame.writes_shared)
     }
 
     /// Whether anything stands in the list of statements that is open.
@@ -252,14 +352,14 @@ impl Builder {
 
     /// The outermost frame in which a pure value over these operands can be computed.
     fn outermost(&self, operands: &[usize]) -> usize {
-        let opaque = self.frames.iter().rposition(|frame| !frame.transparent).unwrap_or(0);
+        let opaque = self.frames.iter().rposition(|frame| !frame.list.is_transparent()).unwrap_or(0);
         operands.iter().copied().max().unwrap_or(0).max(opaque)
     }
 
-    fn in_frame(&mut self, transparent: bool, f: impl FnOnce(&mut Builder)) -> Vec<Stmt> {
-        self.frames.push(Frame::new(transparent, self.place));
+    fn in_frame(&mut self, list: List, f: impl FnOnce(&mut Builder)) -> Vec<Stmt> {
+        self.open(list);
         f(self);
-        self.frames.pop().map(|frame| frame.statements).unwrap_or_default()
+        self.close()
     }
 
     /// The operand for a node that has a value, with the depth of the frame that holds it.
@@ -286,6 +386,7 @@ impl Builder {
                 Item::Branch { id, then, otherwise } => {
                     self.write_branch(nodes, schedule, *id, *then, *otherwise);
                 }
+                Item::Select(id) => self.write_select(nodes, *id),
                 Item::Loop { id, header, body } => self.write_loop(nodes, schedule, *id, *header, *body),
             }
         }
@@ -354,7 +455,7 @@ impl Builder {
         let mut sides = Vec::new();
         for (block, values) in [(then, yes), (otherwise, no)] {
             let mut results = Vec::new();
-            let statements = self.in_frame(false, |builder| {
+            let statements = self.in_frame(List::Side, |builder| {
                 builder.write_block(nodes, schedule, block);
                 results = builder.operands(nodes, values);
             });
@@ -370,28 +471,38 @@ impl Builder {
         self.push(Stmt::If { condition, then, otherwise, results });
     }
 
+    /// A branch both of whose sides have been computed.
+    fn write_select(&mut self, nodes: &[Node], id: Id) {
+        let Node::Branch { condition, then, otherwise } = &nodes[id.0 as usize] else { return };
+        let condition = self.operand(nodes, *condition).1;
+        let (yes, no) = (self.operands(nodes, then), self.operands(nodes, otherwise));
+        let vars = self.several(nodes, id, then);
+        for (var, (yes, no)) in vars.into_iter().zip(yes.into_iter().zip(no)) {
+            self.push(Stmt::Let { var, op: Op::Select, operands: vec![condition, yes, no] });
+        }
+    }
+
     fn write_loop(&mut self, nodes: &[Node], schedule: &Schedule, id: Id, header: usize, body: usize) {
         let Node::Loop { number: own, initial, condition, next } = &nodes[id.0 as usize] else { return };
         let initial_values = self.operands(nodes, initial);
         let vars = self.several(nodes, id, initial);
-        self.frames.push(Frame::new(true, self.place));
-        // The loop's variables are nodes of their own; find those that the graph has.
-        for (number, node) in nodes.iter().enumerate() {
-            if let Node::LoopVariable { number: of, index, .. } = node
-                && of == own
+        self.open(List::Loop);
+        // The loop's variables are nodes of their own.
+        for id in schedule.loop_variables.get(own).into_iter().flatten() {
+            if let Node::LoopVariable { index, .. } = &nodes[id.0 as usize]
                 && let Some(var) = vars.get(*index as usize)
             {
-                self.define(Id(number as u32), Operand::Var(*var));
+                self.define(*id, Operand::Var(*var));
             }
         }
         self.write_block(nodes, schedule, header);
         let condition = self.operand(nodes, *condition).1;
         let mut next_values = Vec::new();
-        let body = self.in_frame(true, |builder| {
+        let body = self.in_frame(List::Body, |builder| {
             builder.write_block(nodes, schedule, body);
             next_values = builder.operands(nodes, next);
         });
-        let header = self.frames.pop().map(|frame| frame.statements).unwrap_or_default();
+        let header = self.close();
         let carried = vars.iter().zip(initial_values.iter().zip(&next_values));
         let carried = carried
             .map(|(var, (initial, next))| Carried { var: *var, initial: *initial, next: *next })
@@ -406,22 +517,20 @@ impl Builder {
             self.program.params.extend([Param::Memory(memory), Param::Scalar(base)]);
             self.program.failure = Some(Failure { memory, base });
         }
-        let known = self.sites.iter().position(|other| *other == site);
-        let number = known.unwrap_or_else(|| {
+        *self.site_numbers.entry(site).or_insert_with(|| {
             self.sites.push(site);
-            self.sites.len() - 1
-        });
-        number as u32
+            self.sites.len() as u32 - 1
+        })
     }
 
     pub fn memory(&mut self, name: &str, ty: ScalarType, space: Space) -> MemoryId {
-        let taken = |name: &str| self.program.memories.iter().any(|memory| memory.name == name);
         let mut unique = name.to_string();
-        let mut number = 1;
-        while taken(&unique) {
-            number += 1;
+        let number = self.memory_numbers.entry(unique.clone()).or_insert(1);
+        while self.memory_names.contains(&unique) {
+            *number += 1;
             unique = format!("{name}_{number}");
         }
+        self.memory_names.insert(unique.clone());
         self.program.memories.push(Memory { name: unique, ty, space });
         MemoryId(self.program.memories.len() as u32 - 1)
     }
@@ -443,9 +552,17 @@ fn drop_memories(program: &mut Program, spare: &BTreeSet<MemoryId>) -> bool {
     if spare.is_empty() {
         return true;
     }
+    // For each memory how many before it go.
+    let mut gone = 0;
+    let numbers = (0..program.memories.len() as u32).map(|number| {
+        let before = gone;
+        gone += u32::from(spare.contains(&MemoryId(number)));
+        before
+    });
+    let numbers: Vec<u32> = numbers.collect();
     let number = |memory: &mut MemoryId| {
         let used = !spare.contains(memory);
-        memory.0 -= spare.range(..*memory).count() as u32;
+        memory.0 -= numbers.get(memory.0 as usize).copied().unwrap_or(0);
         used
     };
     let params = program.params.iter_mut().all(|param| match param {
@@ -468,10 +585,13 @@ pub(crate) fn materialise(terms: &[Term]) -> Vec<Operand> {
     inspect(|graph| {
         with(|builder| {
             let nodes = graph.nodes();
-            let schedule = Schedule::new(nodes, &ids, |id| {
-                matches!(nodes[id.0 as usize], Node::Constant(_)) || builder.lookup(id).is_some()
-            });
-            builder.write_block(nodes, &schedule, 0);
+            let is_available =
+                |id: Id| matches!(nodes[id.0 as usize], Node::Constant(_)) || builder.lookup(id).is_some();
+            let room = MAX_NESTING.saturating_sub(builder.nesting());
+            match Schedule::new(nodes, &ids, is_available, room) {
+                Ok(schedule) => builder.write_block(nodes, &schedule, 0),
+                Err(error) => builder.mistake(error.to_string()),
+            }
             builder.operands(nodes, &ids)
         })
     })
@@ -506,14 +626,16 @@ pub(crate) fn fresh(ty: ScalarType, name: &str) -> Var {
 }
 
 /// What `f` does, as a list of statements of its own.
-pub(crate) fn framed<R>(transparent: bool, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
-    with(|builder| {
-        let noted = builder.place;
-        builder.frames.push(Frame::new(transparent, noted));
-    });
-    let result = f();
-    let statements = with(|builder| builder.frames.pop().map(|frame| frame.statements).unwrap_or_default());
-    (result, statements)
+pub(crate) fn framed<R>(list: List, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
+    let truncate = |builder: &mut Builder, frames: usize| builder.frames.truncate(frames);
+    during(
+        |builder| builder.open(list),
+        truncate,
+        || {
+            let result = f();
+            (result, with(Builder::close))
+        },
+    )
 }
 
 /// Adds global memory as the next parameter.
@@ -578,35 +700,55 @@ fn result_name(op: Op) -> &'static str {
 
 /// Does something with this as the place that its statements come from.
 pub(crate) fn at_place<R>(place: Place, f: impl FnOnce() -> R) -> R {
-    let before = with(|builder| builder.place.replace(place));
-    let result = f();
-    with(|builder| builder.place = before);
-    result
+    during(|builder| builder.place.replace(place), |builder, before| builder.place = before, f)
 }
 
 /// What `f` gives, without anything that it does: to look at a result before it is described for good.
 pub(crate) fn probe<R>(f: impl FnOnce() -> R) -> R {
-    let before = with(|builder| {
-        let program = &builder.program;
-        let counts = (program.memories.len(), program.params.len(), builder.sites.len());
-        Some((counts, program.failure, builder.distributed, builder.mistake.clone()))
-    });
-    let (result, _) = framed(false, f);
-    with(|builder| {
-        if let Some(((memories, params, sites), failure, distributed, mistake)) = before {
-            builder.mistake = mistake;
-            // Their numbers are not used again: who has kept one would mean another's.
-            for (number, memory) in builder.program.memories.iter_mut().enumerate().skip(memories) {
-                builder.spare.insert(MemoryId(number as u32));
-                memory.name = format!("spare {number}");
-            }
-            builder.program.params.truncate(params);
-            builder.program.failure = failure;
-            builder.sites.truncate(sites);
-            builder.distributed = distributed;
+    during(Builder::snapshot, Builder::restore, || framed(List::Probe, f).0)
+}
+
+/// What [`probe`] restores: all that a description changes but expressions and variables.
+#[derive(Default)]
+struct Snapshot {
+    memories: usize,
+    memory_numbers: HashMap<String, u32>,
+    params: usize,
+    sites: usize,
+    failure: Option<Failure>,
+    distributed: bool,
+    mistake: Option<String>,
+}
+
+impl Builder {
+    fn snapshot(&mut self) -> Snapshot {
+        Snapshot {
+            memories: self.program.memories.len(),
+            memory_numbers: self.memory_numbers.clone(),
+            params: self.program.params.len(),
+            sites: self.sites.len(),
+            failure: self.program.failure,
+            distributed: self.distributed,
+            mistake: self.mistake.clone(),
         }
-    });
-    result
+    }
+
+    fn restore(&mut self, before: Snapshot) {
+        // Their numbers are not used again: who has kept one would mean another's.
+        for (number, memory) in self.program.memories.iter_mut().enumerate().skip(before.memories) {
+            self.spare.insert(MemoryId(number as u32));
+            self.memory_names.remove(&memory.name);
+            memory.name = format!("spare {number}");
+        }
+        self.memory_numbers = before.memory_numbers;
+        self.program.params.truncate(before.params);
+        self.program.failure = before.failure;
+        for site in self.sites.drain(before.sites.min(self.sites.len())..) {
+            self.site_numbers.remove(&site);
+        }
+        self.distributed = before.distributed;
+        self.mistake = before.mistake;
+    }
 }
 
 /// The operand of a value that is known before the kernel starts.

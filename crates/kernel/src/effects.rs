@@ -5,7 +5,7 @@
 //! ([`crate::Pull`], [`crate::Push`], [`crate::Mutable`]) is for that.
 
 use crate::bounds::bounds;
-use crate::builder::{Doer, bind, bind_within, framed, fresh, materialise, with};
+use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
 use pumice_program::{
     AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
     Workers,
@@ -54,21 +54,23 @@ pub fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
 /// What `f` makes; what is read in it is in bounds only where a condition holds that is asked later, so it is never read
 /// before that.
 pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
-    let before = with(|builder| std::mem::replace(&mut builder.guarded, true));
-    let result = f();
-    with(|builder| builder.guarded = before);
-    result
+    during(
+        |builder| std::mem::replace(&mut builder.guarded, true),
+        |builder, before| builder.guarded = before,
+        f,
+    )
 }
 
 /// What `f` makes and does, where whatever it reads is read only if a condition holds, and is zero otherwise.
 pub fn under<R>(condition: Term, f: impl FnOnce() -> R) -> R {
-    let depth = with(|builder| {
-        builder.guards.push(condition);
-        builder.guards.len()
-    });
-    let result = f();
-    with(|builder| builder.guards.truncate(depth.saturating_sub(1)));
-    result
+    during(
+        |builder| {
+            builder.guards.push(condition);
+            builder.guards.len() - 1
+        },
+        |builder, before| builder.guards.truncate(before),
+        f,
+    )
 }
 
 /// The values of one of two sides; only that one is evaluated, and what it does is done only then. The second side is given
@@ -81,7 +83,7 @@ pub fn choose(
     /// The values, and their operands if anything was done on the way.
     type Side = (Vec<Term>, Option<Vec<Operand>>);
     fn side(terms: impl FnOnce() -> Vec<Term>) -> (Side, Vec<Stmt>) {
-        framed(false, || {
+        framed(List::Side, || {
             let terms = guarded(terms);
             let acts = with(|builder| builder.acts());
             let operands = acts.then(|| materialise(&terms));
@@ -95,7 +97,7 @@ pub fn choose(
     }
     let finished = |(terms, operands): Side, list| match operands {
         Some(operands) => (operands, list),
-        None => framed(false, || materialise(&terms)),
+        None => framed(List::Side, || materialise(&terms)),
     };
     let types: Vec<ScalarType> = then.0.iter().map(|term| term.ty()).collect();
     let Some(&condition) = materialise(&[condition]).first() else { return then.0 };
@@ -211,7 +213,7 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
     let blocks = materialise(&[blocks]);
     let var = fresh(ScalarType::I64, "block");
     let ((), statements) = doing(Doer::Block, || {
-        framed(true, || {
+        framed(List::Outermost, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
             body(bind_within(var, ScalarType::I64, indices));
@@ -231,10 +233,11 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
 }
 
 fn doing<R>(doer: Doer, f: impl FnOnce() -> R) -> R {
-    let before = with(|builder| Some(std::mem::replace(&mut builder.doer, doer)));
-    let result = f();
-    with(|builder| builder.doer = before.unwrap_or(Doer::Host));
-    result
+    during(
+        |builder| Some(std::mem::replace(&mut builder.doer, doer)),
+        |builder, before| builder.doer = before.unwrap_or(Doer::Host),
+        f,
+    )
 }
 
 fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) {
@@ -259,8 +262,12 @@ fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) 
     });
     let indices = indices(extent);
     let Some(&extent) = materialise(&[extent]).first() else { return };
+    if !with(|builder| builder.has_room()) {
+        return;
+    }
     let var = fresh(ScalarType::I64, name);
-    let ((), body) = doing(inside, || framed(true, || body(bind_within(var, ScalarType::I64, indices))));
+    let ((), body) =
+        doing(inside, || framed(List::Loop, || body(bind_within(var, ScalarType::I64, indices))));
     with(|builder| builder.push(Stmt::Parallel { workers, var, extent, body }));
 }
 
@@ -279,10 +286,8 @@ pub fn warps(extent: Term, body: impl FnOnce(Term)) {
     workers(Workers::Warps, extent, "warp", |index| {
         // The number of the warp that is at work: what its own memory is found by.
         let own = if fits { index } else { index.binary(Op::Rem, Constant::from(i64::from(count)).into()) };
-        let before = with(|builder| builder.warp.replace(own));
-        body(index);
+        during(|builder| builder.warp.replace(own), |builder, before| builder.warp = before, || body(index));
         with(|builder| {
-            builder.warp = before;
             // The next round of the same warp writes what this one's lanes may still read.
             if !fits && builder.writes_shared() {
                 builder.push(Stmt::Sync { scope: Scope::Warp });
@@ -351,9 +356,12 @@ pub fn sequential(
     else {
         return initial.to_vec();
     };
+    if !with(|builder| builder.has_room()) {
+        return initial.to_vec();
+    }
     let var = fresh(ScalarType::I64, "k");
     let vars = new_carried(initial);
-    let (next, body) = framed(true, || {
+    let (next, body) = framed(List::Loop, || {
         let index = match upwards {
             true => bind_within(var, ScalarType::I64, (least, largest)),
             false => bind(var, ScalarType::I64),
@@ -375,11 +383,14 @@ pub fn repeat_while(
     body: impl FnOnce(&[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
     let initial_values = materialise(initial);
+    if !with(|builder| builder.has_room()) {
+        return initial.to_vec();
+    }
     let vars = new_carried(initial);
-    let ((condition, next, body), header) = framed(true, || {
+    let ((condition, next, body), header) = framed(List::Loop, || {
         let values = bind_all(&vars);
         let condition = materialise(&[condition(&values)]);
-        let (next, body) = framed(true, || {
+        let (next, body) = framed(List::Body, || {
             let next = materialise(&body(&values));
             between_rounds();
             next
@@ -400,8 +411,11 @@ pub fn either(condition: Term, then: impl FnOnce(), otherwise: impl FnOnce()) {
         None => {}
     }
     let Some(&condition) = materialise(&[condition]).first() else { return };
-    let ((), then) = framed(false, then);
-    let ((), otherwise) = framed(false, otherwise);
+    if !with(|builder| builder.has_room()) {
+        return;
+    }
+    let ((), then) = framed(List::Side, then);
+    let ((), otherwise) = framed(List::Side, otherwise);
     with(|builder| builder.push(Stmt::If { condition, then, otherwise, results: Vec::new() }));
 }
 

@@ -31,6 +31,7 @@ pub use launch::LaunchError;
 pub use memory::{Layout, MemoryError, plan};
 pub use narrow::narrow;
 pub use parse::{ParseError, parse};
+pub use pumice_scalar::MAX_NESTING;
 pub use settle::settle;
 pub use simulate::{Fault, FaultKind, SimMemory, simulate};
 pub use uniform::{Level, Uniformity};

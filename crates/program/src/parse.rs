@@ -10,14 +10,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::{Constant, MAX_NESTING, Op, ScalarType};
 
 use crate::ir::{
     Access, AtomicOp, Carried, CollectiveOp, Failure, Joined, Memory, MemoryId, Operand, Param, Program,
     Scope, Space, Stmt, Var, VarInfo, Workers,
 };
 use crate::lex::{Spanned, Token, lex};
-use crate::verify::{MAX_DEPTH, is_identifier};
+use crate::verify::is_identifier;
 
 /// Why a text is not a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -429,9 +429,10 @@ impl<'a> Parser<'a> {
     fn list(&mut self, ending: Option<(&str, usize)>) -> Parsed<List> {
         self.expect("{")?;
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        // The body itself is a list too.
+        if self.depth > MAX_NESTING + 1 {
             let at = self.peek();
-            return self.error(at, format!("statements are nested more than {MAX_DEPTH} deep"));
+            return self.error(at, format!("statements are nested more than {MAX_NESTING} deep"));
         }
         let mut statements = Vec::new();
         while let Some(stmt) = self.statement()? {

@@ -7,16 +7,13 @@
 use std::fmt;
 use std::ops::Deref;
 
-use pumice_scalar::ScalarType;
+use pumice_scalar::{MAX_NESTING, ScalarType};
 
 use crate::ir::{
     Access, AtomicOp, Carried, CollectiveOp, MemoryId, Operand, Param, Program, Scope, Space, Stmt, Var,
     WARP, Workers,
 };
 use crate::uniform::{Level, Uniformity};
-
-/// How deeply statements may be nested; it keeps everything that walks a program safe from running out of stack.
-pub const MAX_DEPTH: usize = 200;
 
 /// A program that has passed the verifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -381,8 +378,8 @@ impl<'a> Checker<'a> {
     }
 
     fn statements(&mut self, list: &'a [Stmt], place: Place) -> Checked {
-        if place.depth > MAX_DEPTH {
-            return self.error(format!("statements are nested more than {MAX_DEPTH} deep"));
+        if place.depth > MAX_NESTING {
+            return self.error(format!("statements are nested more than {MAX_NESTING} deep"));
         }
         for stmt in list {
             self.current = Some(stmt);
@@ -989,7 +986,7 @@ mod tests {
     #[test]
     fn nesting_is_bounded() {
         let mut list = Vec::new();
-        for _ in 0..MAX_DEPTH + 2 {
+        for _ in 0..MAX_NESTING + 2 {
             let condition = Operand::Constant(true.into());
             list = vec![Stmt::If { condition, then: list, otherwise: Vec::new(), results: Vec::new() }];
         }

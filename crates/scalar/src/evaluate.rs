@@ -2,7 +2,7 @@
 
 use crate::function::Function;
 use crate::graph::{Id, Node, Site, Variable};
-use crate::schedule::{Item, Schedule};
+use crate::schedule::{Item, Schedule, TooDeep};
 use crate::types::{Constant, ScalarType};
 
 /// What a function's leaves mean where it is evaluated.
@@ -31,10 +31,10 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Prepares a function.
-    pub fn new(function: &Function) -> Evaluator {
-        let schedule = Schedule::new(function.nodes(), function.results(), |_| false);
-        Evaluator { function: function.clone(), schedule }
+    /// Prepares a function. An error if its branches and loops are nested too deeply, which
+    /// [`Function::mistake`] says too.
+    pub fn new(function: &Function) -> Result<Evaluator, TooDeep> {
+        Ok(Evaluator { function: function.clone(), schedule: function.schedule()? })
     }
 
     /// The results on these arguments, or the first check that fails. What has no value in the environment counts as
@@ -132,6 +132,15 @@ impl Run<'_> {
                     let (side, values) =
                         if self.value(*condition).is_true() { (*then, yes) } else { (*otherwise, no) };
                     self.block(side)?;
+                    self.several[id.0 as usize] = self.all(values);
+                }
+                Item::Select(id) => {
+                    let Node::Branch { condition, then: yes, otherwise: no } =
+                        &evaluator.function.nodes()[id.0 as usize]
+                    else {
+                        continue;
+                    };
+                    let values = if self.value(*condition).is_true() { yes } else { no };
                     self.several[id.0 as usize] = self.all(values);
                 }
                 Item::Loop { id, header, body } => {

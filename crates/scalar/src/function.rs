@@ -3,7 +3,7 @@
 use crate::Op;
 use crate::arena;
 use crate::graph::{Graph, Id, Node, Site, Variable};
-use crate::schedule::{Item, Schedule, loop_dependencies};
+use crate::schedule::{Item, MAX_NESTING, Schedule, TooDeep, loop_dependencies};
 use crate::types::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -87,14 +87,34 @@ impl Function {
     }
 
     /// The first mistake in it, if there is one.
-    pub fn mistake(&self) -> Option<&str> {
+    pub fn mistake(&self) -> Option<String> {
         let invalid = self.nodes().iter().find_map(|node| match node {
-            Node::Invalid { message, .. } => Some(message.as_ref()),
+            Node::Invalid { message, .. } => Some(message.to_string()),
             _ => None,
         });
-        let depends = loop_dependencies(self.nodes());
-        let escaped = self.results().iter().any(|id| !depends.of(*id).is_empty());
-        invalid.or(escaped.then_some("a loop's variable is used outside the loop"))
+        let depends = loop_dependencies(self.nodes().iter(), |id| Some(id.0 as usize));
+        let escaped = self.results().iter().any(|id| !depends.of(id.0 as usize).is_empty());
+        let deep = || match self.may_nest_deeply() {
+            true => self.schedule().err().map(|error| error.to_string()),
+            false => None,
+        };
+        invalid.or_else(|| escaped.then(|| "a loop's variable is used outside the loop".into())).or_else(deep)
+    }
+
+    /// Where its nodes are computed.
+    pub(crate) fn schedule(&self) -> Result<Schedule, TooDeep> {
+        Schedule::new(self.nodes(), self.results(), |_| false, MAX_NESTING)
+    }
+
+    /// Whether its branches and loops could be nested too deeply, if each were written where it is used.
+    fn may_nest_deeply(&self) -> bool {
+        let mut nesting: Vec<usize> = Vec::with_capacity(self.nodes().len());
+        for node in self.nodes() {
+            let mut mine = 0;
+            node.for_each_operand(|id| mine = mine.max(nesting[id.0 as usize]));
+            nesting.push(mine + usize::from(matches!(node, Node::Branch { .. } | Node::Loop { .. })));
+        }
+        nesting.into_iter().any(|nesting| nesting > MAX_NESTING)
     }
 
     /// The constant results, if all results are constants.
@@ -224,11 +244,13 @@ impl Hash for Function {
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let schedule = Schedule::new(self.nodes(), self.results(), |_| false);
         let types: Vec<String> =
             self.parameters().iter().enumerate().map(|(index, ty)| format!("p{index}: {ty}")).collect();
         writeln!(f, "|{}| {{", types.join(", "))?;
-        self.print_block(f, &schedule, 0, 1)?;
+        match self.schedule() {
+            Ok(schedule) => self.print_block(f, &schedule, 0, 1)?,
+            Err(error) => writeln!(f, "  // {error}")?,
+        }
         let results: Vec<String> = self.results().iter().map(|id| self.name(*id)).collect();
         write!(f, "  ({})\n}}", results.join(", "))
     }
@@ -290,6 +312,14 @@ impl Function {
                     writeln!(f, "{indent}  ({})\n{indent}}} else {{", names(yes))?;
                     self.print_block(f, schedule, *otherwise, depth + 1)?;
                     writeln!(f, "{indent}  ({})\n{indent}}}", names(no))?;
+                }
+                Item::Select(id) => {
+                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
+                    else {
+                        continue;
+                    };
+                    let (condition, yes, no) = (self.name(*condition), names(yes), names(no));
+                    writeln!(f, "{indent}%{} = select {condition} ({yes}) ({no})", id.0)?;
                 }
                 Item::Loop { id, header, body } => {
                     let Node::Loop { initial, condition, next, .. } = &self.nodes()[id.0 as usize] else {

@@ -23,5 +23,5 @@ pub use float::FloatOrder;
 pub use function::Function;
 pub use graph::{FailureKind, Graph, Id, Node, Operands, Site, Variable};
 pub use op::Op;
-pub use schedule::{Item, Schedule};
+pub use schedule::{Item, MAX_NESTING, Schedule, TooDeep};
 pub use types::{Constant, ScalarType};

@@ -4,9 +4,39 @@
 //! computed in that branch, and what does not change in a loop before it. Two kinds of nodes are placed once *per use*
 //! instead of higher up: what must not be evaluated where it is not demanded (guarded loads, checks, loops), and what
 //! depends on the variables of a loop that does not enclose the common dominator.
+//!
+//! Only nodes without a value are looked at, so scheduling a few new nodes of a large graph costs little. Blocks are
+//! nested up to a limit; whoever walks them may recurse. Nothing here recurses.
 
 use crate::graph::{Id, Node};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// How deeply branches and loops may be nested in each other.
+///
+/// C compilers refuse more than 256 nested brackets, and everything that walks structured code recurses: this keeps it
+/// far from the end of a small stack.
+pub const MAX_NESTING: usize = 200;
+
+/// From this many levels on, a branch whose sides can be computed without harm is a choice between two values: a chain
+/// of such branches may have any length.
+const SPECULATED_FROM: usize = 64;
+
+/// The error of branches and loops that are nested more than [`MAX_NESTING`] deep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooDeep;
+
+impl fmt::Display for TooDeep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "conditions and loops are nested more than {MAX_NESTING} deep, which no device's compiler takes: use \
+             `select` where both values may be computed, or look the value up in an array"
+        )
+    }
+}
+
+impl std::error::Error for TooDeep {}
 
 /// One thing to do in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +52,8 @@ pub enum Item {
         /// The block for its second side.
         otherwise: usize,
     },
+    /// Choose between the values of a branch both of whose sides are computed before.
+    Select(Id),
     /// Run a loop.
     Loop {
         /// The loop.
@@ -38,11 +70,16 @@ pub enum Item {
 pub struct Schedule {
     /// The blocks; the first is the outermost.
     pub blocks: Vec<Vec<Item>>,
+    /// The variables of each loop that are used, by the loop's number.
+    pub loop_variables: HashMap<u32, Vec<Id>>,
 }
 
 struct Block {
     parent: Option<usize>,
+    /// How many blocks are around it.
     level: u32,
+    /// How many branches and loops are around it.
+    nesting: usize,
     /// The loop that this is the header or body of, and whether it is the header (done at least once).
     of_loop: Option<(u32, bool)>,
     /// The loops around it, in order of their numbers.
@@ -52,89 +89,125 @@ struct Block {
 }
 
 impl Schedule {
-    /// Schedules what `results` need. `is_available` says which nodes have a value already.
-    pub fn new(nodes: &[Node], results: &[Id], is_available: impl Fn(Id) -> bool) -> Schedule {
-        Scheduler::new(nodes).run(results, is_available)
+    /// Schedules what `results` need. `is_available` says which nodes have a value already. An error if branches and
+    /// loops would be nested more than `room` deep, where they cannot be avoided.
+    pub fn new(
+        nodes: &[Node],
+        results: &[Id],
+        is_available: impl Fn(Id) -> bool,
+        room: usize,
+    ) -> Result<Schedule, TooDeep> {
+        Scheduler::new(nodes, results, is_available, room).run(results)
     }
 }
 
 struct Scheduler<'a> {
     nodes: &'a [Node],
+    /// The nodes that the results need and that have no value, operands before users.
+    order: Vec<Id>,
+    /// The position of each in the order.
+    positions: HashMap<Id, usize>,
+    /// The blocks in which each is used, by position.
+    uses: Vec<Vec<usize>>,
     blocks: Vec<Block>,
-    places: Vec<Vec<usize>>,
+    items: Vec<Vec<Item>>,
+    room: usize,
 }
 
 impl<'a> Scheduler<'a> {
-    fn new(nodes: &'a [Node]) -> Self {
-        let root = Block { parent: None, level: 0, of_loop: None, loops: Vec::new(), sibling: None };
-        Scheduler { nodes, blocks: vec![root], places: vec![Vec::new(); nodes.len()] }
+    fn new(nodes: &'a [Node], results: &[Id], is_available: impl Fn(Id) -> bool, room: usize) -> Self {
+        let mut seen = HashSet::new();
+        let mut order = Vec::new();
+        let mut stack = results.to_vec();
+        while let Some(id) = stack.pop() {
+            if seen.insert(id) && !is_available(id) {
+                order.push(id);
+                nodes[id.0 as usize].for_each_operand(|operand| stack.push(operand));
+            }
+        }
+        order.sort_unstable();
+        let positions = order.iter().enumerate().map(|(position, id)| (*id, position)).collect();
+        let root =
+            Block { parent: None, level: 0, nesting: 0, of_loop: None, loops: Vec::new(), sibling: None };
+        let uses = vec![Vec::new(); order.len()];
+        Scheduler { nodes, order, positions, uses, blocks: vec![root], items: vec![Vec::new()], room }
     }
 
-    fn run(mut self, results: &[Id], is_available: impl Fn(Id) -> bool) -> Schedule {
-        let depends = loop_dependencies(self.nodes);
-        let pinned = pinned(self.nodes);
-        let mut items: Vec<Vec<(Id, Item)>> = vec![Vec::new()];
-        for &result in results {
-            self.places[result.0 as usize].push(0);
-        }
+    fn run(mut self, results: &[Id]) -> Result<Schedule, TooDeep> {
+        let position = |id: Id| self.positions.get(&id).copied();
+        let needed = || self.order.iter().map(|id| &self.nodes[id.0 as usize]);
+        let depends = loop_dependencies(needed(), position);
+        let pinned = pinned(needed(), position);
+        let speculated_from = SPECULATED_FROM.min(self.room);
+        let mut loop_variables: HashMap<u32, Vec<Id>> = HashMap::new();
+        results.iter().for_each(|&result| self.use_in(result, 0));
         // Users stand after their operands: when a node's turn comes, all its uses are known.
-        let highest = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
-        for number in (0..highest).rev() {
-            let id = Id(number as u32);
-            let uses = std::mem::take(&mut self.places[number]);
-            if uses.is_empty() || is_available(id) {
-                continue;
+        for number in (0..self.order.len()).rev() {
+            let id = self.order[number];
+            let node = &self.nodes[id.0 as usize];
+            if let Node::LoopVariable { number, .. } = node {
+                loop_variables.entry(*number).or_default().push(id);
             }
-            for place in self.settle(uses, depends.of(id), pinned[number]) {
-                let item = match &self.nodes[number] {
+            let uses = std::mem::take(&mut self.uses[number]);
+            for place in self.settle(uses, depends.of(number), pinned[number]) {
+                let deep = self.blocks[place].nesting >= speculated_from;
+                let item = match node {
+                    Node::Branch { .. } if deep && !pinned[number] => {
+                        node.for_each_operand(|operand| self.use_in(operand, place));
+                        Item::Select(id)
+                    }
                     Node::Branch { condition, then, otherwise } => {
-                        let then_block = self.open(place, None);
-                        let otherwise_block = self.open(place, None);
+                        let then_block = self.open(place, None)?;
+                        let otherwise_block = self.open(place, None)?;
                         self.blocks[then_block].sibling = Some(otherwise_block);
-                        items.resize_with(self.blocks.len(), Vec::new);
                         self.use_in(*condition, place);
                         then.iter().for_each(|&id| self.use_in(id, then_block));
                         otherwise.iter().for_each(|&id| self.use_in(id, otherwise_block));
                         Item::Branch { id, then: then_block, otherwise: otherwise_block }
                     }
                     Node::Loop { number, initial, condition, next } => {
-                        let header = self.open(place, Some((*number, true)));
-                        let body = self.open(header, Some((*number, false)));
-                        items.resize_with(self.blocks.len(), Vec::new);
+                        let header = self.open(place, Some((*number, true)))?;
+                        let body = self.open(header, Some((*number, false)))?;
                         initial.iter().for_each(|&id| self.use_in(id, place));
                         self.use_in(*condition, header);
                         next.iter().for_each(|&id| self.use_in(id, body));
                         Item::Loop { id, header, body }
                     }
                     node => {
-                        node.for_each_operand(|operand| self.places[operand.0 as usize].push(place));
+                        node.for_each_operand(|operand| self.use_in(operand, place));
                         Item::Compute(id)
                     }
                 };
-                items[place].push((id, item));
+                self.items[place].push(item);
             }
         }
-        let in_order = |mut block: Vec<(Id, Item)>| {
-            block.reverse();
-            block.into_iter().map(|(_, item)| item).collect()
-        };
-        Schedule { blocks: items.into_iter().map(in_order).collect() }
+        self.items.iter_mut().for_each(|block| block.reverse());
+        Ok(Schedule { blocks: self.items, loop_variables })
     }
 
     fn use_in(&mut self, id: Id, block: usize) {
-        self.places[id.0 as usize].push(block);
+        if let Some(position) = self.positions.get(&id) {
+            self.uses[*position].push(block);
+        }
     }
 
-    fn open(&mut self, parent: usize, of_loop: Option<(u32, bool)>) -> usize {
-        let mut loops = self.blocks[parent].loops.clone();
+    fn open(&mut self, parent: usize, of_loop: Option<(u32, bool)>) -> Result<usize, TooDeep> {
+        let around = &self.blocks[parent];
+        let mut loops = around.loops.clone();
         if let Some((number, _)) = of_loop
             && let Err(position) = loops.binary_search(&number)
         {
             loops.insert(position, number);
         }
-        let level = self.blocks[parent].level + 1;
-        self.blocks.push(Block { parent: Some(parent), level, of_loop, loops, sibling: None });
-        self.blocks.len() - 1
+        // A loop's header and body are one level.
+        let nesting = around.nesting + if let Some((_, false)) = of_loop { 0 } else { 1 };
+        if nesting > self.room {
+            return Err(TooDeep);
+        }
+        let level = around.level + 1;
+        self.blocks.push(Block { parent: Some(parent), level, nesting, of_loop, loops, sibling: None });
+        self.items.push(Vec::new());
+        Ok(self.blocks.len() - 1)
     }
 
     /// The blocks in which to compute a node that is used in these blocks.
@@ -149,16 +222,22 @@ impl<'a> Scheduler<'a> {
         places
     }
 
-    /// The block around a branch both of whose sides are among these.
+    /// The block around a branch both of whose sides are among these, which are in order.
     fn before_both_sides(&self, places: &[usize]) -> Option<usize> {
-        let both = |place: &usize| self.blocks[*place].sibling.is_some_and(|other| places.contains(&other));
+        let both = |place: &usize| {
+            self.blocks[*place].sibling.is_some_and(|other| places.binary_search(&other).is_ok())
+        };
         places.iter().find(|place| both(place)).and_then(|place| self.blocks[*place].parent)
     }
 
     fn merged(&self, mut uses: Vec<usize>, depends: &[u32], pinned: bool) -> Vec<usize> {
         uses.sort_unstable();
         uses.dedup();
-        let mut places: Vec<usize> = Vec::new();
+        let mut places: Vec<usize> = match pinned {
+            // Blocks have larger numbers than those around them.
+            true => self.without_inner(std::mem::take(&mut uses)),
+            false => Vec::new(),
+        };
         for mut place in uses {
             let mut rest = Vec::new();
             for &other in &places {
@@ -166,7 +245,7 @@ impl<'a> Scheduler<'a> {
                 let dominated = common == place || common == other;
                 let loops = &self.blocks[common].loops;
                 let visible = depends.iter().all(|number| loops.binary_search(number).is_ok());
-                if dominated || (!pinned && visible) {
+                if dominated || visible {
                     place = common;
                 } else {
                     rest.push(other);
@@ -181,6 +260,20 @@ impl<'a> Scheduler<'a> {
         places.sort_unstable();
         places.dedup();
         places
+    }
+
+    /// Those of these blocks, which are in order, that are not inside another one of them.
+    fn without_inner(&self, places: Vec<usize>) -> Vec<usize> {
+        let mut kept: HashSet<usize> = HashSet::new();
+        let mut outer = Vec::new();
+        for place in places {
+            let around = std::iter::successors(Some(place), |place| self.blocks[*place].parent);
+            if !around.into_iter().any(|block| kept.contains(&block)) {
+                kept.insert(place);
+                outer.push(place);
+            }
+        }
+        outer
     }
 
     /// Out of the loops on whose variables the node does not depend. A pinned node leaves only a loop's header, which
@@ -215,18 +308,23 @@ pub(crate) struct LoopDependencies {
 }
 
 impl LoopDependencies {
-    /// The loops that a node depends on, in order of their numbers.
-    pub(crate) fn of(&self, id: Id) -> &[u32] {
-        &self.sets[self.of[id.0 as usize]]
+    /// The loops that the node at a position depends on, in order of their numbers.
+    pub(crate) fn of(&self, position: usize) -> &[u32] {
+        &self.sets[self.of[position]]
     }
 }
 
-pub(crate) fn loop_dependencies(nodes: &[Node]) -> LoopDependencies {
-    let mut found = LoopDependencies { sets: vec![Vec::new()], of: Vec::with_capacity(nodes.len()) };
+/// Finds the loops on which nodes depend, operands before users. `position` says where an operand stands; one without a
+/// position has its value already.
+pub(crate) fn loop_dependencies<'a>(
+    nodes: impl Iterator<Item = &'a Node>,
+    position: impl Fn(Id) -> Option<usize>,
+) -> LoopDependencies {
+    let mut found = LoopDependencies { sets: vec![Vec::new()], of: Vec::new() };
     let mut known: HashMap<Vec<u32>, usize> = HashMap::from([(Vec::new(), 0)]);
     for node in nodes {
         let mut sets: Vec<usize> = Vec::new();
-        node.for_each_operand(|id| sets.push(found.of[id.0 as usize]));
+        node.for_each_operand(|id| sets.extend(position(id).map(|position| found.of[position])));
         sets.sort_unstable();
         sets.dedup();
         let own = matches!(node, Node::Loop { .. } | Node::LoopVariable { .. });
@@ -255,13 +353,13 @@ pub(crate) fn loop_dependencies(nodes: &[Node]) -> LoopDependencies {
 }
 
 /// For every node, whether it must not be evaluated where it is not demanded: there, a load may be out of bounds, a
-/// check may fail, and a loop may never end.
-fn pinned(nodes: &[Node]) -> Vec<bool> {
-    let mut pinned: Vec<bool> = Vec::with_capacity(nodes.len());
+/// check may fail, and a loop may never end. What has its value already harms nobody.
+fn pinned<'a>(nodes: impl Iterator<Item = &'a Node>, position: impl Fn(Id) -> Option<usize>) -> Vec<bool> {
+    let mut pinned: Vec<bool> = Vec::new();
     for node in nodes {
         let mut mine =
             matches!(node, Node::Load { guarded: true, .. } | Node::Check { .. } | Node::Loop { .. });
-        node.for_each_operand(|id| mine |= pinned[id.0 as usize]);
+        node.for_each_operand(|id| mine |= position(id).is_some_and(|position| pinned[position]));
         pinned.push(mine);
     }
     pinned

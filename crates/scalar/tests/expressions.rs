@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use pumice_scalar::{
-    CheckFailure, Constant, Environment, Evaluator, Exp, Function, Item, Node, Op, ScalarType, Schedule,
-    Term, Variable, branch, cond, constant, function, repeat, while_,
+    CheckFailure, Constant, Environment, Evaluator, Exp, Function, Item, MAX_NESTING, Node, Op, ScalarType,
+    Schedule, Term, Variable, branch, cond, constant, function, repeat, while_,
 };
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ impl Environment for Nothing {
 }
 
 fn evaluate(function: &Function, arguments: &[Constant]) -> Result<Vec<Constant>, CheckFailure> {
-    Evaluator::new(function).evaluate(&Nothing, arguments)
+    Evaluator::new(function).expect("it is not too deep").evaluate(&Nothing, arguments)
 }
 
 /// An expression as a tree, for an evaluation that simplifies nothing.
@@ -200,7 +200,8 @@ fn constants_gather_in_the_smaller_and_the_larger_of_two() {
 
 /// The block (0 is the outermost) in which an operation is computed.
 fn place(function: &Function, op: Op) -> Vec<usize> {
-    let schedule = Schedule::new(function.nodes(), function.results(), |_| false);
+    let schedule = Schedule::new(function.nodes(), function.results(), |_| false, MAX_NESTING);
+    let schedule = schedule.expect("it is not too deep");
     let is_it = |item: &Item| match item {
         Item::Compute(id) => {
             matches!(&function.nodes()[id.0 as usize], Node::Apply { op: found, .. } if *found == op)
@@ -316,4 +317,74 @@ fn large_functions_build_in_linear_time_and_without_recursion() {
     assert_eq!(evaluate(&large, &[0.0f32.into()]).unwrap().len(), 1);
     // A second or less when optimised; a graph that was copied at every step would take hours.
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Runs `f` in a thread with the stack that Rust gives to threads.
+fn in_a_small_stack(f: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(f).expect("a thread starts");
+    thread.join().expect("it neither panics nor runs out of stack");
+}
+
+fn integers(f: impl FnOnce(Exp<i32>) -> Exp<i32>) -> Function {
+    function(&[ScalarType::I32], |terms| vec![f(Exp::from_term(terms[0])).term()])
+}
+
+#[test]
+fn a_chain_of_pure_conditions_may_have_any_length() {
+    in_a_small_stack(|| {
+        let cases = integers(|x| {
+            (0..20_000).rev().fold(constant(-1), |rest, k| cond(x.eq(k), || constant(k * 3), || rest))
+        });
+        assert_eq!(cases.mistake(), None);
+        for (x, expected) in [(0, 0), (63, 189), (64, 192), (19_999, 59_997), (20_000, -1)] {
+            assert_eq!(evaluate(&cases, &[x.into()]), Ok(vec![Constant::from(expected)]));
+        }
+        assert!(cases.to_string().contains("select"));
+    });
+}
+
+/// Divisions that are checked, each in a side of the condition before.
+fn nested_divisions(levels: i32) -> Function {
+    integers(|x| (0..levels).fold(x, |rest, k| cond(x.gt(k), || constant(100) / (rest - k), || constant(k))))
+}
+
+#[test]
+fn conditions_that_must_be_nested_are_so_up_to_a_limit() {
+    in_a_small_stack(|| {
+        let most = nested_divisions(MAX_NESTING as i32);
+        assert_eq!(most.mistake(), None);
+        assert_eq!(evaluate(&most, &[0i32.into()]), Ok(vec![(MAX_NESTING as i32 - 1).into()]));
+        for levels in [MAX_NESTING as i32 + 1, 20_000] {
+            let deep = nested_divisions(levels);
+            let mistake = deep.mistake().expect("it is too deep");
+            assert!(mistake.contains("nested more than 200 deep"), "{mistake}");
+            assert!(Evaluator::new(&deep).is_err());
+            assert!(deep.to_string().contains("nested more than 200 deep"));
+        }
+    });
+}
+
+#[test]
+fn what_is_speculated_cannot_fail() {
+    // Pure conditions first, then one that guards a division: it stays nested, below the others.
+    let mixed = integers(|x| {
+        let guarded = cond(x.ne(0), || constant(100) / x, || constant(7));
+        (0..100).fold(guarded, |rest, k| cond(x.gt(1000 + k), || constant(k), || rest))
+    });
+    assert_eq!(evaluate(&mixed, &[0i32.into()]), Ok(vec![7i32.into()]));
+    assert_eq!(evaluate(&mixed, &[5i32.into()]), Ok(vec![20i32.into()]));
+}
+
+#[test]
+fn scheduling_looks_at_new_nodes_only() {
+    let large = unary(|x| (0..10_000).fold(x, |y, k| y * x + k as f32));
+    let asked = Cell::new(0);
+    let last = large.results()[0];
+    let is_available = |id| {
+        asked.set(asked.get() + 1);
+        id != last
+    };
+    let schedule = Schedule::new(large.nodes(), large.results(), is_available, MAX_NESTING).unwrap();
+    assert_eq!(schedule.blocks, [vec![Item::Compute(last)]]);
+    assert!(asked.get() <= 3, "{}", asked.get());
 }

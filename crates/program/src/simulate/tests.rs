@@ -570,7 +570,7 @@ fn every_thread_may_have_a_flag_of_its_own() {
 #[test]
 fn statements_can_be_nested_deeply() {
     let mut body = "store @out[%i] = %i".to_owned();
-    for depth in 0..crate::verify::MAX_DEPTH - 2 {
+    for depth in 0..pumice_scalar::MAX_NESTING - 2 {
         body = match depth % 3 {
             0 => format!("for %k{depth}: i32 in %i..32:i32 step 32:i32 {{ {body} }}"),
             1 => format!("if true {{ {body} }}"),
