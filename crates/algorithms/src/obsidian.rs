@@ -3,7 +3,7 @@
 //! push array does not need.
 //!
 //! Each works on blocks of a size that is known while the kernel is built, as in the paper, and a grid of them takes an
-//! array of any length; elements at the end that do not fill a block are left out. The sorting networks of the same paper
+//! array of any length; elements at the end that do not fill a block are left out ([`whole_blocks`]). The sorting networks of the same paper
 //! are in [`crate::networks`] and [`crate::sort`].
 
 use crate::numbers::numbers;
@@ -20,6 +20,12 @@ pub const APPENDED: usize = 16;
 /// Elements that a block of [`zip_unpair`] takes of each of its arrays.
 pub const ZIPPED: usize = 32;
 
+/// The blocks of `size` elements of an array, without the elements at its end that do not fill one.
+pub fn whole_blocks<T: Item>(xs: Pull<T, Ix>, size: usize) -> Pull<Pull<T>, Ix> {
+    let whole = xs.len() / size as i64 * size as i64;
+    xs.take(whole).split_up(size)
+}
+
 /// Adds neighbours until one element is left; every round is forced, so that a thread adds two elements in each.
 pub fn sum_block<L: Forces, T: Number + Elt<Exp = Exp<T>>>(xs: Pull<T>) -> Pull<T>
 where
@@ -33,17 +39,17 @@ where
 
 /// `sum`: the sums of blocks.
 pub fn sum(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
-    xs.split_up(REDUCED).map(|block| sum_block::<Block, _>(block).push::<Block>()).concat()
+    whole_blocks(xs, REDUCED).map(|block| sum_block::<Block, _>(block).push::<Block>()).concat()
 }
 
 /// `mapFusion`: two maps, one after the other, that become one.
 pub fn map_fusion(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
-    xs.split_up(MAPPED).map(|block| block.map(|x| x * 2).map(|x| x + 1).push::<Block>()).concat()
+    whole_blocks(xs, MAPPED).map(|block| block.map(|x| x * 2).map(|x| x + 1).push::<Block>()).concat()
 }
 
 /// `mapUnFused`: the same with the array between them in the block's memory.
 pub fn map_unfused(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
-    xs.split_up(MAPPED)
+    whole_blocks(xs, MAPPED)
         .map(|block| block.map(|x| x * 2).push::<Block>().force().map(|x| x + 1).push::<Block>())
         .concat()
 }
@@ -86,7 +92,9 @@ pub fn reduce_s<L: Lift>(
 where
     L::Elt: Elt<Exp = L>,
 {
-    move |xs| xs.split_up(size).map(move |block| reduce_s_block(block, operator).push::<Block>()).concat()
+    move |xs| {
+        whole_blocks(xs, size).map(move |block| reduce_s_block(block, operator).push::<Block>()).concat()
+    }
 }
 
 /// `reduce`: the reductions of blocks of `size` elements, a power of two, each by `size / 2` threads.
@@ -98,20 +106,20 @@ where
     L::Elt: Elt<Exp = L>,
 {
     move |xs| {
-        xs.split_up(size)
+        whole_blocks(xs, size)
             .map(move |block| reduce_block::<Block, L::Elt>(block, operator).push::<Block>())
             .concat()
     }
 }
 
-/// Blocks of two arrays that are taken apart side by side, as far as both go, and put together by `f`.
+/// Blocks of two arrays of the same length that are taken apart side by side and put together by `f`.
 fn blocks_of_two(
     xs: Pull<i32, Ix>,
     ys: Pull<i32, Ix>,
     size: usize,
     f: impl Fn(Pull<i32>, Pull<i32>) -> Push<Block, i32> + 'static,
 ) -> Push<Grid, i32, Ix> {
-    xs.split_up(size).zip_with(ys.split_up(size), f).concat()
+    whole_blocks(xs, size).zip_with(whole_blocks(ys, size), f).concat()
 }
 
 /// `catArrays`: a block of each array, one after the other, as a pull array: every element asks which one it is from.

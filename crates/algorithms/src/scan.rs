@@ -7,6 +7,7 @@ mod tile;
 pub use look_back::{Word, scan_look_back};
 pub use tile::{Division, scan_with_sums, tile_sums};
 
+use crate::obsidian::whole_blocks;
 use crate::program::{Prepared, Program, Tunable, ready, same};
 use pumice::kernel::{Block, Forces, Grid, Ix, Kernel, Mutable, Pull, Push, Storable, replicate};
 use pumice::{Array, Compiler, Dim1, Elt, Exp, Result};
@@ -56,7 +57,8 @@ pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> P
     let mut network = xs.clone().push();
     let mut distance = 1;
     while distance < xs.len() {
-        let far = xs.clone().zip_with(xs.clone().drop(distance), f);
+        let before = xs.clone().take(xs.len() - distance);
+        let far = before.zip_with(xs.clone().drop(distance), f);
         // Two pushes side by side would do without a condition. But PoCL 3.1's optimiser breaks the loops of those, if there
         // is a chunk that is not whole too: with `-cl-opt-disable` the same text is right.
         network = xs.clone().take(distance).append(far).push::<L>();
@@ -77,7 +79,7 @@ pub fn brent_kung<L: Forces, T: Elt>(f: impl Operator<T>, xs: Pull<T>) -> Push<L
     let (even, odd) = xs.even_odds();
     let pairs = even.clone().zip_with(odd, f).push::<L>().force();
     let sums = brent_kung::<L, T>(f, pairs).force();
-    let between = sums.clone().zip_with(even.clone().drop(1usize), f);
+    let between = sums.clone().take(sums.len() - 1).zip_with(even.clone().drop(1usize), f);
     even.take(1usize).append(between).zip(sums).push::<L>().unpair()
 }
 
@@ -129,7 +131,7 @@ pub fn scanl<T: Elt>(
     chunk_size: usize,
     xs: Pull<T, Ix>,
 ) -> Push<Grid, T, Ix> {
-    xs.split_up(chunk_size)
+    whole_blocks(xs, chunk_size)
         .map(move |chunk| {
             let first = replicate(1usize, neutral).push::<Block>();
             first.append(network.scan::<Block, T>(operator, chunk))

@@ -466,7 +466,7 @@ impl Lowering<'_> {
         skeleton: &str,
         parameters: &Parameters,
     ) -> Result<ReadyKernel, Error> {
-        let Kernel { program, sites } = kernel;
+        let Kernel { program, sites, .. } = &kernel;
         let columns = parameters.columns.borrow();
         let scalars = parameters.scalars.borrow();
         let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());
@@ -506,12 +506,20 @@ impl Lowering<'_> {
             }
             arguments.push(argument);
         }
+        let scalar = |argument: &Argument| match argument {
+            Argument::Constant(constant) => Some(*constant),
+            Argument::Scalar(number) => self.scalars.get(*number as usize).copied(),
+            Argument::FailureBase => Some(Constant::from(0i64)),
+            Argument::Buffer(_) | Argument::Failure => None,
+        };
+        let launch: Vec<Constant> = arguments.iter().filter_map(scalar).collect();
+        kernel.check_launch(&launch).map_err(|error| Error::Shape(format!("{error} in {}", node.place())))?;
         let passes = Passes { vectorise: self.options.vectorise, narrow: self.options.narrow };
-        let ready = ready(program, self.profile, passes, &known)
+        let ready = ready(program.clone(), self.profile, passes, &known)
             .map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
         let arguments = ready.bind(arguments, Argument::Constant);
         // Where every check was proved away, nothing can fail.
-        let sites = if ready.program.failure.is_some() { sites } else { Vec::new() };
+        let sites = if ready.program.failure.is_some() { sites.clone() } else { Vec::new() };
         let skeleton = skeleton.to_string();
         Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place(), skeleton })
     }

@@ -24,6 +24,42 @@ pub struct Kernel {
     pub program: Program,
     /// Where its failures come from: a [`Stmt::Fail`]'s site is an index into these.
     pub sites: Vec<Site>,
+    /// What must hold of the arguments of a launch; see [`Kernel::check_launch`].
+    pub(crate) requirements: Vec<Requirement>,
+}
+
+/// A condition on the arguments of a launch, over values of the program's prologue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Requirement {
+    pub holds: Operand,
+    /// Where the user wrote what requires it, and the numbers that its message is about.
+    pub site: Site,
+    pub index: Operand,
+    pub bound: Operand,
+}
+
+impl Kernel {
+    /// Refuses a launch with these scalar arguments if lengths do not fit together. The launcher calls this: the kernel
+    /// itself does not check what is known before it starts.
+    pub fn check_launch(&self, scalars: &[Constant]) -> Result<(), BuildError> {
+        if self.requirements.is_empty() {
+            return Ok(());
+        }
+        let values = self.program.launch_values(scalars).map_err(|error| BuildError(error.to_string()))?;
+        let value = |operand: Operand| match operand {
+            Operand::Constant(constant) => Some(constant),
+            Operand::Var(var) => values.get(var.0 as usize).copied().flatten(),
+        };
+        let number = |operand| value(operand).and_then(|value| value.as_integer()).unwrap_or(0) as i64;
+        let broken =
+            |requirement: &&Requirement| !value(requirement.holds).is_some_and(|holds| holds.is_true());
+        match self.requirements.iter().find(broken) {
+            None => Ok(()),
+            Some(Requirement { site, index, bound, .. }) => {
+                Err(BuildError(site.message(number(*index), number(*bound))))
+            }
+        }
+    }
 }
 
 /// A kernel that cannot be built.
@@ -140,6 +176,7 @@ pub(crate) struct Builder {
     /// How many scopes there are around the kernel's expressions.
     depth: usize,
     mistake: Option<String>,
+    requirements: Vec<Requirement>,
 }
 
 thread_local! { static BUILDER: RefCell<Option<Builder>> = const { RefCell::new(None) }; }
@@ -185,6 +222,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             spare: BTreeSet::new(),
             depth: scope_depth(),
             mistake: None,
+            requirements: Vec::new(),
         };
         let _outer = Outer(BUILDER.with(|slot| slot.borrow_mut().replace(builder)));
         f();
@@ -236,13 +274,18 @@ impl Builder {
         if !drop_memories(&mut self.program, &self.spare) {
             return Err(BuildError("an array is used that was made only to find out how long it is".into()));
         }
-        Ok(Kernel { program: self.program, sites: self.sites })
+        Ok(Kernel { program: self.program, sites: self.sites, requirements: self.requirements })
     }
 
     /// Notes a mistake; the first one is reported when the kernel is finished.
     pub fn mistake(&mut self, message: impl Into<String>) {
         let place = self.place.map(|place| format!(" ({place})")).unwrap_or_default();
         self.mistake.get_or_insert_with(|| format!("{}{place}", message.into()));
+    }
+
+    /// Notes a failure that is certain already.
+    pub fn refuse(&mut self, site: Site, index: i64, bound: i64) {
+        self.mistake.get_or_insert_with(|| site.message(index, bound));
     }
 
     fn new_var(&mut self, ty: ScalarType, name: &str) -> Var {
@@ -755,4 +798,15 @@ impl Builder {
 pub(crate) fn known_at_launch(term: Term) -> Option<Operand> {
     with(|builder| (builder.frames.len() == PROLOGUE + 1).then_some(()))?;
     materialise(&[term]).first().copied()
+}
+
+/// Makes a condition one that the launcher checks, if it is known before the kernel starts; gives whether it is.
+pub(crate) fn require_at_launch(holds: Term, site: Site, index: Term, bound: Term) -> bool {
+    if !with(|builder| builder.doer == Doer::Host && builder.frames.len() == PROLOGUE + 1) {
+        return false;
+    }
+    if let [holds, index, bound] = materialise(&[holds, index, bound])[..] {
+        with(|builder| builder.requirements.push(Requirement { holds, site, index, bound }));
+    }
+    true
 }

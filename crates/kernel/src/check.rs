@@ -1,13 +1,16 @@
-//! Bounds: an index that the user computes is checked, unless it is plainly within.
+//! Bounds and lengths: an index that the user computes is checked, unless it is plainly in bounds, and so is whether the
+//! lengths of arrays fit together: no operation drops elements unless its name says so.
 //!
 //! A check that fails is recorded with the place in the user's program, and the run ends with an error; the access goes
 //! to element 0 meanwhile, or nowhere where there may be none, so nothing outside an array is ever touched. Checks that
 //! hold for the sizes of a launch are proved away before the kernel is compiled.
 
 use crate::bounds::bounds;
-use crate::builder::Place;
+use crate::bounds::natural;
+use crate::builder::{Place, require_at_launch, with};
 use crate::effects;
 use crate::item::Ix;
+use crate::size::{Size, whole};
 use pumice_scalar::{Exp, FailureKind, Site};
 use std::panic::Location;
 
@@ -61,4 +64,57 @@ pub(crate) fn if_within(
 /// Whether a condition holds, if that is known while the kernel is built.
 pub(crate) fn known(condition: Exp<bool>) -> Option<bool> {
     condition.term().constant().map(|constant| constant.is_true())
+}
+
+/// Returns a length that is right if a condition holds. Where it does not, that is an error as early as it is known: while
+/// the kernel is built, when it is launched, or when it runs; in the last case the length is 0 then. `found` and `wanted`
+/// are the numbers of the message.
+pub(crate) fn require(
+    length: Ix,
+    holds: Exp<bool>,
+    (kind, place): (FailureKind, Place),
+    found: Ix,
+    wanted: Ix,
+) -> Ix {
+    let site = Site { operation: place.operation, kind, location: place.location };
+    match known(holds) {
+        Some(true) => return length,
+        Some(false) => {
+            let number = |value: Ix| value.term().integer().unwrap_or(0);
+            with(|builder| builder.refuse(site, number(found), number(wanted)));
+            return length;
+        }
+        None => {}
+    }
+    if require_at_launch(holds.term(), site, found.term(), wanted.term()) {
+        return length;
+    }
+    Exp::<bool>::from_term(holds.term().check(site, found.term(), wanted.term())).select(length, Exp::from(0))
+}
+
+/// Returns the length of two arrays that belong together. It is an error if they differ.
+pub(crate) fn same_length<S: Size>(a: S, b: S, place: Place) -> S {
+    if same(a.to_ix(), b.to_ix()) {
+        return a;
+    }
+    let (here, there) = (natural(a.to_ix()), natural(b.to_ix()));
+    let failure = (FailureKind::LengthsDiffer, place);
+    let length = if a.known().is_some() && b.known().is_some() { a.least(b) } else { a };
+    length.checked(|length| require(length, here.eq(there), failure, here, there))
+}
+
+/// Returns how many parts of `size` elements there are in `length`. It is an error if some elements are left over.
+pub(crate) fn whole_parts<S: Size>(length: S, size: usize, place: Place) -> S {
+    let (all, part) = (natural(length.to_ix()), whole(size));
+    let rest = if part == 0 { all } else { all % part };
+    let failure = (FailureKind::NotWhole, place);
+    length.parts(size).checked(|parts| require(parts, rest.eq(0), failure, all, Exp::from(part)))
+}
+
+/// Returns a length that is not larger than `most`. It is an error if it is.
+pub(crate) fn no_longer_than(length: Ix, most: Ix, place: Place) -> Ix {
+    if at_most(length, most) {
+        return length;
+    }
+    require(length, length.le(natural(most)), (FailureKind::TooLong, place), length, most)
 }

@@ -3,7 +3,7 @@
 //! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
-use crate::builder::{Place, at_place, named};
+use crate::builder::{Place, at_place, named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
@@ -354,7 +354,14 @@ where
                 let values: Vec<L> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
                 // All values are read before any is written.
                 let values: Vec<L> = values.into_iter().map(now).collect();
-                for (k, value) in step(thread, values).iter().enumerate().take(count) {
+                let next = step(thread, values);
+                if next.len() != count {
+                    let found = next.len();
+                    with(|builder| {
+                        builder.mistake(format!("a round makes {found} values of a thread's {count}"));
+                    });
+                }
+                for (k, value) in next.iter().enumerate().take(count) {
                     own.write::<L::Elt>(Exp::from(k as i64), value);
                 }
             });

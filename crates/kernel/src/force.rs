@@ -210,7 +210,7 @@ pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
 impl<T: Storable> Matrix<T> {
     /// Writes a tile of at most `size` × `size` elements to the block's memory, waits, and reads it from there. Rows are a
     /// cell longer than the tile, so that a column is as fast to read as a row. A matrix that is smaller than `rows` ×
-    /// `columns` is an error when the kernel runs.
+    /// `columns` is an error when the kernel runs, and so are more rows or columns than `size`.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -245,7 +245,8 @@ impl<T: Storable> Matrix<T> {
         };
         at_place(place, || {
             let target = Target::<Block>::new((side * width) as usize);
-            let (rows, columns) = (rows.min(side), columns.min(side));
+            let fits = |length| check::no_longer_than(length, Exp::from(side), place).min(side);
+            let (rows, columns) = (fits(rows), fits(columns));
             let read = |row, column| self.get_below(row, rows, place).get_below(column, columns, place);
             for_tile::<T>((rows, columns), size, &read, &|row, column, value| {
                 target.write::<T>(cell(row, column), &value);

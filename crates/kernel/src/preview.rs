@@ -6,8 +6,9 @@ use crate::define::{Binding, define};
 use crate::item::Ix;
 use crate::level::Grid;
 use crate::size::Size;
+use crate::specialise::Actual;
 use crate::{Pull, Push};
-use pumice_program::{Operand, Program, SimMemory, simulate, verify};
+use pumice_program::{SimMemory, simulate, verify};
 use pumice_scalar::{Constant, Elt, Site};
 use std::fmt;
 
@@ -54,7 +55,7 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
     };
     let scalars: Vec<Constant> = definition.bindings.iter().filter_map(scalar).collect();
     let Some(outcome) = &definition.outcome else { return Err(error("the kernel has no result")) };
-    let count = value(&program, outcome.length, &scalars)?;
+    let count = definition.length_for(&[Actual::Length(input.len())]).map_err(error)?.unwrap_or(0);
     let mut columns = Vec::new();
     T::add_columns(input, &mut columns);
     let memory = |binding: &Binding| match binding {
@@ -82,18 +83,6 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
         }
     }
     Ok(U::from_columns(&mut results.into_iter(), count))
-}
-
-/// The value of an operand that is known before the launch, as a length.
-fn value(program: &Program, operand: Operand, scalars: &[Constant]) -> Result<usize, PreviewError> {
-    let value = match operand {
-        Operand::Constant(constant) => Some(constant),
-        Operand::Var(var) => {
-            program.launch_values(scalars).map_err(error)?.get(var.0 as usize).copied().flatten()
-        }
-    };
-    let length = value.and_then(|value| value.as_integer()).and_then(|value| usize::try_from(value).ok());
-    length.ok_or_else(|| error("the result has no length"))
 }
 
 /// An error if a failure was recorded.

@@ -13,7 +13,7 @@ use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
 use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp, ScalarType, Term};
+use pumice_scalar::{Elt, Exp, FailureKind, ScalarType, Term};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -155,7 +155,8 @@ impl<T: Item, S: Size> Pull<T, S> {
         Pull::new(self.length, move |i| f(i, (self.at)(i)))
     }
 
-    /// A function of two arrays' elements, as far as both go.
+    /// A function of the elements of two arrays of the same length. Other lengths are an error; see [`Pull::take`] and
+    /// [`Pull::padded`].
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -163,16 +164,26 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [-3, 0, 3]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn zip_with<U: Item, F: Form>(
         self,
         other: Pull<U, S>,
         f: impl Fn(T::Form, U::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        let length = self.length.least(other.length);
+        self.zip_at(other, Place { operation: "zip_with", location: Location::caller() }, f)
+    }
+
+    fn zip_at<U: Item, F: Form>(
+        self,
+        other: Pull<U, S>,
+        place: Place,
+        f: impl Fn(T::Form, U::Form) -> F + 'static,
+    ) -> Pull<F::Item, S> {
+        let length = check::same_length(self.length, other.length, place);
         Pull::new(length, move |i| f((self.at)(i), (other.at)(i)))
     }
 
-    /// A function of three arrays' elements, as far as all go.
+    /// A function of the elements of three arrays of the same length. Other lengths are an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -180,13 +191,25 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [3, 6]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn zip_with3<U: Item, V: Item, F: Form>(
         self,
         second: Pull<U, S>,
         third: Pull<V, S>,
         f: impl Fn(T::Form, U::Form, V::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        let length = self.length.least(second.length).least(third.length);
+        self.zip3_at(second, third, Place { operation: "zip_with3", location: Location::caller() }, f)
+    }
+
+    fn zip3_at<U: Item, V: Item, F: Form>(
+        self,
+        second: Pull<U, S>,
+        third: Pull<V, S>,
+        place: Place,
+        f: impl Fn(T::Form, U::Form, V::Form) -> F + 'static,
+    ) -> Pull<F::Item, S> {
+        let length = check::same_length(self.length, second.length, place);
+        let length = check::same_length(length, third.length, place);
         Pull::new(length, move |i| f((self.at)(i), (second.at)(i), (third.at)(i)))
     }
 
@@ -267,7 +290,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         (self.clone().take(count), self.drop(count))
     }
 
-    /// The first half and the rest.
+    /// The first half and the rest, which is one longer if the length is odd.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -282,7 +305,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         (low, self.index_map(rest, move |i| i + half.to_ix()))
     }
 
-    /// The elements with even and those with odd indices.
+    /// The elements with even and those with odd indices; of the former there is one more if the length is odd.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -311,7 +334,8 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.index_map(count, move |i| i * whole(n))
     }
 
-    /// The elements moved `distance` places to the right, with others coming in from the left.
+    /// The elements moved `distance` places to the right, with others coming in from the left and the last ones going
+    /// out.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -345,16 +369,18 @@ impl<T: Item, S: Size> Pull<T, S> {
         })
     }
 
-    /// Parts of `size` elements; elements that do not fill a part are left out.
+    /// Parts of `size` elements. A length that is no multiple of that is an error; [`Pull::tiles`] takes any.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
-    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.at(0) * part.at(1)).push())?;
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.split_up(2).map(|part| part.at(0) * part.at(1)).push())?;
     /// assert_eq!(result, [2, 12]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
-        let parts = self.length.parts(size);
+        let place = Place { operation: "split_up", location: Location::caller() };
+        let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| {
             let start = named(part * whole(size), "start");
             self.clone().index_map(size, move |i| start + i)
@@ -362,7 +388,8 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// Parts of `size` elements that are far from each other: part `k` has every `n`-th element from the `k`-th on, where
-    /// `n` is the number of parts. Neighbouring threads that each run through a part touch neighbouring elements.
+    /// `n` is the number of parts. Neighbouring threads that each run through a part touch neighbouring elements. A length
+    /// that is no multiple of `size` is an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -370,13 +397,15 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [(1, 3), (2, 4)]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
-        let parts = self.length.parts(size);
+        let place = Place { operation: "coalesce", location: Location::caller() };
+        let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
     }
 
     /// As [`Pull::coalesce`], with `items` neighbours taken together wherever a part takes one there: what wide loads
-    /// need. Of each part as many elements as are a multiple of `items`; what does not fill the parts is left out.
+    /// need. A length that is no multiple of `size` is an error, and so is a `size` that is no multiple of `items`.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, Thread, preview};
@@ -386,9 +415,11 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(parts, [0, 1, 4, 5, 2, 3, 6, 7]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
-        let (parts, items) = (self.length.parts(size), items.max(1));
-        let (size, row) = (size / items * items, parts.times(items));
+        let place = Place { operation: "coalesce_by", location: Location::caller() };
+        let (parts, items) = (check::whole_parts(self.length, size, place), items.max(1));
+        let (size, row) = (check::whole_parts(size, items, place) * items, parts.times(items));
         Pull::new(parts, move |part| {
             let items = whole(items);
             let first = part * items;
@@ -413,7 +444,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         })
     }
 
-    /// The rows of a matrix with this many columns; elements that do not fill a row are left out.
+    /// The rows of a matrix with this many columns. A length that is no multiple of that is an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -421,8 +452,13 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [2, 4]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
-        let count = quotient(self.length.to_ix(), columns.max(1));
+        let place = Place { operation: "rows", location: Location::caller() };
+        let (all, width) = (natural(self.length.to_ix()), columns.max(1));
+        let filled = remainder(all, width).eq(0) & (columns.gt(0) | all.eq(0));
+        let failure = (FailureKind::NotWhole, place);
+        let count = check::require(quotient(all, width), filled, failure, all, columns);
         Pull::new(count, move |row| {
             let start = row * columns;
             self.clone().index_map(columns, move |column| start + column)
@@ -483,7 +519,7 @@ pub fn iota<S: Size>(length: S) -> Pull<i64, S> {
 }
 
 impl<T: Elt, S: Size> Pull<T, S> {
-    /// Pairs of two arrays' elements, as far as both go.
+    /// Pairs of the elements of two arrays of the same length. Other lengths are an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -491,11 +527,12 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// assert_eq!(result, [(1, 2), (2, 1)]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
-        self.zip_with(other, |a, b| (a, b))
+        self.zip_at(other, Place { operation: "zip", location: Location::caller() }, |a, b| (a, b))
     }
 
-    /// Triples of three arrays' elements, as far as all go.
+    /// Triples of the elements of three arrays of the same length. Other lengths are an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -503,20 +540,26 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// assert_eq!(result, [(1, 1, 1)]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
-        self.zip_with3(second, third, |a, b, c| (a, b, c))
+        let place = Place { operation: "zip3", location: Location::caller() };
+        self.zip3_at(second, third, place, |a, b, c| (a, b, c))
     }
 
-    /// Neighbours as pairs; a last one alone is left out.
+    /// Neighbours as pairs. An odd length is an error.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
-    /// let result = preview(32, &[1, 2, 3, 4, 5], |xs: Pull<i32, Ix>| xs.pair().push())?;
+    /// let result = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| xs.pair().push())?;
     /// assert_eq!(result, [(1, 2), (3, 4)]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn pair(self) -> Pull<(T, T), S> {
-        Pull::new(self.length.parts(2), move |i| ((self.at)(i * 2), (self.at)(i * 2 + 1)))
+        let place = Place { operation: "pair", location: Location::caller() };
+        Pull::new(check::whole_parts(self.length, 2, place), move |i| {
+            ((self.at)(i * 2), (self.at)(i * 2 + 1))
+        })
     }
 }
 
@@ -551,7 +594,7 @@ impl<T: Elt, S: Size> Pull<(T, T), S> {
 
 impl<T: Item> Pull<T> {
     /// Divides the array `times` times in two, does `f` to each of the 2^`times` parts, and puts the results side by
-    /// side.
+    /// side. A length that is no multiple of 2^`times` is an error.
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Pull, preview};
@@ -563,7 +606,7 @@ impl<T: Item> Pull<T> {
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
         let place = Place { operation: "bin_split", location: Location::caller() };
         let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
-        let size = self.length / parts;
+        let size = check::whole_parts(self.length, parts, place);
         let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * whole(size) + i));
         let each = part(Exp::from(0)).len();
         Pull::new(each.saturating_mul(parts), move |i| {
@@ -684,7 +727,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
         })
     }
 
-    /// The elements, and `otherwise` beyond their end: an array of another length.
+    /// The elements, and `otherwise` beyond their end: an array of another length, which is an error if it is smaller.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -692,8 +735,10 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// assert_eq!(result, [1, 2, 0, 0]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
+    #[track_caller]
     pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
-        let here = self.length.to_ix();
+        let place = Place { operation: "padded", location: Location::caller() };
+        let here = check::no_longer_than(self.length.to_ix(), length.to_ix(), place);
         Pull::new(length, move |i| choose::<T>(i.lt(here), || (self.at)(i), || otherwise.clone()))
     }
 }

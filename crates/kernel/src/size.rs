@@ -44,6 +44,8 @@ pub trait Size: sealed::Size + Copy + 'static {
     fn least(self, other: Self) -> Self;
     /// The length, or none if it is negative.
     fn natural(self) -> Self;
+    /// The length as `check` returns it; one that is known now stays as it is.
+    fn checked(self, check: impl FnOnce(Ix) -> Ix) -> Self;
 }
 
 impl Size for usize {
@@ -72,6 +74,10 @@ impl Size for usize {
         self.min(other)
     }
     fn natural(self) -> usize {
+        self
+    }
+    fn checked(self, check: impl FnOnce(Ix) -> Ix) -> usize {
+        check(self.to_ix());
         self
     }
 }
@@ -103,6 +109,9 @@ impl Size for Ix {
     }
     fn natural(self) -> Ix {
         natural(self)
+    }
+    fn checked(self, check: impl FnOnce(Ix) -> Ix) -> Ix {
+        check(self)
     }
 }
 

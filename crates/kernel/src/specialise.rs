@@ -62,7 +62,7 @@ impl Definition {
         shaping
     }
 
-    /// Whether the number of blocks or the length of the result depend on a scalar argument.
+    /// Whether the number of blocks, the length of the result or what a launch must fulfil depend on a scalar argument.
     fn decides(&self, var: Var) -> bool {
         let program = &self.kernel.program;
         let mut depends = vec![false; program.vars.len()];
@@ -77,7 +77,8 @@ impl Definition {
             }
         }
         let length = self.outcome.as_ref().map(|outcome| outcome.length);
-        marked(&depends, program.blocks) || length.is_some_and(|length| marked(&depends, length))
+        let required = self.kernel.requirements.iter().any(|requirement| marked(&depends, requirement.holds));
+        required || marked(&depends, program.blocks) || length.is_some_and(|length| marked(&depends, length))
     }
 
     /// Whether a device can run it, whatever its arguments.
@@ -142,6 +143,7 @@ impl Definition {
     }
 
     fn length(&self, scalars: &[Constant]) -> Result<Option<usize>, BuildError> {
+        self.kernel.check_launch(scalars)?;
         let program = &self.kernel.program;
         let Some(outcome) = &self.outcome else { return Ok(None) };
         let values = program.launch_values(scalars).map_err(|error| self.mistake(error))?;

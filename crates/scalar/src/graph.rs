@@ -50,6 +50,12 @@ pub enum FailureKind {
     OutOfBounds,
     /// An integer was divided by zero.
     DivisionByZero,
+    /// Two arrays that belong together have different lengths.
+    LengthsDiffer,
+    /// The elements of an array do not fill parts of the given size.
+    NotWhole,
+    /// An array has more elements than there is room for.
+    TooLong,
 }
 
 impl Site {
@@ -58,8 +64,23 @@ impl Site {
         let what = match self.kind {
             FailureKind::OutOfBounds => format!("index {index} out of bounds for length {bound}"),
             FailureKind::DivisionByZero => "integer division by zero".to_string(),
+            FailureKind::LengthsDiffer => format!("arrays of {index} and of {bound} elements"),
+            FailureKind::NotWhole => format!("{index} elements do not fill parts of {bound}"),
+            FailureKind::TooLong => format!("{index} elements, and there is room for {bound}"),
         };
-        format!("{what} in {} at {}:{}", self.operation, self.location.file(), self.location.line())
+        let help = match self.kind {
+            FailureKind::OutOfBounds | FailureKind::DivisionByZero => String::new(),
+            FailureKind::LengthsDiffer => {
+                format!("; `take({})` of the longer one, or make the shorter one longer with `padded`", index.min(bound))
+            }
+            FailureKind::NotWhole => {
+                "; cut into `tiles`, of which the last may be shorter, or make the length a multiple with `take` \
+                 or `padded`"
+                    .to_string()
+            }
+            FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
+        };
+        format!("{what} in {} at {}:{}{help}", self.operation, self.location.file(), self.location.line())
     }
 }
 
