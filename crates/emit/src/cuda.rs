@@ -24,7 +24,7 @@ impl Language for Cuda {
         }
     }
 
-    fn preamble(&self, _kernel: &Kernel, _options: &Options, text: &mut Text) {
+    fn preamble(&self, _kernels: &[&Kernel], _options: &Options, text: &mut Text) {
         text.line("typedef int i32;");
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");

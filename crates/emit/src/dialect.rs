@@ -131,7 +131,7 @@ pub(crate) trait Language {
     }
 
     /// What stands before everything: pragmas and types.
-    fn preamble(&self, kernel: &Kernel, options: &Options, text: &mut Text);
+    fn preamble(&self, kernels: &[&Kernel], options: &Options, text: &mut Text);
 
     /// What stands before a helper function's type.
     fn helper(&self) -> &'static str;

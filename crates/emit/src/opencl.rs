@@ -34,14 +34,14 @@ impl Language for OpenCl {
         }
     }
 
-    fn preamble(&self, kernel: &Kernel, options: &Options, text: &mut Text) {
-        if kernel.doubles {
+    fn preamble(&self, kernels: &[&Kernel], options: &Options, text: &mut Text) {
+        if kernels.iter().any(|kernel| kernel.doubles) {
             text.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
-        if kernel.wide_atomics {
+        if kernels.iter().any(|kernel| kernel.wide_atomics) {
             text.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }
-        if kernel.extended_atomics {
+        if kernels.iter().any(|kernel| kernel.extended_atomics) {
             text.line("#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable");
         }
         if !options.fast_math {

@@ -3,6 +3,7 @@
 //! threads run is in [`crate::threads`] for GPUs and in [`crate::lanes`] for CPUs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use pumice_program::{
     Access, Carried, Intervals, Joined, Layout, Memory, MemoryId, Operand, Param, Program, Ranges, Scope,
@@ -66,16 +67,25 @@ pub(crate) struct Writer<'a> {
     pub(crate) uses_lanes: bool,
 }
 
-/// Writes a program.
+/// A program as text of a unit: its entry point, and what that builds on.
+pub(crate) struct Piece {
+    kernel: Kernel,
+    text: Text,
+    helpers: BTreeSet<Helper>,
+    uses_lanes: bool,
+    effort: Effort,
+}
+
+/// Writes a program whose entry point has this name, or one like it.
 pub(crate) fn write(
     program: &Program,
+    entry: &str,
     layout: &Layout,
-    dialect: Dialect,
     language: &dyn Language,
     options: &Options,
-) -> Source {
+) -> Piece {
     let mut names = Names::default();
-    let entry = names.fresh(&program.name);
+    let entry = names.fresh(entry);
     let memories: Vec<String> = program.memories.iter().map(|memory| names.fresh(&memory.name)).collect();
     let vars: Vec<String> = program.vars.iter().map(|var| names.fresh(&var.name)).collect();
     let arena = names.fresh("shared");
@@ -103,28 +113,47 @@ pub(crate) fn write(
     writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
     writer.body(&kernel);
+    let Writer { text, helpers, uses_lanes, .. } = writer;
+    Piece { kernel, text, helpers, uses_lanes, effort: Effort::of(program) }
+}
 
+/// Puts programs together in one text: what they build on stands there once.
+pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &Options) -> Arc<str> {
     let mut text = Text::default();
-    text.line(&format!("// {}: {} threads a block. Written by Pumice.", kernel.entry, program.threads));
-    language.preamble(&kernel, options, &mut text);
-    if writer.uses_lanes {
+    for Piece { kernel, .. } in pieces {
+        text.line(&format!("// {}: {} threads a block. Written by Pumice.", kernel.entry, kernel.threads));
+    }
+    let kernels: Vec<&Kernel> = pieces.iter().map(|piece| &piece.kernel).collect();
+    language.preamble(&kernels, options, &mut text);
+    if pieces.iter().any(|piece| piece.uses_lanes) {
         crate::lanes::preamble(&mut text);
     }
-    if !writer.helpers.is_empty() {
+    let helpers: BTreeSet<Helper> = pieces.iter().flat_map(|piece| piece.helpers.iter().copied()).collect();
+    if !helpers.is_empty() {
         text.line("");
     }
-    helpers::write_all(&writer.helpers, language, options, &mut text);
-    text.line("");
-    text.append(&writer.text);
-    let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
-    Source {
-        text: text.as_str().to_owned(),
-        entry: kernel.entry,
-        dialect,
-        effort: Effort::of(program),
-        threads: program.threads,
-        shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
-        dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },
+    helpers::write_all(&helpers, language, options, &mut text);
+    for piece in pieces {
+        text.line("");
+        text.append(&piece.text);
+    }
+    text.as_str().into()
+}
+
+impl Piece {
+    /// What there is to know of the program, with the text that it stands in.
+    pub(crate) fn source(self, text: Arc<str>, dialect: Dialect) -> Source {
+        let Piece { kernel, effort, .. } = self;
+        let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
+        Source {
+            text,
+            entry: kernel.entry,
+            dialect,
+            effort,
+            threads: kernel.threads,
+            shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
+            dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },
+        }
     }
 }
 
