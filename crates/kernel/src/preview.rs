@@ -81,7 +81,7 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
             _ => {}
         }
     }
-    Ok(U::from_columns(&mut results.into_iter(), count))
+    U::from_columns(&mut results.into_iter(), count).map_err(error)
 }
 
 /// The value of an operand that is known before the launch, as a length.

@@ -3,6 +3,7 @@
 use crate::device::{Device, Memory};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Free memory of one device.
@@ -13,12 +14,33 @@ pub struct Pool {
 
 #[derive(Default)]
 struct Free {
+    /// None of the lists is empty.
     by_size: BTreeMap<usize, Vec<Memory>>,
     bytes: usize,
+    pieces: usize,
+}
+
+impl Free {
+    fn take(&mut self, size: usize) -> Option<Memory> {
+        let Entry::Occupied(mut entry) = self.by_size.entry(size) else { return None };
+        let memory = entry.get_mut().pop();
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        if memory.is_some() {
+            self.bytes -= size;
+            self.pieces -= 1;
+        }
+        memory
+    }
 }
 
 /// The most free memory that a pool keeps.
 const MOST_FREE_BYTES: usize = 4 << 30;
+
+/// The most pieces of free memory that a pool keeps. A program whose arrays have another size in every run would fill it with
+/// pieces that fit nothing any more.
+const MOST_FREE_PIECES: usize = 1024;
 
 /// Memory that goes back to its pool.
 pub struct Pooled {
@@ -51,14 +73,7 @@ impl Pool {
     /// first and the device asked again.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Arc<Pooled>> {
         let size = if self.device.rounds_sizes() { rounded(bytes) } else { bytes };
-        let found = {
-            let mut free = self.lock();
-            let memory = free.by_size.get_mut(&size).and_then(Vec::pop);
-            if memory.is_some() {
-                free.bytes -= size;
-            }
-            memory
-        };
+        let found = self.lock().take(size);
         let memory = match found {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
@@ -87,10 +102,14 @@ impl Pool {
     }
 
     fn give_back(&self, memory: Memory) {
+        if self.lock().pieces >= MOST_FREE_PIECES {
+            self.empty();
+        }
         let mut free = self.lock();
         let size = memory.bytes();
         if free.bytes + size <= MOST_FREE_BYTES {
             free.bytes += size;
+            free.pieces += 1;
             free.by_size.entry(size).or_default().push(memory);
         }
     }
@@ -129,6 +148,19 @@ mod tests {
         drop(again);
         pool.empty();
         assert_eq!(pool.free_bytes(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn memory_of_ever_other_sizes_does_not_pile_up() -> Result<()> {
+        let pool = Pool::new(crate::open("sim")?);
+        for size in 0..3 * MOST_FREE_PIECES {
+            drop(pool.take(size)?);
+            let free = pool.lock();
+            let found = free.by_size.values().map(Vec::len).sum::<usize>();
+            assert!(free.pieces == found && found <= MOST_FREE_PIECES);
+            assert!(free.by_size.values().all(|list| !list.is_empty()));
+        }
         Ok(())
     }
 }
