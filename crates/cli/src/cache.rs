@@ -45,7 +45,7 @@ fn shown(table: &KernelTable) -> String {
             lines.push(format!("folder     {}", folder.display()));
             lines.push(format!("kernels    {}, {} bytes", usage.kernels, usage.bytes));
             if let (Some(oldest), Some(newest)) = (usage.oldest, usage.newest) {
-                lines.push(format!("last used  {} to {} ago", since(newest), since(oldest)));
+                lines.push(format!("last used  between {} and {} ago", since(newest), since(oldest)));
             }
             lines.push(format!("notes      {} (results of tuning)", usage.notes));
             lines.push(format!("limit      {} bytes (PUMICE_CACHE_BYTES)", limits.bytes));
@@ -60,9 +60,9 @@ fn shown(table: &KernelTable) -> String {
 fn told(table: &KernelTable, removed: Removed) -> String {
     let notes = match removed.notes {
         0 => String::new(),
-        notes => format!(" and {notes} notes"),
+        notes => format!("; notes removed: {notes}"),
     };
-    let mut text = format!("removed {} kernels ({} bytes){notes}\n", removed.kernels, removed.bytes);
+    let mut text = format!("kernels removed: {} ({} bytes){notes}\n", removed.kernels, removed.bytes);
     for line in std::iter::once(place(table)).chain(table.diagnostics()) {
         text.push_str(&line);
         text.push('\n');

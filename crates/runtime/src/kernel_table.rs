@@ -119,6 +119,19 @@ impl KernelTable {
     }
 
     /// Makes a table with this folder, which is made when it is first needed, or in memory alone; and with these limits.
+    ///
+    /// ```
+    /// use pumice::layers::runtime::{KernelTable, Limits};
+    /// let folder = std::env::temp_dir().join(format!("pumice-example-{}", std::process::id()));
+    /// let table = KernelTable::with_limits(Some(folder.clone()), Limits { kernels: 64, bytes: 10_000_000 });
+    /// // After some kernels were compiled:
+    /// if let Some(usage) = table.usage() {
+    ///     println!("{} kernels on disk take {} bytes", usage.kernels, usage.bytes);
+    /// }
+    /// let removed = table.prune(5_000_000);
+    /// assert_eq!((removed.kernels, table.loaded()), (0, 0));
+    /// # let _ = std::fs::remove_dir(folder);
+    /// ```
     pub fn with_limits(folder: Option<PathBuf>, limits: Limits) -> KernelTable {
         let folder = folder.filter(|_| limits.bytes > 0);
         KernelTable {

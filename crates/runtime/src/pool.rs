@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Memory};
 use crate::error::{Error, Result};
+use crate::host_memory;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
+    most_bytes: usize,
 }
 
 #[derive(Default)]
@@ -35,7 +37,7 @@ impl Free {
     }
 }
 
-/// The most free memory that a pool keeps.
+/// The most free memory that a pool keeps, where the host has four times as much (a device's memory may be the host's).
 const MOST_FREE_BYTES: usize = 4 << 30;
 
 /// The most pieces of free memory that a pool keeps. A program whose arrays have another size in every run would fill it with
@@ -66,7 +68,8 @@ impl Drop for Pooled {
 impl Pool {
     /// An empty pool.
     pub fn new(device: Arc<dyn Device>) -> Arc<Pool> {
-        Arc::new(Pool { device, free: Mutex::default() })
+        let most_bytes = MOST_FREE_BYTES.min(host_memory::physical() / 4);
+        Arc::new(Pool { device, free: Mutex::default(), most_bytes })
     }
 
     /// Memory for at least this many bytes, of no particular content. If the device has no room, the pool is emptied
@@ -107,7 +110,7 @@ impl Pool {
         }
         let mut free = self.lock();
         let size = memory.bytes();
-        if free.bytes + size <= MOST_FREE_BYTES {
+        if free.bytes + size <= self.most_bytes {
             free.bytes += size;
             free.pieces += 1;
             free.by_size.entry(size).or_default().push(memory);
