@@ -145,10 +145,12 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 
     /// The elements, row by row. Waits for the device and copies; fails if the computation of this array (or of one
-    /// that it was computed from) failed.
+    /// that it was computed from) failed, or if the host has no memory for the elements.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let columns = self.data.columns()?;
-        Ok(T::from_columns(&mut columns.iter().map(|column| &**column), self.len()))
+        let count = self.len();
+        T::from_columns(&mut columns.iter().map(|column| &**column), count)
+            .map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })
     }
 }
 
@@ -222,4 +224,33 @@ fn print<T: Elt>(f: &mut fmt::Formatter<'_>, extents: &[usize], values: &[T]) ->
         }
     }
     f.write_str("]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An array of any length, without its elements.
+    struct Claimed([usize; 1]);
+
+    impl ArrayData for Claimed {
+        fn extents(&self) -> &[usize] {
+            &self.0
+        }
+        fn types(&self) -> &[ScalarType] {
+            &[ScalarType::F32]
+        }
+        fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+            Ok(vec![Cow::Borrowed(&[])])
+        }
+    }
+
+    #[test]
+    fn elements_that_no_memory_holds_are_an_error() -> Result<(), Error> {
+        let array = Vector::<f32>::from_data(Arc::new(Claimed([1 << 60])))?;
+        let Err(error) = array.to_vec() else { panic!("2^62 bytes were allocated") };
+        let message = "the host is out of memory: it could not allocate 4611686018427387904 bytes for an array's elements";
+        assert_eq!(error.to_string(), message);
+        Ok(())
+    }
 }

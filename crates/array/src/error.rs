@@ -13,6 +13,11 @@ pub enum Error {
     Program(String),
     /// A check that failed while the program ran; names the operation and the place.
     Failure(String),
+    /// The host has no memory for an array's elements.
+    HostMemory {
+        /// The size that was asked for.
+        bytes: usize,
+    },
     /// The device that holds the data could not give it.
     Device(Arc<dyn StdError + Send + Sync>),
 }
@@ -21,6 +26,12 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Shape(message) | Error::Program(message) | Error::Failure(message) => f.write_str(message),
+            Error::HostMemory { bytes } => {
+                write!(
+                    f,
+                    "the host is out of memory: it could not allocate {bytes} bytes for an array's elements"
+                )
+            }
             Error::Device(error) => error.fmt(f),
         }
     }

@@ -3,6 +3,7 @@
 //! A device works if it compiles and runs a program; that it can be opened is not enough. Nothing is changed but the
 //! cache of kernels.
 
+use crate::cache;
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::print;
@@ -103,19 +104,7 @@ fn cache() -> String {
     let mut notes: Vec<String> =
         opened.flat_map(|device| Engine::of(device).kernels().diagnostics()).collect();
     let table = KernelTable::new();
-    let place = match table.folder() {
-        Some(folder) => {
-            let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-            let sizes: Vec<u64> = entries
-                .filter_map(|entry| entry.metadata().ok())
-                .filter(|entry| entry.is_file())
-                .map(|entry| entry.len())
-                .collect();
-            let megabytes = sizes.iter().sum::<u64>() as f64 / 1e6;
-            format!("{}: {} kernels, {megabytes:.1} MB", folder.display(), sizes.len())
-        }
-        None => "kernels are kept in memory only".to_string(),
-    };
+    let place = cache::place(&table);
     notes.extend(table.diagnostics());
     notes.sort();
     notes.dedup();

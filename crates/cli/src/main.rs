@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod cache;
 mod doctor;
 mod emit;
 mod error;
@@ -55,10 +56,15 @@ commands:
   explain NAME          what is allocated and launched for a built-in example
     --target TARGET       c, opencl or cuda
     --size N              for vectors of this length, matrices and pictures of this side
+  cache show            what is kept in the folder of compiled kernels, and its limit
+  cache prune           remove the kernels that were used least recently
+    --bytes N             until the others take no more than this; without it, than the limit
+  cache clear           remove all that is kept, results of tuning too
   help, version         this text; the version (also --help, --version)
 
 devices: cuda, opencl, cpu, sim. Without --device it is the one that PUMICE_DEVICE names, or the best that works.
-Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder.
+Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder: up to PUMICE_CACHE_BYTES bytes (1 GiB; with 0
+none are), and of those in memory PUMICE_KERNELS for each device (1024).
 ";
 
 /// What a program that was stopped by a closed pipe would leave to its shell.
@@ -102,10 +108,11 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "run" => simulate::run_once(&Options::parse(rest, &["--device", "--n"], &[], 1)?),
         "simulate" => simulate::run(&Options::parse(rest, &["--n"], &["--csv"], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "cache" => cache::run(&Options::parse(rest, &["--bytes"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, run, simulate, tune, explain, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, run, simulate, tune, explain, cache, help, version"
         ))),
     }
 }

@@ -17,7 +17,7 @@ use pumice_testing::{Case, Outcome, cases};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::thread::{Builder, ScopedJoinHandle};
 
 /// Runs or compiles the suite.
 pub fn run(options: &Options) -> Result<()> {
@@ -114,11 +114,14 @@ impl KernelCompiler {
             rest.try_for_each(|program| self.compile(program))
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            // Where a thread cannot be had, the others and this one do its work.
+            let others: Vec<_> =
+                (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, work).ok()).collect();
             let join = |thread: ScopedJoinHandle<'_, Outcome>| {
                 thread.join().unwrap_or_else(|_| Err("a compiler panicked".into()))
             };
-            threads.into_iter().try_for_each(join)
+            let own = work();
+            others.into_iter().map(join).fold(own, Outcome::and)
         })
     }
 

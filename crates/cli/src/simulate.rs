@@ -80,13 +80,21 @@ pub fn names() -> String {
     programs().iter().map(|program| format!("  {:<24}{}\n", program.name, program.about)).collect()
 }
 
+/// How many times as large as the largest size that is measured a program may be asked for. Inputs are made in the host's
+/// memory, which ends the process where it has no room for them.
+const MOST_TIMES: usize = 8;
+
 /// The size that the command line asks for, or a small one.
 pub fn size(options: &Options, program: &Program) -> Result<usize> {
-    match options.value("--n") {
-        None => Ok(program.small),
-        Some(text) => text
-            .parse()
-            .map_err(|_| Error::Usage(format!("--n takes a number of elements, and `{text}` is none"))),
+    let Some(text) = options.value("--n") else { return Ok(program.small) };
+    let most = MOST_TIMES * program.large.iter().copied().max().unwrap_or(program.small);
+    match text.parse() {
+        Ok(size) if size <= most => Ok(size),
+        Ok(size) => {
+            let name = program.name;
+            Err(Error::Usage(format!("--n is at most {most} for {name}, and {size} is more")))
+        }
+        Err(_) => Err(Error::Usage(format!("--n takes a number of elements, and `{text}` is none"))),
     }
 }
 

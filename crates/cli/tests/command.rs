@@ -168,9 +168,49 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["simulate", "reverse", "--n", "many"], "--n takes a number");
     wrong(&["tune", "mapFusion"], "there is nothing to choose");
     wrong(&["tune", "sort", "--strategy", "guess"], "the strategies are exhaustive");
+    wrong(&["run", "reverse", "--n", "18446744073709551615"], "--n is at most");
+    wrong(&["cache"], "show, prune or clear");
+    wrong(&["cache", "empty"], "show, prune and clear");
+    wrong(&["cache", "prune", "--bytes", "-1"], "--bytes takes a number of bytes");
+    wrong(&["cache", "clear", "--bytes", "1"], "--bytes is for");
     wrong(&["emit", "dotp"], "--target is missing");
     wrong(&["emit", "dotp", "--target", "ptx"], "the targets are array, program, c, opencl, cuda");
     wrong(&["emit", "dotp", "saxpy", "--target", "c"], "one word too many");
+}
+
+#[test]
+fn the_cache_is_shown_pruned_and_cleared() {
+    let folder = scratch("own-cache");
+    let _ = std::fs::remove_dir_all(&folder);
+    let cache = |arguments: &[&str]| {
+        let output = pumice(arguments).env("PUMICE_CACHE_DIR", &folder).env_remove("PUMICE_KERNELS").output();
+        let output = output.unwrap_or_else(|error| panic!("{error}"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        text
+    };
+    let text = cache(&["cache", "show"]);
+    assert!(text.starts_with(&format!("folder     {}\nkernels    0, 0 bytes\n", folder.display())), "{text}");
+    assert!(
+        text.contains("limit      1073741824 bytes") && text.contains("in memory  1024 kernels"),
+        "{text}"
+    );
+    for name in ["reverse", "sumGrid"] {
+        cache(&["run", name, "--device", "cpu", "--n", "64"]);
+    }
+    std::fs::write(folder.join("mine.txt"), "text").unwrap_or_else(|error| panic!("{error}"));
+    let text = cache(&["cache", "show"]);
+    assert!(!text.contains("kernels    0,") && text.contains("last used  between "), "{text}");
+    assert!(cache(&["cache", "prune"]).starts_with("kernels removed: 0 (0 bytes)\n"));
+    let text = cache(&["cache", "prune", "--bytes", "20000"]);
+    assert!(text.starts_with("kernels removed: ") && !text.starts_with("kernels removed: 0"), "{text}");
+    let text = cache(&["cache", "clear"]);
+    assert!(text.ends_with(": 0 kernels, 0.0 MB\n"), "{text}");
+    assert!(folder.join("mine.txt").exists(), "a file that is not ours was removed");
+
+    let off = pumice(&["cache", "show"]).env("PUMICE_CACHE_BYTES", "0").env("PUMICE_KERNELS", "few").output();
+    let text = off.map(|off| String::from_utf8_lossy(&off.stdout).into_owned()).unwrap_or_default();
+    assert!(text.starts_with("folder     none") && text.contains("PUMICE_KERNELS is `few`"), "{text}");
 }
 
 #[test]

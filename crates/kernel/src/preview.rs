@@ -82,7 +82,7 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
             _ => {}
         }
     }
-    Ok(U::from_columns(&mut results.into_iter(), count))
+    U::from_columns(&mut results.into_iter(), count).map_err(error)
 }
 
 /// An error if a failure was recorded.

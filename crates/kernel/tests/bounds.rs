@@ -102,7 +102,7 @@ fn run_program(
         }
     }
     let result = of(|binding| matches!(binding, Binding::Result { .. }));
-    Ok(i32::from_columns(&mut result.map(SimMemory::bytes).into_iter(), count))
+    Ok(i32::from_columns(&mut result.map(SimMemory::bytes).into_iter(), count).expect("memory"))
 }
 
 /// That a kernel is refused, or fails, and says what is wrong.

@@ -60,7 +60,7 @@ fn run(kernel: Kernel, input: &[i32], out: usize) -> Vec<i32> {
     }
     simulate(&program, &mut memories, &scalars, &Default::default())
         .unwrap_or_else(|fault| panic!("{fault}\n{program}"));
-    i32::from_columns(&mut std::iter::once(memories[0].bytes()), out)
+    i32::from_columns(&mut std::iter::once(memories[0].bytes()), out).expect("memory")
 }
 
 #[test]

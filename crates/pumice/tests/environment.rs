@@ -5,6 +5,7 @@
 
 use pumice::layers::runtime::{Engine, default_device};
 use pumice::{Compiler, prelude::*};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +22,8 @@ fn child() {
     let outcome = match std::env::var(CHILD).as_deref() {
         Ok("sum") => sum(),
         Ok("fast_math") => fast_math(),
+        Ok("large") => large(),
+        Ok("many") => many(),
         _ => return,
     };
     // A line of its own, whatever the test harness has begun to write.
@@ -50,6 +53,44 @@ fn fast_math() -> pumice::Result<String> {
     };
     let elsewhere = std::thread::spawn(halves).join().unwrap_or(false);
     Ok(format!("here {}, in a new thread {elsewhere}", halves()))
+}
+
+/// Several kernels over arrays that are long enough for several threads.
+fn large() -> pumice::Result<String> {
+    let program = pumice::compile(|xs: Acc<Vector<f32>>| {
+        let sums = xs.clone().sum();
+        let squares = xs.clone().map(|x| x * x).sum();
+        let cubes = xs.map(|x| x * x * x).sum();
+        sums.zip_with(squares, |a, b| a + b).zip_with(cubes, |a, b| a + b)
+    })?;
+    let xs = vec![1.0; 2 << 20];
+    let sum = program.run(&xs)?.to_value()?;
+    let doubled = pumice::compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + x))?.run(&xs)?.to_vec()?;
+    let workers = default_device()?.description();
+    Ok(format!("{sum}, {}, {}", doubled.iter().all(|x| *x == 2.0), workers.contains(", 1 worker,")))
+}
+
+/// Many different kernels, each of which is dropped after its run and then run again; and how many libraries are loaded.
+fn many() -> pumice::Result<String> {
+    let mut most = 0;
+    for round in 0..2 {
+        for number in 0..12 {
+            let add = pumice::compile(move |xs: Acc<Vector<i32>>| xs.map(|x| x + number))?;
+            assert_eq!(add.run(&[round])?.to_vec()?, [round + number]);
+            most = most.max(libraries());
+        }
+    }
+    let engine = Engine::of(default_device()?);
+    let counts = engine.kernels().counts();
+    Ok(format!("{most} libraries, {} kernels, {} built", engine.kernels().loaded(), counts.built))
+}
+
+/// The number of kernels that are mapped into this process.
+fn libraries() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let kernels = maps.lines().filter(|line| line.contains("memfd:pumice-kernel"));
+    // The fifth column is the file's number.
+    kernels.filter_map(|line| line.split_whitespace().nth(4)).collect::<HashSet<_>>().len()
 }
 
 /// An empty folder for one test.
@@ -297,6 +338,19 @@ fn a_named_opencl_library_that_cannot_be_loaded_is_told_of() {
     assert!(text.contains(&expected), "{text}");
 }
 
+/// A stack for which no address space has room: every thread that is started without one of its own fails.
+const NO_THREADS: (&str, &str) = ("RUST_MIN_STACK", "1152921504606846976");
+
+#[test]
+fn where_no_thread_can_be_started_the_calling_one_does_all() {
+    if !has_compiler() {
+        return;
+    }
+    let mut command = start("large", "cpu", &scratch("no_threads").join("cache"));
+    let text = outcome(command.arg("--test-threads=1").env(NO_THREADS.0, NO_THREADS.1));
+    assert_eq!(text.lines().next(), Some("result: 6291456, true, true"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_driver_library_that_is_none_is_told_of() {
@@ -309,4 +363,30 @@ fn a_driver_library_that_is_none_is_told_of() {
     let expected = format!("NVIDIA's driver library cannot be loaded: {}: ", path.display());
     // Where there is a real one beside it, the loader goes on to that.
     assert!(text.contains(&expected) || text.starts_with(SUM), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn kernels_that_nobody_holds_are_unloaded() {
+    if !has_compiler() {
+        return;
+    }
+    let cache = scratch("many").join("cache");
+    let text = outcome(start("many", "cpu", &cache).env("PUMICE_KERNELS", "4"));
+    assert_eq!(text, "result: 4 libraries, 4 kernels, 12 built");
+}
+
+#[test]
+fn the_folder_has_a_limit_and_can_be_switched_off() {
+    if !has_compiler() {
+        return;
+    }
+    let cache = scratch("limit").join("cache");
+    let text = outcome(start("many", "cpu", &cache).env("PUMICE_CACHE_BYTES", "65536"));
+    assert!(text.contains("12 built"), "{text}");
+    let bytes: usize = contents(&cache).iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(bytes > 0 && bytes <= 65536, "{bytes} bytes");
+    let none = scratch("no_folder").join("cache");
+    let text = outcome(start("sum", "cpu", &none).env("PUMICE_CACHE_BYTES", "0"));
+    assert!(text.starts_with(SUM) && !none.exists(), "{text}");
 }

@@ -51,7 +51,7 @@ pub trait Device: Send + Sync {
     /// it.
     fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
         // Through the host; devices that can do better do.
-        let mut between = vec![0; bytes];
+        let mut between = crate::host_memory::zeroed(bytes)?;
         self.download(from, &mut between)?;
         self.upload(to, &between)
     }

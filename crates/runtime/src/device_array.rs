@@ -1,7 +1,8 @@
-//! Arrays in a device's memory: what runs give, fetched when somebody looks.
+//! Arrays in a device's memory: the results of runs, fetched when somebody looks.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::host_memory;
 use crate::pool::Pooled;
 use crate::status::Status;
 use pumice_array::{ArrayData, Error as ArrayError};
@@ -16,11 +17,12 @@ pub(crate) struct DeviceArray {
     types: Arc<[ScalarType]>,
     pub(crate) columns: Vec<Arc<Pooled>>,
     pub(crate) status: Arc<Status>,
-    host: OnceLock<Result<Vec<Vec<u8>>>>,
+    /// The elements, once somebody has fetched them.
+    host: OnceLock<Vec<Vec<u8>>>,
 }
 
 impl DeviceArray {
-    /// The array with these columns, one a type, which the run of this status computes.
+    /// Makes the array with these columns, one per type, which the run of this status computes.
     pub(crate) fn new(
         engine: Arc<Engine>,
         extents: Vec<usize>,
@@ -35,7 +37,7 @@ impl DeviceArray {
         self.status.check()?;
         let count: usize = self.extents.iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
-            let mut bytes = vec![0; count * ty.bytes()];
+            let mut bytes = host_memory::zeroed(count.saturating_mul(ty.bytes()))?;
             self.engine.device().download(column.memory()?, &mut bytes)?;
             Ok(bytes)
         };
@@ -51,16 +53,40 @@ impl ArrayData for DeviceArray {
         &self.types
     }
     fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
-        match self.host.get_or_init(|| self.fetch()) {
-            Ok(columns) => Ok(columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect()),
-            Err(error) => Err(into_array_error(error.clone())),
+        if self.host.get().is_none() {
+            // Not in `get_or_init`: the device may share the download among Rayon's workers, and one of them may take up
+            // another task that looks at this array, and would wait for itself. Several threads may fetch; the first one's
+            // copy is kept. An error is not: the host may have more memory the next time.
+            let fetched = self.fetch().map_err(into_array_error)?;
+            let _ = self.host.set(fetched);
         }
+        let columns = self.host.get().into_iter().flatten();
+        Ok(columns.map(|column| Cow::Borrowed(column.as_slice())).collect())
     }
 }
 
 fn into_array_error(error: Error) -> ArrayError {
     match error {
         Error::Failure(message) => ArrayError::Failure(message),
+        Error::OutOfHostMemory { bytes } => ArrayError::HostMemory { bytes },
         error => ArrayError::Device(Arc::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_the_host_cannot_hold_is_an_error() -> Result<()> {
+        let engine = Engine::of(crate::open("sim")?);
+        let status = Status::new(engine.device().clone(), None, [].into(), []);
+        let column = engine.allocate(4)?;
+        let array = DeviceArray::new(engine, vec![1 << 50], [ScalarType::I32].into(), vec![column], status);
+        let Err(ArrayError::HostMemory { bytes }) = array.columns() else {
+            panic!("2^52 bytes were fetched")
+        };
+        assert_eq!(bytes, 1 << 52);
+        Ok(())
     }
 }

@@ -4,6 +4,7 @@ use crate::device::{Argument, Device, Kernel};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
+use crate::parallel;
 use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
@@ -167,27 +168,19 @@ pub struct Inputs {
 }
 
 impl Prepared {
-    /// Compiles the kernels of a plan, side by side where they are not compiled yet, while the inputs are brought to the
-    /// device.
+    /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
+    /// inputs are brought to the device.
     pub fn new(engine: &Engine, plan: Plan, options: &Options, inputs: &Inputs) -> Result<Prepared> {
-        let compile = |launch: &pumice_array::Launch| {
-            let text = launch.program.key_text();
-            engine.kernels.get_or_build(&*engine.device, &launch.program, &text, options)
+        let launches: Vec<&pumice_array::Launch> = plan.launches().collect();
+        let compile = |number: usize| {
+            let program = &launches[number].program;
+            engine.kernels.get_or_build(&*engine.device, program, &program.key_text(), options)
         };
-        let kernels = std::thread::scope(|scope| {
-            let running: Vec<_> =
-                plan.launches().skip(1).map(|launch| scope.spawn(move || compile(launch))).collect();
-            let first = plan.launches().next().map(compile);
-            for input in plan.inputs() {
-                if let Some(data) = given(&input.node.operation, inputs) {
-                    engine.resident(data)?;
-                }
-            }
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Arc<Kernel>>>| {
-                thread.join().unwrap_or_else(|_| Err(Error::Invalid("a compiler thread panicked".into())))
-            };
-            first.into_iter().chain(running.into_iter().map(join)).collect::<Result<Vec<_>>>()
-        })?;
+        let upload = || {
+            let arrays = plan.inputs().iter().filter_map(|input| given(&input.node.operation, inputs));
+            arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
+        };
+        let kernels = parallel::collect(launches.len(), compile, upload)?;
         let blocks = plan.launches().map(|launch| {
             // How many blocks there are depends on extents only, and those are constants of the plan.
             let values = launch.arguments.iter().zip(&launch.program.params);
@@ -363,6 +356,7 @@ pub fn from_array_error(error: ArrayError) -> Error {
     match error {
         ArrayError::Shape(message) | ArrayError::Program(message) => Error::Invalid(message),
         ArrayError::Failure(message) => Error::Failure(message),
+        ArrayError::HostMemory { bytes } => Error::OutOfHostMemory { bytes },
         ArrayError::Device(inner) => {
             let any: Option<&Error> = inner.downcast_ref();
             any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string()))
@@ -373,5 +367,26 @@ pub fn from_array_error(error: ArrayError) -> Error {
 impl From<ArrayError> for Error {
     fn from(error: ArrayError) -> Error {
         from_array_error(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_array::Vector;
+
+    #[test]
+    fn copies_of_arrays_that_are_gone_are_forgotten() -> Result<()> {
+        let engine = Engine::of(crate::open("sim")?);
+        let kept = Vector::from(vec![0i32]);
+        for length in 0..2000 {
+            let array = Vector::from(vec![1i32; length]);
+            engine.resident(array.data())?;
+            engine.resident(kept.data())?;
+        }
+        let copies = engine.copies.lock().unwrap_or_else(PoisonError::into_inner).len();
+        // Other tests use the same engine.
+        assert!(copies < 100, "{copies} copies");
+        Ok(())
     }
 }

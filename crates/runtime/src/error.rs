@@ -73,6 +73,13 @@ pub enum Error {
         bytes: usize,
     },
 
+    /// The host has no memory for an array's elements.
+    #[error("the host is out of memory: it could not allocate {bytes} bytes for an array's elements")]
+    OutOfHostMemory {
+        /// The size that was asked for.
+        bytes: usize,
+    },
+
     /// A kernel could not be started.
     #[error("kernel `{kernel}` cannot be launched on `{device}`: {reason}")]
     Launch {

@@ -5,26 +5,28 @@
 //! that belong to the user, in a folder that nobody else can write to, and whose content fits their hash. Everything
 //! else is built again. Trouble with the folder is never an error, because nothing but time depends on it: it is
 //! remembered for [`KernelTable::diagnostics`], and never written to standard error.
+//!
+//! Both memory and folder have limits ([`Limits`]); what was used least recently goes first (`loaded.rs`, `folder.rs`).
+
+mod entry;
+mod folder;
+mod loaded;
 
 use std::collections::HashMap;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pumice_emit::Options;
 use pumice_program::Verified;
-use sha2::{Digest, Sha256};
 
+use self::entry::{Refusal, hashed, read_entry, write_entry};
+pub use self::folder::{Removed, Usage};
+use self::folder::{folder_of, make_folder};
+use self::loaded::Loaded;
 use crate::device::{Device, Kernel};
 use crate::error::Result;
-
-/// The first bytes of an entry. The number changes with the format, and with what keys are made of.
-const MAGIC: &[u8; 16] = b"pumice kernel 1\n";
-
-/// Where a payload begins: after the magic, its length, and the hash.
-const HEADER: usize = MAGIC.len() + 8 + 32;
 
 /// What the emitter is: binaries of another one are not this one's. The build script makes a hash of its sources;
 /// without that the version has to do, which is right for released versions.
@@ -36,18 +38,43 @@ const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
 /// More diagnostics than this are not kept.
 const MOST_DIAGNOSTICS: usize = 20;
 
+/// After so many writes a process looks how large the folder has become, because others write to it too.
+const MEASURED_AFTER: u64 = 64;
+
 /// The kernels of a process, and the folder that outlives it.
 pub struct KernelTable {
-    kernels: Mutex<HashMap<String, Arc<Slot>>>,
+    limits: Limits,
+    loaded: Mutex<Loaded>,
     folder: Mutex<Folder>,
+    size: Mutex<Size>,
     /// Notes, where there is no folder.
     notes: Mutex<HashMap<String, Vec<u8>>>,
     diagnostics: Mutex<Vec<String>>,
     counts: [AtomicU64; 3],
 }
 
-/// The place of one kernel. Who builds it holds the lock, and the others who want it wait for that.
-type Slot = Mutex<Option<Arc<Kernel>>>;
+/// How much a table keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Kernels that are kept in memory, besides those that compiled programs hold.
+    pub kernels: usize,
+    /// Bytes of kernels that are kept in the folder. With 0 there is no folder.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { kernels: 1024, bytes: 1 << 30 }
+    }
+}
+
+/// What a process knows of the size of its folder.
+#[derive(Default)]
+struct Size {
+    /// The bytes when it last looked, and what it wrote since; nothing before it first looked.
+    bytes: Option<u64>,
+    writes: u64,
+}
 
 /// The folder on disk.
 enum Folder {
@@ -76,19 +103,42 @@ const DISK: usize = 1;
 const BUILT: usize = 2;
 
 impl KernelTable {
-    /// A table with the user's own folder: `PUMICE_CACHE_DIR`, or `pumice` in `XDG_CACHE_HOME` or in `~/.cache`. With
-    /// none of these it works in memory alone.
+    /// Makes a table with the user's own folder and limits: `PUMICE_CACHE_DIR`, or `pumice` in `XDG_CACHE_HOME` or in
+    /// `~/.cache`; `PUMICE_KERNELS` and `PUMICE_CACHE_BYTES`. Without a folder it works in memory alone.
     pub fn new() -> KernelTable {
-        KernelTable::with_folder(folder_of(|name| {
-            std::env::var_os(name).filter(|value| !value.is_empty()).map(Into::into)
-        }))
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let (limits, mistakes) = limits_of(variable);
+        let table = KernelTable::with_limits(folder_of(|name| variable(name).map(Into::into)), limits);
+        mistakes.into_iter().for_each(|mistake| table.diagnose(mistake));
+        table
     }
 
-    /// A table with this folder, which is made when it is first needed; or in memory alone.
+    /// Makes a table with this folder, which is made when it is first needed, or in memory alone; and with the usual limits.
     pub fn with_folder(folder: Option<PathBuf>) -> KernelTable {
+        KernelTable::with_limits(folder, Limits::default())
+    }
+
+    /// Makes a table with this folder, which is made when it is first needed, or in memory alone; and with these limits.
+    ///
+    /// ```
+    /// use pumice::layers::runtime::{KernelTable, Limits};
+    /// let folder = std::env::temp_dir().join(format!("pumice-example-{}", std::process::id()));
+    /// let table = KernelTable::with_limits(Some(folder.clone()), Limits { kernels: 64, bytes: 10_000_000 });
+    /// // After some kernels were compiled:
+    /// if let Some(usage) = table.usage() {
+    ///     println!("{} kernels on disk take {} bytes", usage.kernels, usage.bytes);
+    /// }
+    /// let removed = table.prune(5_000_000);
+    /// assert_eq!((removed.kernels, table.loaded()), (0, 0));
+    /// # let _ = std::fs::remove_dir(folder);
+    /// ```
+    pub fn with_limits(folder: Option<PathBuf>, limits: Limits) -> KernelTable {
+        let folder = folder.filter(|_| limits.bytes > 0);
         KernelTable {
-            kernels: Mutex::default(),
+            limits,
+            loaded: Mutex::default(),
             folder: Mutex::new(folder.map_or(Folder::None, Folder::Unchecked)),
+            size: Mutex::default(),
             notes: Mutex::default(),
             diagnostics: Mutex::default(),
             counts: Default::default(),
@@ -105,15 +155,27 @@ impl KernelTable {
         options: &Options,
     ) -> Result<Arc<Kernel>> {
         let key = key(device, key_text, options);
-        let slot = lock(&self.kernels).entry(key.clone()).or_default().clone();
-        let mut place = lock(&slot);
-        if let Some(kernel) = &*place {
-            self.count(MEMORY);
-            return Ok(kernel.clone());
-        }
-        let kernel = Arc::new(self.load_or_build(device, program, &key, options)?);
-        *place = Some(kernel.clone());
-        Ok(kernel)
+        let slot = lock(&self.loaded).slot(&key);
+        let kernel = {
+            let mut place = lock(&slot);
+            if let Some(kernel) = &*place {
+                self.count(MEMORY);
+                return Ok(kernel.clone());
+            }
+            let kernel = self.load_or_build(device, program, &key, options).map(Arc::new);
+            *place = kernel.as_ref().ok().cloned();
+            kernel
+        };
+        // Nobody holds the place of a kernel that could not be built, so that it goes too.
+        drop(slot);
+        self.evict(self.limits.kernels);
+        kernel
+    }
+
+    /// Unloads kernels that nobody holds until no more than `most` are left, and returns how many it unloaded.
+    fn evict(&self, most: usize) -> usize {
+        let evicted = lock(&self.loaded).evict(most);
+        evicted.len()
     }
 
     fn load_or_build(
@@ -137,12 +199,16 @@ impl KernelTable {
         }
         let binary = device.build(program, options)?;
         // SAFETY: it was built the line before.
-        let kernel = unsafe { device.load(program, &binary)? };
+        let mut kernel = unsafe { device.load(program, &binary) };
+        // There may be no room for one more.
+        if kernel.is_err() && self.evict(0) > 0 {
+            // SAFETY: as above.
+            kernel = unsafe { device.load(program, &binary) };
+        }
+        let kernel = kernel?;
         self.count(BUILT);
         if let Some(folder) = folder {
-            write_entry(&folder, key, &binary).unwrap_or_else(|error| {
-                self.diagnose(format!("kernels are not kept in {}: {error}", folder.display()))
-            });
+            self.write(&folder, key, &binary);
         }
         Ok(kernel)
     }
@@ -152,9 +218,7 @@ impl KernelTable {
     pub fn remember(&self, parts: &[String], note: &[u8]) {
         let key = note_key(parts);
         match self.usable_folder() {
-            Some(folder) => write_entry(&folder, &key, note).unwrap_or_else(|error| {
-                self.diagnose(format!("notes are not kept in {}: {error}", folder.display()))
-            }),
+            Some(folder) => self.write(&folder, &key, note),
             None => drop(lock(&self.notes).insert(key, note.to_vec())),
         }
     }
@@ -181,6 +245,32 @@ impl KernelTable {
     /// The folder in use, or nothing if kernels are kept in memory alone.
     pub fn folder(&self) -> Option<PathBuf> {
         self.usable_folder()
+    }
+
+    /// Returns the limits.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Returns the number of kernels in memory.
+    pub fn loaded(&self) -> usize {
+        lock(&self.loaded).len()
+    }
+
+    /// Measures what the folder holds; nothing without one.
+    pub fn usage(&self) -> Option<Usage> {
+        self.usable_folder().map(|folder| folder::usage(&folder))
+    }
+
+    /// Removes the least recently used kernels from the folder until they take no more than `bytes`, and what processes
+    /// that have ended left unfinished. Notes stay.
+    pub fn prune(&self, bytes: u64) -> Removed {
+        self.usable_folder().map_or(Removed::default(), |folder| folder::prune(&folder, bytes, bytes).0)
+    }
+
+    /// Removes all kernels and notes from the folder. Kernels in memory stay.
+    pub fn clear(&self) -> Removed {
+        self.usable_folder().map_or(Removed::default(), |folder| folder::clear(&folder))
     }
 
     /// Where the kernels that were asked for came from.
@@ -221,17 +311,36 @@ impl KernelTable {
 
     /// The payload of an entry that can be trusted. One that cannot is removed.
     fn read(&self, folder: &Path, key: &str) -> Option<Vec<u8>> {
-        let path = folder.join(key);
-        let reason = match read_entry(&path, key) {
+        let reason = match read_entry(folder, key) {
             Ok(payload) => return Some(payload),
             Err(Refusal::Absent) => return None,
             Err(Refusal::Foreign(reason)) => reason,
             Err(Refusal::Corrupt) => "it is damaged".into(),
         };
+        let path = folder.join(key);
         // If it cannot be removed, the new one takes its name all the same.
         let _ = std::fs::remove_file(&path);
         self.diagnose(format!("{} was not used: {reason}", path.display()));
         None
+    }
+
+    /// Keeps an entry, and removes others if the folder has become too large.
+    fn write(&self, folder: &Path, key: &str, payload: &[u8]) {
+        let written = match write_entry(folder, key, payload) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return self.diagnose(format!("kernels are not kept in {}: {error}", folder.display()));
+            }
+        };
+        let most = self.limits.bytes;
+        let mut size = lock(&self.size);
+        let bytes = size.bytes.map(|bytes| bytes.saturating_add(written));
+        size.bytes = match bytes {
+            Some(bytes) if bytes <= most && !size.writes.is_multiple_of(MEASURED_AFTER) => Some(bytes),
+            // Well below the limit, so that the folder is not listed at every write from now on.
+            _ => Some(folder::prune(folder, most, most / 4 * 3).1),
+        };
+        size.writes += 1;
     }
 }
 
@@ -246,6 +355,23 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The limits, given the environment, and what is wrong with it.
+fn limits_of(variable: impl Fn(&str) -> Option<OsString>) -> (Limits, Vec<String>) {
+    let mut mistakes = Vec::new();
+    let mut number = |name: &str, usual: u64| {
+        let Some(value) = variable(name) else { return usual };
+        value.to_str().and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| {
+            let value = value.to_string_lossy();
+            mistakes.push(format!("{name} is `{value}`, which is no whole number; {usual} is used instead"));
+            usual
+        })
+    };
+    let usual = Limits::default();
+    let kernels = number("PUMICE_KERNELS", usual.kernels as u64);
+    let bytes = number("PUMICE_CACHE_BYTES", usual.bytes);
+    (Limits { kernels: usize::try_from(kernels).unwrap_or(usize::MAX), bytes }, mistakes)
+}
+
 /// The key of a kernel, as the name of a file.
 fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
     let options = format!("{options:?}");
@@ -255,140 +381,7 @@ fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
 /// The key of a note, as the name of a file.
 fn note_key(parts: &[String]) -> String {
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    format!("{}.note", hashed(&parts))
-}
-
-fn hashed(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        // With the lengths, so that no two lists of parts read the same.
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.update(MAGIC);
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The hash of an entry. It covers the key, so that an entry under another one's name is not taken for it.
-fn digest(key: &str, payload: &[u8]) -> [u8; 32] {
-    Sha256::new().chain_update(key).chain_update(payload).finalize().into()
-}
-
-/// Where kernels are kept, given the environment.
-fn folder_of(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The XDG specification says that a relative path is to be ignored.
-    let xdg = || variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    let home = || variable("HOME").map(|home| home.join(".cache"));
-    variable("PUMICE_CACHE_DIR").or_else(|| xdg().or_else(home).map(|caches| caches.join("pumice")))
-}
-
-/// Makes the folder if it is missing, and refuses one that others can write to.
-fn make_folder(path: &Path) -> std::result::Result<(), String> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|e| e.to_string())?;
-    let metadata = std::fs::metadata(path).map_err(|e| e.to_string())?;
-    if !metadata.is_dir() {
-        return Err("it is not a folder".into());
-    }
-    only_ours(&metadata)
-}
-
-/// Refuses what another user owns or may write to.
-#[cfg(unix)]
-fn only_ours(metadata: &std::fs::Metadata) -> std::result::Result<(), String> {
-    use std::os::unix::fs::MetadataExt;
-    // SAFETY: the call only returns a number.
-    let user = unsafe { libc::geteuid() };
-    if metadata.uid() != user {
-        return Err(format!("it belongs to user {}, and this process to user {user}", metadata.uid()));
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(format!("others may write to it (mode {:03o})", metadata.mode() & 0o777));
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn only_ours(_metadata: &std::fs::Metadata) -> std::result::Result<(), String> {
-    Ok(())
-}
-
-/// Why an entry is not used.
-enum Refusal {
-    /// There is none.
-    Absent,
-    /// It is not ours, or cannot be read.
-    Foreign(String),
-    /// It is not what was once written.
-    Corrupt,
-}
-
-fn read_entry(path: &Path, key: &str) -> std::result::Result<Vec<u8>, Refusal> {
-    let foreign = |error: io::Error| match error.kind() {
-        ErrorKind::NotFound => Refusal::Absent,
-        _ => Refusal::Foreign(error.to_string()),
-    };
-    let mut options = OpenOptions::new();
-    options.read(true);
-    // A link leads out of the folder; a pipe would keep us waiting.
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let mut file = options.open(path).map_err(foreign)?;
-    // Asked of the open file, so that it is the one that is read.
-    let metadata = file.metadata().map_err(foreign)?;
-    if !metadata.is_file() {
-        return Err(Refusal::Foreign("it is not a file".into()));
-    }
-    only_ours(&metadata).map_err(Refusal::Foreign)?;
-    let mut entry = Vec::new();
-    file.read_to_end(&mut entry).map_err(foreign)?;
-    let Some((header, payload)) = entry.split_at_checked(HEADER) else { return Err(Refusal::Corrupt) };
-    let (magic, rest) = header.split_at(MAGIC.len());
-    let (length, hash) = rest.split_at(8);
-    let whole =
-        magic == MAGIC && length == (payload.len() as u64).to_le_bytes() && hash == digest(key, payload);
-    if !whole {
-        return Err(Refusal::Corrupt);
-    }
-    entry.drain(..HEADER);
-    Ok(entry)
-}
-
-/// Writes an entry under a temporary name and renames it, so that nobody ever sees a part of one.
-fn write_entry(folder: &Path, key: &str, payload: &[u8]) -> io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!("{key}.{}.{count}.new", std::process::id()));
-    let written = create(&temporary).and_then(|mut file| {
-        file.write_all(MAGIC)?;
-        file.write_all(&(payload.len() as u64).to_le_bytes())?;
-        file.write_all(&digest(key, payload))?;
-        file.write_all(payload)?;
-        std::fs::rename(&temporary, folder.join(key))
-    });
-    if written.is_err() {
-        // It may never have come to be.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        // Left by a process of the same number that did not come to its end.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            std::fs::remove_file(path)?;
-            options.open(path)
-        }
-        result => result,
-    }
+    format!("{}{}", hashed(&parts), folder::NOTE)
 }
 
 #[cfg(test)]

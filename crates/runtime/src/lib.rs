@@ -9,7 +9,10 @@ mod device_array;
 pub mod devices;
 mod engine;
 mod error;
+mod files;
+mod host_memory;
 mod kernel_table;
+mod parallel;
 mod pool;
 mod status;
 
@@ -18,5 +21,5 @@ pub use device::{Argument, Device, Kernel, Memory, Parameter, Signature};
 pub use devices::{NAMES, default_device, open, survey};
 pub use engine::{Engine, Execution, Inputs, Prepared};
 pub use error::{Error, Result};
-pub use kernel_table::KernelTable;
+pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
 pub use pumice_emit::Options;

@@ -2,23 +2,47 @@
 
 use crate::device::{Device, Memory};
 use crate::error::{Error, Result};
+use crate::host_memory;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Free memory of one device.
 pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
+    most_bytes: usize,
 }
 
 #[derive(Default)]
 struct Free {
+    /// None of the lists is empty.
     by_size: BTreeMap<usize, Vec<Memory>>,
     bytes: usize,
+    pieces: usize,
 }
 
-/// The most free memory that a pool keeps.
+impl Free {
+    fn take(&mut self, size: usize) -> Option<Memory> {
+        let Entry::Occupied(mut entry) = self.by_size.entry(size) else { return None };
+        let memory = entry.get_mut().pop();
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        if memory.is_some() {
+            self.bytes -= size;
+            self.pieces -= 1;
+        }
+        memory
+    }
+}
+
+/// The most free memory that a pool keeps, where the host has four times as much (a device's memory may be the host's).
 const MOST_FREE_BYTES: usize = 4 << 30;
+
+/// The most pieces of free memory that a pool keeps. A program whose arrays have another size in every run would fill it with
+/// pieces that fit nothing any more.
+const MOST_FREE_PIECES: usize = 1024;
 
 /// Memory that goes back to its pool.
 pub struct Pooled {
@@ -44,21 +68,15 @@ impl Drop for Pooled {
 impl Pool {
     /// An empty pool.
     pub fn new(device: Arc<dyn Device>) -> Arc<Pool> {
-        Arc::new(Pool { device, free: Mutex::default() })
+        let most_bytes = MOST_FREE_BYTES.min(host_memory::physical() / 4);
+        Arc::new(Pool { device, free: Mutex::default(), most_bytes })
     }
 
     /// Memory for at least this many bytes, of no particular content. If the device has no room, the pool is emptied
     /// first and the device asked again.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Arc<Pooled>> {
         let size = if self.device.rounds_sizes() { rounded(bytes) } else { bytes };
-        let found = {
-            let mut free = self.lock();
-            let memory = free.by_size.get_mut(&size).and_then(Vec::pop);
-            if memory.is_some() {
-                free.bytes -= size;
-            }
-            memory
-        };
+        let found = self.lock().take(size);
         let memory = match found {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
@@ -87,10 +105,14 @@ impl Pool {
     }
 
     fn give_back(&self, memory: Memory) {
+        if self.lock().pieces >= MOST_FREE_PIECES {
+            self.empty();
+        }
         let mut free = self.lock();
         let size = memory.bytes();
-        if free.bytes + size <= MOST_FREE_BYTES {
+        if free.bytes + size <= self.most_bytes {
             free.bytes += size;
+            free.pieces += 1;
             free.by_size.entry(size).or_default().push(memory);
         }
     }
@@ -129,6 +151,19 @@ mod tests {
         drop(again);
         pool.empty();
         assert_eq!(pool.free_bytes(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn memory_of_ever_other_sizes_does_not_pile_up() -> Result<()> {
+        let pool = Pool::new(crate::open("sim")?);
+        for size in 0..3 * MOST_FREE_PIECES {
+            drop(pool.take(size)?);
+            let free = pool.lock();
+            let found = free.by_size.values().map(Vec::len).sum::<usize>();
+            assert!(free.pieces == found && found <= MOST_FREE_PIECES);
+            assert!(free.by_size.values().all(|list| !list.is_empty()));
+        }
         Ok(())
     }
 }

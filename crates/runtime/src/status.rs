@@ -34,12 +34,15 @@ impl Status {
     ) -> Arc<Status> {
         let mut before: Vec<Arc<Status>> = before.into_iter().filter(|status| !status.is_fine()).collect();
         let mut depth = before.iter().map(|status| status.depth + 1).max().unwrap_or(0);
+        let outcome = OnceLock::new();
         if depth > MOST_WAITING {
-            // Whatever is found is remembered by the statuses themselves.
-            before.retain(|status| status.check().is_err());
-            depth = before.len();
+            if let Err(error) = before.iter().try_for_each(|status| status.check()) {
+                let _ = outcome.set(Err(error));
+            }
+            // All that the runs before it had to tell is in the outcome.
+            (before, depth) = (Vec::new(), 0);
         }
-        Arc::new(Status { device, record, sites, before, depth, outcome: OnceLock::new() })
+        Arc::new(Status { device, record, sites, before, depth, outcome })
     }
 
     /// Whether it is known already, or certain, that nothing failed.
@@ -52,28 +55,54 @@ impl Status {
 
     /// Waits for the run and says whether it, or one before it, failed.
     pub fn check(&self) -> Result<()> {
-        self.outcome
-            .get_or_init(|| {
-                self.before.iter().try_for_each(|status| status.check())?;
-                let Some(record) = &self.record else { return Ok(()) };
-                let mut bytes = [0u8; RECORD_BYTES];
-                self.device.download(record.memory()?, &mut bytes)?;
-                let words =
-                    bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect::<Vec<_>>();
-                match words[..] {
-                    [0, ..] => Ok(()),
-                    [code, index, bound] => {
-                        let site = usize::try_from(code - 1).ok().and_then(|number| self.sites.get(number));
-                        Err(match site {
-                            Some(site) => Error::Failure(site.message(index, bound)),
-                            None => {
-                                Error::Invalid(format!("the device recorded an unknown failure ({code})"))
-                            }
-                        })
-                    }
-                    _ => Ok(()),
-                }
-            })
-            .clone()
+        if let Some(outcome) = self.outcome.get() {
+            return outcome.clone();
+        }
+        // Not in `get_or_init`, as nothing may be locked while a device works (see `DeviceArray::columns`). Whoever looks
+        // at the same time finds the same.
+        let outcome = self.find();
+        let _ = self.outcome.set(outcome.clone());
+        outcome
+    }
+
+    fn find(&self) -> Result<()> {
+        self.before.iter().try_for_each(|status| status.check())?;
+        let Some(record) = &self.record else { return Ok(()) };
+        let mut bytes = [0u8; RECORD_BYTES];
+        self.device.download(record.memory()?, &mut bytes)?;
+        let words = bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect::<Vec<_>>();
+        match words[..] {
+            [0, ..] => Ok(()),
+            [code, index, bound] => {
+                let site = usize::try_from(code - 1).ok().and_then(|number| self.sites.get(number));
+                Err(match site {
+                    Some(site) => Error::Failure(site.message(index, bound)),
+                    None => Error::Invalid(format!("the device recorded an unknown failure ({code})")),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_by_all_runs_after_it_and_no_chain_of_runs_grows_for_ever() -> Result<()> {
+        let device = crate::open("sim")?;
+        let pool = crate::pool::Pool::new(device.clone());
+        let record = pool.take(RECORD_BYTES)?;
+        device.upload(record.memory()?, &[1; RECORD_BYTES])?;
+        let failed = Status::new(device.clone(), Some(record), [].into(), []);
+        let first = Arc::downgrade(&failed);
+        let mut last = failed;
+        for _ in 0..=2 * MOST_WAITING {
+            last = Status::new(device.clone(), None, [].into(), [last]);
+        }
+        assert!(matches!(last.check(), Err(Error::Invalid(_))));
+        assert!(first.upgrade().is_none(), "the first run is still remembered");
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use crate::arena::Term;
 use crate::exp::Exp;
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
+use std::collections::TryReserveError;
 use std::fmt::Debug;
 
 /// A type that an array can hold.
@@ -25,8 +26,12 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
     fn add_constants(self, constants: &mut Vec<Constant>);
     /// Adds one column of bytes for each scalar type.
     fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>);
-    /// Reads `count` values back from columns, taking as many columns as the type has scalars.
-    fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<Self>;
+    /// Reads `count` values back from columns, taking as many columns as the type has scalars. Fails if there is no memory
+    /// for them.
+    fn from_columns(
+        columns: &mut dyn Iterator<Item = &[u8]>,
+        count: usize,
+    ) -> Result<Vec<Self>, TryReserveError>;
 
     /// The scalar types that the type consists of.
     fn types() -> Vec<ScalarType> {
@@ -64,18 +69,12 @@ pub trait Lift: Copy + 'static {
 pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> {
     /// Which one.
     const TYPE: ScalarType;
-    /// Reads a column back.
-    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
 }
 
 macro_rules! primitive {
     ($($t:ident $ty:ident $value:ident $decode:expr),* $(,)?) => { $(
         impl Primitive for $t {
             const TYPE: ScalarType = ScalarType::$ty;
-            fn from_bytes(bytes: &[u8]) -> Vec<$t> {
-                let decode = |$value: &[u8; size_of::<$t>()]| $decode;
-                bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().map(decode).collect()
-            }
         }
         impl Elt for $t {
             type Exp = Exp<$t>;
@@ -91,10 +90,17 @@ macro_rules! primitive {
                 let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
                 columns.push(Cow::Borrowed(bytes));
             }
-            fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<$t> {
-                let mut values = <$t as Primitive>::from_bytes(columns.next().unwrap_or(&[]));
+            fn from_columns(
+                columns: &mut dyn Iterator<Item = &[u8]>,
+                count: usize,
+            ) -> Result<Vec<$t>, TryReserveError> {
+                let decode = |$value: &[u8; size_of::<$t>()]| $decode;
+                let bytes = columns.next().unwrap_or(&[]);
+                let mut values = Vec::new();
+                values.try_reserve_exact(count)?;
+                values.extend(bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().take(count).map(decode));
                 values.resize(count, <$t>::default());
-                values
+                Ok(values)
             }
         }
     )* };
@@ -142,10 +148,16 @@ macro_rules! tuples {
                 })*
             }
             #[allow(unused_variables, non_snake_case, clippy::unused_unit)]
-            fn from_columns(columns: &mut dyn Iterator<Item = &[u8]>, count: usize) -> Vec<Self> {
-                $(let mut $name = $name::from_columns(columns, count).into_iter();)*
+            fn from_columns(
+                columns: &mut dyn Iterator<Item = &[u8]>,
+                count: usize,
+            ) -> Result<Vec<Self>, TryReserveError> {
+                $(let mut $name = $name::from_columns(columns, count)?.into_iter();)*
                 let row = |_| Some(($($name.next()?,)*));
-                (0..count).map_while(row).collect()
+                let mut values = Vec::new();
+                values.try_reserve_exact(count)?;
+                values.extend((0..count).map_while(row));
+                Ok(values)
             }
         }
         impl<$($name: Lift),*> Lift for ($($name,)*) {
@@ -184,11 +196,19 @@ mod tests {
         assert_eq!(columns.len(), 3);
         assert_eq!(&*columns[1], [1, 0]);
         let back = <(i32, (bool, f64))>::from_columns(&mut columns.iter().map(|column| &**column), 2);
-        assert_eq!(back, values);
+        assert_eq!(back.as_deref(), Ok(&values[..]));
     }
 
     #[test]
     fn a_bool_column_with_other_bytes_is_still_bool() {
-        assert_eq!(bool::from_bytes(&[0, 1, 7]), [false, true, true]);
+        let column: &[u8] = &[0, 1, 7];
+        assert_eq!(bool::from_columns(&mut std::iter::once(column), 3), Ok(vec![false, true, true]));
+    }
+
+    #[test]
+    fn elements_that_no_memory_holds_are_an_error() {
+        let count = isize::MAX as usize;
+        assert!(bool::from_columns(&mut std::iter::empty(), count).is_err());
+        assert!(<(f64, i32)>::from_columns(&mut std::iter::empty(), count).is_err());
     }
 }

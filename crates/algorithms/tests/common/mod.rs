@@ -47,13 +47,13 @@ pub struct Outcome {
 impl Outcome {
     /// The result.
     pub fn result<T: Elt>(&self) -> Vec<T> {
-        T::from_columns(&mut self.result.iter().map(|column| &column[..]), self.length)
+        T::from_columns(&mut self.result.iter().map(|column| &column[..]), self.length).expect("memory")
     }
 
     /// The array with this number among the arguments, as it is afterwards.
     pub fn changed<T: Elt>(&self, number: usize) -> Vec<T> {
         let (columns, length) = &self.changed[&number];
-        T::from_columns(&mut columns.iter().map(|column| &column[..]), *length)
+        T::from_columns(&mut columns.iter().map(|column| &column[..]), *length).expect("memory")
     }
 }
 

@@ -88,7 +88,7 @@ fn simulated(kernel: &Specialised, arguments: &Arguments<'_>) -> (Vec<i32>, Repo
                 assert_eq!(code, Some(0), "{name}: an index is out of bounds");
             }
             Binding::Result { .. } => {
-                result = i32::from_columns(&mut std::iter::once(memory.bytes()), count);
+                result = i32::from_columns(&mut std::iter::once(memory.bytes()), count).expect("memory");
             }
             _ => {}
         }

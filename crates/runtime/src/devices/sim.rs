@@ -14,6 +14,7 @@ use pumice_program::{Access, Param, Program, SimMemory, Space, Verified, simulat
 
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
+use crate::host_memory;
 
 const NAME: &str = "sim";
 
@@ -119,8 +120,11 @@ impl Device for Sim {
 
     fn allocate(&self, bytes: usize) -> Result<Memory> {
         // The simulator's own allocation would end the process if there were no room.
-        let exhausted = |_| Error::OutOfMemory { device: NAME, bytes };
-        Vec::<u8>::new().try_reserve_exact(bytes).map_err(exhausted)?;
+        // With it comes a bit per byte.
+        let whole = bytes.saturating_add(bytes / 8);
+        if whole > host_memory::physical() || Vec::<u8>::new().try_reserve_exact(whole).is_err() {
+            return Err(Error::OutOfMemory { device: NAME, bytes });
+        }
         Ok(Memory::new(NAME, bytes, Place::new(SimMemory::unwritten(bytes))))
     }
 
@@ -140,7 +144,7 @@ impl Device for Sim {
 
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
-        self.upload(memory, &vec![0; bytes])
+        self.upload(memory, &host_memory::zeroed(bytes)?)
     }
 
     fn build(&self, program: &Verified, _options: &Options) -> Result<Vec<u8>> {

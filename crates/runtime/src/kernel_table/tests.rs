@@ -1,11 +1,15 @@
 //! The kernel table, tested with a device that only counts.
 
+mod damage;
+mod limits;
+
 use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
 
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
+use super::entry::{HEADER, MAGIC};
 use super::*;
 use crate::device::tests::empty_program;
 use crate::device::{Argument, Memory, Signature};
@@ -15,8 +19,19 @@ use crate::error::Error;
 struct Counting {
     identity: &'static str,
     built: AtomicUsize,
+    /// Kernels that are loaded.
+    loaded: Arc<AtomicUsize>,
     refuse: bool,
     profile: Profile,
+}
+
+/// A loaded kernel.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Counting {
@@ -32,11 +47,15 @@ impl Counting {
             coalesces: false,
             forward_progress: false,
         };
-        Counting { identity, built: AtomicUsize::new(0), refuse: false, profile }
+        Counting { identity, built: AtomicUsize::new(0), loaded: Arc::default(), refuse: false, profile }
     }
 
     fn built(&self) -> usize {
         self.built.load(Ordering::SeqCst)
+    }
+
+    fn loaded(&self) -> usize {
+        self.loaded.load(Ordering::SeqCst)
     }
 }
 
@@ -81,7 +100,8 @@ impl Device for Counting {
         let refusal =
             Error::Binary { device: "counting", kernel: program.name.clone(), reason: "it is wrong".into() };
         if binary == expected.as_bytes() {
-            Ok(Kernel::new("counting", Signature::of(program), ()))
+            self.loaded.fetch_add(1, Ordering::SeqCst);
+            Ok(Kernel::new("counting", Signature::of(program), Counted(self.loaded.clone())))
         } else {
             Err(refusal)
         }

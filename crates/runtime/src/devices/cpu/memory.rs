@@ -5,10 +5,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-use rayon::prelude::*;
-
-use super::NAME;
+use super::{NAME, workers};
 use crate::error::{Error, Result};
+use crate::host_memory;
 
 /// The alignment of small memory: a cache line, and the widest vector.
 const ALIGNMENT: usize = 64;
@@ -39,7 +38,7 @@ impl Block {
     pub fn new(bytes: usize) -> Result<Block> {
         let exhausted = Error::OutOfMemory { device: NAME, bytes };
         // The system may promise more than it has and end the process when the promise falls due.
-        if bytes > physical_memory() {
+        if bytes > host_memory::physical() {
             return Err(exhausted);
         }
         if cfg!(target_os = "linux") && bytes >= LARGE {
@@ -144,24 +143,10 @@ fn in_pieces(bytes: usize, piece: impl Fn(usize, usize) + Sync) {
         return piece(0, bytes);
     }
     // A large page each: the first access to a page makes the system clear it, which is the longer part of the work.
-    (0..bytes.div_ceil(PAGE)).into_par_iter().for_each(|index| {
+    workers::for_each(bytes.div_ceil(PAGE), |index| {
         let start = index * PAGE;
         piece(start, PAGE.min(bytes - start));
     });
-}
-
-/// Bytes of memory that the machine has, or more if that is not known.
-fn physical_memory() -> usize {
-    #[cfg(unix)]
-    {
-        // SAFETY: it only asks for two numbers.
-        let (pages, size) =
-            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        if let (Ok(pages @ 1..), Ok(size @ 1..)) = (usize::try_from(pages), usize::try_from(size)) {
-            return pages.saturating_mul(size);
-        }
-    }
-    isize::MAX as usize
 }
 
 /// Maps zeroed memory at the beginning of a large page, and asks for large pages.

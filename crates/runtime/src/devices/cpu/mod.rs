@@ -9,6 +9,7 @@ mod memory;
 mod process;
 mod processor;
 mod scratch;
+mod workers;
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 use pumice_emit::{Dialect, Options};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
-use rayon::prelude::*;
 
 use self::compiler::Compiler;
 use self::library::{Entry, Loaded};
@@ -57,7 +57,7 @@ impl Cpu {
             max_threads: 4096,
             shared_bytes: 256 << 10,
             max_blocks: i64::MAX as u64,
-            busy_blocks: RANGES * rayon::current_num_threads() as u64,
+            busy_blocks: RANGES * workers::count() as u64,
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
@@ -79,7 +79,7 @@ impl Device for Cpu {
     }
 
     fn description(&self) -> String {
-        let workers = rayon::current_num_threads();
+        let workers = workers::count();
         let plural = if workers == 1 { "" } else { "s" };
         format!("{}, {workers} worker{plural}, {}", self.processor.model(), self.compiler.command())
     }
@@ -214,12 +214,10 @@ impl Code {
         }
         let rest = blocks - done;
         if rest > 0 {
-            let ranges = rest.min(RANGES * rayon::current_num_threads() as u64) as usize;
+            let ranges = rest.min(RANGES * workers::count() as u64) as usize;
             // Wide enough for the product; the quotient is at most `rest`.
             let bound = |range: usize| done + (u128::from(rest) * range as u128 / ranges as u128) as u64;
-            (0..ranges).into_par_iter().with_max_len(1).for_each(|range| {
-                call(entry, arguments, bound(range), bound(range + 1));
-            });
+            workers::for_each(ranges, |range| call(entry, arguments, bound(range), bound(range + 1)));
         }
         self.long.store(start.elapsed() >= INLINE, Ordering::Relaxed);
     }
@@ -239,6 +237,7 @@ mod tests {
     use crate::device::Parameter;
     use pumice_emit::Effort;
     use pumice_scalar::ScalarType;
+    use rayon::prelude::*;
 
     const SAXPY: &str = "#include <stdint.h>
         void saxpy(void *const *args, int64_t first_block, int64_t last_block) {
