@@ -206,6 +206,12 @@ pub(crate) trait Language {
     /// How a mathematical operation on floats is written.
     fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function;
 
+    /// The body of the helper for an operation on floats `a` and `b`, where [`Language::function`] asks for one that the
+    /// library does not have.
+    fn float_body(&self, _op: Op, _ty: ScalarType) -> String {
+        String::new()
+    }
+
     /// The function that gives the same bits as another type, if there is one.
     fn bitcast(&self, to: ScalarType, from: ScalarType) -> Option<&'static str>;
 

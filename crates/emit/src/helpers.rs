@@ -252,7 +252,7 @@ fn correction(ty: ScalarType) -> Vec<String> {
 /// What an operation does.
 fn operation_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
     if ty.is_float() {
-        return ordered_zeros_body(op, ty, language);
+        return language.float_body(op, ty);
     }
     let unsigned = if ty.bytes() == 8 { "u64" } else { "u32" };
     let bits = 8 * ty.bytes();
@@ -281,14 +281,4 @@ fn operation_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
         // Every other operation is written as an expression.
         _ => "return a;".to_owned(),
     }
-}
-
-/// The smaller or larger of two floats, by the dialect's own function for all but zeros: floats that are equal differ in
-/// the sign of zero at most.
-fn ordered_zeros_body(op: Op, ty: ScalarType, language: &dyn Language) -> String {
-    let bits = if ty.bytes() == 8 { ScalarType::I64 } else { ScalarType::I32 };
-    let (to_bits, back) = (language.bitcast(bits, ty), language.bitcast(ty, bits));
-    let (to_bits, back) = (to_bits.unwrap_or_default(), back.unwrap_or_default());
-    let (symbol, name) = if op == Op::Min { ("|", "fmin") } else { ("&", "fmax") };
-    format!("return a == b ? {back}({to_bits}(a) {symbol} {to_bits}(b)) : {name}(a, b);")
 }

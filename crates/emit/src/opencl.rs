@@ -172,8 +172,10 @@ impl Language for OpenCl {
     fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function {
         let name = match op {
             Op::Abs => "fabs",
-            // `fmin` and `fmax` may give either zero.
             Op::Min | Op::Max if !options.fast_math => return Function::Helper,
+            Op::Exp | Op::Sinh | Op::Cosh if ty == ScalarType::F64 && !options.fast_math => {
+                return Function::Helper;
+            }
             Op::Min => "fmin",
             Op::Max => "fmax",
             Op::Rem => "fmod",
@@ -186,6 +188,30 @@ impl Language for OpenCl {
             op => op.name(),
         };
         Function::Builtin(name.to_owned())
+    }
+
+    fn float_body(&self, op: Op, ty: ScalarType) -> String {
+        let (bits, float) = if ty.bytes() == 8 { ("as_long", "as_double") } else { ("as_int", "as_float") };
+        // `fmin` and `fmax` may give either zero. Floats that are equal differ in the sign of zero at most.
+        let ordered = |symbol: &str, name: &str| {
+            format!("return a == b ? {float}({bits}(a) {symbol} {bits}(b)) : {name}(a, b);")
+        };
+        // PoCL's overflow too early, or give NaN, from 709.78 on, where the result still fits: it is the square of the
+        // root then.
+        let by_root = |name: &str, size: &str, result: &str| {
+            format!(
+                "double r = {name}(a);\n    if ({size} > 709.0 && !(fabs(r) < INFINITY)) {{\n        double h = exp(0.5 * {size});\n        r = {result};\n    }}\n    return r;"
+            )
+        };
+        match op {
+            Op::Min => ordered("|", "fmin"),
+            Op::Max => ordered("&", "fmax"),
+            Op::Exp => by_root("exp", "a", "h * h"),
+            Op::Sinh => by_root("sinh", "fabs(a)", "copysign(0.5 * h * h, a)"),
+            Op::Cosh => by_root("cosh", "fabs(a)", "0.5 * h * h"),
+            // Every other operation is a function of the language.
+            _ => String::new(),
+        }
     }
 
     fn bitcast(&self, to: ScalarType, _from: ScalarType) -> Option<&'static str> {

@@ -104,7 +104,7 @@ fn commented(comment: &str) -> Program {
           parallel %u: i64 < 64:i64 { %v: i64 = load @s[%u] %z: bool = lt 0:i64, %v
             if %z { // here\n store @out[%u] = %v // here\n } else { store @out[%u] = 7:i64 } } }";
     let mut program = read(text).into_program();
-    fn replace(statements: &mut Vec<Stmt>, comment: &str) {
+    fn replace(statements: &mut [Stmt], comment: &str) {
         for stmt in statements.iter_mut() {
             if let Stmt::Comment(text) = stmt {
                 *text = comment.to_owned();

@@ -48,6 +48,10 @@ impl Compiler {
 
     /// Whether floats may be computed less exactly than IEEE says, for speed: contraction, reassociation, approximate
     /// functions. Off by default.
+    ///
+    /// The errors that [`Exp`](crate::Exp)'s functions state do not hold then, and none do on every device: GPUs have
+    /// functions with a few units of error near 0 that grow with the argument, division and square root may be off by 2
+    /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
         self

@@ -14,6 +14,11 @@ use std::panic::Location;
 
 /// A scalar expression of type `T`.
 ///
+/// Arithmetic, division, remainder, square root and conversions of floats are correctly rounded, without contraction.
+/// Mathematical functions say how far they may be from the exact result, in units in the last place: on every device,
+/// unless the compiler was told `fast_math`, with which nothing is promised. Results for zeros, infinities and NaN are
+/// those of C (annex F), subnormal numbers included where the device has them (an OpenCL device may not, for `f32`).
+///
 /// ```
 /// use pumice::Exp;
 /// fn polynomial(x: Exp<f32>) -> Exp<f32> {
@@ -297,39 +302,40 @@ macro_rules! float_functions {
     };
 }
 float_functions! {
-    sqrt Sqrt "The square root.";
-    exp Exp "e to this power.";
-    exp2 Exp2 "2 to this power.";
-    ln Log "The natural logarithm.";
-    log2 Log2 "The binary logarithm.";
-    log10 Log10 "The decimal logarithm.";
-    sin Sin "The sine.";
-    cos Cos "The cosine.";
-    tan Tan "The tangent.";
-    asin Asin "The arc sine.";
-    acos Acos "The arc cosine.";
-    atan Atan "The arc tangent.";
-    sinh Sinh "The hyperbolic sine.";
-    cosh Cosh "The hyperbolic cosine.";
-    tanh Tanh "The hyperbolic tangent.";
-    floor Floor "The largest integer not above.";
-    ceil Ceil "The smallest integer not below.";
-    round Round "The nearest integer, halves away from zero.";
-    trunc Trunc "The integer part.";
+    sqrt Sqrt "Returns the square root, correctly rounded; NaN of a negative number.";
+    exp Exp "Returns e to this power, to within 3 units in the last place.";
+    exp2 Exp2 "Returns 2 to this power, to within 3 units in the last place.";
+    ln Log "Returns the natural logarithm, to within 3 units in the last place; NaN of a negative number.";
+    log2 Log2 "Returns the binary logarithm, to within 3 units in the last place; NaN of a negative number.";
+    log10 Log10 "Returns the decimal logarithm, to within 3 units in the last place; NaN of a negative number.";
+    sin Sin "Returns the sine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    cos Cos "Returns the cosine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    tan Tan "Returns the tangent, to within 5 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    asin Asin "Returns the arc sine, to within 4 units in the last place; NaN beyond ±1.";
+    acos Acos "Returns the arc cosine, to within 4 units in the last place; NaN beyond ±1.";
+    atan Atan "Returns the arc tangent, to within 5 units in the last place.";
+    sinh Sinh "Returns the hyperbolic sine, to within 4 units in the last place.";
+    cosh Cosh "Returns the hyperbolic cosine, to within 4 units in the last place.";
+    tanh Tanh "Returns the hyperbolic tangent, to within 5 units in the last place.";
+    floor Floor "Returns the largest integer not above, which is exact.";
+    ceil Ceil "Returns the smallest integer not below, which is exact.";
+    round Round "Returns the nearest integer, halves away from zero, which is exact.";
+    trunc Trunc "Returns the integer part, which is exact.";
 }
 
 impl<T: Float> Exp<T> {
-    /// This to a power.
+    /// Returns this to a power, to within 16 units in the last place; NaN of a negative number to a power that is no
+    /// integer.
     pub fn pow(self, exponent: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Pow, exponent)
     }
 
-    /// The angle of the point (`x`, this).
+    /// Returns the angle of the point (`x`, this), to within 6 units in the last place.
     pub fn atan2(self, x: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Atan2, x)
     }
 
-    /// This × `factor` + `summand` with one rounding.
+    /// Returns this × `factor` + `summand` with one rounding.
     pub fn mul_add(self, factor: impl Into<Exp<T>>, summand: impl Into<Exp<T>>) -> Exp<T> {
         let operands = [self.term, factor.into().term, summand.into().term];
         Exp::from_term(Term::apply(Op::MulAdd, T::TYPE, &operands))

@@ -3,6 +3,7 @@
 //! [`Exp`] and [`Elt`] are how users write it; [`Term`] is the same without Rust's types; [`Function`] is the result, as
 //! data. Nothing here knows what an array or a device is.
 
+mod accuracy;
 mod arena;
 mod elt;
 mod evaluate;
@@ -15,6 +16,7 @@ mod schedule;
 mod simplify;
 mod types;
 
+pub use accuracy::FAR_ANGLE;
 pub use arena::{Term, branch, function, inspect, repeat, scope, scope_depth};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};

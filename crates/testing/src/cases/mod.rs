@@ -1,5 +1,6 @@
 //! The cases, by what they are about. Each is a function on a [`crate::Harness`], and stands in the list below.
 
+pub mod accuracy;
 pub mod casts;
 pub mod control;
 pub mod elements;
@@ -107,11 +108,15 @@ macro_rules! for_each_case {
                 comparisons_of_floats
                 rounding_of_f32
                 rounding_of_f64
-                functions_of_f32
-                functions_of_f64
-                powers_and_angles
                 bit_patterns_of_floats
                 truth_values
+            }
+            accuracy {
+                functions_of_f32
+                functions_of_f64
+                powers_and_angles_of_f32
+                powers_and_angles_of_f64
+                functions_of_constants
             }
             casts {
                 from_bool
