@@ -426,7 +426,105 @@ impl<'a> Checker<'a> {
     }
 
     fn statement(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        match stmt {
+            Stmt::If { .. } => self.branch(stmt, place),
+            Stmt::For { .. } => self.for_loop(stmt, place),
+            Stmt::While { .. } => self.while_loop(stmt, place),
+            Stmt::Parallel { .. } => self.parallel(stmt, place),
+            _ => self.simple(stmt, place),
+        }
+    }
+
+    fn branch(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::If { condition, then, otherwise, results } = stmt else { return Ok(()) };
         let inner = Place { depth: place.depth + 1, ..place };
+        self.typed(*condition, ScalarType::Bool, "the condition")?;
+        let sides: [(&'a Vec<Stmt>, Vec<Operand>); 2] = [
+            (then, results.iter().map(|joined| joined.then).collect()),
+            (otherwise, results.iter().map(|joined| joined.otherwise).collect()),
+        ];
+        for (list, given) in sides {
+            let mark = self.scope.len();
+            self.statements(list, inner)?;
+            self.current = Some(stmt);
+            for (joined, operand) in results.iter().zip(given) {
+                self.agrees(joined.var, operand, "a branch's value")?;
+            }
+            self.leave(mark);
+        }
+        results.iter().try_for_each(|joined| self.define(joined.var).map(|_| ()))
+    }
+
+    fn for_loop(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::For { var, start, end, step, carried, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let mark = self.scope.len();
+        let types = [self.operand(*start)?, self.operand(*end)?, self.operand(*step)?];
+        self.initials(carried)?;
+        let ty = self.define(*var)?;
+        if !ty.is_integer() || types.iter().any(|&other| other != ty) {
+            return self.error("index, start, end and step of a loop have one integer type");
+        }
+        if let Operand::Constant(step) = step
+            && step.as_integer().is_none_or(|step| step <= 0)
+        {
+            return self.error("the step of a loop is not positive");
+        }
+        self.carry(carried)?;
+        self.statements(body, inner)?;
+        self.current = Some(stmt);
+        self.nexts(carried)?;
+        self.leave(mark);
+        self.stay(carried);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::While { carried, header, condition, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let mark = self.scope.len();
+        self.initials(carried)?;
+        self.carry(carried)?;
+        self.statements(header, inner)?;
+        self.current = Some(stmt);
+        self.typed(*condition, ScalarType::Bool, "the condition")?;
+        self.statements(body, inner)?;
+        self.current = Some(stmt);
+        self.nexts(carried)?;
+        self.leave(mark);
+        self.stay(carried);
+        Ok(())
+    }
+
+    fn parallel(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::Parallel { workers, var, extent, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let doer = match (workers, place.doer) {
+            (Workers::Threads, Doer::Block) | (Workers::Lanes, Doer::Warp) => Doer::Thread,
+            (Workers::Warps, Doer::Block) if self.program.threads.is_multiple_of(WARP) => Doer::Warp,
+            (Workers::Warps, Doer::Block) => {
+                return self.error(format!(
+                    "a block of {} threads has no whole number of warps",
+                    self.program.threads
+                ));
+            }
+            (Workers::Lanes, Doer::Block) => return self.error("`lanes` outside `warps`"),
+            _ => return self.error("`parallel` inside `parallel`"),
+        };
+        let extent = self.operand(*extent)?;
+        let mark = self.scope.len();
+        let ty = self.define(*var)?;
+        if !ty.is_integer() || extent != ty {
+            return self.error("index and extent of `parallel` have one integer type");
+        }
+        self.statements(body, Place { doer, ..inner })?;
+        self.leave(mark);
+        Ok(())
+    }
+
+    /// A statement without others inside. It is apart from those that have some because, not optimised, it needs a lot
+    /// of stack.
+    fn simple(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
         match stmt {
             Stmt::Comment(_) => Ok(()),
             Stmt::Let { var, op, operands } => {
@@ -461,81 +559,6 @@ impl<'a> Checker<'a> {
                 }
                 let element = self.memory(*memory, *index, values.len(), true, place)?;
                 values.iter().try_for_each(|&value| self.typed(value, element, "a stored value"))
-            }
-            Stmt::If { condition, then, otherwise, results } => {
-                self.typed(*condition, ScalarType::Bool, "the condition")?;
-                let sides: [(&'a Vec<Stmt>, Vec<Operand>); 2] = [
-                    (then, results.iter().map(|joined| joined.then).collect()),
-                    (otherwise, results.iter().map(|joined| joined.otherwise).collect()),
-                ];
-                for (list, given) in sides {
-                    let mark = self.scope.len();
-                    self.statements(list, inner)?;
-                    self.current = Some(stmt);
-                    for (joined, operand) in results.iter().zip(given) {
-                        self.agrees(joined.var, operand, "a branch's value")?;
-                    }
-                    self.leave(mark);
-                }
-                results.iter().try_for_each(|joined| self.define(joined.var).map(|_| ()))
-            }
-            Stmt::For { var, start, end, step, carried, body } => {
-                let mark = self.scope.len();
-                let types = [self.operand(*start)?, self.operand(*end)?, self.operand(*step)?];
-                self.initials(carried)?;
-                let ty = self.define(*var)?;
-                if !ty.is_integer() || types.iter().any(|&other| other != ty) {
-                    return self.error("index, start, end and step of a loop have one integer type");
-                }
-                if let Operand::Constant(step) = step
-                    && step.as_integer().is_none_or(|step| step <= 0)
-                {
-                    return self.error("the step of a loop is not positive");
-                }
-                self.carry(carried)?;
-                self.statements(body, inner)?;
-                self.current = Some(stmt);
-                self.nexts(carried)?;
-                self.leave(mark);
-                self.stay(carried);
-                Ok(())
-            }
-            Stmt::While { carried, header, condition, body } => {
-                let mark = self.scope.len();
-                self.initials(carried)?;
-                self.carry(carried)?;
-                self.statements(header, inner)?;
-                self.current = Some(stmt);
-                self.typed(*condition, ScalarType::Bool, "the condition")?;
-                self.statements(body, inner)?;
-                self.current = Some(stmt);
-                self.nexts(carried)?;
-                self.leave(mark);
-                self.stay(carried);
-                Ok(())
-            }
-            Stmt::Parallel { workers, var, extent, body } => {
-                let doer = match (workers, place.doer) {
-                    (Workers::Threads, Doer::Block) | (Workers::Lanes, Doer::Warp) => Doer::Thread,
-                    (Workers::Warps, Doer::Block) if self.program.threads.is_multiple_of(WARP) => Doer::Warp,
-                    (Workers::Warps, Doer::Block) => {
-                        return self.error(format!(
-                            "a block of {} threads has no whole number of warps",
-                            self.program.threads
-                        ));
-                    }
-                    (Workers::Lanes, Doer::Block) => return self.error("`lanes` outside `warps`"),
-                    _ => return self.error("`parallel` inside `parallel`"),
-                };
-                let extent = self.operand(*extent)?;
-                let mark = self.scope.len();
-                let ty = self.define(*var)?;
-                if !ty.is_integer() || extent != ty {
-                    return self.error("index and extent of `parallel` have one integer type");
-                }
-                self.statements(body, Place { doer, ..inner })?;
-                self.leave(mark);
-                Ok(())
             }
             Stmt::Sync { scope } => match (scope, place.doer) {
                 (Scope::Block, Doer::Block) => Ok(()),
@@ -614,6 +637,7 @@ impl<'a> Checker<'a> {
                 self.typed(*index, ScalarType::I64, "the index")?;
                 self.typed(*bound, ScalarType::I64, "the bound")
             }
+            Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Parallel { .. } => Ok(()),
         }
     }
 
