@@ -104,14 +104,14 @@ fn a_kernel_goes_on_after_a_panic_that_it_catches() {
             Block::distribute(1.into(), &|_| {
                 if broken {
                     caught(|| Block::for_each(4.into(), &|_| oops()));
-                    caught(|| Warp::for_each(4.into(), &|_| oops()));
+                    caught(|| <Warp as Within<Block>>::distribute(4.into(), &|_| oops()));
                 }
                 Block::for_each(4.into(), &|i| {
                     let value = xs.at(i);
                     if broken {
                         caught(|| cond(value.gt(1), oops, || {}));
-                        caught(|| drop(seq_for::<i32>(9.into(), 1, value, |_, _| oops())));
-                        caught(|| drop(seq_until::<i32>(value, |x| x.gt(3), |_| oops())));
+                        caught(|| drop(vec![seq_for::<i32>(9.into(), 1, value, |_, _| oops())]));
+                        caught(|| drop(vec![seq_until::<i32>(value, |x| x.gt(3), |_| oops())]));
                         caught(|| drop(function(&[], |_| oops())));
                     }
                     memory.write(i, value + 1);

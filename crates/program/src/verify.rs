@@ -53,6 +53,8 @@ pub struct VerifyError {
     pub program: String,
     /// The statement as text, if it is about one.
     pub statement: Option<String>,
+    /// Where the user wrote it: the comment in force there, if there is one.
+    pub place: Option<String>,
     /// What is wrong.
     pub reason: String,
 }
@@ -60,9 +62,10 @@ pub struct VerifyError {
 impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}` is not well formed: {}", self.program, self.reason)?;
-        match &self.statement {
-            Some(statement) => write!(f, " in `{statement}`"),
-            None => Ok(()),
+        match (&self.place, &self.statement) {
+            (Some(place), _) => write!(f, " ({place})"),
+            (None, Some(statement)) => write!(f, " in `{statement}`"),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -116,11 +119,13 @@ enum Doer {
 
 /// Something around a statement that does not have the same value for all threads of a block.
 #[derive(Clone, Copy)]
-struct Differing {
+struct Differing<'a> {
     /// What it decides on.
     what: &'static str,
     operand: Operand,
     level: Level,
+    /// Where the user wrote it.
+    place: Option<&'a str>,
 }
 
 struct Checker<'a> {
@@ -139,6 +144,8 @@ struct Checker<'a> {
     together: bool,
     /// The statement being checked.
     current: Option<&'a Stmt>,
+    /// The comment in force there.
+    comment: Option<&'a str>,
 }
 
 impl<'a> Checker<'a> {
@@ -153,6 +160,7 @@ impl<'a> Checker<'a> {
             fails: false,
             together: false,
             current: None,
+            comment: None,
         }
     }
 
@@ -160,6 +168,7 @@ impl<'a> Checker<'a> {
         Err(VerifyError {
             program: self.program.name.clone(),
             statement: self.current.map(|stmt| self.program.statement_text(stmt)),
+            place: self.current.and(self.comment).map(str::to_string),
             reason: reason.into(),
         })
     }
@@ -200,41 +209,64 @@ impl<'a> Checker<'a> {
         &mut self,
         list: &'a [Stmt],
         uniformity: &Uniformity,
-        around: Option<Differing>,
+        around: Option<Differing<'a>>,
     ) -> Checked {
-        let differing = |what: &'static str, operands: &[Operand]| {
+        let differing = |what: &'static str, place: Option<&'a str>, operands: &[Operand]| {
             let level = |operand: &Operand| uniformity.operand(*operand);
             let operand = operands.iter().copied().find(|operand| level(operand) != Level::Block)?;
-            Some(Differing { what, operand, level: level(&operand) })
+            Some(Differing { what, operand, level: level(&operand), place })
         };
+        let outer = self.comment;
         for stmt in list {
+            if let Stmt::Comment(text) = stmt {
+                self.comment = Some(text);
+            }
             let what = match stmt {
                 Stmt::Sync { scope: Scope::Warp } => Some("sync warp"),
                 Stmt::Collective { op, .. } => Some(op.name()),
                 _ => None,
             };
-            if let (Some(what), Some(Differing { what: around, operand, level })) = (what, around) {
+            if let (Some(what), Some(around)) = (what, around) {
                 self.current = Some(stmt);
-                let from = if level == Level::Warp { "warp to warp" } else { "thread to thread" };
-                let operand = self.program.operand_text(operand);
-                return self.error(format!(
-                    "`{what}` inside {around} {operand}, which may differ from {from}: every warp must get there"
-                ));
+                return self.error(self.unreached(what, around));
             }
+            let place = self.comment;
             let inner = match stmt {
-                Stmt::If { condition, .. } => differing("`if`", &[*condition]),
-                Stmt::While { condition, .. } => differing("`while` with the condition", &[*condition]),
-                Stmt::For { start, end, step, .. } => {
-                    differing("`for` with the bound", &[*start, *end, *step])
+                Stmt::If { condition, .. } => differing("`if`", place, &[*condition]),
+                Stmt::While { condition, .. } => {
+                    differing("`while` with the condition", place, &[*condition])
                 }
-                Stmt::Parallel { extent, .. } => differing("a parallel loop with the extent", &[*extent]),
+                Stmt::For { start, end, step, .. } => {
+                    differing("`for` with the bound", place, &[*start, *end, *step])
+                }
+                Stmt::Parallel { extent, .. } => {
+                    differing("a parallel loop with the extent", place, &[*extent])
+                }
                 _ => None,
             };
             for child in stmt.children() {
                 self.reached_by_all(child, uniformity, around.or(inner))?;
             }
         }
+        self.comment = outer;
         Ok(())
+    }
+
+    /// Why something that warps do together must not stand inside something that differs: in the words of the language
+    /// that the program was written in, if that can be told.
+    fn unreached(&self, what: &str, around: Differing<'a>) -> String {
+        let from = if around.level == Level::Warp { "warp to warp" } else { "thread to thread" };
+        match around.place {
+            Some(place) => format!(
+                "what the threads of a warp do together stands inside a condition or loop ({place}) that may differ \
+                 from {from}: every warp must get there"
+            ),
+            None => format!(
+                "`{what}` inside {} {}, which may differ from {from}: every warp must get there",
+                around.what,
+                self.program.operand_text(around.operand)
+            ),
+        }
     }
 
     fn names(&self) -> Checked {
@@ -381,10 +413,15 @@ impl<'a> Checker<'a> {
         if place.depth > MAX_NESTING {
             return self.error(format!("statements are nested more than {MAX_NESTING} deep"));
         }
+        let outer = self.comment;
         for stmt in list {
+            if let Stmt::Comment(text) = stmt {
+                self.comment = Some(text);
+            }
             self.current = Some(stmt);
             self.statement(stmt, place)?;
         }
+        self.comment = outer;
         Ok(())
     }
 
