@@ -4,6 +4,7 @@
 //! statements that is open, each value once, as far out of the enclosing loops as its operands allow, and never out of
 //! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
 
+use crate::effects::describe;
 use pumice_program::{
     Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space,
     Stmt, Var, VarInfo, Workers,
@@ -185,6 +186,9 @@ thread_local! { static BUILDER: RefCell<Option<Builder>> = const { RefCell::new(
 pub(crate) fn with<R: Default>(f: impl FnOnce(&mut Builder) -> R) -> R {
     BUILDER.with(|builder| builder.borrow_mut().as_mut().map(f).unwrap_or_default())
 }
+
+/// The mistake of using a value where its variable has none.
+const NO_VALUE: &str = "a value is used outside the loop, condition or function that computes it";
 
 /// The frames that are always there: what is computed once, and what a block does.
 const PROLOGUE: usize = 0;
@@ -386,6 +390,18 @@ impl Builder {
         self.frames.last().is_some_and(|frame| !frame.statements.is_empty())
     }
 
+    /// Notes a mistake if memory that each thread has for itself is used where no single thread is at work.
+    pub fn check_private(&mut self, memory: MemoryId) {
+        let space = self.program.memories.get(memory.0 as usize).map(|memory| memory.space);
+        if let (Some(Space::Private { .. }), true) = (space, self.doer != Doer::Thread) {
+            self.mistake(format!(
+                "memory that each thread has for itself is read where {} is at work: read it inside `for_each` or what \
+                 a block or warp pushes",
+                describe(self.doer)
+            ));
+        }
+    }
+
     /// Expressions live as long as the scope in which they were made: what is written into the kernel must outlive none.
     fn check_scope(&mut self) {
         if scope_depth() != self.depth {
@@ -411,8 +427,7 @@ impl Builder {
             Node::Constant(constant) => (0, Operand::Constant(*constant)),
             node => self.lookup(id).unwrap_or_else(|| {
                 let ty = node.ty().unwrap_or(ScalarType::Bool);
-                self.mistake
-                    .get_or_insert_with(|| format!("a value is used where it does not exist: {node:?}"));
+                self.mistake(NO_VALUE);
                 (0, Operand::Constant(Constant::zero(ty)))
             }),
         }
@@ -453,6 +468,7 @@ impl Builder {
             Node::Load { array, ty, index, .. } => {
                 let memory = MemoryId(*array as u32);
                 let index = self.operand(nodes, *index).1;
+                self.check_private(memory);
                 let name = self.program.memories.get(memory.0 as usize).map_or("v", |memory| &memory.name);
                 let name = format!("{}_at", name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '_'));
                 let var = self.new_var(*ty, &name);
@@ -473,11 +489,9 @@ impl Builder {
                 }
             }
             Node::Invalid { message, .. } => {
-                self.mistake.get_or_insert_with(|| message.to_string());
+                self.mistake(message.to_string());
             }
-            node @ (Node::Variable(..) | Node::LoopVariable { .. }) => {
-                self.mistake.get_or_insert_with(|| format!("{node:?} has no value in this kernel"));
-            }
+            Node::Variable(..) | Node::LoopVariable { .. } => self.mistake(NO_VALUE),
             Node::Constant(_) | Node::Branch { .. } | Node::Loop { .. } => {}
         }
     }

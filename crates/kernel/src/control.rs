@@ -336,7 +336,7 @@ where
     at_place(place, || {
         let count = std::cell::Cell::new(0);
         let own = std::cell::RefCell::new(None);
-        Block::for_each(threads.to_ix(), &|thread| {
+        Block::each(threads.to_ix(), &|thread| {
             let values = initial(thread);
             count.set(values.len());
             let mut own = own.borrow_mut();
@@ -350,7 +350,7 @@ where
         let read = own.reader::<L::Elt>();
         effects::sequential(whole(0)..rounds.term(), whole(1), &[], |number, _| {
             let step = round(Exp::from_term(number));
-            Block::for_each(threads.to_ix(), &|thread| {
+            Block::each(threads.to_ix(), &|thread| {
                 let values: Vec<L> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
                 // All values are read before any is written.
                 let values: Vec<L> = values.into_iter().map(now).collect();

@@ -47,7 +47,10 @@ pub fn read(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
 pub fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
     let Some(&index) = materialise(&[index]).first() else { return Constant::zero(ty).into() };
     let var = fresh(ty, "now");
-    with(|builder| builder.push(Stmt::Load { vars: vec![var], memory, index }));
+    with(|builder| {
+        builder.check_private(memory);
+        builder.push(Stmt::Load { vars: vec![var], memory, index });
+    });
     bind(var, ty)
 }
 
@@ -123,7 +126,7 @@ pub fn store(memory: MemoryId, index: Term, value: Term) {
     if let [value, index] = operands[..] {
         with(|builder| {
             if builder.doer != Doer::Thread {
-                builder.mistake("memory is written outside a loop over threads");
+                builder.mistake(format!("memory is written where {} is at work", describe(builder.doer)));
             }
             builder.push(Stmt::Store { memory, index, values: vec![value] });
         });
@@ -185,13 +188,14 @@ fn barrier(scope: Scope, doer: Doer, what: &str) {
 pub fn fence(scope: Scope) {
     with(|builder| {
         if builder.doer != Doer::Thread {
-            builder.mistake("a fence outside a loop over threads");
+            builder.mistake(format!("a fence where {} is at work", describe(builder.doer)));
         }
         builder.push(Stmt::Fence { scope });
     });
 }
 
-fn describe(doer: Doer) -> &'static str {
+/// What does a piece of work, in the words of messages.
+pub(crate) fn describe(doer: Doer) -> &'static str {
     match doer {
         Doer::Host => "nobody",
         Doer::Block => "a block as a whole",
@@ -435,7 +439,7 @@ pub fn atomic(
     let var = wanted.then(|| fresh(ty, "before"));
     with(|builder| {
         if builder.doer != Doer::Thread {
-            builder.mistake(format!("atomic {} outside a loop over threads", op.name()));
+            builder.mistake(format!("memory is updated where {} is at work", describe(builder.doer)));
         }
         builder.push(Stmt::Atomic { var, op, memory, index, operands: operands.to_vec() });
     });
@@ -448,7 +452,8 @@ pub fn collective(op: CollectiveOp, ty: ScalarType, operands: &[Term]) -> Term {
     let var = fresh(ty, op.name());
     with(|builder| {
         if builder.doer != Doer::Thread {
-            builder.mistake(format!("{} outside a loop over threads", op.name()));
+            let doer = describe(builder.doer);
+            builder.mistake(format!("values are exchanged among lanes where {doer} is at work"));
         }
         builder.push(Stmt::Collective { var, op, operands });
     });

@@ -61,7 +61,7 @@ impl<T: Storable> Pull<T> {
                 Exp::from_term(effects::compute(&[kept.term()]).first().copied().unwrap_or(kept.term()));
             Push::trusted(kept, move |write| {
                 at_place(place, || {
-                    L::for_each(length.to_ix(), &|i| {
+                    L::each(length.to_ix(), &|i| {
                         let value = self.get(i);
                         let wanted = keep(value.clone());
                         // Should `keep` have been of another mind before, there may be none up to here.

@@ -3,11 +3,13 @@
 //! A function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that can do
 //! what it needs; rustc refuses the others.
 
+use crate::builder::{Place, at_place};
 use crate::effects;
 use crate::item::Ix;
 use crate::size::parts_for;
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, ScalarType};
+use std::panic::Location;
 
 /// A level of the machine at which a program can run.
 pub trait Level: crate::item::sealed::Level + 'static {
@@ -48,17 +50,24 @@ impl Level for Grid {
 )]
 pub trait Loops: Level {
     /// Does `body` for every index below `extent`, as this level does it.
-    fn for_each(extent: Ix, body: &dyn Fn(Ix));
+    #[track_caller]
+    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+        at_place(Place { operation: "for_each", location: Location::caller() }, || Self::each(extent, body));
+    }
+
+    /// As [`Loops::for_each`], for operations that have said where the user wrote them.
+    #[doc(hidden)]
+    fn each(extent: Ix, body: &dyn Fn(Ix));
 
     /// Does `group` for the first of every `items` neighbouring indices below `length`, and `single` for each index that
     /// is left over. A group is done by one thread.
     fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
         let items = crate::size::whole(items).max(1);
         let groups = length / items;
-        Self::for_each(groups, &|number| group(number * items));
+        Self::each(groups, &|number| group(number * items));
         let done = groups * items;
         if (length - done).term().integer() != Some(0) {
-            Self::for_each(length - done, &|index| single(done + index));
+            Self::each(length - done, &|index| single(done + index));
         }
     }
 }
@@ -71,7 +80,16 @@ pub trait Loops: Level {
 )]
 pub trait Within<A: Level>: Level {
     /// Runs one `body` for each index below `extent`, each at this level.
-    fn distribute(extent: Ix, body: &dyn Fn(Ix));
+    #[track_caller]
+    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+        at_place(Place { operation: "distribute", location: Location::caller() }, || {
+            Self::parts(extent, body)
+        });
+    }
+
+    /// As [`Within::distribute`], for operations that have said where the user wrote them.
+    #[doc(hidden)]
+    fn parts(extent: Ix, body: &dyn Fn(Ix));
 }
 
 /// A level with memory of its own to force an array into.
@@ -116,25 +134,25 @@ fn in_blocks(extent: Ix, per_block: u32, within: &dyn Fn(Ix, Ix)) {
 }
 
 impl Loops for Thread {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+    fn each(extent: Ix, body: &dyn Fn(Ix)) {
         in_sequence(extent, body);
     }
 }
 
 impl Loops for Warp {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+    fn each(extent: Ix, body: &dyn Fn(Ix)) {
         effects::lanes(extent.term(), |index| body(Exp::from_term(index)));
     }
 }
 
 impl Loops for Block {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+    fn each(extent: Ix, body: &dyn Fn(Ix)) {
         effects::parallel(extent.term(), |index| body(Exp::from_term(index)));
     }
 }
 
 impl Loops for Grid {
-    fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
+    fn each(extent: Ix, body: &dyn Fn(Ix)) {
         in_blocks(extent, effects::block_threads(), &|here, first| {
             effects::parallel(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
         });
@@ -158,31 +176,31 @@ impl Loops for Grid {
 }
 
 impl Within<Warp> for Thread {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        Warp::for_each(extent, body);
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
+        Warp::each(extent, body);
     }
 }
 
 impl Within<Block> for Thread {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        Block::for_each(extent, body);
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
+        Block::each(extent, body);
     }
 }
 
 impl Within<Grid> for Thread {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        Grid::for_each(extent, body);
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
+        Grid::each(extent, body);
     }
 }
 
 impl Within<Block> for Warp {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
         effects::warps(extent.term(), |index| body(Exp::from_term(index)));
     }
 }
 
 impl Within<Grid> for Warp {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
         in_blocks(extent, effects::block_warps(), &|here, first| {
             effects::warps(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
         });
@@ -190,7 +208,7 @@ impl Within<Grid> for Warp {
 }
 
 impl Within<Grid> for Block {
-    fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
         effects::distribute(extent.term(), |index| body(Exp::from_term(index)));
     }
 }

@@ -95,7 +95,7 @@ impl<T: Elt> Mutable<T> {
             let cells = types.map(|ty| (effects::allocate_private(ty, count), ty)).collect();
             let array = Mutable { cells, length: length.to_ix(), of: PhantomData };
             let memories: Vec<MemoryId> = array.cells.iter().map(|(memory, _)| *memory).collect();
-            Block::for_each(Exp::from(i64::from(effects::block_threads())), &|_| {
+            Block::each(Exp::from(i64::from(effects::block_threads())), &|_| {
                 initial.clone().push::<Thread>().write_in(&memories);
             });
             array
@@ -242,7 +242,8 @@ macro_rules! updates {
             $($(#[$doc])*
             #[track_caller]
             pub fn $name(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) -> Exp<T> {
-                self.update(AtomicOp::$op, Location::caller(), index.into(), &[value.into().term()])
+                let place = Place { operation: stringify!($name), location: Location::caller() };
+                self.update(AtomicOp::$op, place, index.into(), &[value.into().term()])
             })*
         }
     };
@@ -422,7 +423,8 @@ impl<T: AtomicElt + Integer> Mutable<T> {
         value: impl Into<Exp<T>>,
     ) -> Exp<T> {
         let operands = [expected.into().term(), value.into().term()];
-        self.update(AtomicOp::CompareExchange, Location::caller(), index.into(), &operands)
+        let place = Place { operation: "atomic_compare_exchange", location: Location::caller() };
+        self.update(AtomicOp::CompareExchange, place, index.into(), &operands)
     }
 }
 
@@ -449,7 +451,8 @@ impl<T: AtomicElt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
-        self.update(AtomicOp::Load, Location::caller(), index.into(), &[])
+        let place = Place { operation: "acquire", location: Location::caller() };
+        self.update(AtomicOp::Load, place, index.into(), &[])
     }
 
     /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
@@ -482,16 +485,10 @@ impl<T: AtomicElt> Mutable<T> {
         });
     }
 
-    fn update(
-        &self,
-        op: AtomicOp,
-        location: &'static Location<'static>,
-        index: Ix,
-        operands: &[Term],
-    ) -> Exp<T> {
+    fn update(&self, op: AtomicOp, place: Place, index: Ix, operands: &[Term]) -> Exp<T> {
         let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
         let Some((memory, ty)) = self.cells.first().copied() else { return zero };
-        let before = self.at(op.name(), location, index, |index| {
+        let before = self.at(place.operation, place.location, index, |index| {
             effects::atomic(op, memory, ty, index, operands, true).into_iter().collect()
         });
         before.first().map_or(zero, |before| Exp::from_term(*before))
@@ -501,7 +498,7 @@ impl<T: AtomicElt> Mutable<T> {
 /// What this thread wrote before is visible to its block before what it writes after.
 #[track_caller]
 pub fn fence_block() {
-    fence(Scope::Block, Location::caller());
+    fence(Scope::Block, Place { operation: "fence_block", location: Location::caller() });
 }
 
 /// What this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
@@ -534,9 +531,9 @@ pub fn fence_block() {
 /// ```
 #[track_caller]
 pub fn fence_grid() {
-    fence(Scope::Grid, Location::caller());
+    fence(Scope::Grid, Place { operation: "fence_grid", location: Location::caller() });
 }
 
-fn fence(scope: Scope, location: &'static Location<'static>) {
-    at_place(Place { operation: "fence", location }, || effects::fence(scope));
+fn fence(scope: Scope, place: Place) {
+    at_place(place, || effects::fence(scope));
 }

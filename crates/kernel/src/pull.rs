@@ -723,7 +723,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
         let place = Place { operation: "push", location: Location::caller() };
         Push::trusted(self.length, move |write| {
-            at_place(place, || L::for_each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
+            at_place(place, || L::each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
         })
     }
 

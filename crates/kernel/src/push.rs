@@ -283,7 +283,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     {
         Push::trusted(length, move |write| {
             at_place(place, || {
-                L::distribute(self.len().to_ix(), &|part| {
+                L::parts(self.len().to_ix(), &|part| {
                     self.get(part).write(&|i, value| index(part, i, &|at| write(at, value.clone())));
                 });
             });
@@ -320,7 +320,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
         L: Within<A>,
     {
         Push::trusted(length, move |write| {
-            L::distribute(self.len().to_ix(), &|part| {
+            L::parts(self.len().to_ix(), &|part| {
                 self.get(part).write(&|i, value| write(part * stride + i, value));
             });
         })
@@ -408,12 +408,12 @@ pub(crate) fn for_rounds<V>(
     let place = |e: Ix| (named(e / columns, "row"), named(e % columns, "column"));
     let (all, threads) = (rows * columns, i64::from(effects::block_threads()));
     if all % threads != 0 || all / threads > MOST_ROUNDS {
-        return Block::for_each(Exp::from(all), &|e| {
+        return Block::each(Exp::from(all), &|e| {
             let (row, column) = place(e);
             write(row, column, read(row, column));
         });
     }
-    Block::for_each(Exp::from(threads.min(all)), &|thread| {
+    Block::each(Exp::from(threads.min(all)), &|thread| {
         let place = |round: i64| match threads % columns {
             // The column stays, and the row is so many further down.
             0 => (place(thread).0 + round * (threads / columns), place(thread).1),
@@ -443,7 +443,7 @@ pub(crate) fn for_tile<T: Storable>(
         (rows.eq(side) & columns.eq(side)).term(),
         || for_rounds((side, side), &|row, column| now::<T>(&read(row, column)), write),
         || {
-            Block::for_each(Exp::from(side * side), &|e| {
+            Block::each(Exp::from(side * side), &|e| {
                 let (row, column) = (named(e / side, "row"), named(e % side, "column"));
                 let inside = row.lt(rows) & column.lt(columns);
                 effects::either(inside.term(), || write(row, column, read(row, column)), || {});
@@ -514,7 +514,7 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
         let place = Place { operation: "scatter", location: Location::caller() };
         Push::trusted(length, move |write| {
             at_place(place, || {
-                L::for_each(self.len().to_ix(), &|k| {
+                L::each(self.len().to_ix(), &|k| {
                     let (index, value) = self.get(k);
                     write_within(index, length.to_ix(), place, |index| write(index, value));
                 });

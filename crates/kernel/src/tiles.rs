@@ -386,7 +386,7 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
                     let values = row_of_tiles.get_below(tile_column, across, place);
                     let within = |index, size: i64| check::within(index, Exp::from(size), place);
                     let each = |write_at: &dyn Fn(Ix, Ix, T::Form)| {
-                        Block::for_each(values.len().to_ix(), &|thread| {
+                        Block::each(values.len().to_ix(), &|thread| {
                             let own = values.get(thread);
                             for k in 0..own.len() {
                                 let (row, column) = place_of(thread, k);

@@ -12,13 +12,8 @@ use std::panic::Location;
 
 pub use pumice_program::WARP;
 
-fn together(
-    op: CollectiveOp,
-    location: &'static Location<'static>,
-    ty: ScalarType,
-    operands: &[Term],
-) -> Term {
-    at_place(Place { operation: op.name(), location }, || effects::collective(op, ty, operands))
+fn together(op: CollectiveOp, place: Place, ty: ScalarType, operands: &[Term]) -> Term {
+    at_place(place, || effects::collective(op, ty, operands))
 }
 
 macro_rules! shuffles {
@@ -26,8 +21,9 @@ macro_rules! shuffles {
         $(#[$doc])*
         #[track_caller]
         pub fn $name<L: Lift>(value: L, $lane: impl Into<Exp<i32>>) -> L {
-            let (location, lane) = (Location::caller(), $lane.into().term());
-            let exchange = |term: Term| together(CollectiveOp::$op, location, term.ty(), &[term, lane]);
+            let place = Place { operation: stringify!($name), location: Location::caller() };
+            let lane = $lane.into().term();
+            let exchange = |term: Term| together(CollectiveOp::$op, place, term.ty(), &[term, lane]);
             L::from_terms(&mut value.terms().into_iter().map(exchange))
         }
     )* };
@@ -91,7 +87,7 @@ shuffles! {
 /// ```
 #[track_caller]
 pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::All, Location::caller(), condition)
+    vote(CollectiveOp::All, Place { operation: "vote_all", location: Location::caller() }, condition)
 }
 
 /// Whether a condition holds for any lane of the warp.
@@ -106,7 +102,7 @@ pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::Any, Location::caller(), condition)
+    vote(CollectiveOp::Any, Place { operation: "vote_any", location: Location::caller() }, condition)
 }
 
 /// For which lanes of the warp a condition holds: bit `k` is lane `k`.
@@ -121,9 +117,10 @@ pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn ballot(condition: Exp<bool>) -> Exp<u32> {
-    Exp::from_term(together(CollectiveOp::Ballot, Location::caller(), ScalarType::U32, &[condition.term()]))
+    let place = Place { operation: "ballot", location: Location::caller() };
+    Exp::from_term(together(CollectiveOp::Ballot, place, ScalarType::U32, &[condition.term()]))
 }
 
-fn vote(op: CollectiveOp, location: &'static Location<'static>, condition: Exp<bool>) -> Exp<bool> {
-    Exp::from_term(together(op, location, ScalarType::Bool, &[condition.term()]))
+fn vote(op: CollectiveOp, place: Place, condition: Exp<bool>) -> Exp<bool> {
+    Exp::from_term(together(op, place, ScalarType::Bool, &[condition.term()]))
 }

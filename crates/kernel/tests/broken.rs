@@ -137,6 +137,7 @@ fn an_array_that_outgrows_its_memory() {
 
 #[test]
 fn a_shuffle_under_a_condition_on_the_lane() {
+    let written = line!() + 5;
     let message = refused(|xs| {
         let warps = xs.split_up(32).map(|part| {
             part.map(|x| {
@@ -150,7 +151,10 @@ fn a_shuffle_under_a_condition_on_the_lane() {
         });
         warps.concat()
     });
-    says(&message, &["shuffle_down"]);
+    // Both places: what is done together, and what decides who gets there.
+    let place = |operation: &str, line: u32| format!("({operation}, crates/kernel/tests/broken.rs:{line})");
+    says(&message, &["from thread to thread", &place("shuffle_down", written), &place("cond", written + 2)]);
+    assert!(!message.contains('%') && !message.contains("`if`"), "no names of ours: {message}");
 }
 
 #[test]
@@ -233,4 +237,87 @@ fn a_missing_fence_beside_a_count() {
             &[&format!("read, {here}"), &format!("write, {here}"), "orders the two blocks"],
         );
     }
+}
+
+/// A kernel of one block, which does `f`.
+#[track_caller]
+fn block_refused(f: impl Fn(Mutable<i32>) + 'static) -> String {
+    let built = define("k", 32, move |memory: Mutable<i32>| {
+        Block::distribute(1.into(), &|_| f(memory.clone()));
+    });
+    built.expect_err("it is caught").to_string()
+}
+
+#[test]
+fn messages_name_the_operation_and_the_line_as_the_user_wrote_them() {
+    let here = |operation: &str, line: u32| format!("({operation}, crates/kernel/tests/broken.rs:{line})");
+    let line = line!();
+    let cases: [(&str, &str, String); 9] = [
+        ("atomic_add", "a block as a whole", block_refused(|memory| drop(vec![memory.atomic_add(0, 1)]))),
+        ("acquire", "a block as a whole", block_refused(|memory| drop(vec![memory.acquire(0)]))),
+        ("write", "a block as a whole", block_refused(|memory| memory.write(0, 1.into()))),
+        ("fence_grid", "a block as a whole", block_refused(|_| fence_grid())),
+        (
+            "shuffle_up",
+            "a block as a whole",
+            block_refused(|_| drop(vec![warp::shuffle_up(Exp::from(1), 1)])),
+        ),
+        ("vote_any", "a block as a whole", block_refused(|m| drop(vec![warp::vote_any(m.len().gt(1))]))),
+        ("for_each", "not a warp", block_refused(|_| Warp::for_each(1.into(), &|_| {}))),
+        ("for_each", "a grid inside a grid", block_refused(|_| Grid::for_each(1.into(), &|_| {}))),
+        ("distribute", "a grid inside a grid", block_refused(|_| Block::distribute(1.into(), &|_| {}))),
+    ];
+    for ((operation, words, message), line) in cases.iter().zip(line + 2..) {
+        says(message, &[words, &here(operation, line)]);
+        assert!(!message.contains('%'), "{message}");
+    }
+}
+
+#[test]
+fn a_failed_update_is_called_what_the_user_called_it() {
+    let definition = define("k", 32, |memory: Mutable<i32>| {
+        Block::distribute(1.into(), &|_| {
+            Block::for_each(1.into(), &|_| drop(vec![memory.atomic_add(9, 1), memory.atomic_max(9, 1)]));
+        });
+    });
+    let definition = definition.unwrap();
+    let operations: Vec<&str> = definition.kernel().sites.iter().map(|site| site.operation).collect();
+    assert_eq!(operations, ["atomic_add", "atomic_max"]);
+}
+
+#[test]
+fn a_threads_own_memory_where_a_block_is_at_work() {
+    let line = line!() + 4;
+    let message = refused(|xs| {
+        let blocks = xs.split_up(32).map(|part| {
+            let own = Mutable::own(replicate(1, Exp::<i32>::from(0)));
+            let first = own.read(0);
+            part.map(move |x| x + first).push::<Block>()
+        });
+        blocks.concat()
+    });
+    let place = format!("(read, crates/kernel/tests/broken.rs:{line})");
+    says(&message, &["memory that each thread has for itself", "a block as a whole is at work", &place]);
+}
+
+#[test]
+fn a_value_outside_its_loop() {
+    let message = refused(|xs| {
+        let blocks = xs.split_up(32).map(|part| {
+            let kept = std::rc::Rc::new(std::cell::Cell::new(None));
+            let keep = kept.clone();
+            part.clone()
+                .imap(move |i, x| {
+                    keep.set(Some(i));
+                    x
+                })
+                .push::<Block>()
+                .force();
+            let index = kept.get().unwrap_or(0.into());
+            part.map(move |x| x + index.cast::<i32>()).push::<Block>()
+        });
+        blocks.concat()
+    });
+    says(&message, &["outside the loop", "(push, crates/kernel/tests/broken.rs:"]);
+    assert!(!message.contains("Local"), "{message}");
 }

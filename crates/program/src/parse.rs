@@ -459,32 +459,29 @@ impl<'a> Parser<'a> {
 
     /// The next statement, if one starts here.
     fn statement(&mut self) -> Parsed<Option<Stmt>> {
+        match self.peek_with_comments().token {
+            Token::Word("if") => self.branch(Vec::new()).map(Some),
+            Token::Word("for") => self.for_loop().map(Some),
+            Token::Word("while") => self.while_loop().map(Some),
+            Token::Word(word @ ("parallel" | "warps" | "lanes")) => self.parallel(word).map(Some),
+            Token::Var(..) => self.defining().map(Some),
+            _ => self.simple(),
+        }
+    }
+
+    /// The next statement that neither has others inside nor starts with a variable. It is apart from those because, not
+    /// optimised, it needs a lot of stack.
+    fn simple(&mut self) -> Parsed<Option<Stmt>> {
         let stmt = match self.peek_with_comments().token {
             Token::Comment(text) => {
                 self.at += 1;
                 Stmt::Comment(unescape(text))
             }
-            Token::Var(..) => self.defining()?,
             Token::Word("store") => {
                 self.advance();
                 let (memory, index) = self.place()?;
                 self.expect("=")?;
                 Stmt::Store { memory, index, values: self.commas(Self::operand)? }
-            }
-            Token::Word("if") => self.branch(Vec::new())?,
-            Token::Word("for") => self.for_loop()?,
-            Token::Word("while") => self.while_loop()?,
-            Token::Word(word @ ("parallel" | "warps" | "lanes")) => {
-                self.advance();
-                let workers = match word {
-                    "warps" => Workers::Warps,
-                    "lanes" => Workers::Lanes,
-                    _ => Workers::Threads,
-                };
-                let var = self.definition()?;
-                self.expect("<")?;
-                let extent = self.operand()?;
-                Stmt::Parallel { workers, var, extent, body: self.block()? }
             }
             Token::Word("sync") => {
                 self.advance();
@@ -521,17 +518,35 @@ impl<'a> Parser<'a> {
         Ok(Some(stmt))
     }
 
+    fn parallel(&mut self, word: &str) -> Parsed<Stmt> {
+        self.advance();
+        let workers = match word {
+            "warps" => Workers::Warps,
+            "lanes" => Workers::Lanes,
+            _ => Workers::Threads,
+        };
+        let var = self.definition()?;
+        self.expect("<")?;
+        let extent = self.operand()?;
+        Ok(Stmt::Parallel { workers, var, extent, body: self.block()? })
+    }
+
     /// A statement that starts with the variables it defines.
     fn defining(&mut self) -> Parsed<Stmt> {
         let at = self.peek();
         let vars = self.commas(Self::definition)?;
         self.expect("=")?;
+        match self.peek().token {
+            Token::Word("if") => self.branch(vars),
+            _ => self.defined(at, vars),
+        }
+    }
+
+    /// What stands after the variables that a statement without others inside defines.
+    fn defined(&mut self, at: Spanned<'a>, vars: Vec<Var>) -> Parsed<Stmt> {
         if self.eat("load") {
             let (memory, index) = self.place()?;
             return Ok(Stmt::Load { vars, memory, index });
-        }
-        if let Token::Word("if") = self.peek().token {
-            return self.branch(vars);
         }
         if let Token::Word("atomic") = self.peek().token {
             let [var] = vars[..] else {
@@ -830,5 +845,19 @@ body {
             "}".repeat(100_000)
         );
         assert!(error(&text).contains("nested more than"));
+    }
+
+    #[test]
+    fn nesting_is_bounded_as_the_verifier_bounds_it() {
+        let nested = |levels: usize| {
+            let body = "if true { ".repeat(levels) + &"} ".repeat(levels);
+            format!("kernel k threads 1 blocks %b: i64 < 1:i64 body {{ {body} }}")
+        };
+        let deepest = parse(&nested(MAX_NESTING)).expect("it is not too deep");
+        assert_eq!(crate::check(&deepest), Ok(()));
+        for levels in [MAX_NESTING + 1, 200_000] {
+            let error = parse(&nested(levels)).expect_err("it is too deep").to_string();
+            assert!(error.contains("nested more than 200 deep"), "{error}");
+        }
     }
 }

@@ -133,6 +133,91 @@ impl Settler<'_> {
 
     fn statement(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
         match stmt {
+            Stmt::If { .. } => self.branch(stmt, out),
+            Stmt::For { .. } => self.for_loop(stmt, out),
+            Stmt::While { .. } => self.while_loop(stmt, out),
+            Stmt::Parallel { .. } => self.parallel(stmt, out),
+            _ => self.simple(stmt, out),
+        }
+    }
+
+    fn branch(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let Stmt::If { condition, then, otherwise, results } = stmt else { return };
+        let condition = self.value(*condition);
+        if let Some(holds) = truth(condition) {
+            self.list(if holds { then } else { otherwise }, out);
+            for joined in results {
+                let value = self.value(if holds { joined.then } else { joined.otherwise });
+                self.known.insert(joined.var, value);
+            }
+            return;
+        }
+        let mut results = results.clone();
+        let then = self.inner(then, Some((condition, true)), |settler| {
+            results.iter_mut().for_each(|joined| joined.then = settler.value(joined.then));
+        });
+        let otherwise = self.inner(otherwise, Some((condition, false)), |settler| {
+            results.iter_mut().for_each(|joined| joined.otherwise = settler.value(joined.otherwise));
+        });
+        out.push(Stmt::If { condition, then, otherwise, results });
+    }
+
+    fn for_loop(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let Stmt::For { var, start, end, step, carried, body } = stmt else { return };
+        let [start, end, step] = [*start, *end, *step].map(|operand| self.value(operand));
+        let mut carried = self.initials(carried);
+        if self.prover.differ(start, end, 0) {
+            carried.iter().for_each(|carried| self.stands_for(carried.initial, carried.var));
+            return;
+        }
+        let once = self.intervals.operand(step).0 > 0
+            && self.prover.differ(end, start, 1)
+            && self.prover.within_a_step(start, end, step);
+        if once {
+            self.stands_for(start, *var);
+            carried.iter().for_each(|carried| self.stands_for(carried.initial, carried.var));
+            self.list(body, out);
+            self.nexts(&mut carried);
+            carried.iter().for_each(|carried| self.stands_for(carried.next, carried.var));
+            return;
+        }
+        let mark = self.prover.mark();
+        self.index(*var, start, end);
+        let body = self.inner(body, None, |settler| settler.nexts(&mut carried));
+        self.prover.leave(mark);
+        out.push(Stmt::For { var: *var, start, end, step, carried, body });
+    }
+
+    fn while_loop(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let Stmt::While { carried, header, condition, body } = stmt else { return };
+        let mut carried = self.initials(carried);
+        let mark = self.prover.mark();
+        let mut new_header = Vec::new();
+        self.list(header, &mut new_header);
+        let condition = self.value(*condition);
+        let body = self.inner(body, Some((condition, true)), |settler| settler.nexts(&mut carried));
+        self.prover.leave(mark);
+        out.push(Stmt::While { carried, header: new_header, condition, body });
+    }
+
+    fn parallel(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        let Stmt::Parallel { workers, var, extent, body } = stmt else { return };
+        let extent = self.value(*extent);
+        let zero = Operand::Constant(Constant::zero(self.ty(extent)));
+        if self.prover.differ(zero, extent, 0) {
+            return;
+        }
+        let mark = self.prover.mark();
+        self.index(*var, zero, extent);
+        let body = self.inner(body, None, |_| ());
+        self.prover.leave(mark);
+        out.push(Stmt::Parallel { workers: *workers, var: *var, extent, body });
+    }
+
+    /// A statement without others inside. It is apart from those that have some because, not optimised, it needs a lot
+    /// of stack.
+    fn simple(&mut self, stmt: &Stmt, out: &mut Vec<Stmt>) {
+        match stmt {
             Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => out.push(stmt.clone()),
             Stmt::Let { var, op, operands } => {
                 let operands = self.values(operands);
@@ -170,71 +255,7 @@ impl Settler<'_> {
                     out.push(Stmt::Fail { unless, site: *site, index, bound });
                 }
             }
-            Stmt::If { condition, then, otherwise, results } => {
-                let condition = self.value(*condition);
-                if let Some(holds) = truth(condition) {
-                    self.list(if holds { then } else { otherwise }, out);
-                    for joined in results {
-                        let value = self.value(if holds { joined.then } else { joined.otherwise });
-                        self.known.insert(joined.var, value);
-                    }
-                    return;
-                }
-                let mut results = results.clone();
-                let then = self.inner(then, Some((condition, true)), |settler| {
-                    results.iter_mut().for_each(|joined| joined.then = settler.value(joined.then));
-                });
-                let otherwise = self.inner(otherwise, Some((condition, false)), |settler| {
-                    results.iter_mut().for_each(|joined| joined.otherwise = settler.value(joined.otherwise));
-                });
-                out.push(Stmt::If { condition, then, otherwise, results });
-            }
-            Stmt::For { var, start, end, step, carried, body } => {
-                let [start, end, step] = [*start, *end, *step].map(|operand| self.value(operand));
-                let mut carried = self.initials(carried);
-                if self.prover.differ(start, end, 0) {
-                    carried.iter().for_each(|carried| self.stands_for(carried.initial, carried.var));
-                    return;
-                }
-                let once = self.intervals.operand(step).0 > 0
-                    && self.prover.differ(end, start, 1)
-                    && self.prover.within_a_step(start, end, step);
-                if once {
-                    self.stands_for(start, *var);
-                    carried.iter().for_each(|carried| self.stands_for(carried.initial, carried.var));
-                    self.list(body, out);
-                    self.nexts(&mut carried);
-                    carried.iter().for_each(|carried| self.stands_for(carried.next, carried.var));
-                    return;
-                }
-                let mark = self.prover.mark();
-                self.index(*var, start, end);
-                let body = self.inner(body, None, |settler| settler.nexts(&mut carried));
-                self.prover.leave(mark);
-                out.push(Stmt::For { var: *var, start, end, step, carried, body });
-            }
-            Stmt::While { carried, header, condition, body } => {
-                let mut carried = self.initials(carried);
-                let mark = self.prover.mark();
-                let mut new_header = Vec::new();
-                self.list(header, &mut new_header);
-                let condition = self.value(*condition);
-                let body = self.inner(body, Some((condition, true)), |settler| settler.nexts(&mut carried));
-                self.prover.leave(mark);
-                out.push(Stmt::While { carried, header: new_header, condition, body });
-            }
-            Stmt::Parallel { workers, var, extent, body } => {
-                let extent = self.value(*extent);
-                let zero = Operand::Constant(Constant::zero(self.ty(extent)));
-                if self.prover.differ(zero, extent, 0) {
-                    return;
-                }
-                let mark = self.prover.mark();
-                self.index(*var, zero, extent);
-                let body = self.inner(body, None, |_| ());
-                self.prover.leave(mark);
-                out.push(Stmt::Parallel { workers: *workers, var: *var, extent, body });
-            }
+            Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Parallel { .. } => {}
         }
     }
 

@@ -53,6 +53,8 @@ pub struct VerifyError {
     pub program: String,
     /// The statement as text, if it is about one.
     pub statement: Option<String>,
+    /// Where the user wrote it: the comment in force there, if there is one.
+    pub place: Option<String>,
     /// What is wrong.
     pub reason: String,
 }
@@ -60,9 +62,10 @@ pub struct VerifyError {
 impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "kernel `{}` is not well formed: {}", self.program, self.reason)?;
-        match &self.statement {
-            Some(statement) => write!(f, " in `{statement}`"),
-            None => Ok(()),
+        match (&self.place, &self.statement) {
+            (Some(place), _) => write!(f, " ({place})"),
+            (None, Some(statement)) => write!(f, " in `{statement}`"),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -116,11 +119,13 @@ enum Doer {
 
 /// Something around a statement that does not have the same value for all threads of a block.
 #[derive(Clone, Copy)]
-struct Differing {
+struct Differing<'a> {
     /// What it decides on.
     what: &'static str,
     operand: Operand,
     level: Level,
+    /// Where the user wrote it.
+    place: Option<&'a str>,
 }
 
 struct Checker<'a> {
@@ -139,6 +144,8 @@ struct Checker<'a> {
     together: bool,
     /// The statement being checked.
     current: Option<&'a Stmt>,
+    /// The comment in force there.
+    comment: Option<&'a str>,
 }
 
 impl<'a> Checker<'a> {
@@ -153,6 +160,7 @@ impl<'a> Checker<'a> {
             fails: false,
             together: false,
             current: None,
+            comment: None,
         }
     }
 
@@ -160,6 +168,7 @@ impl<'a> Checker<'a> {
         Err(VerifyError {
             program: self.program.name.clone(),
             statement: self.current.map(|stmt| self.program.statement_text(stmt)),
+            place: self.current.and(self.comment).map(str::to_string),
             reason: reason.into(),
         })
     }
@@ -200,41 +209,64 @@ impl<'a> Checker<'a> {
         &mut self,
         list: &'a [Stmt],
         uniformity: &Uniformity,
-        around: Option<Differing>,
+        around: Option<Differing<'a>>,
     ) -> Checked {
-        let differing = |what: &'static str, operands: &[Operand]| {
+        let differing = |what: &'static str, place: Option<&'a str>, operands: &[Operand]| {
             let level = |operand: &Operand| uniformity.operand(*operand);
             let operand = operands.iter().copied().find(|operand| level(operand) != Level::Block)?;
-            Some(Differing { what, operand, level: level(&operand) })
+            Some(Differing { what, operand, level: level(&operand), place })
         };
+        let outer = self.comment;
         for stmt in list {
+            if let Stmt::Comment(text) = stmt {
+                self.comment = Some(text);
+            }
             let what = match stmt {
                 Stmt::Sync { scope: Scope::Warp } => Some("sync warp"),
                 Stmt::Collective { op, .. } => Some(op.name()),
                 _ => None,
             };
-            if let (Some(what), Some(Differing { what: around, operand, level })) = (what, around) {
+            if let (Some(what), Some(around)) = (what, around) {
                 self.current = Some(stmt);
-                let from = if level == Level::Warp { "warp to warp" } else { "thread to thread" };
-                let operand = self.program.operand_text(operand);
-                return self.error(format!(
-                    "`{what}` inside {around} {operand}, which may differ from {from}: every warp must get there"
-                ));
+                return self.error(self.unreached(what, around));
             }
+            let place = self.comment;
             let inner = match stmt {
-                Stmt::If { condition, .. } => differing("`if`", &[*condition]),
-                Stmt::While { condition, .. } => differing("`while` with the condition", &[*condition]),
-                Stmt::For { start, end, step, .. } => {
-                    differing("`for` with the bound", &[*start, *end, *step])
+                Stmt::If { condition, .. } => differing("`if`", place, &[*condition]),
+                Stmt::While { condition, .. } => {
+                    differing("`while` with the condition", place, &[*condition])
                 }
-                Stmt::Parallel { extent, .. } => differing("a parallel loop with the extent", &[*extent]),
+                Stmt::For { start, end, step, .. } => {
+                    differing("`for` with the bound", place, &[*start, *end, *step])
+                }
+                Stmt::Parallel { extent, .. } => {
+                    differing("a parallel loop with the extent", place, &[*extent])
+                }
                 _ => None,
             };
             for child in stmt.children() {
                 self.reached_by_all(child, uniformity, around.or(inner))?;
             }
         }
+        self.comment = outer;
         Ok(())
+    }
+
+    /// Why something that warps do together must not stand inside something that differs: in the words of the language
+    /// that the program was written in, if that can be told.
+    fn unreached(&self, what: &str, around: Differing<'a>) -> String {
+        let from = if around.level == Level::Warp { "warp to warp" } else { "thread to thread" };
+        match around.place {
+            Some(place) => format!(
+                "what the threads of a warp do together stands inside a condition or loop ({place}) that may differ \
+                 from {from}: every warp must get there"
+            ),
+            None => format!(
+                "`{what}` inside {} {}, which may differ from {from}: every warp must get there",
+                around.what,
+                self.program.operand_text(around.operand)
+            ),
+        }
     }
 
     fn names(&self) -> Checked {
@@ -381,10 +413,15 @@ impl<'a> Checker<'a> {
         if place.depth > MAX_NESTING {
             return self.error(format!("statements are nested more than {MAX_NESTING} deep"));
         }
+        let outer = self.comment;
         for stmt in list {
+            if let Stmt::Comment(text) = stmt {
+                self.comment = Some(text);
+            }
             self.current = Some(stmt);
             self.statement(stmt, place)?;
         }
+        self.comment = outer;
         Ok(())
     }
 
@@ -426,7 +463,105 @@ impl<'a> Checker<'a> {
     }
 
     fn statement(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        match stmt {
+            Stmt::If { .. } => self.branch(stmt, place),
+            Stmt::For { .. } => self.for_loop(stmt, place),
+            Stmt::While { .. } => self.while_loop(stmt, place),
+            Stmt::Parallel { .. } => self.parallel(stmt, place),
+            _ => self.simple(stmt, place),
+        }
+    }
+
+    fn branch(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::If { condition, then, otherwise, results } = stmt else { return Ok(()) };
         let inner = Place { depth: place.depth + 1, ..place };
+        self.typed(*condition, ScalarType::Bool, "the condition")?;
+        let sides: [(&'a Vec<Stmt>, Vec<Operand>); 2] = [
+            (then, results.iter().map(|joined| joined.then).collect()),
+            (otherwise, results.iter().map(|joined| joined.otherwise).collect()),
+        ];
+        for (list, given) in sides {
+            let mark = self.scope.len();
+            self.statements(list, inner)?;
+            self.current = Some(stmt);
+            for (joined, operand) in results.iter().zip(given) {
+                self.agrees(joined.var, operand, "a branch's value")?;
+            }
+            self.leave(mark);
+        }
+        results.iter().try_for_each(|joined| self.define(joined.var).map(|_| ()))
+    }
+
+    fn for_loop(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::For { var, start, end, step, carried, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let mark = self.scope.len();
+        let types = [self.operand(*start)?, self.operand(*end)?, self.operand(*step)?];
+        self.initials(carried)?;
+        let ty = self.define(*var)?;
+        if !ty.is_integer() || types.iter().any(|&other| other != ty) {
+            return self.error("index, start, end and step of a loop have one integer type");
+        }
+        if let Operand::Constant(step) = step
+            && step.as_integer().is_none_or(|step| step <= 0)
+        {
+            return self.error("the step of a loop is not positive");
+        }
+        self.carry(carried)?;
+        self.statements(body, inner)?;
+        self.current = Some(stmt);
+        self.nexts(carried)?;
+        self.leave(mark);
+        self.stay(carried);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::While { carried, header, condition, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let mark = self.scope.len();
+        self.initials(carried)?;
+        self.carry(carried)?;
+        self.statements(header, inner)?;
+        self.current = Some(stmt);
+        self.typed(*condition, ScalarType::Bool, "the condition")?;
+        self.statements(body, inner)?;
+        self.current = Some(stmt);
+        self.nexts(carried)?;
+        self.leave(mark);
+        self.stay(carried);
+        Ok(())
+    }
+
+    fn parallel(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
+        let Stmt::Parallel { workers, var, extent, body } = stmt else { return Ok(()) };
+        let inner = Place { depth: place.depth + 1, ..place };
+        let doer = match (workers, place.doer) {
+            (Workers::Threads, Doer::Block) | (Workers::Lanes, Doer::Warp) => Doer::Thread,
+            (Workers::Warps, Doer::Block) if self.program.threads.is_multiple_of(WARP) => Doer::Warp,
+            (Workers::Warps, Doer::Block) => {
+                return self.error(format!(
+                    "a block of {} threads has no whole number of warps",
+                    self.program.threads
+                ));
+            }
+            (Workers::Lanes, Doer::Block) => return self.error("`lanes` outside `warps`"),
+            _ => return self.error("`parallel` inside `parallel`"),
+        };
+        let extent = self.operand(*extent)?;
+        let mark = self.scope.len();
+        let ty = self.define(*var)?;
+        if !ty.is_integer() || extent != ty {
+            return self.error("index and extent of `parallel` have one integer type");
+        }
+        self.statements(body, Place { doer, ..inner })?;
+        self.leave(mark);
+        Ok(())
+    }
+
+    /// A statement without others inside. It is apart from those that have some because, not optimised, it needs a lot
+    /// of stack.
+    fn simple(&mut self, stmt: &'a Stmt, place: Place) -> Checked {
         match stmt {
             Stmt::Comment(_) => Ok(()),
             Stmt::Let { var, op, operands } => {
@@ -461,81 +596,6 @@ impl<'a> Checker<'a> {
                 }
                 let element = self.memory(*memory, *index, values.len(), true, place)?;
                 values.iter().try_for_each(|&value| self.typed(value, element, "a stored value"))
-            }
-            Stmt::If { condition, then, otherwise, results } => {
-                self.typed(*condition, ScalarType::Bool, "the condition")?;
-                let sides: [(&'a Vec<Stmt>, Vec<Operand>); 2] = [
-                    (then, results.iter().map(|joined| joined.then).collect()),
-                    (otherwise, results.iter().map(|joined| joined.otherwise).collect()),
-                ];
-                for (list, given) in sides {
-                    let mark = self.scope.len();
-                    self.statements(list, inner)?;
-                    self.current = Some(stmt);
-                    for (joined, operand) in results.iter().zip(given) {
-                        self.agrees(joined.var, operand, "a branch's value")?;
-                    }
-                    self.leave(mark);
-                }
-                results.iter().try_for_each(|joined| self.define(joined.var).map(|_| ()))
-            }
-            Stmt::For { var, start, end, step, carried, body } => {
-                let mark = self.scope.len();
-                let types = [self.operand(*start)?, self.operand(*end)?, self.operand(*step)?];
-                self.initials(carried)?;
-                let ty = self.define(*var)?;
-                if !ty.is_integer() || types.iter().any(|&other| other != ty) {
-                    return self.error("index, start, end and step of a loop have one integer type");
-                }
-                if let Operand::Constant(step) = step
-                    && step.as_integer().is_none_or(|step| step <= 0)
-                {
-                    return self.error("the step of a loop is not positive");
-                }
-                self.carry(carried)?;
-                self.statements(body, inner)?;
-                self.current = Some(stmt);
-                self.nexts(carried)?;
-                self.leave(mark);
-                self.stay(carried);
-                Ok(())
-            }
-            Stmt::While { carried, header, condition, body } => {
-                let mark = self.scope.len();
-                self.initials(carried)?;
-                self.carry(carried)?;
-                self.statements(header, inner)?;
-                self.current = Some(stmt);
-                self.typed(*condition, ScalarType::Bool, "the condition")?;
-                self.statements(body, inner)?;
-                self.current = Some(stmt);
-                self.nexts(carried)?;
-                self.leave(mark);
-                self.stay(carried);
-                Ok(())
-            }
-            Stmt::Parallel { workers, var, extent, body } => {
-                let doer = match (workers, place.doer) {
-                    (Workers::Threads, Doer::Block) | (Workers::Lanes, Doer::Warp) => Doer::Thread,
-                    (Workers::Warps, Doer::Block) if self.program.threads.is_multiple_of(WARP) => Doer::Warp,
-                    (Workers::Warps, Doer::Block) => {
-                        return self.error(format!(
-                            "a block of {} threads has no whole number of warps",
-                            self.program.threads
-                        ));
-                    }
-                    (Workers::Lanes, Doer::Block) => return self.error("`lanes` outside `warps`"),
-                    _ => return self.error("`parallel` inside `parallel`"),
-                };
-                let extent = self.operand(*extent)?;
-                let mark = self.scope.len();
-                let ty = self.define(*var)?;
-                if !ty.is_integer() || extent != ty {
-                    return self.error("index and extent of `parallel` have one integer type");
-                }
-                self.statements(body, Place { doer, ..inner })?;
-                self.leave(mark);
-                Ok(())
             }
             Stmt::Sync { scope } => match (scope, place.doer) {
                 (Scope::Block, Doer::Block) => Ok(()),
@@ -614,6 +674,7 @@ impl<'a> Checker<'a> {
                 self.typed(*index, ScalarType::I64, "the index")?;
                 self.typed(*bound, ScalarType::I64, "the bound")
             }
+            Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Parallel { .. } => Ok(()),
         }
     }
 
