@@ -59,13 +59,20 @@ pub trait Device: Send + Sync {
     /// Sets the first `bytes` bytes to zero.
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()>;
 
-    /// Compiles a program to a binary that can be kept on disk.
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>>;
+    /// Compiles programs to binaries that can be kept on disk, in their order. Several at once are quicker than one by one
+    /// where starting the compiler takes long; if one cannot be compiled, none is.
+    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>>;
 
-    /// Makes a kernel of a binary that [`build`](Self::build) made of the same program.
+    /// Compiles a program to a binary that can be kept on disk.
+    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+        let lost = || Error::Invalid(format!("kernel `{}` was compiled to nothing", program.name));
+        self.build_unit(&[program], options)?.pop().ok_or_else(lost)
+    }
+
+    /// Makes a kernel of a binary that [`build`](Self::build) or [`build_unit`](Self::build_unit) made of the same program.
     ///
     /// # Safety
-    /// The binary is one that this device's `build` made of this program: it is code that will run.
+    /// The binary is one that this device's `build` or `build_unit` made of this program: it is code that will run.
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
 
     /// Starts `blocks` blocks of a kernel. The arguments are in the order of the program's parameters; nothing happens

@@ -4,11 +4,11 @@ use crate::device::{Argument, Device, Kernel};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
-use crate::parallel;
 use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
 use pumice_emit::Options;
+use pumice_program::Verified;
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
@@ -171,16 +171,12 @@ impl Prepared {
     /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
     /// inputs are brought to the device.
     pub fn new(engine: &Engine, plan: Plan, options: &Options, inputs: &Inputs) -> Result<Prepared> {
-        let launches: Vec<&pumice_array::Launch> = plan.launches().collect();
-        let compile = |number: usize| {
-            let program = &launches[number].program;
-            engine.kernels.get_or_build(&*engine.device, program, &program.key_text(), options)
-        };
+        let programs: Vec<&Verified> = plan.launches().map(|launch| &*launch.program).collect();
         let upload = || {
             let arrays = plan.inputs().iter().filter_map(|input| given(&input.node.operation, inputs));
             arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
         };
-        let kernels = parallel::collect(launches.len(), compile, upload)?;
+        let kernels = engine.kernels.get_or_build_all(&*engine.device, &programs, options, upload)?;
         let blocks = plan.launches().map(|launch| {
             // How many blocks there are depends on extents only, and those are constants of the plan.
             let values = launch.arguments.iter().zip(&launch.program.params);

@@ -8,6 +8,7 @@
 //!
 //! Both memory and folder have limits ([`Limits`]); what was used least recently goes first (`loaded.rs`, `folder.rs`).
 
+mod build;
 mod entry;
 mod folder;
 mod loaded;
@@ -16,24 +17,12 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use pumice_emit::Options;
-use pumice_program::Verified;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use self::entry::{Refusal, hashed, read_entry, write_entry};
 pub use self::folder::{Removed, Usage};
 use self::folder::{folder_of, make_folder};
 use self::loaded::Loaded;
-use crate::device::{Device, Kernel};
-use crate::error::Result;
-
-/// What the emitter is: binaries of another one are not this one's. The build script makes a hash of its sources;
-/// without that the version has to do, which is right for released versions.
-const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
-    Some(hash) => hash,
-    None => env!("CARGO_PKG_VERSION"),
-};
 
 /// More diagnostics than this are not kept.
 const MOST_DIAGNOSTICS: usize = 20;
@@ -145,72 +134,10 @@ impl KernelTable {
         }
     }
 
-    /// The kernel of a program on a device: from this process, from disk, or compiled. `key_text` stands for the program:
-    /// two programs with the same text must mean the same, so it has everything but source places and comments.
-    pub fn get_or_build(
-        &self,
-        device: &dyn Device,
-        program: &Verified,
-        key_text: &str,
-        options: &Options,
-    ) -> Result<Arc<Kernel>> {
-        let key = key(device, key_text, options);
-        let slot = lock(&self.loaded).slot(&key);
-        let kernel = {
-            let mut place = lock(&slot);
-            if let Some(kernel) = &*place {
-                self.count(MEMORY);
-                return Ok(kernel.clone());
-            }
-            let kernel = self.load_or_build(device, program, &key, options).map(Arc::new);
-            *place = kernel.as_ref().ok().cloned();
-            kernel
-        };
-        // Nobody holds the place of a kernel that could not be built, so that it goes too.
-        drop(slot);
-        self.evict(self.limits.kernels);
-        kernel
-    }
-
     /// Unloads kernels that nobody holds until no more than `most` are left, and returns how many it unloaded.
     fn evict(&self, most: usize) -> usize {
         let evicted = lock(&self.loaded).evict(most);
         evicted.len()
-    }
-
-    fn load_or_build(
-        &self,
-        device: &dyn Device,
-        program: &Verified,
-        key: &str,
-        options: &Options,
-    ) -> Result<Kernel> {
-        let folder = self.usable_folder();
-        if let Some(binary) = folder.as_deref().and_then(|folder| self.read(folder, key)) {
-            // SAFETY: the entry is whole, the user's own, and has the key of this program on this device.
-            match unsafe { device.load(program, &binary) } {
-                Ok(kernel) => {
-                    self.count(DISK);
-                    return Ok(kernel);
-                }
-                // Whole, but the device does not take it any more: as good as corrupt.
-                Err(error) => self.diagnose(format!("a kept kernel was built again: {error}")),
-            }
-        }
-        let binary = device.build(program, options)?;
-        // SAFETY: it was built the line before.
-        let mut kernel = unsafe { device.load(program, &binary) };
-        // There may be no room for one more.
-        if kernel.is_err() && self.evict(0) > 0 {
-            // SAFETY: as above.
-            kernel = unsafe { device.load(program, &binary) };
-        }
-        let kernel = kernel?;
-        self.count(BUILT);
-        if let Some(folder) = folder {
-            self.write(&folder, key, &binary);
-        }
-        Ok(kernel)
     }
 
     /// Keeps a note beside the kernels, under what these parts say; without a folder, as long as the process lives. Notes are
@@ -370,12 +297,6 @@ fn limits_of(variable: impl Fn(&str) -> Option<OsString>) -> (Limits, Vec<String
     let kernels = number("PUMICE_KERNELS", usual.kernels as u64);
     let bytes = number("PUMICE_CACHE_BYTES", usual.bytes);
     (Limits { kernels: usize::try_from(kernels).unwrap_or(usize::MAX), bytes }, mistakes)
-}
-
-/// The key of a kernel, as the name of a file.
-fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
-    let options = format!("{options:?}");
-    hashed(&[EMITTER, device.name(), &device.identity(), &options, key_text])
 }
 
 /// The key of a note, as the name of a file.

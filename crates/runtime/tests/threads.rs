@@ -99,15 +99,15 @@ impl Device for Counting {
     fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
         self.sim.zero(memory, bytes)
     }
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
         let at_work = self.at_work.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(at_work, Ordering::SeqCst);
         // Long enough for others to begin, if they could.
         std::thread::sleep(Duration::from_millis(2));
-        let binary = self.sim.build(program, options);
+        let binaries = self.sim.build_unit(programs, options);
         self.at_work.fetch_sub(1, Ordering::SeqCst);
-        self.built.fetch_add(1, Ordering::SeqCst);
-        binary
+        self.built.fetch_add(programs.len(), Ordering::SeqCst);
+        binaries
     }
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         // SAFETY: as the caller promises.

@@ -136,27 +136,46 @@ fn check_private(program: &Verified, limit: u64) -> Result<()> {
     Ok(())
 }
 
-/// The source of a program in a dialect, for a device that has what it needs. The threads of a block have at most
-/// `private` bytes of private memory together.
+/// The sources of programs in a dialect, all in one text, for a device that has what they need. The threads of a block
+/// have at most `private` bytes of private memory together.
 fn emit(
-    program: &Verified,
+    programs: &[&Verified],
     dialect: Dialect,
     options: &Options,
     profile: &Profile,
-    private: u64,
-) -> Result<Source> {
-    check_fits(program, profile)?;
-    check_private(program, private)?;
-    let source = pumice_emit::emit(program, dialect, options);
-    let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
-    let (name, needed, limit) = (&program.name, source.shared_bytes, profile.shared_bytes);
-    if needed > limit {
-        // What the program asks for fits, and what its emission adds does not.
-        return Err(Error::Invalid(format!(
-            "kernel `{name}` needs {needed} bytes of shared memory with what its warps exchange, and the limit is {limit}"
-        )));
+    private: impl Fn(&Verified) -> u64,
+) -> Result<Vec<Source>> {
+    for program in programs {
+        check_fits(program, profile)?;
+        check_private(program, private(program))?;
     }
-    Ok(source)
+    let sources = match programs {
+        [program] => pumice_emit::emit(program, dialect, options).map(|source| vec![source]),
+        _ => pumice_emit::emit_unit(programs, dialect, options),
+    };
+    let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
+    for (program, source) in programs.iter().zip(&sources) {
+        let (name, needed, limit) = (&program.name, source.shared_bytes, profile.shared_bytes);
+        if needed > limit {
+            // What the program asks for fits, and what its emission adds does not.
+            return Err(Error::Invalid(format!(
+                "kernel `{name}` needs {needed} bytes of shared memory with what its warps exchange, and the limit is {limit}"
+            )));
+        }
+    }
+    Ok(sources)
+}
+
+/// Compiles sources that share a text, and gives each the code with its own entry point. `compile` is told a name for
+/// its errors.
+fn compile_unit(
+    programs: &[&Verified],
+    sources: &[Source],
+    compile: impl FnOnce(&str, &Source) -> Result<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>> {
+    let (Some(program), Some(source)) = (programs.first(), sources.first()) else { return Ok(Vec::new()) };
+    let code = compile(&program.name, source)?;
+    Ok(sources.iter().map(|source| pack(&source.entry, &code)).collect())
 }
 
 /// A binary as it is kept: the entry point's name, which emission may have changed, and the code.
@@ -175,7 +194,7 @@ fn unpack<'a>(device: &'static str, program: &Program, binary: &'a [u8]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Argument;
+    use crate::device::{Argument, Kernel};
     use crate::kernel_table::KernelTable;
 
     const ADD: &str = "kernel add
@@ -210,28 +229,61 @@ body {
         pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Runs a program like [`ADD`] on vectors of these lengths and compares with `expected`, by index.
+    fn check(device: &dyn Device, kernel: &Kernel, expected: impl Fn(f32) -> f32) -> Result<()> {
+        for n in [0usize, 1, 4, 5, 1000] {
+            let bytes = |f: &dyn Fn(f32) -> f32| -> Vec<u8> {
+                (0..n).flat_map(|i| f(i as f32).to_le_bytes()).collect()
+            };
+            let (xs, ys, out) = (device.allocate(4 * n)?, device.allocate(4 * n)?, device.allocate(4 * n)?);
+            device.upload(&xs, &bytes(&|i| i))?;
+            device.upload(&ys, &bytes(&|i| 0.5 * i))?;
+            let memories = [&xs, &ys, &out].map(Argument::Memory);
+            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            unsafe { device.launch(kernel, n.div_ceil(4) as u64, &arguments) }?;
+            let mut result = vec![0; 4 * n];
+            device.download(&out, &mut result)?;
+            assert!(result == bytes(&expected), "{} of {n} on {}", kernel.name(), device.name());
+        }
+        Ok(())
+    }
+
     #[test]
     fn a_program_gives_the_same_on_every_device_that_works_here() -> Result<()> {
         let (program, table) = (add(), KernelTable::with_folder(None));
         for device in NAMES.iter().filter_map(|name| open(name).ok()) {
             for fast_math in [false, true] {
-                let kernel =
-                    table.get_or_build(&*device, &program, &program.key_text(), &Options { fast_math })?;
-                for n in [0usize, 1, 4, 5, 1000] {
-                    let bytes = |scale: f32| -> Vec<u8> {
-                        (0..n).flat_map(|i| (scale * i as f32).to_le_bytes()).collect()
-                    };
-                    let (xs, ys, out) =
-                        (device.allocate(4 * n)?, device.allocate(4 * n)?, device.allocate(4 * n)?);
-                    device.upload(&xs, &bytes(1.0))?;
-                    device.upload(&ys, &bytes(0.5))?;
-                    let memories = [&xs, &ys, &out].map(Argument::Memory);
-                    let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
-                    unsafe { device.launch(&kernel, n.div_ceil(4) as u64, &arguments) }?;
-                    let mut result = vec![0; 4 * n];
-                    device.download(&out, &mut result)?;
-                    assert!(result == bytes(1.5), "{} with n = {n}", device.name());
-                }
+                let options = Options { fast_math };
+                let kernel = table.get_or_build(&*device, &program, &program.key_text(), &options)?;
+                check(&*device, &kernel, |i| 1.5 * i)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn programs_that_are_compiled_together_are_still_themselves() -> Result<()> {
+        let other = |text: String| {
+            let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
+            pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
+        };
+        // Of one name, and with functions of the prelude that both need.
+        let larger = || other(ADD.replace("= add %x.8", "= max %x.8"));
+        let smaller = || other(ADD.replace("= add %x.8", "= min %x.8"));
+        let programs = [add(), larger(), smaller(), larger()];
+        let programs: Vec<&Verified> = programs.iter().collect();
+        let table = KernelTable::with_folder(None);
+        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+            let binaries = device.build_unit(&programs, &Options::default())?;
+            assert_eq!(binaries.len(), programs.len());
+            let kernels = table.get_or_build_all(&*device, &programs, &Options::default(), || Ok(()))?;
+            let expected: [fn(f32) -> f32; 4] = [|i| 1.5 * i, |i| i, |i| 0.5 * i, |i| i];
+            for ((kernel, expected), (program, binary)) in
+                kernels.iter().zip(expected).zip(programs.iter().zip(&binaries))
+            {
+                check(&*device, kernel, expected)?;
+                // SAFETY: it was built of this program above.
+                check(&*device, &unsafe { device.load(program, binary) }?, expected)?;
             }
         }
         Ok(())
@@ -303,21 +355,22 @@ body {
             texts.push(std::fs::read_to_string(entry.map_err(host)?.path()).map_err(host)?);
         }
         assert!(texts.len() > 10);
-        for text in texts {
+        let verified = |text: String| {
             let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
-            let program = pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"));
+            pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let programs: Vec<Verified> = texts.into_iter().map(verified).collect();
+        let all: Vec<&Verified> = programs.iter().collect();
+        // Each by itself, and all together.
+        for unit in all.chunks(1).chain([&all[..]]) {
             for fast_math in [false, true] {
-                let source = pumice_emit::emit(&program, Dialect::Cuda, &Options { fast_math });
-                let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
+                let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &Options { fast_math });
+                let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
-                let binary = cuda::nvrtc::compile(
-                    &program.name,
-                    &source.text,
-                    architecture,
-                    fast_math,
-                    source.effort,
-                )?;
-                assert!(!binary.is_empty());
+                let binaries = compile_unit(unit, &sources, |name, source| {
+                    cuda::nvrtc::compile(name, &source.text, architecture, fast_math, source.effort)
+                })?;
+                assert_eq!(binaries.len(), unit.len());
             }
         }
         Ok(())

@@ -147,9 +147,12 @@ impl Device for Sim {
         self.upload(memory, &host_memory::zeroed(bytes)?)
     }
 
-    fn build(&self, program: &Verified, _options: &Options) -> Result<Vec<u8>> {
-        super::check_fits(program, &self.profile)?;
-        Ok(program.key_text().into_bytes())
+    fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
+        let text = |program: &&Verified| {
+            super::check_fits(program, &self.profile)?;
+            Ok(program.key_text().into_bytes())
+        };
+        programs.iter().map(text).collect()
     }
 
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {

@@ -3,17 +3,18 @@
 mod damage;
 mod limits;
 
-use std::sync::Barrier;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Barrier};
 
+use pumice_emit::Options;
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
 use super::entry::{HEADER, MAGIC};
 use super::*;
 use crate::device::tests::empty_program;
-use crate::device::{Argument, Memory, Signature};
-use crate::error::Error;
+use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::error::{Error, Result};
 
 /// A device whose binaries are texts.
 struct Counting {
@@ -86,14 +87,15 @@ impl Device for Counting {
     fn zero(&self, _memory: &Memory, _bytes: usize) -> Result<()> {
         DONE
     }
-    fn build(&self, program: &Verified, _options: &Options) -> Result<Vec<u8>> {
-        if self.refuse {
+    fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
+        if self.refuse || programs.iter().any(|program| program.name == "broken") {
             return Err(Error::Invalid("refused".into()));
         }
         // Long enough for others to come in between, if they could.
         std::thread::sleep(std::time::Duration::from_millis(5));
-        self.built.fetch_add(1, Ordering::SeqCst);
-        Ok(format!("binary of {} for {}", program.name, self.identity).into_bytes())
+        self.built.fetch_add(programs.len(), Ordering::SeqCst);
+        let binary = |program: &&Verified| format!("binary of {} for {}", program.name, self.identity);
+        Ok(programs.iter().map(|program| binary(program).into_bytes()).collect())
     }
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
         let expected = format!("binary of {} for {}", program.name, self.identity);
@@ -401,5 +403,40 @@ mod unix {
         assert_eq!((table.counts().built, table.diagnostics().len()), (1, 1));
         assert!(std::fs::symlink_metadata(&entry).expect("the entry").is_file());
         Ok(())
+    }
+}
+
+#[test]
+fn several_programs_are_built_together_and_each_once() -> Result<()> {
+    let (folder, device) = (Temporary::new(), Counting::new("a"));
+    let programs: Vec<Verified> = (0..40).map(|number| empty_program(&format!("k{}", number % 30))).collect();
+    let programs: Vec<&Verified> = programs.iter().collect();
+    let all =
+        |table: &KernelTable| table.get_or_build_all(&device, &programs, &Options::default(), || Ok(()));
+    let table = folder.table();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| all(&table))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic").map(drop))
+    })?;
+    let kernels = all(&table)?;
+    let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name()).collect();
+    assert_eq!(names, programs.iter().map(|program| program.name.as_str()).collect::<Vec<_>>());
+    assert_eq!(device.built.load(Ordering::SeqCst), 30);
+    assert_eq!(all(&folder.table())?.len(), 40);
+    assert_eq!(device.built.load(Ordering::SeqCst), 30, "they are kept");
+    Ok(())
+}
+
+#[test]
+fn one_program_that_cannot_be_built_does_not_keep_the_others_from_it() {
+    let (folder, device) = (Temporary::new(), Counting::new("a"));
+    let programs = ["k0", "broken", "k1"].map(empty_program);
+    let programs: Vec<&Verified> = programs.iter().collect();
+    let table = folder.table();
+    let error = table.get_or_build_all(&device, &programs, &Options::default(), || Ok(())).err();
+    assert_eq!(error, Some(Error::Invalid("refused".into())));
+    for program in [programs[0], programs[2]] {
+        let kernel = table.get_or_build(&device, program, &program.key_text(), &Options::default());
+        assert_eq!(kernel.map(|kernel| kernel.name().to_string()), Ok(program.name.clone()));
     }
 }

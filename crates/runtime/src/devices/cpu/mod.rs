@@ -121,10 +121,11 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
-        let source = super::emit(program, Dialect::C, options, &self.profile, PRIVATE_BYTES)?;
-        let code = self.compiler.compile(&program.name, &source.text, options.fast_math, source.effort)?;
-        Ok(super::pack(&source.entry, &code))
+    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+        let sources = super::emit(programs, Dialect::C, options, &self.profile, |_| PRIVATE_BYTES)?;
+        super::compile_unit(programs, &sources, |name, source| {
+            self.compiler.compile(name, &source.text, options.fast_math, source.effort)
+        })
     }
 
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {

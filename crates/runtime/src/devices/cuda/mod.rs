@@ -121,13 +121,13 @@ impl Device for Cuda {
         if bytes == 0 { Ok(()) } else { buffer.clear(bytes) }
     }
 
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
-        let private = PRIVATE_BYTES * u64::from(program.threads);
-        let source = super::emit(program, Dialect::Cuda, options, &self.profile, private)?;
-        let architecture = self.gpu.facts().architecture;
-        let (fast_math, effort) = (options.fast_math, source.effort);
-        let code = self.nvrtc.compile(&program.name, &source.text, architecture, fast_math, effort)?;
-        Ok(super::pack(&source.entry, &code))
+    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+        let private = |program: &Verified| PRIVATE_BYTES * u64::from(program.threads);
+        let sources = super::emit(programs, Dialect::Cuda, options, &self.profile, private)?;
+        super::compile_unit(programs, &sources, |name, source| {
+            let architecture = self.gpu.facts().architecture;
+            self.nvrtc.compile(name, &source.text, architecture, options.fast_math, source.effort)
+        })
     }
 
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {

@@ -1,0 +1,179 @@
+//! From programs to their kernels: out of memory, out of the folder, or compiled, several at a time.
+//!
+//! Programs that have to be compiled are handed to the device in units, because starting a compiler takes longer than a
+//! small kernel. Whoever builds a kernel holds the lock of its place, and the others who want it wait for that; all
+//! locks of a unit are taken in the order of their keys, and a thread works on one unit at a time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, MutexGuard};
+use std::thread::available_parallelism;
+
+use pumice_emit::{Effort, Options};
+use pumice_program::Verified;
+
+use super::entry::hashed;
+use super::loaded::Slot;
+use super::{BUILT, DISK, KernelTable, MEMORY, lock};
+use crate::device::{Device, Kernel};
+use crate::error::{Error, Result};
+use crate::parallel;
+
+/// What the emitter is: binaries of another one are not this one's. The build script makes a hash of its sources;
+/// without that the version has to do, which is right for released versions.
+const EMITTER: &str = match option_env!("PUMICE_EMITTER") {
+    Some(hash) => hash,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+/// The most programs of a unit. All of a unit's code is in the binary of each of its kernels, and an error in one of
+/// them has the others compiled again.
+const UNIT: usize = 16;
+
+/// A program that somebody wants the kernel of.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    program: &'a Verified,
+    key: &'a str,
+}
+
+impl KernelTable {
+    /// The kernel of a program on a device: from this process, from disk, or compiled. `key_text` stands for the program:
+    /// two programs with the same text must mean the same, so it has everything but source places and comments.
+    pub fn get_or_build(
+        &self,
+        device: &dyn Device,
+        program: &Verified,
+        key_text: &str,
+        options: &Options,
+    ) -> Result<Arc<Kernel>> {
+        let key = key(device, key_text, options);
+        let mut kernels = self.unit(device, &[Wanted { program, key: &key }], options)?;
+        kernels.pop().ok_or_else(lost)
+    }
+
+    /// The kernels of several programs on a device, in their order. Those that have to be compiled are compiled several at
+    /// a time, on as many threads as there are cores; `meanwhile` runs on the calling thread.
+    pub fn get_or_build_all(
+        &self,
+        device: &dyn Device,
+        programs: &[&Verified],
+        options: &Options,
+        meanwhile: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<Arc<Kernel>>> {
+        let keys: Vec<String> =
+            programs.iter().map(|program| key(device, &program.key_text(), options)).collect();
+        // Each once: a thread must not wait for itself.
+        let by_key: BTreeMap<&str, &Verified> =
+            keys.iter().map(String::as_str).zip(programs.iter().copied()).collect();
+        let wanted: Vec<Wanted<'_>> = by_key.iter().map(|(key, program)| Wanted { program, key }).collect();
+        let cores = available_parallelism().map_or(1, |cores| cores.get());
+        let units: Vec<&[Wanted<'_>]> = wanted.chunks(wanted.len().div_ceil(cores).clamp(1, UNIT)).collect();
+        let built =
+            parallel::collect(units.len(), |unit| self.unit(device, units[unit], options), meanwhile)?;
+        let kernels: BTreeMap<&str, Arc<Kernel>> =
+            wanted.iter().map(|wanted| wanted.key).zip(built.into_iter().flatten()).collect();
+        keys.iter().map(|key| kernels.get(key.as_str()).cloned().ok_or_else(lost)).collect()
+    }
+
+    /// The kernels of programs whose keys are different and in order.
+    fn unit(
+        &self,
+        device: &dyn Device,
+        wanted: &[Wanted<'_>],
+        options: &Options,
+    ) -> Result<Vec<Arc<Kernel>>> {
+        let slots: Vec<Arc<Slot>> = wanted.iter().map(|wanted| lock(&self.loaded).slot(wanted.key)).collect();
+        let kernels = {
+            let mut places: Vec<MutexGuard<'_, Option<Arc<Kernel>>>> =
+                slots.iter().map(|slot| lock(slot)).collect();
+            self.fill(device, wanted, &mut places, options)
+                .and_then(|()| places.iter().map(|place| (**place).clone().ok_or_else(lost)).collect())
+        };
+        // Nobody holds the place of a kernel that could not be built, so that it goes too.
+        drop(slots);
+        self.evict(self.limits.kernels);
+        kernels
+    }
+
+    /// Puts a kernel in every place that has none.
+    fn fill(
+        &self,
+        device: &dyn Device,
+        wanted: &[Wanted<'_>],
+        places: &mut [MutexGuard<'_, Option<Arc<Kernel>>>],
+        options: &Options,
+    ) -> Result<()> {
+        let folder = self.usable_folder();
+        let mut missing = Vec::new();
+        for (number, wanted) in wanted.iter().enumerate() {
+            if places[number].is_some() {
+                self.count(MEMORY);
+            } else if let Some(kernel) =
+                folder.as_deref().and_then(|folder| self.kept(device, wanted, folder))
+            {
+                *places[number] = Some(Arc::new(kernel));
+            } else {
+                missing.push(number);
+            }
+        }
+        let programs: Vec<&Verified> = missing.iter().map(|number| wanted[*number].program).collect();
+        for (number, binary) in missing.into_iter().zip(build_all(device, &programs, options)) {
+            let (Wanted { program, key }, binary) = (wanted[number], binary?);
+            // SAFETY: it was just built of this program.
+            let mut kernel = unsafe { device.load(program, &binary) };
+            // There may be no room for one more.
+            if kernel.is_err() && self.evict(0) > 0 {
+                // SAFETY: as above.
+                kernel = unsafe { device.load(program, &binary) };
+            }
+            *places[number] = Some(Arc::new(kernel?));
+            self.count(BUILT);
+            if let Some(folder) = &folder {
+                self.write(folder, key, &binary);
+            }
+        }
+        Ok(())
+    }
+
+    /// The kernel that is kept in the folder, if there is one that the device takes.
+    fn kept(&self, device: &dyn Device, wanted: &Wanted<'_>, folder: &Path) -> Option<Kernel> {
+        let binary = self.read(folder, wanted.key)?;
+        // SAFETY: the entry is whole, the user's own, and has the key of this program on this device.
+        match unsafe { device.load(wanted.program, &binary) } {
+            Ok(kernel) => {
+                self.count(DISK);
+                Some(kernel)
+            }
+            Err(error) => {
+                // Whole, but the device does not take it any more: as good as corrupt.
+                self.diagnose(format!("a kept kernel was built again: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// Compiles programs: small ones together, large ones and those that cannot be compiled together one by one.
+fn build_all(device: &dyn Device, programs: &[&Verified], options: &Options) -> Vec<Result<Vec<u8>>> {
+    let alone = |program: &&Verified| device.build(program, options);
+    let small = programs.iter().all(|program| Effort::of(program) == Effort::Full);
+    match programs {
+        // The error of a unit does not say whose it is.
+        [_, _, ..] if small => match device.build_unit(programs, options) {
+            Ok(binaries) if binaries.len() == programs.len() => binaries.into_iter().map(Ok).collect(),
+            _ => programs.iter().map(alone).collect(),
+        },
+        _ => programs.iter().map(alone).collect(),
+    }
+}
+
+fn lost() -> Error {
+    Error::Invalid("a kernel was lost while it was compiled".into())
+}
+
+/// The key of a kernel, as the name of a file.
+fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
+    let options = format!("{options:?}");
+    hashed(&[EMITTER, device.name(), &device.identity(), &options, key_text])
+}
