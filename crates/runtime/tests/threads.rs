@@ -5,7 +5,6 @@ use pumice_kernel::Profile;
 use pumice_program::Verified;
 use pumice_runtime::devices::Sim;
 use pumice_runtime::{Argument, Device, Kernel, Memory, Options, Result};
-use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::available_parallelism;
