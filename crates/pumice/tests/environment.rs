@@ -24,6 +24,7 @@ fn child() {
         Ok("fast_math") => fast_math(),
         Ok("large") => large(),
         Ok("many") => many(),
+        Ok("long") => long(),
         _ => return,
     };
     // A line of its own, whatever the test harness has begun to write.
@@ -68,6 +69,13 @@ fn large() -> pumice::Result<String> {
     let doubled = pumice::compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + x))?.run(&xs)?.to_vec()?;
     let workers = default_device()?.description();
     Ok(format!("{sum}, {}, {}", doubled.iter().all(|x| *x == 2.0), workers.contains(", 1 worker,")))
+}
+
+/// A result that takes 256 MiB on the device, as much again when it is fetched, and as much again as a vector.
+fn long() -> pumice::Result<String> {
+    let count = pumice::compile(|n: Exp<i64>| generate(n, |i| i))?;
+    let values = count.run(32 << 20)?.to_vec()?;
+    Ok(format!("{} values", values.len()))
 }
 
 /// Many different kernels, each of which is dropped after its run and then run again; and how many libraries are loaded.
@@ -389,4 +397,32 @@ fn the_folder_has_a_limit_and_can_be_switched_off() {
     let none = scratch("no_folder").join("cache");
     let text = outcome(start("sum", "cpu", &none).env("PUMICE_CACHE_BYTES", "0"));
     assert!(text.starts_with(SUM) && !none.exists(), "{text}");
+}
+
+/// Whatever part of the way to a vector the memory suffices for, the rest is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_without_enough_memory_is_told_so() {
+    if !has_compiler() {
+        return;
+    }
+    let cache = scratch("memory").join("cache");
+    assert_eq!(outcome(&mut start("long", "cpu", &cache)), "result: 33554432 values");
+    let mut seen = HashSet::new();
+    for megabytes in (300..=1200).step_by(150) {
+        let unlimited = start("long", "cpu", &cache);
+        let mut command = Command::new("sh");
+        // A thread's own heap would take address space, too.
+        let script = format!("ulimit -v {}; exec \"$0\" \"$@\"", megabytes << 10);
+        command.args(["-c", &script]).arg(unlimited.get_program()).args(unlimited.get_args());
+        command.arg("--test-threads=1").env("MALLOC_ARENA_MAX", "1");
+        command.envs(unlimited.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let text = outcome(&mut command);
+        let first = text.lines().next().unwrap_or_default().to_string();
+        let known =
+            first == "result: 33554432 values" || first.contains("is out of memory: it could not allocate ");
+        assert!(known, "with {megabytes} MB: {text}");
+        seen.insert(first);
+    }
+    assert!(seen.iter().any(|line| line.starts_with("error: the host is out of memory")), "{seen:?}");
 }
