@@ -312,28 +312,6 @@ fn vectors_of_every_width_are_elements_here() {
     check(&read(text), &[i32s(0..32), bs, i64s([0; 64]), vec![0; 64]], &[]);
 }
 
-/// The program with an extent that only the launch knows, in place of the constant one.
-fn with_unknown_extents(program: &Program) -> Program {
-    fn list(program: &mut Program, statements: &mut [Stmt]) {
-        for stmt in statements {
-            if let Stmt::Parallel { extent, .. } = stmt {
-                let ty = program.operand_type(*extent);
-                let param = program.add_var(ty, "extent");
-                program.params.push(Param::Scalar(param));
-                *extent = Operand::Var(param);
-            }
-            for child in stmt.children_mut() {
-                list(program, child);
-            }
-        }
-    }
-    let mut result = program.clone();
-    let mut body = std::mem::take(&mut result.body);
-    list(&mut result, &mut body);
-    result.body = body;
-    result
-}
-
 /// Random programs. A failing one is reproduced by its number.
 #[test]
 fn random_programs() {
@@ -355,17 +333,10 @@ fn random_programs() {
         let memories: Vec<Vec<u8>> =
             generate::memories().iter().map(|memory: &SimMemory| memory.bytes().to_vec()).collect();
         let mut scalars = generate::scalars(case as i64 % 50);
-        let mut chosen = program.clone();
-        if case % 2 == 1 {
-            chosen = with_unknown_extents(&program);
-            let extents = chosen.params.len() - program.params.len();
-            for param in &chosen.params[chosen.params.len() - extents..] {
-                if let Param::Scalar(var) = param {
-                    let ty: ScalarType = chosen.var_type(*var);
-                    scalars.push(Constant::from_integer(ty, generate::THREADS.into()));
-                }
-            }
-        }
+        let chosen = match case % 2 {
+            0 => program,
+            _ => generate::with_unknown_extents(&program, &mut scalars),
+        };
         // Some lack a barrier, to show that the simulator finds out.
         let mut held = generate::memories();
         if simulate(&chosen, &mut held, &scalars, &Default::default()).is_ok() {

@@ -7,6 +7,7 @@
 #[path = "../../program/tests/generate/mod.rs"]
 mod generate;
 
+use pumice_emit::Dialect;
 use pumice_program::{Param, Program, SimMemory, simulate, verify};
 use pumice_runtime::{Argument, Device, Error, Options, open};
 use pumice_scalar::{Constant, ScalarType};
@@ -88,13 +89,31 @@ fn difference(expected: &SimMemory, ty: ScalarType, found: &[u8]) -> Option<usiz
     elements.enumerate().find(differs).map(|(index, _)| index)
 }
 
+/// The program with a number, and the scalars of its run.
+fn program(number: u64) -> (Program, Vec<Constant>) {
+    let mut scalars = generate::scalars(number as i64 % 50);
+    let program = generate::program(&bytes(number));
+    match number % 2 {
+        0 => (program, scalars),
+        _ => (generate::with_unknown_extents(&program, &mut scalars), scalars),
+    }
+}
+
+/// What a driver is given for the program with a number.
+fn source(number: u64) -> String {
+    let source = verify(program(number).0)
+        .ok()
+        .and_then(|program| pumice_emit::emit(&program, Dialect::OpenCl, &Default::default()).ok());
+    source.map(|source| source.text).unwrap_or_default()
+}
+
 /// Runs in a child: programs from a number on.
 fn run_batch(first: u64, count: u64) {
     let device = open("opencl").unwrap_or_else(|error| panic!("{error}"));
     for number in first..first + count {
-        let program = generate::program(&bytes(number));
+        let (program, scalars) = program(number);
         println!("program {number}");
-        match check(&*device, &program, &generate::scalars(number as i64 % 50)) {
+        match check(&*device, &program, &scalars) {
             Ok(_) => {}
             Err(message) => println!("wrong {number}: {message}"),
         }
@@ -128,7 +147,7 @@ fn random_programs_neither_abort_nor_differ() {
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr).into_owned();
             let why = why.lines().last().unwrap_or_default();
-            bad.push(format!("program {last}: {}: {why}", output.status));
+            bad.push(format!("program {last}: {}: {why}\n{}", output.status, source(last)));
         }
         first = last + 1;
     }

@@ -138,6 +138,30 @@ pub fn scalars(n: i64) -> Vec<Constant> {
     vec![n.into(), (-3i32).into(), 100i64.into()]
 }
 
+/// The program with extents that only the launch knows, in place of the constant ones; adds them to the scalars of a run.
+pub fn with_unknown_extents(program: &Program, scalars: &mut Vec<Constant>) -> Program {
+    fn list(program: &mut Program, statements: &mut [Stmt], scalars: &mut Vec<Constant>) {
+        for stmt in statements {
+            if let Stmt::Parallel { extent, .. } = stmt
+                && let Operand::Constant(constant) = *extent
+            {
+                let param = program.add_var(constant.ty(), "extent");
+                program.params.push(Param::Scalar(param));
+                scalars.push(constant);
+                *extent = Operand::Var(param);
+            }
+            for child in stmt.children_mut() {
+                list(program, child, scalars);
+            }
+        }
+    }
+    let mut result = program.clone();
+    let mut body = std::mem::take(&mut result.body);
+    list(&mut result, &mut body, scalars);
+    result.body = body;
+    result
+}
+
 fn constant(ty: ScalarType, value: i128) -> Operand {
     Operand::Constant(Constant::from_integer(ty, value))
 }
