@@ -2,7 +2,7 @@
 
 use pumice_array::*;
 use pumice_kernel::Profile;
-use pumice_scalar::{Constant, Exp};
+use pumice_scalar::{Constant, Exp, cond};
 use std::collections::HashMap;
 
 fn gpu() -> Profile {
@@ -187,4 +187,25 @@ fn large_programs_build_plan_and_drop_without_recursion() {
     drop(large);
     // Under a second when optimised; anything quadratic would take minutes.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
+}
+
+#[test]
+fn conditions_that_are_nested_too_deeply_are_refused_with_the_place() {
+    let nested = |levels: i32| {
+        Acc::<Vector<i32>>::argument(0).map(move |x| {
+            (0..levels).fold(x, |rest, k| cond(x.gt(k), || Exp::from(100) / (rest - k), || Exp::from(k)))
+        })
+    };
+    assert_eq!(plan(&nested(150), &[&[1000]]).launches().count(), 1);
+    let arguments = HashMap::from([(0, vec![1000])]);
+    let node = nested(20_000).node().clone();
+    let error = Plan::new(&[node], &gpu(), &arguments, &[], &Options::default());
+    let message = error.err().map(|error| error.to_string()).unwrap_or_default();
+    for part in ["nested more than 200 deep", "in map at crates/array/tests/fusion.rs:"] {
+        assert!(message.contains(part), "{message}");
+    }
+    // What is pure needs no nesting.
+    let cases = Acc::<Vector<i32>>::argument(0)
+        .map(|x| (0..20_000).fold(Exp::from(-1), |rest, k| cond(x.eq(k), || Exp::from(k * 3), || rest)));
+    assert_eq!(plan(&cases, &[&[1000]]).launches().count(), 1);
 }

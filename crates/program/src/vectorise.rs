@@ -68,7 +68,8 @@ struct Group {
     memory: MemoryId,
     terms: Terms,
     store: bool,
-    elements: Vec<Element>,
+    /// By the constant parts of their indices.
+    elements: BTreeMap<i128, Element>,
 }
 
 /// What to do to a list: by position, what stands there instead of the statement.
@@ -98,7 +99,8 @@ impl Pass<'_> {
             let found = found.and_then(|(memory, index, value, store)| {
                 let sum = self.sums.operand(self.program, index)?;
                 let element = Element { position, index, offset: sum.constant, value };
-                Some(Group { memory, terms: sum.terms, store, elements: vec![element] })
+                let elements = BTreeMap::from([(sum.constant, element)]);
+                Some(Group { memory, terms: sum.terms, store, elements })
             });
             let joins = |group: &Group| found.as_ref().is_some_and(|found| group.takes(found));
             let (closed, mut rest): (Vec<Group>, Vec<Group>) =
@@ -148,7 +150,7 @@ impl Pass<'_> {
         let bytes = memory.ty.bytes();
         let power = self.sums.power_of_terms(&group.terms);
         let mut left: BTreeMap<i128, &Element> =
-            group.elements.iter().map(|element| (element.offset, element)).collect();
+            group.elements.iter().map(|(offset, element)| (*offset, element)).collect();
         for count in [4usize, 2] {
             if count * bytes > self.bytes || power < count.trailing_zeros() {
                 continue;
@@ -227,7 +229,7 @@ impl Group {
         self.memory == found.memory
             && self.store == found.store
             && self.terms == found.terms
-            && found.elements.iter().all(|new| self.elements.iter().all(|old| old.offset != new.offset))
+            && found.elements.keys().all(|offset| !self.elements.contains_key(offset))
     }
 }
 
@@ -276,6 +278,24 @@ mod tests {
 %b3.10: i64 = add %b.4, 3:i64
 store @out[%b.4] = %x3.11, %x2.9, %x1.7, %x0.5"
         );
+    }
+
+    #[test]
+    fn thousands_of_accesses_merge_in_no_time() {
+        let access = |k: usize| {
+            format!("%a{k}: i64 = add %b, {k}:i64 %x{k}: f32 = load @xs[%a{k}] store @out[%a{k}] = %x{k}\n")
+        };
+        let body: String = (0..40_000).map(access).collect();
+        let text = format!(
+            "kernel k memory @xs: global read f32 memory @out: global write f32 params @xs, @out threads 8
+             blocks %block: i64 < 1:i64 body {{ parallel %i: i64 < 8:i64 {{ %b: i64 = mul %i, 4:i64 {body} }} }}"
+        );
+        let mut program = crate::parse(&text).unwrap();
+        let start = std::time::Instant::now();
+        vectorise(&mut program, &VectorOptions { bytes: 16, multiples: BTreeMap::new() });
+        // It takes some 20 seconds if each access is compared with all before it.
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+        assert_eq!(program.to_string().matches("= load").count(), 10_000);
     }
 
     #[test]
