@@ -52,7 +52,7 @@ pub fn pairwise2<T: Elt, U: Elt>(
     xs: Pull<T>,
 ) -> Push<Block, U> {
     let (length, pairs) = (xs.len(), xs.len() as i64 / 2);
-    Push::new(length, move |write| {
+    let paired = Push::new(length, move |write| {
         Block::for_each(pairs.into(), &|pair| {
             let left = insert_zero(stage.top(), pair);
             // As a sum, neighbours are seen to be neighbours, and are read and written in one access.
@@ -64,7 +64,13 @@ pub fn pairwise2<T: Elt, U: Elt>(
             write(left, lower);
             write(right, upper);
         });
-    })
+    });
+    if !length.is_multiple_of(2) {
+        return paired;
+    }
+    // SAFETY: every index has one partner, whose partner it is, and `insert_zero` gives the lower one of each pair once. So
+    // `length` different indices are written; they are in the array, or a check fails.
+    unsafe { paired.assume_complete() }
 }
 
 macro_rules! combinators {
@@ -108,7 +114,8 @@ pub fn in_registers<T: Elt>(
     g: impl Fn(T::Exp, T::Exp) -> T::Exp + 'static,
     xs: Pull<T>,
 ) -> Push<Block, T> {
-    Push::new(xs.len(), move |write| {
+    let all = u64::from(group.cosets()) * u64::from(group.elements()) == xs.len() as u64;
+    let grouped = Push::new(xs.len(), move |write| {
         Block::for_each(i64::from(group.cosets()).into(), &|coset| {
             let base = base_of(&group, coset);
             let index = |element: u32| {
@@ -123,7 +130,13 @@ pub fn in_registers<T: Elt>(
                 write(index(k as u32), element);
             }
         });
-    })
+    });
+    if !all {
+        return grouped;
+    }
+    // SAFETY: the cosets of a group divide the indices among them, so as many different ones are written as there are
+    // elements; they are in the array, or a check fails.
+    unsafe { grouped.assume_complete() }
 }
 
 /// Values that are computed now, before anything is done with the first of them.

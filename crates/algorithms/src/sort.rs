@@ -86,15 +86,22 @@ impl Small {
 pub fn on_blocks<T: Key>(n: u32, f: BlockFunction<T>) -> impl Fn(Pull<T, Ix>) -> Push<Grid, T, Ix> {
     move |xs| {
         let (size, length, f) = (1i64 << n, xs.len(), f.clone());
-        Push::clipped(length, move |write| {
+        let blocks = Push::clipped(length, move |write| {
             Block::distribute((length + (size - 1)) / size, &|block| {
                 let (xs, start) = (xs.clone(), block * size);
                 let elements: Pull<T> =
                     Pull::new(1 << n, move |i| xs.at_or(start + i, Exp::from(T::LARGEST)));
-                f(elements).write(&|i, element| write(start + i, element));
+                complete(f(elements)).write(&|i, element| write(start + i, element));
             });
-        })
+        });
+        // SAFETY: there is a block for every element, and each writes all of its own that are in the array.
+        unsafe { blocks.assume_complete() }
     }
+}
+
+/// A block's array that writes every element: by way of its memory, if it may not by itself.
+fn complete<T: Key>(block: Push<Block, T>) -> Push<Block, T> {
+    if block.is_complete() { block } else { block.force().push() }
 }
 
 /// A pass over a large array: stages of a merger whose partners are far from each other.
@@ -168,11 +175,16 @@ impl Exchange {
         std::iter::once(first).chain(others).collect()
     }
 
-    /// The pass, of an array and the stride of the first stage: a power of two.
-    pub fn kernel<T: Key>(self) -> impl Fn(Pull<T, Ix>, Ix) -> Push<Grid, T, Ix> {
+    /// The pass, of an array and the stride of the first stage.
+    ///
+    /// # Safety
+    ///
+    /// In every launch, the stride is a power of two, and at least 2^(`rows` + `columns` - 1): then each element is in one
+    /// tile. With others, elements of the result are whatever the memory held.
+    pub unsafe fn kernel<T: Key>(self) -> impl Fn(Pull<T, Ix>, Ix) -> Push<Grid, T, Ix> {
         move |xs, stride| {
             let length = xs.len();
-            Push::clipped(length, move |write| {
+            let exchanged = Push::clipped(length, move |write| {
                 let tiles = Tiles::new(self, length, stride);
                 let read = |index: Ix| xs.at_or(index, Exp::from(T::LARGEST));
                 match self.columns {
@@ -198,11 +210,13 @@ impl Exchange {
                         let elements: Pull<T> = Pull::new(1 << bits, move |element| {
                             xs.at_or(tiles.index(base, element), Exp::from(T::LARGEST))
                         });
-                        let done = self.threading().network(self.stages(), bits)(elements);
+                        let done = complete(self.threading().network(self.stages(), bits)(elements));
                         done.write(&|element, value| write(tiles.index(base, element), value));
                     }),
                 }
-            })
+            });
+            // SAFETY: the tiles have every element between them, as the caller says, and each writes all of its own.
+            unsafe { exchanged.assume_complete() }
         }
     }
 }
@@ -402,7 +416,10 @@ impl<T: Key> Sorter<T> {
             if let Launch::Exchange(pass, _) = launch
                 && !exchanges.contains_key(&pass)
             {
-                exchanges.insert(pass, compiler.kernel(&pass.name(), pass.threads(), pass.kernel::<T>())?);
+                // SAFETY: `launches` gives a pass the strides of a merger, which are powers of two, from the size of a
+                // block times the pass's rows on.
+                let kernel = unsafe { pass.kernel::<T>() };
+                exchanges.insert(pass, compiler.kernel(&pass.name(), pass.threads(), kernel)?);
             }
         }
         let sort = compiler.kernel(method.small.name(), method.sort_threads(), method.sort_kernel::<T>())?;
@@ -491,7 +508,9 @@ fn network(
 
 /// A program that is one pass over an array.
 fn pass(compiler: &Compiler, pass: Exchange, size: usize) -> Result<Box<dyn Prepared>> {
-    let kernel = compiler.kernel(&pass.name(), pass.threads(), pass.kernel::<i32>())?;
+    // SAFETY: the stride is a power of two below.
+    let kernel = unsafe { pass.kernel::<i32>() };
+    let kernel = compiler.kernel(&pass.name(), pass.threads(), kernel)?;
     let xs = numbers(size);
     let input = compiler.upload(&xs)?;
     // The merger of the two halves of the array, or of a little one.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// An error of the array language.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Error {
     /// Shapes that do not fit each other; names the operation and the place.
     Shape(String),
@@ -34,6 +34,13 @@ impl fmt::Display for Error {
             }
             Error::Device(error) => error.fmt(f),
         }
+    }
+}
+
+/// The message: it is what a program prints whose `main` returns an error.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

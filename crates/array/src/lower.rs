@@ -195,7 +195,9 @@ impl Lowering<'_> {
         let fails = special.program.failure.is_some();
         let sites = if fails { definition.kernel().sites.clone() } else { Vec::new() };
         let skeleton = "the user's kernel".to_string();
-        Ok(ReadyKernel { program: special.program, arguments, sites, place: node.place(), skeleton })
+        let complete = definition.outcome().is_none_or(|outcome| outcome.complete);
+        let clears = if complete { Vec::new() } else { buffers.of(slot).to_vec() };
+        Ok(ReadyKernel { program: special.program, arguments, clears, sites, place: node.place(), skeleton })
     }
 
     /// The fold that an array's push consists of, if it is one: through maps and reshapes that are not in memory.
@@ -226,8 +228,10 @@ impl Lowering<'_> {
                 let at = move |index: Ix| Scalars(parameters.apply(&linear, &[index.term()]));
                 let push = skeleton.write(Pull::new(size, at), self.profile);
                 let push = within(push, size, node.location);
+                let complete = push.is_complete();
                 // SAFETY: the slot has as many elements as the array, which is its size.
                 unsafe { push.write_to(outputs) };
+                complete
             });
         }
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
@@ -264,8 +268,10 @@ impl Lowering<'_> {
                 let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));
                 write(Pull::<Dynamic, Ix>::new(size, at), plan)
             };
+            let complete = push.is_complete();
             // SAFETY: the slot has as many elements as the array, which is its size.
             unsafe { push.write_to(outputs) };
+            complete
         })
     }
 
@@ -423,12 +429,14 @@ impl Lowering<'_> {
                     push.map(move |value| Scalars(parameters.apply(&finish, &value.0)))
                 }
             };
+            let complete = push.is_complete();
             // SAFETY: the slot has an element a row, and a chunk where rows are cut.
             unsafe { push.write_to(outputs) };
+            complete
         })
     }
 
-    /// Builds a kernel that writes a slot, and readies it for a device.
+    /// Builds a kernel that writes a slot, and readies it for a device. `describe` returns whether it writes every element.
     fn kernel(
         &self,
         node: &Arc<Node>,
@@ -436,7 +444,7 @@ impl Lowering<'_> {
         skeleton: &str,
         threads: u32,
         slot: usize,
-        describe: impl FnOnce(Rc<Parameters>, &[MemoryId]),
+        describe: impl FnOnce(Rc<Parameters>, &[MemoryId]) -> bool,
     ) -> Result<ReadyKernel, Error> {
         if threads > self.profile.max_threads {
             let (place, most) = (node.place(), self.profile.max_threads);
@@ -445,6 +453,7 @@ impl Lowering<'_> {
             )));
         }
         let parameters = Rc::new(Parameters::default());
+        let mut complete = true;
         let built = build(name, threads, || {
             comment(node.place());
             let output = |(column, ty): (usize, &ScalarType)| {
@@ -452,10 +461,11 @@ impl Lowering<'_> {
             };
             let types = self.buffers.borrow().types(slot);
             let outputs: Vec<MemoryId> = types.iter().enumerate().map(output).collect();
-            describe(parameters.clone(), &outputs);
+            complete = describe(parameters.clone(), &outputs);
         });
         let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place())))?;
-        self.ready(node, kernel, skeleton, &parameters)
+        let clears = if complete { Vec::new() } else { self.buffers.borrow().of(slot).to_vec() };
+        Ok(ReadyKernel { clears, ..self.ready(node, kernel, skeleton, &parameters)? })
     }
 
     /// Runs the passes over a kernel and finds its arguments.
@@ -521,7 +531,8 @@ impl Lowering<'_> {
         // Where every check was proved away, nothing can fail.
         let sites = if ready.program.failure.is_some() { sites.clone() } else { Vec::new() };
         let skeleton = skeleton.to_string();
-        Ok(ReadyKernel { program: Arc::new(ready.program), arguments, sites, place: node.place(), skeleton })
+        let (program, clears) = (Arc::new(ready.program), Vec::new());
+        Ok(ReadyKernel { program, arguments, clears, sites, place: node.place(), skeleton })
     }
 }
 
@@ -541,6 +552,8 @@ pub struct ReadyKernel {
     pub program: Arc<pumice_program::Verified>,
     /// Its arguments.
     pub arguments: Vec<Argument>,
+    /// Buffers that are zeroed first, as it may not write all of their elements.
+    pub clears: Vec<usize>,
     /// Where it can fail.
     pub sites: Vec<Site>,
     /// What it comes from.
@@ -559,6 +572,7 @@ impl ReadyKernel {
         Launch {
             program: self.program,
             arguments: arguments.collect(),
+            clears: self.clears,
             place: self.place,
             skeleton: self.skeleton,
         }

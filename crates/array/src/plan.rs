@@ -55,6 +55,8 @@ pub struct Launch {
     pub program: Arc<Verified>,
     /// Its arguments.
     pub arguments: Vec<Argument>,
+    /// Buffers that are zeroed first, as it may not write all of their elements.
+    pub clears: Vec<usize>,
     /// The operation that it comes from.
     pub place: String,
     /// The skeleton that it was made by.
@@ -293,6 +295,9 @@ impl fmt::Display for Plan {
                         Argument::Failure | Argument::FailureBase => "failure".to_string(),
                     });
                     let arguments = arguments.collect::<Vec<_>>().join(", ");
+                    for buffer in &launch.clears {
+                        writeln!(f, "zero b{buffer}")?;
+                    }
                     let (name, place, skeleton) = (&launch.program.name, &launch.place, &launch.skeleton);
                     writeln!(f, "launch {name}({arguments}) // {place}, by {skeleton}")?;
                 }

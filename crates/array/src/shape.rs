@@ -1,6 +1,6 @@
 //! The shapes of arrays in Rust's types: how many dimensions, what an index is, which shape has one dimension less.
 
-use pumice_scalar::{Exp, Lift, Term};
+use pumice_scalar::{Exp, Lift, ScalarType, Term};
 use std::fmt::Debug;
 
 /// A number of dimensions.
@@ -65,8 +65,9 @@ impl IntoExtent for Exp<i64> {
 // The only integer type here: with several, a literal's type, and with it the index's, could not be inferred.
 impl IntoExtent for usize {
     fn into_extent(self) -> Exp<i64> {
-        // What no array could have is refused when the program runs, with the operation's name.
-        Exp::from(i64::try_from(self).unwrap_or(-1))
+        let too_large =
+            |_| Term::invalid(ScalarType::I64, format!("an extent of {self}, which no array has"));
+        i64::try_from(self).map_or_else(|error| Exp::from_term(too_large(error)), Exp::from)
     }
 }
 

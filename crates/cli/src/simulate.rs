@@ -28,8 +28,18 @@ pub fn run(options: &Options) -> Result<()> {
     if launches.is_empty() {
         text.push_str("nothing is launched\n");
     }
+    text.push_str(&holes(&launches));
     text.push_str("\nright, and without a race\n");
     print(&text)
+}
+
+/// Says of each launch how many elements of its result no thread wrote, if there are any.
+fn holes(launches: &[Recorded]) -> String {
+    let note = |launch: &Recorded| {
+        let (name, count) = (&launch.program.name, launch.unwritten);
+        format!("\nnote: no thread of kernel {name} writes {count} elements of its result; they are zero\n")
+    };
+    launches.iter().filter(|launch| launch.unwritten > 0).map(note).collect()
 }
 
 /// What each kernel costs as a line of numbers, for comparison with what a profiler counts.
@@ -139,5 +149,30 @@ fn add(report: &mut Report, other: &Report) {
             Some(known) => known.costs += *costs,
             None => report.places.push(PlaceCosts { place: place.clone(), costs: *costs }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice::kernel::{Grid, Ix, Pull, Push};
+
+    #[test]
+    fn elements_that_no_thread_writes_are_noted() -> std::result::Result<(), pumice::Error> {
+        let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
+        let compiler = Compiler::with(sim.clone());
+        let spread = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            let length = xs.len() * 2;
+            xs.imap(|i, x| (i * 2, x)).scatter(length)
+        };
+        let kernel = compiler.kernel("spread", 32, spread)?;
+        assert_eq!(kernel.run(&[7, 8, 9])?.to_vec()?, [7, 0, 8, 0, 9, 0]);
+        let note = holes(&sim.recorded());
+        assert!(note.contains("no thread of kernel spread writes 3 elements of its result"), "{note}");
+        sim.forget();
+        let copy = compiler.kernel("copy", 32, |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.push() })?;
+        copy.run(&[7, 8, 9])?.to_vec()?;
+        assert_eq!(holes(&sim.recorded()), "");
+        Ok(())
     }
 }

@@ -182,6 +182,7 @@ impl<L: Forces, T: Storable> Buffer<L, T> {
     /// Writes an array to the area that starts at `area`, and waits. Gives the length.
     fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) -> Ix {
         let capacity = self.capacity.to_ix();
+        self.target.prepare(array, area, self.capacity);
         array.write(&|index, value| {
             check::if_within(index, capacity, "while_", location, |index| {
                 self.target.write::<T>(area + index, &value);

@@ -68,6 +68,8 @@ pub struct Outcome {
     pub types: Vec<ScalarType>,
     /// The length: a value of the program's prologue, or a constant.
     pub length: Operand,
+    /// Whether the kernel writes every element. Otherwise the launcher zeroes the memory first.
+    pub complete: bool,
 }
 
 /// A kernel with what its parameters stand for. Only [`define`] makes one: its program stays within the memories that are
@@ -209,8 +211,9 @@ impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
             .enumerate()
             .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
             .collect();
+        let complete = self.is_complete();
         self.write_in(&memories);
-        Some(Outcome { types, length: length? })
+        Some(Outcome { types, length: length?, complete })
     }
 }
 

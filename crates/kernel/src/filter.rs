@@ -7,6 +7,7 @@ use crate::builder::{Place, at_place};
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::Forces;
+use crate::pull::choose;
 use crate::size::whole;
 use crate::{Pull, Push, Size};
 use pumice_scalar::Exp;
@@ -22,7 +23,7 @@ fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
         let step = Pull::new(length, move |i: Ix| {
             let earlier = before.clone();
             let far = i.ge(distance);
-            crate::pull::choose::<i64>(far, || earlier.get(i - distance) + earlier.get(i), || earlier.get(i))
+            choose::<i64>(far, || earlier.get(i - distance) + earlier.get(i), || earlier.get(i))
         });
         sums = step.push::<L>().force();
         distance *= 2;
@@ -51,9 +52,7 @@ impl<T: Storable> Pull<T> {
         }
         at_place(place, || {
             let elements = self.clone();
-            let keep = std::rc::Rc::new(keep);
-            let wanted = keep.clone();
-            let counts = Pull::new(length, move |i| wanted(elements.get(i)).select(1i64.into(), 0i64.into()));
+            let counts = Pull::new(length, move |i| keep(elements.get(i)).select(1i64.into(), 0i64.into()));
             let ends = running_sums::<L>(counts);
             // The block (or warp, or thread) reads the last sum as a whole.
             let kept = ends.get(length.to_ix() - 1);
@@ -62,12 +61,11 @@ impl<T: Storable> Pull<T> {
             Push::trusted(kept, move |write| {
                 at_place(place, || {
                     L::each(length.to_ix(), &|i| {
-                        let value = self.get(i);
-                        let wanted = keep(value.clone());
-                        // Should `keep` have been of another mind before, there may be none up to here.
+                        // `keep` is not evaluated again: it can read mutable memory and disagree with itself, and then
+                        // elements would be missing.
                         let end = ends.get(i);
-                        let wanted = wanted & end.gt(0);
-                        effects::either(wanted.term(), || write(end - 1, value.clone()), || {});
+                        let before = choose::<i64>(i.gt(0), || ends.get(i - 1), || Exp::from(0));
+                        effects::either(end.gt(before).term(), || write(end - 1, self.get(i)), || {});
                     });
                 });
             })

@@ -3,17 +3,17 @@
 //! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
 //! shared memory. Forced arrays are written once.
 
-use crate::builder::{Place, at_place};
+use crate::builder::{Place, at_place, probe};
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
-use crate::level::{Block, Forces};
+use crate::level::{Block, Forces, Level};
 use crate::pull::Matrix;
 use crate::push::for_tile;
-use crate::size::{Size, side, whole};
+use crate::size::{Size, StaticLength, side, whole};
 use crate::{Pull, Push};
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, ScalarType};
+use pumice_scalar::{Exp, ScalarType, Term};
 use std::cell::RefCell;
 use std::panic::Location;
 
@@ -67,7 +67,10 @@ impl<L: Forces> Target<L> {
 
     /// Writes an element.
     pub fn write<T: Storable>(&self, cell: Ix, value: &T::Form) {
-        let terms = T::terms(value);
+        self.store(cell, &T::terms(value));
+    }
+
+    fn store(&self, cell: Ix, terms: &[Term]) {
         let mut cells = self.cells.borrow_mut();
         if cells.is_empty() {
             cells.extend(terms.iter().map(|term| {
@@ -76,8 +79,20 @@ impl<L: Forces> Target<L> {
             }));
         }
         for ((memory, _, start), term) in cells.iter().zip(terms) {
-            effects::store(*memory, (*start + cell).term(), term);
+            effects::store(*memory, (*start + cell).term(), *term);
         }
+    }
+
+    /// Zeroes `count` cells from `first` on and waits, if an array that is to be written there may leave some out.
+    pub fn prepare<T: Storable, S: Size>(&self, array: &Push<L, T, S>, first: Ix, count: usize) {
+        if array.is_complete() {
+            return;
+        }
+        let zeros = RefCell::new(Vec::new());
+        probe(|| array.write(&|_, value| *zeros.borrow_mut() = effects::zeros(&T::terms(&value))));
+        let zeros = zeros.into_inner();
+        L::for_each(count.to_ix(), &|cell| self.store(first + cell, &zeros));
+        L::sync();
     }
 
     /// A function that reads what was written.
@@ -92,7 +107,7 @@ impl<L: Forces> Target<L> {
     }
 }
 
-impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
+impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// Writes the array, of at most `capacity` elements, to the level's memory, waits, and reads it from there. More
     /// elements than that are an error when the kernel runs.
     ///
@@ -107,13 +122,19 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn force_within(self, capacity: usize) -> Pull<T, S> {
+    pub fn force_within(self, capacity: usize) -> Pull<T, S>
+    where
+        L: Forces,
+    {
         self.force_at(capacity, Layout::Plain, true, Location::caller())
     }
 
     /// As [`Push::force_within`], with a layout.
     #[track_caller]
-    pub fn force_within_as(self, capacity: usize, layout: Layout) -> Pull<T, S> {
+    pub fn force_within_as(self, capacity: usize, layout: Layout) -> Pull<T, S>
+    where
+        L: Forces,
+    {
         self.force_at(capacity, layout, true, Location::caller())
     }
 
@@ -123,12 +144,16 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
         layout: Layout,
         wait: bool,
         location: &'static Location<'static>,
-    ) -> Pull<T, S> {
+    ) -> Pull<T, S>
+    where
+        L: Forces,
+    {
         let place = Place { operation: "force", location };
         at_place(place, || {
             let target = Target::<L>::new(layout.cells(capacity));
-            let fits = self.len().known().is_some_and(|length| length <= capacity);
             let limit = Exp::from(whole(capacity));
+            let fits = check::at_most(self.len().to_ix(), limit);
+            target.prepare(&self, Exp::from(0), layout.cells(capacity));
             self.write(&|index, value| {
                 let write = |index| target.write::<T>(layout.cell(index), &value);
                 match fits {
@@ -144,9 +169,7 @@ impl<L: Forces, T: Storable, S: Size> Push<L, T, S> {
             Pull::new(length, move |i| read(layout.cell(i)))
         })
     }
-}
 
-impl<L: Forces, T: Storable> Push<L, T> {
     /// Writes the array to the level's memory, waits, and reads it from there.
     ///
     /// ```
@@ -156,8 +179,12 @@ impl<L: Forces, T: Storable> Push<L, T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn force(self) -> Pull<T> {
-        let length = self.len();
+    pub fn force(self) -> Pull<T, S>
+    where
+        L: Forces,
+        S: StaticLength,
+    {
+        let length = self.len().now();
         self.force_at(length, Layout::Plain, true, Location::caller())
     }
 
@@ -175,8 +202,12 @@ impl<L: Forces, T: Storable> Push<L, T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn force_as(self, layout: Layout) -> Pull<T> {
-        let length = self.len();
+    pub fn force_as(self, layout: Layout) -> Pull<T, S>
+    where
+        L: Forces,
+        S: StaticLength,
+    {
+        let length = self.len().now();
         self.force_at(length, layout, true, Location::caller())
     }
 
@@ -187,9 +218,48 @@ impl<L: Forces, T: Storable> Push<L, T> {
     /// Before the next barrier, an element is read only by the thread that wrote it; otherwise threads race, and what they
     /// read is anything.
     #[track_caller]
-    pub unsafe fn unsafe_write(self) -> Pull<T> {
-        let length = self.len();
+    pub unsafe fn unsafe_write(self) -> Pull<T, S>
+    where
+        L: Forces,
+        S: StaticLength,
+    {
+        let length = self.len().now();
         self.force_at(length, Layout::Plain, false, Location::caller())
+    }
+}
+
+/// What a push array would be if it could be indexed. None is, so that rustc says what to write instead.
+#[diagnostic::on_unimplemented(
+    message = "a push array cannot be indexed or taken apart",
+    label = "force it first",
+    note = "`force()` writes it to its level's memory and gives a `Pull`; `force_within(capacity)` does for a length that is \
+            known on the device"
+)]
+pub trait Forced {
+    #[doc(hidden)]
+    fn never<R>(&self) -> R;
+}
+
+/// Names that only pull arrays have, for the message of [`Forced`].
+#[doc(hidden)]
+impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
+    pub fn at(&self, _index: impl Into<Ix>) -> T::Form
+    where
+        Self: Forced,
+    {
+        self.never()
+    }
+    pub fn reverse(self) -> Self
+    where
+        Self: Forced,
+    {
+        self.never()
+    }
+    pub fn halve(self) -> (Self, Self)
+    where
+        Self: Forced,
+    {
+        self.never()
     }
 }
 

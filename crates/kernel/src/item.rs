@@ -125,9 +125,11 @@ impl<L: Level, T: Storable, S: Size> Item for Push<L, T, S> {
     type Form = Push<L, T, S>;
     fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self) -> Self {
         let array = effects::under(condition.term(), form);
+        let every = array.clone();
         Push::trusted(array.len(), move |write| {
             effects::either(condition.term(), || array.write(write), || {});
         })
+        .complete_if(move || every.is_complete())
     }
 }
 

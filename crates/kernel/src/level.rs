@@ -95,7 +95,9 @@ pub trait Within<A: Level>: Level {
 /// A level with memory of its own to force an array into.
 #[diagnostic::on_unimplemented(
     message = "an array cannot be forced at `{Self}`",
-    note = "a thread, a warp and a block have memory of their own; a grid's array is in memory when its kernel is over"
+    label = "force a part of it, at `Block`, `Warp` or `Thread`",
+    note = "a thread, a warp and a block have memory of their own; a grid's array is in memory when its kernel is over: cut it \
+            up first (`split_up`, `tiles`), or give it back and read it in another kernel"
 )]
 pub trait Forces: Loops {
     /// Memory for some elements, and where this level's own part of it starts.

@@ -33,7 +33,7 @@ pub use define::{
     Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
 };
 pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
-pub use force::{Layout, force_scalar};
+pub use force::{Forced, Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::{AtomicElt, Mutable, fence_block, fence_grid};
@@ -43,6 +43,6 @@ pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
 pub use push::Push;
 pub use raw::{memory_parameter, read, scalar_parameter, store};
-pub use size::{IntoSize, Size, parts_for, quotient, remainder};
+pub use size::{IntoSize, Size, StaticLength, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
 pub use tiles::{Placed, Window, force_windows};

@@ -13,12 +13,19 @@ use pumice_scalar::{Constant, Elt, Site};
 use std::fmt;
 
 /// Why a preview has no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PreviewError(String);
 
 impl fmt::Display for PreviewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The message: it is what a program prints whose `main` returns an error.
+impl fmt::Debug for PreviewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

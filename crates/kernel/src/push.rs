@@ -2,10 +2,12 @@
 //!
 //! Putting arrays together is free here: the parts write one after the other, or side by side one level up. A push array
 //! cannot be indexed; [`Push::force`] writes it to memory first.
+//!
+//! A push array knows whether it writes every element ([`Push::is_complete`]). Memory for one that may not is zeroed first.
 
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, named, probe, with};
-use crate::item::{Form, Ix, Storable};
+use crate::builder::{Place, at_place, bind_within, fresh, named, probe, with};
+use crate::item::{Form, INDEX, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
 use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
@@ -26,12 +28,15 @@ type Producer<T> = dyn Fn(Writer<'_, T>);
 pub struct Push<L: Level, T: Storable, S: Size = usize> {
     length: S,
     produce: Rc<Producer<T>>,
+    /// Whether every element is written, if no check fails. It is asked only where memory is at hand.
+    complete: Rc<dyn Fn() -> bool>,
     level: PhantomData<L>,
 }
 
 impl<L: Level, T: Storable, S: Size> Clone for Push<L, T, S> {
     fn clone(&self) -> Self {
-        Push { length: self.length, produce: self.produce.clone(), level: PhantomData }
+        let (produce, complete) = (self.produce.clone(), self.complete.clone());
+        Push { length: self.length, produce, complete, level: PhantomData }
     }
 }
 
@@ -42,7 +47,7 @@ fn write_within(index: Ix, length: Ix, place: Place, write: impl FnOnce(Ix)) {
 
 impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// The array with this length whose elements this program hands to the writer. An index that is not in the array is an
-    /// error when the kernel runs; an element that is never written keeps what the memory held.
+    /// error when the kernel runs; an element that is never written is zero.
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Pull, Push, parallel, preview};
@@ -70,6 +75,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 write_within(index, length.to_ix(), place, |index| write(index, value.clone()));
             });
         })
+        .complete_if(|| false)
     }
 
     /// As [`Push::new`], except that an element whose index is not in the array is left out: that is no error.
@@ -96,11 +102,61 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 effects::either(inside.term(), || write(index, value.clone()), || {});
             });
         })
+        .complete_if(|| false)
     }
 
-    /// As [`Push::new`], with indices that are in the array.
+    /// As [`Push::new`], with indices that are in the array, each of which is written if no check fails.
     pub(crate) fn trusted(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
-        Push { length, produce: Rc::new(produce), level: PhantomData }
+        Push { length, produce: Rc::new(produce), complete: Rc::new(|| true), level: PhantomData }
+    }
+
+    /// The array, of which every element is written only if `complete` says so.
+    pub(crate) fn complete_if(self, complete: impl Fn() -> bool + 'static) -> Self {
+        Push { complete: Rc::new(complete), ..self }
+    }
+
+    /// Returns whether every element is plainly written. Elements that are not are zero: the memory of an array that is not
+    /// complete is zeroed before it is written.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[7, 8], |xs: Pull<i32, Ix>| {
+    ///     assert!(xs.clone().push::<Grid>().is_complete());
+    ///     let spread = xs.imap(|i, x| (i * 2, x)).scatter::<Grid, _>(4usize);
+    ///     assert!(!spread.is_complete());
+    ///     spread
+    /// })?;
+    /// assert_eq!(result, [7, 0, 8, 0]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    pub fn is_complete(&self) -> bool {
+        (self.complete)()
+    }
+
+    /// The array, every element of which is written. Its memory is not zeroed first.
+    ///
+    /// # Safety
+    ///
+    /// Every index from 0 to below the length is handed to the writer; otherwise elements are whatever the memory held,
+    /// which may be another program's data.
+    pub unsafe fn assume_complete(self) -> Self {
+        self.complete_if(|| true)
+    }
+
+    /// The array, which is an error when the kernel runs where it is longer than `most`.
+    fn no_longer_than(self, most: Ix, place: Place) -> Self {
+        let here = self.length.to_ix();
+        if check::at_most(here, most) {
+            return self;
+        }
+        let (length, complete) = (self.length, self.complete.clone());
+        let allowed = check::no_longer_than(here, most, place);
+        Push {
+            complete,
+            ..Push::trusted(length, move |write| {
+                effects::either(allowed.eq(here).term(), || (self.produce)(write), || {});
+            })
+        }
     }
 
     /// The length.
@@ -118,7 +174,8 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///
     /// # Safety
     ///
-    /// In every launch, each memory holds as many elements as this array has, and nobody else reads or writes it.
+    /// In every launch, each memory holds as many elements as this array has, nobody else reads or writes it, and it is
+    /// zeroed before unless the array [is complete](Push::is_complete).
     pub unsafe fn write_to(&self, cells: &[MemoryId]) {
         self.write_in(cells);
     }
@@ -144,7 +201,9 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         F::Item: Storable,
     {
+        let complete = self.complete.clone();
         Push::trusted(self.length, move |write| (self.produce)(&|i, value| write(i, f(value))))
+            .complete_if(move || complete())
     }
 
     /// Every element at another index of the array, which is checked.
@@ -166,6 +225,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));
             });
         })
+        .complete_if(|| false)
     }
 
     /// Every element at another index; they are in the array of this length.
@@ -183,10 +243,12 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     pub fn append(self, other: Self) -> Self {
         let first = natural(self.length.to_ix());
+        let complete = (self.complete.clone(), other.complete.clone());
         Push::trusted(self.length.plus(other.length), move |write| {
             (self.produce)(write);
             (other.produce)(&|i, value| write(first + i, value));
         })
+        .complete_if(move || complete.0() && complete.1())
     }
 }
 
@@ -210,7 +272,8 @@ impl<L: Level, T: Storable> Push<L, T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn dynamic(self) -> Push<L, T, Ix> {
-        Push::trusted(self.length.to_ix(), move |write| (self.produce)(write))
+        let complete = self.complete.clone();
+        Push::trusted(self.length.to_ix(), move |write| (self.produce)(write)).complete_if(move || complete())
     }
 
     /// The array, which has this length: otherwise the kernel cannot be built.
@@ -235,17 +298,20 @@ impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn unpair(self) -> Push<L, T, S> {
+        let complete = self.complete.clone();
         Push::trusted(self.length.times(2), move |write| {
             (self.produce)(&|i, (a, b)| {
                 write(i * 2, a);
                 write(i * 2 + 1, b);
             });
         })
+        .complete_if(move || complete())
     }
 }
 
 impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
-    /// The arrays one level up, each element where `index` of its part and its index in the part says.
+    /// The arrays one level up, each element where `index` of its part and its index in the part says. Elements that are
+    /// at no index are zero.
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Pull, preview};
@@ -269,6 +335,17 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
         self.placed(length, place, move |part, i, write| {
             write_within(index(part, i), length.to_ix(), place, write);
         })
+        .complete_if(|| false)
+    }
+
+    /// Whether `f` plainly holds of every part and its number.
+    pub(crate) fn of_every_part(&self, f: impl Fn(Ix, &Push<L, T, S>) -> bool) -> bool {
+        let most = crate::bounds::bounds(self.len().to_ix()).1;
+        probe(|| {
+            let var = fresh(INDEX, "part");
+            let part = Exp::from_term(bind_within(var, INDEX, (0, most.saturating_sub(1))));
+            f(part, &self.get(part))
+        })
     }
 
     /// The arrays one level up, where `index` hands on the place of an element.
@@ -291,7 +368,8 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     }
 
     /// The arrays one level up, side by side: array `k` starts at index `k * stride`, and the length of the whole is given.
-    /// The arrays are no longer than the stride, but they may be shorter.
+    /// An array that is longer than the stride is an error; one may be shorter, and what is between it and the next is
+    /// zero.
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Pull, preview};
@@ -308,10 +386,22 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
         L: Within<A>,
     {
         let place = Place { operation: "concat", location: Location::caller() };
-        let stride = stride.into();
-        self.placed(length, place, move |part, i, write| {
+        let (stride, all) = (stride.into(), length.to_ix());
+        let parts = self.clone();
+        // As `tiles` takes arrays apart.
+        let complete = move || {
+            let count = stride.term().integer().and_then(|stride| usize::try_from(stride).ok());
+            count.is_some_and(|size| check::same(parts.len().to_ix(), parts_for(all, size)))
+                && parts.of_every_part(|number, part| {
+                    let place = (all - number * stride).min(stride);
+                    check::same(part.len().to_ix(), place) && part.is_complete()
+                })
+        };
+        let parts = Pull::new(self.len(), move |part| self.get(part).no_longer_than(stride, place));
+        let whole = parts.placed(length, place, move |part, i, write| {
             write_within(part * stride + i, length.to_ix(), place, write);
-        })
+        });
+        whole.complete_if(complete)
     }
 
     /// As [`Pull::concat_by`], with parts that are known to fit; or with a stride of 0 and indices of the whole.
@@ -345,7 +435,9 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
         let stride = probe(|| self.get(0).len());
         let length = self.len().times(stride);
         let parts = self.map(move |part| part.of_length(stride));
-        parts.placed(length, place, move |part, i, write| write(part * whole(stride) + i))
+        let every = parts.clone();
+        let whole = parts.placed(length, place, move |part, i, write| write(part * whole(stride) + i));
+        whole.complete_if(move || every.of_every_part(|_, part| part.is_complete()))
     }
 
     /// The arrays one after the other, at the same level. They are all of one length, that of the first.
@@ -365,6 +457,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     pub fn seq_concat(self) -> Push<L, T, N> {
         let place = Place { operation: "seq_concat", location: Location::caller() };
         let stride = probe(|| self.get(0).len());
+        let every = self.clone();
         Push::trusted(self.len().times(stride), move |write| {
             at_place(place, || {
                 let number = |value: i64| Exp::<i64>::from(value).term();
@@ -377,6 +470,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
                 });
             });
         })
+        .complete_if(move || every.of_every_part(|_, part| part.is_complete()))
     }
 }
 
@@ -498,7 +592,7 @@ impl<T: Storable> Matrix<Matrix<T>> {
 
 impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// An array of this length with each value at the index beside it, which is checked. Two values at one index race;
-    /// indices without a value keep what the memory held.
+    /// elements without a value are zero.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};
@@ -520,6 +614,7 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
                 });
             });
         })
+        .complete_if(|| false)
     }
 }
 

@@ -115,6 +115,23 @@ impl Size for Ix {
     }
 }
 
+/// A length that is known while the kernel is built.
+#[diagnostic::on_unimplemented(
+    message = "the length of this array is known only on the device",
+    label = "memory for it needs a length that is known while the kernel is built",
+    note = "write `force_within(capacity)`, with the most elements that it can have"
+)]
+pub trait StaticLength: Size {
+    /// The length.
+    fn now(self) -> usize;
+}
+
+impl StaticLength for usize {
+    fn now(self) -> usize {
+        self
+    }
+}
+
 /// How many neighbours a thread takes together, of one at least: they are written out one by one.
 pub(crate) fn few(items: usize) -> usize {
     const MOST: usize = 1 << 10;

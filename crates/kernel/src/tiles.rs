@@ -5,7 +5,7 @@
 //! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
 
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, named, with};
+use crate::builder::{Place, at_place, named, probe, with};
 use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};
@@ -17,6 +17,7 @@ use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
 use pumice_scalar::Exp;
 use std::panic::Location;
+use std::rc::Rc;
 
 impl<T: Storable> Pull<T, Ix> {
     /// The array where it has exactly `size` elements. Whoever keeps it for where it does not is told.
@@ -90,6 +91,13 @@ impl<T: Storable> Pull<T, Ix> {
                 with(|builder| builder.mistake("the two cases of `if_whole` are not of the length given"));
             }
         };
+        let (whole, rest) = (Rc::new(whole), Rc::new(rest));
+        let (array, cases) = (self.clone(), (whole.clone(), rest.clone()));
+        let complete = move || {
+            probe(|| {
+                cases.0(array.exactly(size, place)).is_complete() && cases.1(array.clone()).is_complete()
+            })
+        };
         Push::trusted(length, move |write| {
             at_place(place, || {
                 let then = || {
@@ -105,6 +113,7 @@ impl<T: Storable> Pull<T, Ix> {
                 effects::either(here.eq(size.to_ix()).term(), then, otherwise);
             });
         })
+        .complete_if(complete)
     }
 }
 
@@ -124,6 +133,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     #[track_caller]
     pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_tiles", location: Location::caller() };
+        let tiles = self.clone();
         Push::trusted(length, move |write| {
             at_place(place, || {
                 effects::distribute(self.len().term(), |block| {
@@ -131,11 +141,12 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
                 });
             });
         })
+        .complete_if(move || every_tile(&tiles, size, length))
     }
 
     /// As [`Pull::concat_tiles`], with tiles numbered in the order in which blocks start: when a tile is begun, all before
     /// it have been, so it may wait for what they write (where [`crate::Profile::forward_progress`] says that they get
-    /// on). Element 0 of `counter` is 0 before the kernel and counts the tiles begun.
+    /// on). Element 0 of `counter` is 0 before the kernel, or that is an error, and counts the tiles begun.
     ///
     /// ```
     /// use pumice::kernel::{Block, Ix, Mutable, Pull, define};
@@ -149,19 +160,29 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     #[track_caller]
     pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
         let place = Place { operation: "concat_tiles_in_order", location: Location::caller() };
-        let (counter, tiles) = (counter.clone(), self.len());
+        let (counter, tiles, all) = (counter.clone(), self.len(), self.clone());
         Push::trusted(length, move |write| {
             at_place(place, || {
                 effects::distribute(tiles.term(), |_| {
                     let next = counter.clone();
                     let ticket = Pull::<u64>::new(1, move |_| next.atomic_add(0, 1));
                     let ticket = ticket.push::<Block>().force().get(0).cast::<i64>();
+                    // A number that is too large was not counted from 0, and some tile is nobody's then.
+                    if let Some(inside) = check::inside(ticket, tiles, place) {
+                        effects::compute(&[inside.term()]);
+                    }
                     let number = named(effects_now(ticket.clamp(0, tiles - 1)), "tile");
                     write_tile(&self, size, length, number, place, write);
                 });
             });
         })
+        .complete_if(move || every_tile(&all, size, length))
     }
+}
+
+/// Whether there plainly is a tile for every place, and each is complete. That each is as long as its place is checked.
+fn every_tile<T: Storable, S: Size>(tiles: &Pull<Push<Block, T, S>, Ix>, size: usize, length: Ix) -> bool {
+    same(tiles.len(), parts_for(length, size)) && tiles.of_every_part(|_, tile| tile.is_complete())
 }
 
 /// A value of the block as a whole, computed here.
@@ -341,7 +362,8 @@ impl<T: Storable> Placed<T> {
 impl<T: Storable> Matrix<Pull<Pull<T>>> {
     /// Tiles of `tile.0` × `tile.1` elements put together to a matrix of `rows` × `columns`, one block a tile, of which
     /// each thread of a block has several elements (see [`crate::accumulate`]): `place` says which row and column of the
-    /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out.
+    /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out, and
+    /// elements that no thread has are zero.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, Round, accumulate, parts_for, preview};
@@ -376,6 +398,15 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
         let down = named(parts_for(rows, tile.0), "tiles_down");
         let across = named(parts_for(columns, tile.1), "tiles");
         let (height, width) = (side(tile.0), side(tile.1));
+        let place_of = Rc::new(place_of);
+        let (tiles, places) = (self.clone(), place_of.clone());
+        let complete = move || {
+            let (threads, own) = probe(|| {
+                let first = tiles.get(0).get(0);
+                (first.len(), first.get(0).len())
+            });
+            covers((height, width), threads, own, &*places)
+        };
         Push::trusted(area(rows, columns), move |write| {
             at_place(place, || {
                 effects::distribute(area(down, across).term(), |block| {
@@ -410,5 +441,30 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
                 });
             });
         })
+        .complete_if(complete)
     }
+}
+
+/// Whether the elements of so many threads, each with `own` of them, are plainly at every place of a tile.
+fn covers(
+    (height, width): (i64, i64),
+    threads: usize,
+    own: usize,
+    place_of: &dyn Fn(Ix, usize) -> (Ix, Ix),
+) -> bool {
+    const MOST: i64 = 1 << 16;
+    let all = height.saturating_mul(width);
+    if all > MOST || threads.saturating_mul(own) as i64 != all {
+        return false;
+    }
+    let mut found = vec![false; all as usize];
+    for (thread, k) in (0..threads as i64).flat_map(|thread| (0..own).map(move |k| (thread, k))) {
+        let (row, column) = place_of(Exp::from(thread), k);
+        let (Some(row), Some(column)) = (row.term().integer(), column.term().integer()) else { return false };
+        if !(0..height).contains(&row) || !(0..width).contains(&column) {
+            return false;
+        }
+        found[(row * width + column) as usize] = true;
+    }
+    found.into_iter().all(|found| found)
 }

@@ -163,3 +163,26 @@ fn tiles_that_do_not_fit_into_memory_are_refused() {
     };
     refused(16, &["4 elements, and there is room for 2 in force_2d"], forced(4));
 }
+
+/// `pumice::cond` chooses between values: what its sides do is done by all lanes.
+#[test]
+fn a_shuffle_in_a_choice_of_values_is_done_by_all_lanes() {
+    let exchanged = |xs: Numbers| {
+        let warps = xs.split_up(32).map(|part| {
+            let lanes = part
+                .imap(|i, x| pumice_scalar::cond(i.lt(8), || pumice_kernel::warp::shuffle_xor(x, 1), || x));
+            lanes.push::<pumice_kernel::Warp>()
+        });
+        warps.concat()
+    };
+    let xs: Vec<i32> = (0..32).collect();
+    let expected: Vec<i32> = xs.iter().map(|x| if *x < 8 { x ^ 1 } else { *x }).collect();
+    assert_eq!(preview(32, &xs, exchanged), Ok(expected));
+}
+
+#[test]
+fn parts_that_are_longer_than_their_stride_are_refused() {
+    refused(8, &["4 elements, and there is room for 2 in concat"], |xs| {
+        xs.split_up(4).map(|part| part.push::<Block>()).concat_by(2, 16usize).dynamic()
+    });
+}

@@ -87,7 +87,7 @@ fn groups_that_do_not_fill_a_row_are_refused() {
     assert!(message.contains("rows of 6 in groups of 4"), "{message}");
 }
 
-/// A counter that is not zero makes blocks do the last tile again, and nothing outside the array.
+/// A counter that is not zero makes blocks do the last tile again, and nothing outside the array. That is an error.
 #[test]
 fn tiles_in_order_stay_in_the_array() {
     let definition = define("turn", 8, |xs: Pull<i32, Ix>, counter: Mutable<u64>| {
@@ -109,4 +109,6 @@ fn tiles_in_order_stay_in_the_array() {
         .unwrap_or_else(|fault| panic!("{fault}\n{program}"));
     assert_eq!(memories[2].bytes(), bytes(&[2, 1]));
     assert_eq!(memories[1].bytes(), 8u64.to_le_bytes());
+    let failure = memories[3].get(pumice_scalar::ScalarType::I64, 0);
+    assert_ne!(failure, Some(Constant::from(0i64)), "no failure was recorded");
 }

@@ -13,6 +13,9 @@
 //! 10000 prices agree with plain Rust
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 
 /// The interest rate without risk, in a year.

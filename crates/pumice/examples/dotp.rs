@@ -7,6 +7,9 @@
 //! cached run:  ...
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 use std::time::Instant;
 

@@ -10,6 +10,9 @@
 //! u 122 #########
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::kernel::{Block, Ix, Loops, Mutable, Pull, Within, replicate};
 use pumice::{Compiler, Exp};
 

@@ -9,6 +9,9 @@
 //! picture:       ...
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 use std::error::Error;
 use std::fs::File;

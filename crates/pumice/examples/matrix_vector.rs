@@ -6,6 +6,9 @@
 //! a 300 x 200 matrix of ones turns 0, 1, 2, ... 199 into 300 times 19900
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 
 fn matrix_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32>> {

@@ -8,6 +8,9 @@
 //! all         1110
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 
 fn row_sums(m: Acc<Matrix<i32>>) -> Acc<Vector<i32>> {

@@ -5,6 +5,9 @@
 //! 10 x + y = [100.0, 109.0, 118.0, 127.0, 136.0, 145.0, 154.0, 163.0]
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::prelude::*;
 
 fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {

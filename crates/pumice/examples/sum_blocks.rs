@@ -8,6 +8,9 @@
 //! sum: 704982704
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::Compiler;
 use pumice::kernel::{Block, Forces, Grid, Ix, Pull, Push, Storable, parts_for};
 

@@ -7,6 +7,9 @@
 //! tiled: loads move 1100 sectors, stores move 1015
 //! ```
 
+#[macro_use]
+mod print;
+
 use pumice::Compiler;
 use pumice::kernel::{Grid, Ix, Pull, Push, parts_for};
 use pumice::layers::runtime::devices::Sim;

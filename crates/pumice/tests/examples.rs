@@ -5,7 +5,7 @@
 
 use pumice::layers::runtime::open;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// An example with its source, whose header holds the expected output.
 macro_rules! examples {
@@ -83,6 +83,26 @@ fn on_cpu() {
 #[test]
 fn on_opencl() {
     run_all("opencl");
+}
+
+/// As in `dotp | head -0`.
+#[test]
+fn output_that_nobody_reads_is_no_panic() {
+    let here = std::env::current_exe().unwrap_or_default();
+    let folder: PathBuf = here.ancestors().nth(2).unwrap_or(&here).join("examples");
+    for name in ["dotp", "row_sums", "sum_blocks"] {
+        let mut command = Command::new(folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+        let command = command.env("PUMICE_DEVICE", "sim").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{name} cannot be started: {error}"));
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap_or_else(|error| panic!("{name}: {error}"));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && errors.is_empty(),
+            "{name} ended with {}: {errors}",
+            output.status
+        );
+    }
 }
 
 #[test]

@@ -65,6 +65,8 @@ struct Ready {
     bindings: Vec<Binding>,
     blocks: u64,
     length: usize,
+    /// Whether the kernel writes every element of its result.
+    complete: bool,
     fails: bool,
 }
 
@@ -187,6 +189,7 @@ impl Callable {
             bindings: special.bindings,
             blocks: special.blocks,
             length: special.length.unwrap_or(0),
+            complete: self.definition.outcome().is_none_or(|outcome| outcome.complete),
         });
         let mut all = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST_READY {
@@ -264,6 +267,12 @@ impl Call<'_> {
         let device = self.callable.engine.device();
         if let Some(record) = &self.record {
             device.zero(record.memory()?, RECORD_BYTES)?;
+        }
+        if !self.ready.complete {
+            let types = self.callable.types.last().map_or(&[][..], |types| types);
+            for (result, ty) in self.results.iter().zip(types) {
+                device.zero(result.memory()?, self.ready.length * ty.bytes())?;
+            }
         }
         let bindings = self.ready.bindings.iter();
         let arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;

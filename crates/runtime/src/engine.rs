@@ -267,8 +267,17 @@ impl Prepared {
                     let arguments = arguments.ok_or_else(|| {
                         Error::Invalid(format!("an argument of {} is missing", launch.place))
                     })?;
+                    let clear = |number: &usize| {
+                        memories[*number].clone().map(|memory| (memory, plan.buffers()[*number].bytes()))
+                    };
+                    let clears = launch.clears.iter().filter_map(clear).collect();
                     if let Some((kernel, blocks)) = compiled.next() {
-                        launches.push((kernel.clone(), *blocks, arguments));
+                        launches.push(Bindings {
+                            kernel: kernel.clone(),
+                            blocks: *blocks,
+                            arguments,
+                            clears,
+                        });
                     }
                 }
             }
@@ -291,6 +300,15 @@ enum Bound {
     Scalar(Constant),
 }
 
+/// A kernel with the memory of one launch.
+struct Bindings {
+    kernel: Arc<Kernel>,
+    blocks: u64,
+    arguments: Vec<Bound>,
+    /// Memory that is zeroed first, with its bytes.
+    clears: Vec<(Arc<Pooled>, usize)>,
+}
+
 /// A plan bound to memory.
 pub struct Execution<'a> {
     engine: Arc<Engine>,
@@ -298,7 +316,7 @@ pub struct Execution<'a> {
     memories: Vec<Option<Arc<Pooled>>>,
     given: HashMap<usize, Arc<dyn ArrayData>>,
     record: Option<Arc<Pooled>>,
-    launches: Vec<(Arc<Kernel>, u64, Vec<Bound>)>,
+    launches: Vec<Bindings>,
     status: Arc<Status>,
 }
 
@@ -308,7 +326,10 @@ impl Execution<'_> {
         if let Some(record) = &self.record {
             self.engine.device.zero(record.memory()?, RECORD_BYTES)?;
         }
-        for (kernel, blocks, arguments) in &self.launches {
+        for Bindings { kernel, blocks, arguments, clears } in &self.launches {
+            for (memory, bytes) in clears {
+                self.engine.device.zero(memory.memory()?, *bytes)?;
+            }
             let arguments = arguments.iter().map(|argument| match argument {
                 Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
                 Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),

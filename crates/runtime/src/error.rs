@@ -10,7 +10,7 @@ use thiserror::Error as ThisError;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a program could not be built, loaded or run.
-#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[derive(Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum Error {
     /// The device cannot be used on this machine.
@@ -137,6 +137,13 @@ pub enum Error {
     /// The program or its arguments are invalid.
     #[error("{0}")]
     Invalid(String),
+}
+
+/// The message: it is what a program prints whose `main` returns an error.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 #[cfg(test)]

@@ -66,36 +66,31 @@ pub trait Lift: Copy + 'static {
 }
 
 /// A scalar type of the language.
-pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> {
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an element of a Pumice array",
+    label = "not an element type",
+    note = "elements are f32, f64, i32, i64, u32, u64, bool, and tuples of up to eight of these, nested at will"
+)]
+pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> + Default {
     /// Which one.
     const TYPE: ScalarType;
+    /// Returns the bytes of a column.
+    fn as_bytes(values: &[Self]) -> &[u8];
+    /// Reads `count` values of a column back; what is missing is zero.
+    fn from_bytes(bytes: &[u8], count: usize) -> Result<Vec<Self>, TryReserveError>;
 }
 
 macro_rules! primitive {
     ($($t:ident $ty:ident $value:ident $decode:expr),* $(,)?) => { $(
         impl Primitive for $t {
             const TYPE: ScalarType = ScalarType::$ty;
-        }
-        impl Elt for $t {
-            type Exp = Exp<$t>;
-            fn add_types(types: &mut Vec<ScalarType>) {
-                types.push(ScalarType::$ty);
-            }
-            fn add_constants(self, constants: &mut Vec<Constant>) {
-                constants.push(self.into());
-            }
-            fn add_columns<'a>(values: &'a [$t], columns: &mut Vec<Cow<'a, [u8]>>) {
+            fn as_bytes(values: &[$t]) -> &[u8] {
                 // SAFETY: the type has no padding and every byte of it is initialised; bytes have no alignment; the
                 // length in bytes is that of the slice.
-                let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
-                columns.push(Cow::Borrowed(bytes));
+                unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }
             }
-            fn from_columns(
-                columns: &mut dyn Iterator<Item = &[u8]>,
-                count: usize,
-            ) -> Result<Vec<$t>, TryReserveError> {
+            fn from_bytes(bytes: &[u8], count: usize) -> Result<Vec<$t>, TryReserveError> {
                 let decode = |$value: &[u8; size_of::<$t>()]| $decode;
-                let bytes = columns.next().unwrap_or(&[]);
                 let mut values = Vec::new();
                 values.try_reserve_exact(count)?;
                 values.extend(bytes.as_chunks::<{ size_of::<$t>() }>().0.iter().take(count).map(decode));
@@ -109,6 +104,27 @@ primitive! {
     f32 F32 b f32::from_le_bytes(*b), f64 F64 b f64::from_le_bytes(*b), i32 I32 b i32::from_le_bytes(*b),
     i64 I64 b i64::from_le_bytes(*b), u32 U32 b u32::from_le_bytes(*b), u64 U64 b u64::from_le_bytes(*b),
     bool Bool b b[0] != 0,
+}
+
+// One implementation for all scalars, not one each: so that the expression of a literal whose type is still open is known to
+// be an `Exp`, and closures on it need no annotation.
+impl<T: Primitive> Elt for T {
+    type Exp = Exp<T>;
+    fn add_types(types: &mut Vec<ScalarType>) {
+        types.push(T::TYPE);
+    }
+    fn add_constants(self, constants: &mut Vec<Constant>) {
+        constants.push(self.into());
+    }
+    fn add_columns<'a>(values: &'a [T], columns: &mut Vec<Cow<'a, [u8]>>) {
+        columns.push(Cow::Borrowed(T::as_bytes(values)));
+    }
+    fn from_columns(
+        columns: &mut dyn Iterator<Item = &[u8]>,
+        count: usize,
+    ) -> Result<Vec<T>, TryReserveError> {
+        T::from_bytes(columns.next().unwrap_or(&[]), count)
+    }
 }
 
 impl<T: Primitive> Lift for Exp<T> {

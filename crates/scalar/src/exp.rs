@@ -94,12 +94,13 @@ impl<T: Primitive> From<T> for Exp<T> {
 ///
 /// ```
 /// use pumice::{Exp, constant};
-/// let pair: (Exp<f32>, Exp<i32>) = constant((1.5f32, 2i32));
+/// let pair: (Exp<f32>, Exp<i32>) = constant((1.5, 2));
+/// let one = constant(1u32);
 /// ```
-pub fn constant<T: Elt>(value: T) -> T::Exp {
+pub fn constant<T: Elt<Exp = L>, L: Lift<Elt = T>>(value: T) -> L {
     let mut constants = Vec::new();
     value.add_constants(&mut constants);
-    T::Exp::from_terms(&mut constants.into_iter().map(Term::from))
+    L::from_terms(&mut constants.into_iter().map(Term::from))
 }
 
 /// One of two values; only that one is computed.

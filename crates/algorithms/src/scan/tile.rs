@@ -148,11 +148,15 @@ impl<T: Elt, F: Operator<T>> Tile<T, F> {
         let whole = Push::<Block, T>::new(division.tile(), move |write| {
             Block::for_each(threads, &|thread| every(thread, &|i, x| write(i, x)));
         });
+        // SAFETY: `each` goes over all groups of `WIDE` neighbours of a tile, and over all of a group.
+        let whole = unsafe { whole.assume_complete() };
         let rest = Push::<Block, T, Ix>::new(here, move |write| {
             Block::for_each(threads, &|thread| {
                 each(thread, &|i, x| cond(i.lt(here), || write(i, x), || {}));
             });
         });
+        // SAFETY: as above, and no tile is longer than the division says.
+        let rest = unsafe { rest.assume_complete() };
         tile.if_whole(division.tile(), here, move |_| whole.clone(), move |_| rest.clone())
     }
 }

@@ -182,9 +182,11 @@ pub fn within(
     length: Ix,
     location: &'static Location<'static>,
 ) -> Push<Grid, Dynamic, Ix> {
+    let all = push.clone();
     Push::trusted(length, move |write| {
         push.write(&|index, value| {
             check::if_within(index, length, "skeleton", location, |index| write(index, value.clone()));
         });
     })
+    .complete_if(move || check::same(all.len(), length) && all.is_complete())
 }

@@ -11,6 +11,7 @@ use pumice_emit::Options;
 use pumice_kernel::Profile;
 use pumice_program::simulate::Report;
 use pumice_program::{Access, Param, Program, SimMemory, Space, Verified, simulate};
+use pumice_scalar::ScalarType;
 
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
@@ -37,6 +38,8 @@ pub struct Recorded {
     pub program: Arc<Verified>,
     /// What it did, and what that would cost.
     pub report: Report,
+    /// Elements of memory that it only writes which no thread wrote: in the memory that has most of them.
+    pub unwritten: usize,
 }
 
 impl Sim {
@@ -202,12 +205,30 @@ impl Device for Sim {
                 _ => memories.push(std::mem::replace(&mut *lock(handles[number]), SimMemory::unwritten(0))),
             }
         }
+        // An observer wants to know what this launch writes of its results, whatever they held before.
+        let ids = program.params.iter().filter_map(|param| match param {
+            Param::Memory(id) => Some(program.memory(*id)),
+            Param::Scalar(_) => None,
+        });
+        let results = ids.enumerate().filter(|(_, memory)| {
+            self.recorded.is_some() && memory.space == Space::Global { access: Access::Write }
+        });
+        let results: Vec<(usize, ScalarType, SimMemory)> = results
+            .map(|(number, memory)| {
+                let fresh = SimMemory::unwritten(memories[number].len());
+                (number, memory.ty, std::mem::replace(&mut memories[number], fresh))
+            })
+            .collect();
         let options = simulate::Options { costs: self.recorded.is_some(), ..Default::default() };
         let result = simulate(program, &mut memories, &scalars, &options);
+        let mut unwritten = 0;
+        for (number, ty, before) in results {
+            unwritten = unwritten.max(restore_unwritten(&mut memories[number], &before, ty));
+        }
         put_back(&handles, memories);
         let report = result.map_err(|fault| Error::Fault(fault.to_string()))?;
         if let Some(recorded) = &self.recorded {
-            lock(recorded).push(Recorded { program: program.clone(), report });
+            lock(recorded).push(Recorded { program: program.clone(), report, unwritten });
         }
         Ok(())
     }
@@ -228,6 +249,20 @@ fn put_back(handles: &[&Place], memories: Vec<SimMemory>) {
     for (place, memory) in handles.iter().zip(memories).rev() {
         *lock(place) = memory;
     }
+}
+
+/// Makes elements that nobody wrote what they were before, and returns how many there are.
+fn restore_unwritten(memory: &mut SimMemory, before: &SimMemory, ty: ScalarType) -> usize {
+    let mut count = 0;
+    for index in 0..memory.elements(ty) {
+        if memory.is_written(ty, index) == Some(false) {
+            count += 1;
+            if let (Some(true), Some(element)) = (before.is_written(ty, index), before.get(ty, index)) {
+                memory.write_bytes(index * ty.bytes(), &element.to_bytes());
+            }
+        }
+    }
+    count
 }
 
 /// Whether a parameter is memory that is only read; nothing for scalars.
