@@ -1,5 +1,6 @@
 //! One device at work: its memory, its kernels, and the execution of plans.
 
+use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{Argument, Device, Kernel};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
@@ -8,11 +9,13 @@ use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
 use pumice_emit::Options;
+use pumice_program::{Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 /// A device with the memory and kernels that programs share on it.
 pub struct Engine {
@@ -65,6 +68,29 @@ impl Engine {
     /// The kernels.
     pub fn kernels(&self) -> &KernelTable {
         &self.kernels
+    }
+
+    /// The compiled kernel of a program; of one that can be stopped, its stop record is the last parameter.
+    pub(crate) fn kernel(
+        &self,
+        program: &Verified,
+        options: &Options,
+        stoppable: bool,
+    ) -> Result<Arc<Kernel>> {
+        let stoppable = stoppable.then(|| make_stoppable(program)).transpose();
+        let stoppable = stoppable.map_err(|error| Error::Invalid(error.to_string()))?;
+        let program = stoppable.as_ref().unwrap_or(program);
+        self.kernels.get_or_build(&*self.device, program, &program.key_text(), options)
+    }
+
+    /// A deadline with memory for its record, if there is a limit.
+    pub(crate) fn deadline(
+        &self,
+        limit: Option<Duration>,
+        place: impl FnOnce() -> Arc<str>,
+    ) -> Result<Option<Deadline>> {
+        let deadline = |limit| Ok(Deadline { record: self.pool.take(STOP_BYTES)?, limit, place: place() });
+        limit.map(deadline).transpose()
     }
 
     /// Memory for at least so many bytes.
@@ -155,6 +181,8 @@ pub struct Prepared {
     plan: Plan,
     /// For each launch of the plan the kernel and the number of blocks.
     launches: Vec<(Arc<Kernel>, u64)>,
+    /// How long a run may take.
+    limit: Option<Duration>,
 }
 
 /// Arguments of a program by their numbers: arrays and scalars.
@@ -168,12 +196,16 @@ pub struct Inputs {
 
 impl Prepared {
     /// Compiles the kernels of a plan, side by side where they are not compiled yet, while the inputs are brought to the
-    /// device.
-    pub fn new(engine: &Engine, plan: Plan, options: &Options, inputs: &Inputs) -> Result<Prepared> {
-        let compile = |launch: &pumice_array::Launch| {
-            let text = launch.program.key_text();
-            engine.kernels.get_or_build(&*engine.device, &launch.program, &text, options)
-        };
+    /// device. A run may take so long as `limit` says.
+    pub fn new(
+        engine: &Engine,
+        plan: Plan,
+        options: &Options,
+        inputs: &Inputs,
+        limit: Option<Duration>,
+    ) -> Result<Prepared> {
+        let compile =
+            |launch: &pumice_array::Launch| engine.kernel(&launch.program, options, limit.is_some());
         let kernels = std::thread::scope(|scope| {
             let running: Vec<_> =
                 plan.launches().skip(1).map(|launch| scope.spawn(move || compile(launch))).collect();
@@ -207,7 +239,7 @@ impl Prepared {
             }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
-        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect() })
+        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
     }
 
     /// The plan.
@@ -284,9 +316,26 @@ impl Prepared {
                 }
             }
         }
-        let status = Status::new(engine.device.clone(), record.clone(), plan.sites().into(), before);
-        Ok(Execution { engine: engine.clone(), plan, memories, given: given_data, record, launches, status })
+        let deadline = engine.deadline(self.limit, || places(plan).into())?;
+        let (device, sites) = (engine.device.clone(), plan.sites().into());
+        let status = Status::with_deadline(device, record.clone(), sites, before, deadline.clone());
+        let engine = engine.clone();
+        Ok(Execution { engine, plan, memories, given: given_data, record, deadline, launches, status })
     }
+}
+
+/// The operations of a plan in which a run may be stopped: those whose kernels may loop for ever, or all if there is none.
+fn places(plan: &Plan) -> String {
+    fn may_go_on(stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::While { .. }) || stmt.children().into_iter().flatten().any(may_go_on)
+    }
+    let endless = plan.launches().filter(|launch| launch.program.body.iter().any(may_go_on));
+    let mut places: Vec<String> = endless.map(|launch| launch.place.to_string()).collect();
+    if places.is_empty() {
+        places = plan.launches().map(|launch| launch.place.to_string()).collect();
+    }
+    places.dedup();
+    places.join(" or ")
 }
 
 fn given<'a>(operation: &'a Operation, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
@@ -309,6 +358,7 @@ pub struct Execution<'a> {
     memories: Vec<Option<Arc<Pooled>>>,
     given: HashMap<usize, Arc<dyn ArrayData>>,
     record: Option<Arc<Pooled>>,
+    deadline: Option<Deadline>,
     launches: Vec<(Arc<Kernel>, u64, Vec<Bound>)>,
     status: Arc<Status>,
 }
@@ -319,12 +369,16 @@ impl Execution<'_> {
         if let Some(record) = &self.record {
             self.engine.device.zero(record.memory()?, RECORD_BYTES)?;
         }
+        if let Some(deadline) = &self.deadline {
+            deadline.arm(&*self.engine.device)?;
+        }
         for (kernel, blocks, arguments) in &self.launches {
+            let stop = self.deadline.iter().map(|deadline| deadline.record.memory().map(Argument::Memory));
             let arguments = arguments.iter().map(|argument| match argument {
                 Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
                 Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
             });
-            let arguments = arguments.collect::<Result<Vec<_>>>()?;
+            let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
             // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the
             // lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
             // allocated for it.

@@ -306,8 +306,10 @@ body {
         for text in texts {
             let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
             let program = pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"));
-            for fast_math in [false, true] {
-                let source = pumice_emit::emit(&program, Dialect::Cuda, &Options { fast_math });
+            let stoppable =
+                pumice_program::make_stoppable(&program).unwrap_or_else(|error| panic!("{error}"));
+            for (program, fast_math) in [(&program, false), (&program, true), (&stoppable, false)] {
+                let source = pumice_emit::emit(program, Dialect::Cuda, &Options { fast_math });
                 let source = source.map_err(|error| Error::Invalid(error.to_string()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
                 let binary = cuda::nvrtc::compile(
