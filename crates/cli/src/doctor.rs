@@ -45,15 +45,15 @@ pub fn run(_: &Options) -> Result<()> {
         progress.clear();
         print(&line)?;
     }
-    let chosen = match default_device() {
-        Ok(device) => device.name().to_string(),
-        Err(error) => format!("none: {error}"),
-    };
     let why = match std::env::var_os("PUMICE_DEVICE").filter(|name| !name.is_empty()) {
         Some(_) => "chosen by PUMICE_DEVICE",
         None => "the best that works; PUMICE_DEVICE chooses another",
     };
-    print(&entry("default", &format!("{chosen} ({why})")))?;
+    let chosen = match default_device() {
+        Ok(device) => format!("{} ({why})", device.name()),
+        Err(error) => format!("none: {error}"),
+    };
+    print(&entry("default", &chosen))?;
     print(&entry("nvrtc", &nvrtc()))?;
     print(&entry("cache", &cache()))?;
     match usable {

@@ -66,6 +66,23 @@ fn doctor_says_what_is_wrong_with_compiler_and_cache() {
     assert!(cache.contains("memory only") && cache.contains("not-a-folder"), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn doctor_does_not_wait_for_a_compiler_that_hangs() {
+    use std::os::unix::fs::PermissionsExt;
+    let compiler = scratch("hanging-compiler");
+    std::fs::write(&compiler, "#!/bin/sh\nsleep 600\n").unwrap_or_else(|error| panic!("{error}"));
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&compiler, runs).unwrap_or_else(|error| panic!("{error}"));
+    let mut command = pumice(&["doctor"]);
+    command.env("PUMICE_CC", &compiler).env_remove("PUMICE_COMPILE_SECONDS");
+    let start = std::time::Instant::now();
+    let output = command.output().unwrap_or_else(|error| panic!("{error}"));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(start.elapsed().as_secs() < 120 && output.status.success(), "{:?}: {text}", start.elapsed());
+    assert!(text.contains("it did not end within 10s and was killed; PUMICE_COMPILE_SECONDS"), "{text}");
+}
+
 #[test]
 fn every_example_is_emitted_for_every_target() {
     let marks = [

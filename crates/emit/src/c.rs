@@ -8,7 +8,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, PrivateArray, Threads};
+use crate::dialect::{Function, Kernel, Language, PrivateArray, Stop, Threads};
 use crate::helpers::{Helper, Library, library};
 use crate::text::Text;
 
@@ -151,6 +151,11 @@ impl Language for C {
 
     fn library(&self) -> Option<&'static Library> {
         Some(&MATH)
+    }
+
+    fn is_stopped(&self, stop: &Stop) -> String {
+        // The host sets it while the kernel runs.
+        format!("__atomic_load_n({}, __ATOMIC_RELAXED) != 0", stop.record)
     }
 
     fn keep_failure(&self) -> &'static str {

@@ -5,8 +5,28 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Threads};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads};
 use crate::text::Text;
+
+/// The functions that stop a kernel by the device's clock. The first thread that comes begins the time; a thread that finds
+/// it over says so in the record.
+const STOP: &str = "static __device__ __forceinline__ i64 now_i64() {
+    i64 now;
+    asm volatile(\"mov.u64 %0, %globaltimer;\" : \"=l\"(now));
+    return now;
+}
+static __device__ i64 stop_time_i64(i64 *record) {
+    i64 known = ((volatile i64 *)record)[2];
+    if (known != 0) return known;
+    i64 end = now_i64() + record[1];
+    known = (i64)atomicCAS((u64 *)record + 2, 0ull, (u64)end);
+    return known != 0 ? known : end;
+}
+static __device__ __forceinline__ bool stopped_i64(i64 *record, i64 end) {
+    if (now_i64() < end) return false;
+    *(volatile i64 *)record = 1;
+    return true;
+}";
 
 /// The dialect.
 pub(crate) struct Cuda;
@@ -24,11 +44,14 @@ impl Language for Cuda {
         }
     }
 
-    fn preamble(&self, _kernels: &[&Kernel], _options: &Options, text: &mut Text) {
+    fn preamble(&self, kernels: &[&Kernel], _options: &Options, text: &mut Text) {
         text.line("typedef int i32;");
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");
         text.line("typedef unsigned long long u64;");
+        if kernels.iter().any(|kernel| kernel.stop.is_some()) {
+            STOP.lines().for_each(|line| text.line(line));
+        }
     }
 
     fn helper(&self) -> &'static str {
@@ -56,6 +79,9 @@ impl Language for Cuda {
         for array in &kernel.shared {
             let (element, name) = (self.element(array.ty), &array.name);
             text.line(&format!("{element} *{name} = ({element} *)({arena} + {});", array.offset));
+        }
+        if let Some(Stop { record, end, .. }) = &kernel.stop {
+            text.line(&format!("i64 {end} = stop_time_i64({record});"));
         }
     }
 
@@ -232,6 +258,19 @@ impl Language for Cuda {
 
     fn truncation_saturates(&self) -> bool {
         true
+    }
+
+    fn is_stopped(&self, stop: &Stop) -> String {
+        format!("stopped_i64({}, {})", stop.record, stop.end)
+    }
+
+    fn are_stopped(&self, stop: &Stop, members: Option<&str>) -> (Vec<String>, String) {
+        let test = self.is_stopped(stop);
+        let condition = match members {
+            Some(members) => format!("__any_sync({members}, {test})"),
+            None => format!("__syncthreads_or({test})"),
+        };
+        (Vec::new(), condition)
     }
 
     fn keep_failure(&self) -> &'static str {

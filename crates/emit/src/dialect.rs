@@ -51,6 +51,17 @@ pub(crate) struct SharedArray {
     pub(crate) offset: u32,
 }
 
+/// What a program that can be stopped is stopped by.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    /// The name of the stop record.
+    pub(crate) record: String,
+    /// The name of the time at which to stop, where the device has a clock.
+    pub(crate) end: String,
+    /// The name of what the threads of a block agree through, where they need memory for that.
+    pub(crate) agreed: String,
+}
+
 /// The outside of a kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
@@ -70,6 +81,8 @@ pub(crate) struct Kernel {
     pub(crate) exchange: Option<Exchange>,
     /// What all of it together is called.
     pub(crate) arena: String,
+    /// What it is stopped by, if it can be.
+    pub(crate) stop: Option<Stop>,
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Whether a double occurs anywhere.
@@ -236,6 +249,15 @@ pub(crate) trait Language {
     /// The functions of the prelude that are written in the dialect itself.
     fn library(&self) -> Option<&'static Library> {
         None
+    }
+
+    /// Whether to stop, as a condition of one thread.
+    fn is_stopped(&self, stop: &Stop) -> String;
+
+    /// The same for threads that must agree, all of which come here: those of a warp, whose lanes are a mask, or of the
+    /// block. Statements, if some come first, and the condition.
+    fn are_stopped(&self, stop: &Stop, _members: Option<&str>) -> (Vec<String>, String) {
+        (Vec::new(), self.is_stopped(stop))
     }
 
     /// The statement in the helper that keeps the first failure.

@@ -30,8 +30,8 @@ impl Effort {
     /// Decides by the number of statements of a program.
     pub fn of(program: &Program) -> Effort {
         match count(&program.body) {
-            0..=FULL => Effort::Full,
-            count if count <= REDUCED => Effort::Reduced,
+            size if size <= FULL => Effort::Full,
+            size if size <= REDUCED => Effort::Reduced,
             _ => Effort::None,
         }
     }

@@ -612,7 +612,8 @@ impl Writer<'_> {
             }
             Stmt::While { carried, header, condition, body } => {
                 if self.lanes.varies(*condition) {
-                    self.masked_while(carried, header, *condition, body);
+                    let stopped = self.or_stopped(stmt);
+                    self.masked_while(carried, (header, *condition), body, &stopped);
                 } else {
                     self.define_carried_lanes(carried);
                     self.finish_piece();
@@ -620,7 +621,8 @@ impl Writer<'_> {
                     self.lane_statements(header);
                     self.finish_piece();
                     let condition = self.value(*condition).within(Binding::Unary);
-                    self.text.line(&format!("if (!{condition}) break;"));
+                    let stopped = self.or_stopped(stmt);
+                    self.text.line(&format!("if (!{condition}{stopped}) break;"));
                     self.lane_statements(body);
                     self.update_lanes(carried);
                     self.text.close();
@@ -701,16 +703,22 @@ impl Writer<'_> {
     }
 
     /// Narrows a loop's mask and leaves the loop when no lane is live.
-    fn test_mask(&mut self, live: &str, condition: &Expression) {
+    fn test_mask(&mut self, live: &str, condition: &Expression, stopped: &str) {
         let any = self.names.fresh("going");
         self.text.line(&format!("int {any} = 0;"));
         self.lane_line(&format!("{live} = {live} & {};", condition.within(Binding::Unary)));
         self.lane_line(&format!("{any} |= {live};"));
         self.finish_piece();
-        self.text.line(&format!("if (!{any}) break;"));
+        self.text.line(&format!("if (!{any}{stopped}) break;"));
     }
 
-    fn masked_while(&mut self, carried: &[Carried], header: &[Stmt], condition: Operand, body: &[Stmt]) {
+    fn masked_while(
+        &mut self,
+        carried: &[Carried],
+        (header, condition): (&[Stmt], Operand),
+        body: &[Stmt],
+        stopped: &str,
+    ) {
         self.define_carried_lanes(carried);
         let live = self.loop_mask();
         self.finish_piece();
@@ -718,7 +726,7 @@ impl Writer<'_> {
         self.text.open("for (;;)");
         self.lane_statements(header);
         let condition = self.inside(|writer| writer.value(condition));
-        self.test_mask(&live, &condition);
+        self.test_mask(&live, &condition, stopped);
         self.lane_statements(body);
         self.update_masked(carried, None);
         self.text.close();
@@ -752,7 +760,7 @@ impl Writer<'_> {
             let end = writer.value(end).within(Binding::Sum);
             Expression { binding: Binding::Relation, ..Expression::atom(format!("{index} < {end}")) }
         });
-        self.test_mask(&live, &condition);
+        self.test_mask(&live, &condition, "");
         self.lane_statements(body);
         let step = (!even_index).then(|| (var, self.inside(|writer| writer.advanced(var, step))));
         self.update_masked(carried, step);

@@ -29,6 +29,7 @@ mod helpers;
 mod lanes;
 mod names;
 mod opencl;
+mod stop;
 mod text;
 mod threads;
 mod uses;

@@ -5,11 +5,14 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Threads};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads};
 use crate::text::Text;
 
 /// Orders a work-item's accesses to memory.
 const FENCE: &str = "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+
+/// Makes the work-items of a group wait for each other.
+const BARRIER: &str = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 
 /// The dialect.
 pub(crate) struct OpenCl;
@@ -83,6 +86,9 @@ impl Language for OpenCl {
                 array.offset
             ));
         }
+        if let Some(stop) = &kernel.stop {
+            text.line(&format!("__local int {};", stop.agreed));
+        }
         if let Some(exchange) = &kernel.exchange {
             text.line(&format!("__local u64 {}[{}];", exchange.cells, exchange.count));
             text.line(&format!("u32 {} = get_local_id(0);", exchange.thread));
@@ -100,7 +106,7 @@ impl Language for OpenCl {
     }
 
     fn barrier(&self) -> Option<&'static str> {
-        Some("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+        Some(BARRIER)
     }
 
     fn fence(&self, _scope: Scope) -> Option<&'static str> {
@@ -229,6 +235,17 @@ impl Language for OpenCl {
     fn count_bits(&self, op: Op, _ty: ScalarType, value: &str) -> String {
         let name = if op == Op::CountOnes { "popcount" } else { "clz" };
         format!("{name}({value})")
+    }
+
+    fn is_stopped(&self, stop: &Stop) -> String {
+        // The host sets it while the kernel runs.
+        format!("*(volatile __global i64 *){} != 0", stop.record)
+    }
+
+    fn are_stopped(&self, stop: &Stop, _members: Option<&str>) -> (Vec<String>, String) {
+        let barrier = BARRIER.to_owned();
+        let decide = format!("if (get_local_id(0) == 0) {} = {};", stop.agreed, self.is_stopped(stop));
+        (vec![barrier.clone(), decide, barrier], stop.agreed.clone())
     }
 
     fn keep_failure(&self) -> &'static str {

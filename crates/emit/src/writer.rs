@@ -13,7 +13,7 @@ use pumice_scalar::{Constant, Op, ScalarType};
 
 use crate::atomics::{Atomic, any_atomic, is_ordering};
 use crate::collectives::Exchange;
-use crate::dialect::{Argument, Kernel, Language, PrivateArray, SharedArray, Threads};
+use crate::dialect::{Argument, Kernel, Language, PrivateArray, SharedArray, Stop, Threads};
 use crate::expression::{Binding, Expression};
 use crate::helpers::{self, Helper};
 use crate::lanes::{Cell, Lanes};
@@ -53,6 +53,10 @@ pub(crate) struct Writer<'a> {
     pub(crate) text: Text,
     /// Whether this is inside a parallel loop.
     pub(crate) in_threads: bool,
+    /// Whether this is inside a loop over warps.
+    pub(crate) in_warps: bool,
+    /// What the program is stopped by, if it can be.
+    pub(crate) stop: Option<Stop>,
     /// What is known of threads that only come along, where every thread runs the text.
     pub(crate) along: Along,
     /// The lanes of a thread's warp that exist: a mask.
@@ -89,12 +93,19 @@ pub(crate) fn write(
     let memories: Vec<String> = program.memories.iter().map(|memory| names.fresh(&memory.name)).collect();
     let vars: Vec<String> = program.vars.iter().map(|var| names.fresh(&var.name)).collect();
     let arena = names.fresh("shared");
+    let stop = program.stop.map(|stop| Stop {
+        record: memories[stop.0 as usize].clone(),
+        end: names.fresh("end_time"),
+        agreed: names.fresh("stopping"),
+    });
     let mut writer = Writer {
         program,
         language,
         options,
         intervals: intervals(program),
         in_threads: false,
+        in_warps: false,
+        stop,
         uses: uses(program, language.loops_over_all_blocks()),
         names,
         vars,
@@ -260,6 +271,7 @@ impl Writer<'_> {
             private: private.collect(),
             exchange: self.exchange.clone(),
             arena: self.arena.clone(),
+            stop: self.stop.clone(),
             threads: program.threads,
             doubles,
             wide_atomics: program.failure.is_some() || some_atomic(&wide),
@@ -283,6 +295,7 @@ impl Writer<'_> {
             let ty = self.register(program.block);
             self.text.line(&format!("{ty} {block} = ({ty}){wide};"));
         }
+        self.stop_before_block();
         for array in &kernel.private {
             self.text.line(&self.language.private(array, kernel.threads));
         }
@@ -419,11 +432,12 @@ impl Writer<'_> {
             }
             Stmt::Parallel { workers, var, extent, body } => {
                 let outer = std::mem::replace(&mut self.in_threads, *workers != Workers::Warps);
+                let outer_warps = std::mem::replace(&mut self.in_warps, *workers != Workers::Threads);
                 match self.language.threads() {
                     Threads::Lanes => self.parallel_lanes(*workers, *var, *extent, body),
                     Threads::Numbered { .. } => self.parallel_numbered(*workers, *var, *extent, body),
                 }
-                self.in_threads = outer;
+                (self.in_threads, self.in_warps) = (outer, outer_warps);
             }
             Stmt::Fence { scope } => {
                 if let Some(fence) = self.language.fence(*scope) {
@@ -471,7 +485,8 @@ impl Writer<'_> {
                 self.sink().open("for (;;)");
                 self.statements(header);
                 let condition = self.value(*condition).within(Binding::Unary);
-                self.sink().line(&format!("if (!{condition}) break;"));
+                let stopped = self.or_stopped(stmt);
+                self.sink().line(&format!("if (!{condition}{stopped}) break;"));
                 self.statements(body);
                 self.update(carried);
                 self.sink().close();

@@ -214,6 +214,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             block: Var(0),
             body: Vec::new(),
             failure: None,
+            stop: None,
         };
         let builder = Builder {
             program,

@@ -83,7 +83,8 @@ fn run_program(
     };
     let values: Vec<Constant> = bindings.iter().filter_map(value).collect();
     let mut memories: Vec<SimMemory> = bindings.iter().filter_map(memory).collect();
-    let options = pumice_program::simulate::Options { steps: 4_000_000, races: false, costs: false };
+    let options =
+        pumice_program::simulate::Options { steps: 4_000_000, races: false, costs: false, until: None };
     if let Err(fault) = simulate(program, &mut memories, &values, &options) {
         // Garbage is no harm, and neither is work without end.
         assert!(matches!(fault.kind, FaultKind::Runaway | FaultKind::Unwritten), "{fault}\n{program}");

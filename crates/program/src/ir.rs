@@ -201,6 +201,10 @@ pub struct Program {
     pub body: Vec<Stmt>,
     /// Where failures go; present if and only if there is a [`Stmt::Fail`].
     pub failure: Option<Failure>,
+    /// The stop record, if the program can be stopped: global memory of [`STOP_WORDS`](crate::STOP_WORDS) `i64`, which no
+    /// statement uses. A device that finds the first word to be other than 0 leaves `while` loops, and begins no further
+    /// block; what the program computes is then of no meaning.
+    pub stop: Option<MemoryId>,
 }
 
 /// A value that a loop carries from one iteration to the next. It can be read in the loop and after it.

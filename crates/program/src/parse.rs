@@ -308,6 +308,7 @@ impl<'a> Parser<'a> {
             }
             false => None,
         };
+        let stop = if self.eat("stop") { Some(self.memory()?) } else { None };
         if self.eat("spare") {
             self.commas(Self::definition)?;
         }
@@ -338,6 +339,7 @@ impl<'a> Parser<'a> {
             block,
             body,
             failure,
+            stop,
         })
     }
 

@@ -367,6 +367,7 @@ fn drop_failure(program: &mut Program) -> Vec<usize> {
             renumber(memory);
         }
     }
+    program.stop.iter_mut().for_each(renumber);
     each_memory(&mut program.body, &renumber);
     gone
 }

@@ -15,6 +15,8 @@ mod order;
 mod races;
 mod report;
 
+use std::time::Instant;
+
 use pumice_scalar::Constant;
 
 use crate::ir::{Program, WARP};
@@ -35,11 +37,13 @@ pub struct Options {
     pub races: bool,
     /// Whether to count what a GPU pays for; without, a simulation takes less time.
     pub costs: bool,
+    /// Stop with a fault at this time.
+    pub until: Option<Instant>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { steps: 1_000_000_000, races: true, costs: true }
+        Options { steps: 1_000_000_000, races: true, costs: true, until: None }
     }
 }
 
@@ -81,7 +85,7 @@ pub fn simulate(
         .map_err(|reason| refuse(FaultKind::Arguments, reason))?;
     let code = Code::new(program);
     let counter = options.costs.then(|| Counter::new(program, code.places.len()));
-    let mut machine = Machine::new(program, &code, &values, held, options.steps, counter);
+    let mut machine = Machine::new(program, &code, &values, held, options, counter);
     machine.blocks(blocks as u32)?;
     let (costs, places) = match &machine.counter {
         Some(counter) => counter.finish(&code.places),

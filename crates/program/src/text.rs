@@ -116,6 +116,9 @@ impl<'a> Printer<'a> {
         if let Some(failure) = program.failure {
             let _ = writeln!(out, "failure {} + {}", self.memory(failure.memory), self.var(failure.base));
         }
+        if let Some(stop) = program.stop {
+            let _ = writeln!(out, "stop {}", self.memory(stop));
+        }
         if self.readable {
             // So that reading the text back gives the very same program.
             let mut defined = vec![false; program.vars.len()];

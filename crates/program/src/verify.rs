@@ -197,6 +197,7 @@ impl<'a> Checker<'a> {
         self.statements(&program.body, Place { doer: Doer::Block, depth: 0 })?;
         self.current = None;
         self.failure()?;
+        self.stop()?;
         match self.barriers && self.together {
             true => self.reached_by_all(&program.body, &Uniformity::of(program), None),
             false => Ok(()),
@@ -352,6 +353,21 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn stop(&self) -> Checked {
+        let Some(stop) = self.program.stop else { return Ok(()) };
+        match self.program.memories.get(stop.0 as usize) {
+            None => self.error(format!("there is no memory with number {}", stop.0)),
+            Some(memory)
+                if memory.ty == ScalarType::I64
+                    && memory.space == (Space::Global { access: Access::ReadWrite }) =>
+            {
+                Ok(())
+            }
+            Some(memory) => self
+                .error(format!("the stop record `{}` is not i64 that can be read and written", memory.name)),
+        }
+    }
+
     /// Marks a variable as defined here and gives its type.
     fn define(&mut self, var: Var) -> Checked<ScalarType> {
         let Some(info) = self.program.vars.get(var.0 as usize) else {
@@ -439,6 +455,9 @@ impl<'a> Checker<'a> {
         };
         if self.program.failure.is_some_and(|failure| failure.memory == id) {
             return self.error(format!("only `fail` may use the failure memory `{}`", memory.name));
+        }
+        if self.program.stop == Some(id) {
+            return self.error(format!("no statement may use the stop record `{}`", memory.name));
         }
         match memory.space {
             Space::Global { access: Access::Read } if write => {

@@ -13,6 +13,7 @@ use pumice_scalar::{Constant, Elt, Node as ScalarNode, Variable, scope};
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// How programs are compiled: on which device, and with which freedoms.
 ///
@@ -28,6 +29,7 @@ pub struct Compiler {
     device: Arc<dyn Device>,
     options: Options,
     plan: PlanOptions,
+    limit: Option<Duration>,
 }
 
 impl Compiler {
@@ -43,7 +45,7 @@ impl Compiler {
 
     /// For this device.
     pub fn with(device: Arc<dyn Device>) -> Compiler {
-        Compiler { device, options: Options::default(), plan: PlanOptions::default() }
+        Compiler { device, options: Options::default(), plan: PlanOptions::default(), limit: None }
     }
 
     /// Whether floats may be computed less exactly than IEEE says, for speed: contraction, reassociation, approximate
@@ -73,6 +75,38 @@ impl Compiler {
     pub fn narrow(mut self, on: bool) -> Compiler {
         self.plan.narrow = on;
         self
+    }
+
+    /// Sets how long each run of what this compiles may take, from its first launch on: array programs and kernels alike.
+    /// A run that takes longer is stopped, its result is an [`Error::Deadline`] when it is looked at, and the device is
+    /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
+    ///
+    /// Loops that may go on for ever (`while_`) are left, and no further block is begun; a block without such a loop runs
+    /// to its end. On `cuda`, the time is that of the device's clock. On `opencl`, kernels are stopped through memory that
+    /// the host writes while they run: that works where a device shares the host's memory, as PoCL does, and OpenCL
+    /// promises it nowhere. With a deadline, launches on `opencl` wait for their end.
+    ///
+    /// ```
+    /// use pumice::{Compiler, Error, prelude::*};
+    /// use std::time::Duration;
+    /// let compiler = Compiler::on("cpu")?.deadline(Duration::from_millis(100));
+    /// let halves = compiler.compile(|xs: Acc<Vector<f32>>| {
+    ///     // Never negative.
+    ///     xs.map(|x| while_(x, |x| x.ge(0.0), |x| x * 0.5))
+    /// })?;
+    /// let error = halves.run(&[1.0])?.to_vec().map_err(Error::from);
+    /// assert!(matches!(error, Err(Error::Deadline { .. })));
+    /// assert_eq!(halves.run(&[-1.0])?.to_vec()?, [-1.0]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn deadline(mut self, limit: Duration) -> Compiler {
+        self.limit = Some(limit);
+        self
+    }
+
+    /// How long a run may take.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.limit
     }
 
     /// Skeletons to use in place of ours: how rows are folded and arrays are written, as functions of the kernel language.
@@ -320,7 +354,8 @@ impl Untyped {
         let device = self.engine.device();
         let roots = std::slice::from_ref(&self.root);
         let plan = Plan::new(roots, device.profile(), &extents, &inputs.scalars, &self.compiler.plan)?;
-        let prepared = Arc::new(Prepared::new(&self.engine, plan, &self.compiler.options, inputs)?);
+        let prepared =
+            Arc::new(Prepared::new(&self.engine, plan, &self.compiler.options, inputs, self.compiler.limit)?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if plans.len() >= MOST_PLANS {
             plans.clear();

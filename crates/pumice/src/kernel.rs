@@ -83,6 +83,7 @@ impl Compiler {
             .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}")))?;
         let engine = Engine::of(self.device().clone());
         let callable = Callable::new(engine, definition, self.passes(), self.emit_options())?;
+        let callable = callable.with_deadline(self.limit());
         Ok(Kernel { callable, of: PhantomData })
     }
 

@@ -39,3 +39,14 @@ fn polynomials_of_thousands_of_terms_compile_in_seconds() -> pumice::Result<()> 
 fn a_large_polynomial_compiles_for_opencl() -> pumice::Result<()> {
     check("opencl", 2_000, Duration::from_secs(60))
 }
+
+#[test]
+fn kernels_may_have_long_names() -> pumice::Result<()> {
+    use pumice::kernel::{Grid, Ix, Pull, Push};
+    let double = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|x| x + x).push() };
+    let name = "double_".repeat(1_500);
+    for compiler in ["cpu", "opencl"].into_iter().filter_map(|device| Compiler::on(device).ok()) {
+        assert_eq!(compiler.kernel(&name, 64, double)?.run([1, 2, 3])?.to_vec()?, [2, 4, 6]);
+    }
+    Ok(())
+}

@@ -4,6 +4,7 @@
 //! when it first meets them; after that a launch is a lookup, memory for the result, and the device's own call. Host
 //! loops launch small kernels many times, so nothing here may wait for the device or write text on that way.
 
+use crate::deadline::Deadline;
 use crate::device::{Argument, Kernel};
 use crate::device_array::DeviceArray;
 use crate::engine::{Engine, Resident};
@@ -16,6 +17,7 @@ use pumice_kernel::{Actual, Binding, Definition, ParameterKind, Passes};
 use pumice_scalar::{Constant, Elt, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// An array that a kernel changes.
 pub trait Change {
@@ -51,6 +53,8 @@ pub struct Callable {
     definition: Definition,
     passes: Passes,
     options: Options,
+    /// How long a launch may take.
+    limit: Option<Duration>,
     /// For each parameter whether kernels are made for its value.
     shaping: Vec<bool>,
     sites: Arc<[Site]>,
@@ -96,7 +100,14 @@ impl Callable {
         let sites = definition.kernel().sites.as_slice().into();
         let shaping = definition.shaping();
         let ready = Mutex::default();
-        Ok(Callable { engine, definition, passes, options, shaping, sites, types, ready })
+        Ok(Callable { engine, definition, passes, options, limit: None, shaping, sites, types, ready })
+    }
+
+    /// The kernel with a deadline, or without: how long each launch may take. See `Compiler::deadline`.
+    pub fn with_deadline(mut self, limit: Option<Duration>) -> Callable {
+        self.limit = limit;
+        self.ready = Mutex::default();
+        self
     }
 
     /// The definition.
@@ -181,8 +192,8 @@ impl Callable {
                 "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
             )));
         }
-        let text = special.program.key_text();
-        let kernel = self.engine.kernels().get_or_build(&**device, &special.program, &text, &self.options)?;
+        let program = &special.program;
+        let kernel = self.engine.kernel(program, &self.options, self.limit.is_some())?;
         let ready = Arc::new(Ready {
             kernel,
             fails: special.program.failure.is_some(),
@@ -224,8 +235,11 @@ impl Callable {
         });
         let scalars = scalars.collect();
         let device = self.engine.device().clone();
-        let status = Status::new(device, record.clone(), self.sites.clone(), before);
-        Ok(Call { callable: self, ready, arrays, scalars, results, record, status })
+        let place = || format!("kernel `{}`", self.definition.name()).into();
+        let deadline = self.engine.deadline(self.limit, place)?;
+        let status =
+            Status::with_deadline(device, record.clone(), self.sites.clone(), before, deadline.clone());
+        Ok(Call { callable: self, ready, arrays, scalars, results, record, deadline, status })
     }
 }
 
@@ -239,6 +253,7 @@ struct Call<'a> {
     scalars: Vec<Constant>,
     results: Vec<Arc<Pooled>>,
     record: Option<Arc<Pooled>>,
+    deadline: Option<Deadline>,
     status: Arc<Status>,
 }
 
@@ -275,7 +290,11 @@ impl Call<'_> {
             }
         }
         let bindings = self.ready.bindings.iter();
-        let arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
+        let mut arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
+        if let Some(deadline) = &self.deadline {
+            deadline.arm(&**device)?;
+            arguments.push(Argument::Memory(deadline.record.memory()?));
+        }
         // SAFETY: the program comes from a definition of the kernel language, in which every index is below the length of
         // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it
         // (`resident` and `own` see to that), the result's as many as the definition says for these very arguments. What

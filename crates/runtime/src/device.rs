@@ -168,6 +168,14 @@ impl Kernel {
         &self.signature
     }
 
+    /// The stop record among the arguments of a launch, if the program can be stopped.
+    pub(crate) fn stop_record<'a>(&self, arguments: &[Argument<'a>]) -> Option<&'a Memory> {
+        match arguments.get(self.signature.stop?)? {
+            Argument::Memory(memory) => Some(memory),
+            Argument::Scalar(_) => None,
+        }
+    }
+
     /// The name of the device that it belongs to.
     pub fn device(&self) -> &'static str {
         self.device
@@ -220,6 +228,9 @@ pub struct Signature {
     pub threads: u32,
     /// The parameters in order.
     pub parameters: Vec<Parameter>,
+    /// The position of the stop record among them, if the program can be stopped. Devices without a clock of their own stop
+    /// it from the host; a launch whose record says to stop does nothing.
+    pub stop: Option<usize>,
 }
 
 impl Signature {
@@ -230,7 +241,11 @@ impl Signature {
             Param::Scalar(var) => Parameter::Scalar(program.var_type(*var)),
         };
         let parameters = program.params.iter().map(kind).collect();
-        Signature { name: program.name.clone(), threads: program.threads, parameters }
+        let stop = program.params.iter().position(|param| match param {
+            Param::Memory(memory) => program.stop == Some(*memory),
+            Param::Scalar(_) => false,
+        });
+        Signature { name: program.name.clone(), threads: program.threads, parameters, stop }
     }
 }
 
@@ -257,7 +272,7 @@ pub(crate) mod tests {
 
     fn kernel() -> Kernel {
         let parameters = vec![Parameter::Buffer, Parameter::Scalar(ScalarType::F32)];
-        Kernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters }, ())
+        Kernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One device at work: its memory, its kernels, and the execution of plans.
 
+use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{Argument, Device, Kernel};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
@@ -8,12 +9,13 @@ use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
 use pumice_emit::Options;
-use pumice_program::Verified;
+use pumice_program::{Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 /// A device with the memory and kernels that programs share on it.
 pub struct Engine {
@@ -66,6 +68,27 @@ impl Engine {
     /// The kernels.
     pub fn kernels(&self) -> &KernelTable {
         &self.kernels
+    }
+
+    /// The compiled kernel of a program; of one that can be stopped, its stop record is the last parameter.
+    pub(crate) fn kernel(
+        &self,
+        program: &Verified,
+        options: &Options,
+        stoppable: bool,
+    ) -> Result<Arc<Kernel>> {
+        let program = with_stop(program, stoppable)?;
+        self.kernels.get_or_build(&*self.device, &program, &program.key_text(), options)
+    }
+
+    /// A deadline with memory for its record, if there is a limit.
+    pub(crate) fn deadline(
+        &self,
+        limit: Option<Duration>,
+        place: impl FnOnce() -> Arc<str>,
+    ) -> Result<Option<Deadline>> {
+        let deadline = |limit| Ok(Deadline { record: self.pool.take(STOP_BYTES)?, limit, place: place() });
+        limit.map(deadline).transpose()
     }
 
     /// Memory for at least so many bytes.
@@ -146,6 +169,14 @@ impl Engine {
     }
 }
 
+/// A program, with a stop record if its runs may be stopped.
+fn with_stop(program: &Verified, stoppable: bool) -> Result<Cow<'_, Verified>> {
+    if !stoppable {
+        return Ok(Cow::Borrowed(program));
+    }
+    make_stoppable(program).map(Cow::Owned).map_err(|error| Error::Invalid(error.to_string()))
+}
+
 /// Whether two handles are one device.
 fn same_device(one: &Arc<dyn Device>, other: &Arc<dyn Device>) -> bool {
     std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
@@ -156,6 +187,8 @@ pub struct Prepared {
     plan: Plan,
     /// For each launch of the plan the kernel and the number of blocks.
     launches: Vec<(Arc<Kernel>, u64)>,
+    /// How long a run may take.
+    limit: Option<Duration>,
 }
 
 /// Arguments of a program by their numbers: arrays and scalars.
@@ -169,9 +202,17 @@ pub struct Inputs {
 
 impl Prepared {
     /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
-    /// inputs are brought to the device.
-    pub fn new(engine: &Engine, plan: Plan, options: &Options, inputs: &Inputs) -> Result<Prepared> {
-        let programs: Vec<&Verified> = plan.launches().map(|launch| &*launch.program).collect();
+    /// inputs are brought to the device. A run may take as long as `limit` says.
+    pub fn new(
+        engine: &Engine,
+        plan: Plan,
+        options: &Options,
+        inputs: &Inputs,
+        limit: Option<Duration>,
+    ) -> Result<Prepared> {
+        let programs = plan.launches().map(|launch| with_stop(&launch.program, limit.is_some()));
+        let programs = programs.collect::<Result<Vec<_>>>()?;
+        let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
         let upload = || {
             let arrays = plan.inputs().iter().filter_map(|input| given(&input.node.operation, inputs));
             arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
@@ -196,7 +237,7 @@ impl Prepared {
             }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
-        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect() })
+        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
     }
 
     /// The plan.
@@ -282,9 +323,26 @@ impl Prepared {
                 }
             }
         }
-        let status = Status::new(engine.device.clone(), record.clone(), plan.sites().into(), before);
-        Ok(Execution { engine: engine.clone(), plan, memories, given: given_data, record, launches, status })
+        let deadline = engine.deadline(self.limit, || places(plan).into())?;
+        let (device, sites) = (engine.device.clone(), plan.sites().into());
+        let status = Status::with_deadline(device, record.clone(), sites, before, deadline.clone());
+        let engine = engine.clone();
+        Ok(Execution { engine, plan, memories, given: given_data, record, deadline, launches, status })
     }
+}
+
+/// The operations of a plan in which a run may be stopped: those whose kernels may loop for ever, or all if there is none.
+fn places(plan: &Plan) -> String {
+    fn may_go_on(stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::While { .. }) || stmt.children().into_iter().flatten().any(may_go_on)
+    }
+    let endless = plan.launches().filter(|launch| launch.program.body.iter().any(may_go_on));
+    let mut places: Vec<String> = endless.map(|launch| launch.place.to_string()).collect();
+    if places.is_empty() {
+        places = plan.launches().map(|launch| launch.place.to_string()).collect();
+    }
+    places.dedup();
+    places.join(" or ")
 }
 
 fn given<'a>(operation: &'a Operation, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
@@ -316,6 +374,7 @@ pub struct Execution<'a> {
     memories: Vec<Option<Arc<Pooled>>>,
     given: HashMap<usize, Arc<dyn ArrayData>>,
     record: Option<Arc<Pooled>>,
+    deadline: Option<Deadline>,
     launches: Vec<Bindings>,
     status: Arc<Status>,
 }
@@ -326,15 +385,19 @@ impl Execution<'_> {
         if let Some(record) = &self.record {
             self.engine.device.zero(record.memory()?, RECORD_BYTES)?;
         }
+        if let Some(deadline) = &self.deadline {
+            deadline.arm(&*self.engine.device)?;
+        }
         for Bindings { kernel, blocks, arguments, clears } in &self.launches {
             for (memory, bytes) in clears {
                 self.engine.device.zero(memory.memory()?, *bytes)?;
             }
+            let stop = self.deadline.iter().map(|deadline| deadline.record.memory().map(Argument::Memory));
             let arguments = arguments.iter().map(|argument| match argument {
                 Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
                 Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
             });
-            let arguments = arguments.collect::<Result<Vec<_>>>()?;
+            let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
             // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the
             // lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
             // allocated for it.

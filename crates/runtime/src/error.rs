@@ -130,6 +130,15 @@ pub enum Error {
     #[error("{0}")]
     Failure(String),
 
+    /// The run took longer than its deadline allows, and was stopped.
+    #[error("the run did not end within {limit:?}, the deadline of its compiler, and was stopped in {place}")]
+    Deadline {
+        /// The time that a run may take.
+        limit: std::time::Duration,
+        /// What ran: the operations that may go on for ever with their places, or a kernel's name.
+        place: String,
+    },
+
     /// The simulator found that a kernel does what no kernel may do: a race, or memory that nobody wrote.
     #[error("the simulator stopped: {0}")]
     Fault(String),

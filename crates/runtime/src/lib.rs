@@ -4,6 +4,7 @@
 //! and hands results out that stay where they are until somebody looks.
 
 mod call;
+mod deadline;
 mod device;
 mod device_array;
 pub mod devices;

@@ -1,5 +1,6 @@
 //! Whether a run has failed: the device's record of failed checks, read together with the result.
 
+use crate::deadline::Deadline;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
@@ -12,6 +13,8 @@ pub struct Status {
     /// The memory in which failures are recorded, if the run can fail.
     record: Option<Arc<Pooled>>,
     sites: Arc<[Site]>,
+    /// The deadline of the run, if it has one.
+    deadline: Option<Deadline>,
     /// The runs that this one's inputs come from.
     before: Vec<Arc<Status>>,
     depth: usize,
@@ -32,6 +35,17 @@ impl Status {
         sites: Arc<[Site]>,
         before: impl IntoIterator<Item = Arc<Status>>,
     ) -> Arc<Status> {
+        Status::with_deadline(device, record, sites, before, None)
+    }
+
+    /// The status of a run that may have a deadline.
+    pub(crate) fn with_deadline(
+        device: Arc<dyn Device>,
+        record: Option<Arc<Pooled>>,
+        sites: Arc<[Site]>,
+        before: impl IntoIterator<Item = Arc<Status>>,
+        deadline: Option<Deadline>,
+    ) -> Arc<Status> {
         let mut before: Vec<Arc<Status>> = before.into_iter().filter(|status| !status.is_fine()).collect();
         let mut depth = before.iter().map(|status| status.depth + 1).max().unwrap_or(0);
         let outcome = OnceLock::new();
@@ -42,14 +56,14 @@ impl Status {
             // All that the runs before it had to tell is in the outcome.
             (before, depth) = (Vec::new(), 0);
         }
-        Arc::new(Status { device, record, sites, before, depth, outcome })
+        Arc::new(Status { device, record, sites, deadline, before, depth, outcome })
     }
 
     /// Whether it is known already, or certain, that nothing failed.
     fn is_fine(&self) -> bool {
         match self.outcome.get() {
             Some(outcome) => outcome.is_ok(),
-            None => self.record.is_none() && self.before.is_empty(),
+            None => self.record.is_none() && self.deadline.is_none() && self.before.is_empty(),
         }
     }
 
@@ -67,6 +81,9 @@ impl Status {
 
     fn find(&self) -> Result<()> {
         self.before.iter().try_for_each(|status| status.check())?;
+        if let Some(deadline) = &self.deadline {
+            deadline.check(&*self.device)?;
+        }
         let Some(record) = &self.record else { return Ok(()) };
         let mut bytes = [0u8; RECORD_BYTES];
         self.device.download(record.memory()?, &mut bytes)?;

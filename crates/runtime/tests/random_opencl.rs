@@ -104,7 +104,7 @@ fn source(number: u64) -> String {
     let source = verify(program(number).0)
         .ok()
         .and_then(|program| pumice_emit::emit(&program, Dialect::OpenCl, &Default::default()).ok());
-    source.map(|source| source.text).unwrap_or_default()
+    source.map(|source| source.text.to_string()).unwrap_or_default()
 }
 
 /// Runs in a child: programs from a number on.

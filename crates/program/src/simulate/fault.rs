@@ -19,6 +19,8 @@ pub enum FaultKind {
     Misaligned,
     /// More steps than were allowed.
     Runaway,
+    /// The deadline passed.
+    Deadline,
     /// A loop with a step that is not positive, an operation that is marked as exact and wraps, or more blocks than
     /// their index can count.
     Arithmetic,
@@ -30,13 +32,14 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Every kind.
-    pub const ALL: [FaultKind; 9] = [
+    pub const ALL: [FaultKind; 10] = [
         FaultKind::Race,
         FaultKind::OutOfBounds,
         FaultKind::Unwritten,
         FaultKind::Barrier,
         FaultKind::Misaligned,
         FaultKind::Runaway,
+        FaultKind::Deadline,
         FaultKind::Arithmetic,
         FaultKind::Malformed,
         FaultKind::Arguments,
@@ -51,6 +54,7 @@ impl FaultKind {
             FaultKind::Barrier => "barrier",
             FaultKind::Misaligned => "misaligned",
             FaultKind::Runaway => "runaway",
+            FaultKind::Deadline => "deadline",
             FaultKind::Arithmetic => "arithmetic",
             FaultKind::Malformed => "malformed",
             FaultKind::Arguments => "arguments",

@@ -6,8 +6,11 @@
 //! executes has been verified (but for barriers), so slots and memories are in range and every value that a lane reads
 //! has been computed for it: those of lanes that are not active may be overwritten, unless a loop carries them.
 
+use std::time::Instant;
+
 use pumice_scalar::{Constant, ScalarType};
 
+use super::Options;
 use super::code::{Carry, Code, Computation, Line, Node, Slot};
 use super::costs::Counter;
 use super::fault::{Fault, FaultKind};
@@ -61,6 +64,8 @@ pub(super) struct Machine<'c, 'p, 'm> {
     nexts: Vec<Lanes>,
     /// Steps left.
     pub steps: u64,
+    /// When to stop.
+    until: Option<Instant>,
     /// Checks that failed.
     pub failures: u64,
     /// What was paid, if anybody wants to know.
@@ -74,7 +79,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         code: &'c Code<'p>,
         values: &[Option<Constant>],
         held: Vec<Held<'m>>,
-        steps: u64,
+        options: &Options,
         counter: Option<Counter>,
     ) -> Machine<'c, 'p, 'm> {
         let vars = values.iter().map(|value| value.map_or(0, Constant::bits));
@@ -90,7 +95,8 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
             team: Team::BLOCK,
             block: 0,
             nexts: Vec::new(),
-            steps,
+            steps: options.steps,
+            until: options.until,
             failures: 0,
             counter,
         }
@@ -175,7 +181,13 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
         match self.steps.checked_sub(1) {
             Some(left) => {
                 self.steps = left;
-                Ok(())
+                // Looking at the clock takes longer than a step.
+                match self.until {
+                    Some(until) if left % 1024 == 0 && Instant::now() >= until => {
+                        self.fault(FaultKind::Deadline, None, "the deadline has passed".to_owned())
+                    }
+                    _ => Ok(()),
+                }
             }
             None => {
                 self.fault(FaultKind::Runaway, None, "the simulation took more steps than it may".to_owned())

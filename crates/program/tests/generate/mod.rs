@@ -100,6 +100,7 @@ pub fn program(bytes: &[u8]) -> Program {
         block: Var(0),
         body: Vec::new(),
         failure: None,
+        stop: None,
     };
     let mut generator = Generator {
         choices: Choices { bytes, at: 0 },

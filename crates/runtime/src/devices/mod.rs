@@ -359,8 +359,12 @@ body {
             let program = pumice_program::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
             pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
         };
+        let stoppable = |program: &Verified| {
+            pumice_program::make_stoppable(program).unwrap_or_else(|error| panic!("{error}"))
+        };
         let programs: Vec<Verified> = texts.into_iter().map(verified).collect();
-        let all: Vec<&Verified> = programs.iter().collect();
+        let stoppable: Vec<Verified> = programs.iter().map(stoppable).collect();
+        let all: Vec<&Verified> = programs.iter().chain(&stoppable).collect();
         // Each by itself, and all together.
         for unit in all.chunks(1).chain([&all[..]]) {
             for fast_math in [false, true] {

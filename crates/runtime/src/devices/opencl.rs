@@ -6,6 +6,7 @@
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use opencl3::command_queue as queue;
 use opencl3::context::context;
@@ -15,7 +16,7 @@ use opencl3::device::{
 use opencl3::error_codes::{ClError, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::event::{self, CL_PROFILING_COMMAND_END};
 use opencl3::kernel;
-use opencl3::memory::{self, CL_MEM_READ_WRITE};
+use opencl3::memory::{self, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_READ_WRITE};
 use opencl3::platform::{Platform, platform::get_platform_ids};
 use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
@@ -23,6 +24,7 @@ use pumice_emit::{Dialect, Effort, Options};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
+use crate::deadline;
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
 
@@ -190,6 +192,29 @@ impl OpenCl {
         Ok(Kernel::new(NAME, signature, Code { entry: Mutex::new(Entry(entry)), _built: built }))
     }
 
+    /// Maps a stop record into the host's memory, until the result is dropped.
+    fn map(&self, record: &Memory) -> Result<Mapped<'_>> {
+        let buffer = record.handle::<Buffer>(NAME)?.0;
+        let (flags, mut address) = (CL_MAP_READ | CL_MAP_WRITE, ptr::null_mut());
+        let bytes = deadline::STOP_BYTES;
+        // SAFETY: the buffer is large enough, as its words have just been read, and there are no events to wait for.
+        let event = unsafe {
+            queue::enqueue_map_buffer(
+                self.queue.0,
+                buffer,
+                BLOCKING,
+                flags,
+                0,
+                bytes,
+                &mut address,
+                0,
+                ptr::null(),
+            )
+        };
+        event.map(|event| drop(Event(event))).map_err(driver("clEnqueueMapBuffer"))?;
+        Ok(Mapped { queue: &self.queue, buffer, address })
+    }
+
     /// Puts a mark in the queue, whose time can be asked for when the work before it is done.
     fn mark(&self) -> Result<Event> {
         // SAFETY: the queue is valid, and there is no list of events to wait for.
@@ -313,6 +338,13 @@ impl Device for OpenCl {
             let reason = format!("{threads} threads in a block are more than {}", self.profile.max_threads);
             return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
         }
+        let watched = match kernel.stop_record(arguments) {
+            None => None,
+            Some(record) => match deadline::begin(self, record)? {
+                None => return Ok(()),
+                Some(remaining) => Some((self.map(record)?, remaining)),
+            },
+        };
         // What is set stays with the kernel until it is launched: one launch at a time. A thread that panicked in
         // between left arguments behind which are all set again.
         let entry = code.entry.lock().unwrap_or_else(PoisonError::into_inner);
@@ -347,9 +379,14 @@ impl Device for OpenCl {
                 ptr::null(),
             )
         };
-        event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueNDRangeKernel", total))?;
+        let event = event.map(Event).map_err(copy_error("clEnqueueNDRangeKernel", total))?;
+        drop(entry);
         // Without this a driver may wait for more work before it begins.
-        queue::flush(self.queue.0).map_err(driver("clFlush"))
+        queue::flush(self.queue.0).map_err(driver("clFlush"))?;
+        match watched {
+            Some((record, remaining)) => event.wait_until(&record, remaining),
+            None => Ok(()),
+        }
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -434,7 +471,76 @@ impl Entry {
     }
 }
 
+/// A buffer that is mapped into the host's memory.
+struct Mapped<'a> {
+    queue: &'a Queue,
+    buffer: cl_mem,
+    address: *mut c_void,
+}
+
+impl Mapped<'_> {
+    /// Changes the first word from 0 to 1.
+    fn stop(&self) {
+        // SAFETY: the address was given by the driver for memory of this size, aligned for every type, and is mapped.
+        unsafe { self.address.cast::<i64>().write_volatile(1) };
+    }
+}
+
+impl Drop for Mapped<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the address is the buffer's mapping, and is not used any more. A failure leaves it mapped.
+        let event = unsafe {
+            queue::enqueue_unmap_mem_object(self.queue.0, self.buffer, self.address, 0, ptr::null())
+        };
+        drop(event.map(Event));
+    }
+}
+
+/// How long a kernel that is told to stop may take to do so.
+const GRACE: Duration = Duration::from_secs(10);
+
 impl Event {
+    /// Waits for a kernel, and tells it to stop when its time is over. One that does not stop is an error: the device is
+    /// busy with it until it ends.
+    fn wait_until(&self, record: &Mapped<'_>, remaining: Duration) -> Result<()> {
+        // From when the kernel runs: until then the queue belongs to others.
+        let mut start = None;
+        let mut stopped = None;
+        loop {
+            match self.status()? {
+                event::CL_COMPLETE => return Ok(()),
+                event::CL_RUNNING if start.is_none() => start = Some(Instant::now()),
+                _ => {}
+            }
+            let elapsed = start.map_or(Duration::ZERO, |start| start.elapsed());
+            match stopped {
+                None if elapsed >= remaining => {
+                    record.stop();
+                    stopped = Some(elapsed);
+                }
+                Some(since) if elapsed - since > GRACE => {
+                    return Err(Error::Host {
+                        device: NAME,
+                        action: "stopping a kernel whose deadline has passed".into(),
+                        reason: "it goes on, since this driver does not show it what the host writes".into(),
+                    });
+                }
+                _ => {}
+            }
+            std::thread::sleep((elapsed / 32).clamp(Duration::from_micros(20), Duration::from_millis(5)));
+        }
+    }
+
+    /// How far the work that it stands for is; an error if it failed.
+    fn status(&self) -> Result<cl_int> {
+        let status = event::get_event_data(self.0, event::CL_EVENT_COMMAND_EXECUTION_STATUS);
+        let status = status.map_err(driver("clGetEventInfo"))?;
+        match status.first_chunk().map_or(0, |bytes| cl_int::from_ne_bytes(*bytes)) {
+            code @ ..0 => Err(driver("clEnqueueNDRangeKernel")(code)),
+            status => Ok(status),
+        }
+    }
+
     /// When the work that it stands for ended, in nanoseconds of the device's clock.
     fn end(&self) -> Result<u64> {
         let bytes = event::get_event_profiling_data(self.0, CL_PROFILING_COMMAND_END);
@@ -518,7 +624,11 @@ mod tests {
         let (buffer, long, float) = (Parameter::Buffer, scalar(ScalarType::I64), scalar(ScalarType::F32));
         let parameters = vec![buffer, buffer, long, float, scalar(ScalarType::Bool)];
         let binary = device.compile("sums", SUMS, false, Effort::Full)?;
-        device.load_entry(Signature { name: "sums".into(), threads: 64, parameters }, "sums", &binary)
+        device.load_entry(
+            Signature { name: "sums".into(), threads: 64, parameters, stop: None },
+            "sums",
+            &binary,
+        )
     }
 
     #[test]

@@ -10,9 +10,10 @@ use std::time::Instant;
 use pumice_emit::Options;
 use pumice_kernel::Profile;
 use pumice_program::simulate::Report;
-use pumice_program::{Access, Param, Program, SimMemory, Space, Verified, simulate};
+use pumice_program::{Access, FaultKind, Param, Program, SimMemory, Space, Verified, simulate};
 use pumice_scalar::ScalarType;
 
+use crate::deadline;
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
 use crate::host_memory;
@@ -188,7 +189,16 @@ impl Device for Sim {
         let only_read: Vec<bool> =
             program.params.iter().filter_map(|param| is_only_read(program, *param)).collect();
 
-        let _turn = lock(&self.turn);
+        let remaining = match kernel.stop_record(arguments) {
+            None => None,
+            Some(record) => match deadline::begin(self, record)? {
+                None => return Ok(()),
+                remaining => remaining,
+            },
+        };
+        let turn = lock(&self.turn);
+        // Time spent waiting for others does not count.
+        let until = remaining.and_then(|remaining| Instant::now().checked_add(remaining));
         // Memory that is passed twice is copied, as it can be in one place only. That changes nothing if it is only
         // read; a program cannot expect anything of memory that it also writes under another name.
         let first = |number: usize| handles.iter().position(|other| std::ptr::eq(*other, handles[number]));
@@ -219,13 +229,19 @@ impl Device for Sim {
                 (number, memory.ty, std::mem::replace(&mut memories[number], fresh))
             })
             .collect();
-        let options = simulate::Options { costs: self.recorded.is_some(), ..Default::default() };
+        let options = simulate::Options { costs: self.recorded.is_some(), until, ..Default::default() };
         let result = simulate(program, &mut memories, &scalars, &options);
         let mut unwritten = 0;
         for (number, ty, before) in results {
             unwritten = unwritten.max(restore_unwritten(&mut memories[number], &before, ty));
         }
         put_back(&handles, memories);
+        drop(turn);
+        if let (Err(fault), Some(record)) = (&result, kernel.stop_record(arguments))
+            && fault.kind == FaultKind::Deadline
+        {
+            return deadline::stop(self, record);
+        }
         let report = result.map_err(|fault| Error::Fault(fault.to_string()))?;
         if let Some(recorded) = &self.recorded {
             lock(recorded).push(Recorded { program: program.clone(), report, unwritten });

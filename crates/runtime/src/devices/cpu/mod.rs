@@ -12,7 +12,8 @@ mod scratch;
 mod workers;
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use pumice_emit::{Dialect, Options};
@@ -24,6 +25,7 @@ use self::library::{Entry, Loaded};
 use self::memory::Block;
 pub use self::process::set_default_compile_seconds;
 use self::processor::Processor;
+use crate::deadline;
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
 use crate::error::{Error, Result};
 
@@ -64,6 +66,32 @@ impl Cpu {
         };
         let identity = format!("{}; {}", compiler.identity(), processor.identity());
         Ok(Cpu { compiler, processor, profile, identity })
+    }
+
+    /// Runs all blocks, and tells them to stop when the time is over that the record allows.
+    fn run_until(&self, code: &Code, blocks: u64, arguments: Addresses<'_>, record: &Memory) -> Result<()> {
+        let Some(remaining) = deadline::begin(self, record)? else { return Ok(()) };
+        let address = record.handle::<Block>(NAME)?.address().cast();
+        // SAFETY: the record is aligned, large enough (its words were just read), and lives as long as the argument. While
+        // the kernel runs, this word is only accessed atomically.
+        let stop = unsafe { AtomicI64::from_ptr(address) };
+        std::thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel::<()>();
+            let timer = move || {
+                if is_done.recv_timeout(remaining) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    stop.store(1, Ordering::Relaxed);
+                }
+            };
+            let timer = std::thread::Builder::new().name("pumice-deadline".into()).spawn_scoped(scope, timer);
+            timer.map_err(|error| Error::Host {
+                device: NAME,
+                action: "starting a thread that watches the deadline".into(),
+                reason: error.to_string(),
+            })?;
+            code.run(blocks, arguments);
+            drop(done);
+            Ok(())
+        })
     }
 
     fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
@@ -153,8 +181,13 @@ impl Device for Cpu {
                 Argument::Scalar(constant) => value.address(constant.ty().bytes()),
             });
         }
-        code.run(blocks, Addresses(&addresses));
-        Ok(())
+        match kernel.stop_record(arguments) {
+            Some(record) => self.run_until(code, blocks, Addresses(&addresses), record),
+            None => {
+                code.run(blocks, Addresses(&addresses));
+                Ok(())
+            }
+        }
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -258,7 +291,11 @@ mod tests {
             scalar(ScalarType::Bool),
         ];
         let binary = cpu.compiler.compile("saxpy", SAXPY, fast_math, Effort::Full)?;
-        cpu.load_entry(Signature { name: "saxpy".into(), threads: 64, parameters }, "saxpy", &binary)
+        cpu.load_entry(
+            Signature { name: "saxpy".into(), threads: 64, parameters, stop: None },
+            "saxpy",
+            &binary,
+        )
     }
 
     fn floats(bytes: &[u8]) -> Vec<f32> {
@@ -312,7 +349,8 @@ mod tests {
     #[test]
     fn kernels_of_one_name_stay_apart() -> Result<()> {
         let cpu = Cpu::open()?;
-        let signature = Signature { name: "set".into(), threads: 1, parameters: vec![Parameter::Buffer] };
+        let signature =
+            Signature { name: "set".into(), threads: 1, parameters: vec![Parameter::Buffer], stop: None };
         let memory = cpu.allocate(4)?;
         let mut kernels = Vec::new();
         for value in [7u32, 8, 9] {

@@ -26,7 +26,7 @@ fn signature() -> Signature {
     let scalar = Parameter::Scalar;
     let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
     let parameters = [Parameter::Buffer].into_iter().chain(kinds).collect();
-    Signature { name: "fill".into(), threads: 128, parameters }
+    Signature { name: "fill".into(), threads: 128, parameters, stop: None }
 }
 
 fn fill(device: &Cuda, kernel: &Kernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
