@@ -3,7 +3,9 @@
 use super::child::{Children, Report};
 use crate::error::{Error, Result};
 use pumice_testing::random::{Recipe, shrink};
+use std::fs::DirBuilder;
 use std::ops::Range;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -141,17 +143,20 @@ fn batch_size(count: u64, took: Duration) -> u64 {
 fn failing(numbers: &Range<u64>, run: &dyn Fn(Range<u64>) -> Report) -> Vec<(u64, String)> {
     match run(numbers.clone()) {
         Report::Ran(failed) => failed,
-        Report::Broken(how) if numbers.end - numbers.start == 1 => vec![(numbers.start, how)],
-        Report::Broken(how) => {
+        Report::Broken(how) | Report::Late(how) if numbers.end - numbers.start == 1 => {
+            vec![(numbers.start, how)]
+        }
+        report => {
             let middle = numbers.start + (numbers.end - numbers.start) / 2;
             let halves = [numbers.start..middle, middle..numbers.end];
             let found: Vec<(u64, String)> = halves.iter().flat_map(|half| failing(half, run)).collect();
-            match found.is_empty() {
-                true => vec![(
+            match report {
+                Report::Broken(how) if found.is_empty() => vec![(
                     numbers.start,
                     format!("only together with those up to {}: {how}", numbers.end - 1),
                 )],
-                false => found,
+                // One that was late may have been slow, and none of its programs hangs.
+                _ => found,
             }
         }
     }
@@ -175,7 +180,8 @@ struct Folder(PathBuf);
 impl Folder {
     fn new() -> Result<Folder> {
         let folder = std::env::temp_dir().join(format!("pumice-random-{}", std::process::id()));
-        match std::fs::create_dir_all(&folder) {
+        // Compilers keep code in it, which will be run: it is new, and nobody else may write to it.
+        match DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => Ok(Folder(folder)),
             Err(error) => Err(Error::Failed(format!("cannot make {}: {error}", folder.display()))),
         }
@@ -211,6 +217,16 @@ mod tests {
             true => Report::Broken("abort".into()),
             false => Report::Ran(vec![]),
         };
+        let slow = |numbers: Range<u64>| match numbers.end - numbers.start > 10 {
+            true => Report::Late("slow".into()),
+            false => Report::Ran(vec![]),
+        };
+        assert_eq!(failing(&(0..40), &slow), []);
+        let hangs = |numbers: Range<u64>| match numbers.contains(&5) {
+            true => Report::Late("hangs".into()),
+            false => Report::Ran(vec![]),
+        };
+        assert_eq!(failing(&(0..40), &hangs), [(5, "hangs".to_owned())]);
         assert_eq!(failing(&(0..11), &crashes), [(0, "only together with those up to 10: abort".to_owned())]);
     }
 

@@ -7,9 +7,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a child may take to start its device, and for each program.
-const TIME_TO_START: Duration = Duration::from_secs(60);
-const TIME_FOR_ONE: Duration = Duration::from_secs(20);
+/// How long a child may take. Batches are made to take seconds, and so does opening a device.
+const LIMIT: Duration = Duration::from_secs(180);
 
 /// What children of a campaign have in common.
 pub struct Children<'a> {
@@ -26,26 +25,27 @@ pub struct Children<'a> {
 pub enum Report {
     /// It ran every program; these failed.
     Ran(Vec<(u64, String)>),
-    /// It did not come to its end: a crash, or it took too long.
+    /// It did not come to its end.
     Broken(String),
+    /// It took too long and was stopped.
+    Late(String),
 }
 
 impl Children<'_> {
     /// Runs the programs with these numbers.
     pub fn run(&self, numbers: Range<u64>) -> Report {
-        let count = numbers.end - numbers.start;
-        self.start("--run", &format!("{}..{}", numbers.start, numbers.end), count)
+        self.start("--run", &format!("{}..{}", numbers.start, numbers.end))
     }
 
     /// Runs one program; gives what is wrong with it.
     pub fn run_one(&self, recipe: &Recipe) -> Option<String> {
-        match self.start("--program", &recipe.to_string(), 1) {
+        match self.start("--program", &recipe.to_string()) {
             Report::Ran(failed) => failed.into_iter().next().map(|(_, message)| message),
-            Report::Broken(how) => Some(how),
+            Report::Broken(how) | Report::Late(how) => Some(how),
         }
     }
 
-    fn start(&self, option: &str, value: &str, count: u64) -> Report {
+    fn start(&self, option: &str, value: &str) -> Report {
         let mut command = match std::env::current_exe() {
             Ok(program) => Command::new(program),
             Err(error) => return Report::Broken(format!("this program's own file is not known: {error}")),
@@ -53,8 +53,7 @@ impl Children<'_> {
         command.args(["random", "--device", self.device, "--seed", &self.seed.to_string(), option, value]);
         // Random kernels are compiled once and never again: nothing is gained by keeping them.
         command.env("PUMICE_CACHE_DIR", "/dev/null").env("POCL_CACHE_DIR", self.folder);
-        let limit = TIME_TO_START + TIME_FOR_ONE * u32::try_from(count).unwrap_or(u32::MAX);
-        run_to_end(&mut command, limit)
+        run_to_end(&mut command, LIMIT)
             .unwrap_or_else(|error| Report::Broken(format!("a child cannot be run: {error}")))
     }
 }
@@ -63,6 +62,7 @@ impl Children<'_> {
 fn run_to_end(command: &mut Command, limit: Duration) -> std::io::Result<Report> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut is_late = false;
     // Both pipes are read while it runs, or it would wait for us when one is full.
     let [said, complained] = std::thread::scope(|scope| -> std::io::Result<_> {
         let stdout = scope.spawn(move || read_all(stdout));
@@ -70,6 +70,7 @@ fn run_to_end(command: &mut Command, limit: Duration) -> std::io::Result<Report>
         let start = Instant::now();
         while child.try_wait()?.is_none() {
             if start.elapsed() > limit {
+                is_late = true;
                 child.kill()?;
                 break;
             }
@@ -77,7 +78,11 @@ fn run_to_end(command: &mut Command, limit: Duration) -> std::io::Result<Report>
         }
         Ok([stdout, stderr].map(|reader| reader.join().unwrap_or_default()))
     })?;
-    Ok(Report::read(&said, &complained, child.wait()?))
+    let status = child.wait()?;
+    Ok(match is_late {
+        true => Report::Late(format!("it did not end within {} s", limit.as_secs())),
+        false => Report::read(&said, &complained, status),
+    })
 }
 
 fn read_all(pipe: Option<impl Read>) -> String {
@@ -123,16 +128,18 @@ mod tests {
     #[test]
     fn a_child_tells_what_failed() {
         let said = failure_line(7, "1 instead\nof 2") + &last_line(9, 1);
-        let report = shell(&format!("printf '%s' '{said}'; exit 1"), TIME_FOR_ONE);
+        let report = shell(&format!("printf '%s' '{said}'; exit 1"), LIMIT);
         assert_eq!(report, Report::Ran(vec![(7, "1 instead\\nof 2".into())]));
-        assert_eq!(shell("echo 3 passed, 0 failed", TIME_FOR_ONE), Report::Ran(vec![]));
+        assert_eq!(shell("echo 3 passed, 0 failed", LIMIT), Report::Ran(vec![]));
     }
 
     #[test]
-    fn a_crash_and_a_child_that_hangs_are_broken() {
-        for script in ["echo assertion >&2; kill -ABRT $$", "exit 0", "exec sleep 100"] {
-            let report = shell(script, Duration::from_millis(300));
+    fn a_crash_is_told_from_a_child_that_hangs() {
+        for script in ["echo assertion >&2; kill -ABRT $$", "exit 0"] {
+            let report = shell(script, LIMIT);
             assert!(matches!(report, Report::Broken(_)), "{script}: {report:?}");
         }
+        let report = shell("exec sleep 100", Duration::from_millis(300));
+        assert!(matches!(report, Report::Late(_)), "{report:?}");
     }
 }
