@@ -139,6 +139,19 @@ static double median_ms(const std::function<void()> &run) {
     return times[times.size() / 2];
 }
 
+// The least that must be done: bytes that are moved, or operations on floats where those take longer.
+struct Work {
+    Work(double bytes) : name("fewest_bytes"), count(bytes) {}
+    static Work operations(double count) {
+        Work work(count);
+        work.name = "operations";
+        return work;
+    }
+
+    const char *name;
+    double count;
+};
+
 class Report {
 public:
     explicit Report(std::string wanted) : wanted_(std::move(wanted)) { std::printf("["); }
@@ -147,7 +160,7 @@ public:
     Report &operator=(const Report &) = delete;
 
     // Runs once and checks, then times, unless the workload was not asked for.
-    void measure(const std::string &workload, const char *implementation, std::size_t n, double fewest_bytes,
+    void measure(const std::string &workload, const char *implementation, std::size_t n, Work work,
                  const std::function<void()> &run, const std::function<void(const std::string &)> &check) {
         if (workload.find(wanted_) == std::string::npos) {
             return;
@@ -155,17 +168,16 @@ public:
         run();
         CHECK(cudaDeviceSynchronize());
         check(workload + ", " + implementation);
-        print_row(workload, implementation, n, fewest_bytes, median_ms(run));
+        print_row(workload, implementation, n, work, median_ms(run));
     }
 
 private:
     void print_row(const std::string &workload, const char *implementation, std::size_t n,
-                   double fewest_bytes, double milliseconds) {
+                   Work work, double milliseconds) {
         std::printf(
             "%s\n  {\"workload\": \"%s\", \"device\": \"cuda\", \"implementation\": \"%s\", \"n\": %zu, "
-            "\"median_ms\": %.6f, \"fewest_bytes\": %.0f, \"gb_per_s\": %.3f}",
-            is_first_ ? "" : ",", workload.c_str(), implementation, n, milliseconds, fewest_bytes,
-            fewest_bytes / milliseconds / 1e6);
+            "\"median_ms\": %.6f, \"%s\": %.0f}",
+            is_first_ ? "" : ",", workload.c_str(), implementation, n, milliseconds, work.name, work.count);
         std::fflush(stdout);
         is_first_ = false;
     }

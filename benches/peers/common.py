@@ -78,7 +78,6 @@ class Report:
                 "n": n,
                 "median_ms": median_ms,
                 "fewest_bytes": moved,
-                "gb_per_s": moved / median_ms / 1e6,
             }
         )
         note(f"{workload}, {implementation}: {median_ms:.3f} ms")

@@ -481,9 +481,9 @@ static double median_ms(void (*run)(void)) {
 
 static void print_row(const Benchmark *benchmark, double milliseconds, bool is_first) {
     printf("%s\n  {\"workload\": \"%s\", \"device\": \"cpu\", \"implementation\": \"%s\", \"n\": %ld, "
-           "\"median_ms\": %.6f, \"fewest_bytes\": %.0f, \"gb_per_s\": %.3f}",
+           "\"median_ms\": %.6f, \"fewest_bytes\": %.0f}",
            is_first ? "" : ",", benchmark->workload, benchmark->implementation, benchmark->elements,
-           milliseconds, benchmark->fewest_bytes, benchmark->fewest_bytes / milliseconds / 1e6);
+           milliseconds, benchmark->fewest_bytes);
     fflush(stdout);
 }
 

@@ -153,7 +153,7 @@ static void measure_product(Report &report, cublasHandle_t cublas, int side) {
         CHECK(cublasSgemm(cublas, CUBLAS_OP_N, CUBLAS_OP_N, side, side, side, &one, a.data(), side, b.data(), side,
                           &zero, c.data(), side));
     };
-    report.measure("matMul", "cuBLAS sgemm", side, 12.0 * n, run, [&](const std::string &what) {
+    report.measure("matMul", "cuBLAS sgemm", side, Work::operations(2.0 * n * side), run, [&](const std::string &what) {
         expect_close(what, 0, c.to_host(1)[0], 4.0 * side, 1e-6);
     });
 }

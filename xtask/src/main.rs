@@ -7,6 +7,7 @@ mod bench;
 mod error;
 mod options;
 mod process;
+mod random;
 mod setup;
 mod test;
 mod workspace;
@@ -20,6 +21,7 @@ usage: cargo xtask TASK
 
   setup                 install what the tests need where it is missing: an OpenCL driver, NVRTC
   test [STAGE]...       setup, then every test there is; or only the named stages
+  random [OPTION]...    random programs on a device, as many as there is time for: `pumice random`, built first
   bench [OPTION]...     Pumice and its peers in one table
 
 options of bench:
@@ -31,6 +33,10 @@ options of bench:
   --peers FOLDER        where the peers' sources are (else benches/peers)
   --out FOLDER          where to build them (else peers in the build directory)
 With the last three bench needs neither cargo nor the repository, and the plot goes to --out.
+
+environment of test:
+  PROPTEST_CASES        so many cases of each property (`cargo xtask test tests`)
+  PROPTEST_RNG_SEED     other cases than the usual ones
 
 environment of bench:
   CC, NVCC              compilers for the peers
@@ -55,6 +61,7 @@ fn run_task(arguments: &[String]) -> Result<()> {
     match task.as_str() {
         "setup" => setup::run(rest),
         "test" => test::run(rest),
+        "random" => random::run(rest),
         "bench" => bench::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -1,6 +1,7 @@
 //! Running other programs. Every failure says which command it was and how it ended; nothing here decides
 //! what a failure means.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -34,6 +35,28 @@ pub fn capture(command: &mut Command) -> Result<Captured> {
     let output = command.output().map_err(|cause| cannot_start(command, &cause))?;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     Ok(Captured { stdout, ending: require_success(command, output.status) })
+}
+
+/// Runs a command and keeps all that it prints, on stdout and stderr alike; it is shown at once too, or not. An error only if
+/// it could not be started at all.
+pub fn run_and_keep(mut command: Command, is_shown: bool) -> Result<Captured> {
+    let pipe = std::io::pipe().and_then(|(reader, writer)| Ok((reader, writer.try_clone()?, writer)));
+    let (reader, stdout, stderr) = pipe.map_err(|cause| cannot_start(&command, &cause))?;
+    command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+    let mut child = command.spawn().map_err(|cause| cannot_start(&command, &cause))?;
+    // The command holds the pipe's other end too, and reading would never end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut text = String::new();
+    for line in BufReader::new(reader).split(b'\n').map_while(std::result::Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        if is_shown {
+            println!("{line}");
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    let status = child.wait().map_err(|cause| cannot_start(&command, &cause))?;
+    Ok(Captured { stdout: text, ending: require_success(&command, status) })
 }
 
 /// Whether a command runs and succeeds; it prints nothing.
@@ -81,6 +104,16 @@ mod tests {
         assert!(error.contains("cannot start no-such-program-anywhere"), "{error}");
         assert!(!succeeds(&mut Command::new("no-such-program-anywhere")));
         assert_eq!(find_program(&["no-such-program-anywhere"]), None);
+    }
+
+    #[test]
+    fn both_outputs_are_kept_in_order() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two >&2; echo three; exit 4"]);
+        let kept = run_and_keep(command, false).unwrap();
+        assert_eq!(kept.stdout, "one\ntwo\nthree\n");
+        assert!(kept.ending.unwrap_err().to_string().contains('4'));
+        assert!(run_and_keep(Command::new("no-such-program-anywhere"), false).is_err());
     }
 
     #[test]

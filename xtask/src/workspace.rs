@@ -44,6 +44,21 @@ impl Workspace {
         command.args(arguments).current_dir(&self.root);
         command
     }
+
+    /// A program that cargo built in its usual profile.
+    pub fn debug_program(&self, name: &str) -> PathBuf {
+        self.program("debug", name)
+    }
+
+    /// Builds the `pumice` program in the release profile; gives a command that runs it.
+    pub fn build_pumice(&self) -> Result<Command> {
+        process::run(&mut self.cargo(&["build", "--release", "--package", "pumice-cli"]))?;
+        Ok(Command::new(self.program("release", "pumice")))
+    }
+
+    fn program(&self, profile: &str, name: &str) -> PathBuf {
+        self.target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+    }
 }
 
 /// Makes a folder and the folders above it.

@@ -3,7 +3,7 @@
 //! The paper's versions come first, as it gives them; those that a GPU's memory can keep up with follow. Matrices are in
 //! [`crate::matrix`].
 
-use crate::program::{Prepared, Program, Tunable, ready, same};
+use crate::program::{Prepared, Program, Tunable, Work, ready, same};
 use pumice::kernel::{
     Block, Forces, Grid, Ix, Kernel, KernelFunction, Loops, Pull, Push, Size, Storable, parts_for, warp,
     while_,
@@ -210,7 +210,7 @@ fn of_numbers(
     let results = expected(&numbers(n));
     let bytes = (n + results.len()) * size_of::<i32>();
     let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &results));
-    Ok(ready(bytes, move || kernel.run(&xs), check))
+    Ok(ready(Work::Bytes(bytes), move || kernel.run(&xs), check))
 }
 
 fn reversed(xs: &[i32]) -> Vec<i32> {
@@ -307,7 +307,7 @@ pub fn programs() -> Vec<Program> {
                 let sum = SumGrid::new(compiler, threads, items)?;
                 let expected = numbers(n).iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));
                 let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &[expected]));
-                Ok(ready(n * size_of::<i32>(), move || sum.run(&xs), check))
+                Ok(ready(Work::Bytes(n * size_of::<i32>()), move || sum.run(&xs), check))
             },
             ..REVERSE
         },

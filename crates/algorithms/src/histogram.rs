@@ -1,7 +1,7 @@
 //! Histograms: how often each bin is hit, counted with atomics.
 
 use crate::fcl::WIDE;
-use crate::program::{Prepared, Program, Tunable, ready, same};
+use crate::program::{Prepared, Program, Tunable, Work, ready, same};
 use pumice::kernel::{
     Block, Grid, Ix, KernelFunction, Loops, Mutable, Pull, Within, block_threads, force_scalar, parts_for,
     remainder, replicate, warp,
@@ -110,7 +110,7 @@ fn counting(
         elements.iter().for_each(|x| counts[*x as u32 as usize % bins] += 1);
         Ok(same(&found.to_vec()?, &counts))
     };
-    Ok(ready(n * size_of::<i32>(), run, check))
+    Ok(ready(Work::Bytes(n * size_of::<i32>()), run, check))
 }
 
 /// The programs of this file.

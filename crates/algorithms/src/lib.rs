@@ -19,4 +19,4 @@ pub mod scan;
 pub mod sobol;
 pub mod sort;
 
-pub use program::{Check, Prepared, Program, Settings, Tunable, programs, ready, same};
+pub use program::{Check, Prepared, Program, Settings, Tunable, Work, programs, ready, same};

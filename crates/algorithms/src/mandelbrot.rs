@@ -1,7 +1,7 @@
 //! The Mandelbrot set, as Obsidian's paper on design-space exploration has it: a thread a point, in a loop until it
 //! escapes.
 
-use crate::program::{Program, ready, same};
+use crate::program::{Program, Work, ready, same};
 use pumice::kernel::{Block, Grid, Ix, Pull, Push};
 use pumice::{Array, Dim1, Exp, constant, while_};
 
@@ -59,7 +59,7 @@ pub fn programs() -> Vec<Program> {
             let cap = 512;
             let kernel = compiler.kernel("mandelbrot", 256, move |cap: Exp<i32>| mandelbrot(side, cap))?;
             let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &reference(side, cap)));
-            Ok(ready(0, move || kernel.run((cap,)), check))
+            Ok(ready(Work::Unknown, move || kernel.run((cap,)), check))
         },
     }]
 }

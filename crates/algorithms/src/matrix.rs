@@ -3,7 +3,7 @@
 //! A matrix is a flat array of its rows and the number of its columns; how many rows it has follows from its length.
 
 use crate::fcl::{WIDE, red_lanes};
-use crate::program::{Prepared, Program, Settings, Tunable, ready, same};
+use crate::program::{Prepared, Program, Settings, Tunable, Work, ready, same};
 use pumice::kernel::{
     Form, Grid, Ix, KernelFunction, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate,
     force_scalar, force_windows, parts_for, seq_for, warp,
@@ -241,7 +241,7 @@ fn transposition(
         let expected: Vec<f32> = places.map(|place| elements[place]).collect();
         Ok(same(&found.to_vec()?, &expected))
     };
-    Ok(ready(2 * rows * columns * size_of::<f32>(), run, check))
+    Ok(ready(Work::Bytes(2 * rows * columns * size_of::<f32>()), run, check))
 }
 
 /// A program that transposes a matrix in tiles.
@@ -290,7 +290,7 @@ fn multiplication(
         let some: Vec<f32> = places().map(|place| found[place]).collect();
         Ok(same(&some, &places().map(product).collect::<Vec<f32>>()))
     };
-    Ok(ready(0, run, check))
+    Ok(ready(Work::Operations(2 * rows * inner * columns), run, check))
 }
 
 /// The programs of this file. The size of one is the number of its matrices' rows.
@@ -368,7 +368,7 @@ pub fn programs() -> Vec<Program> {
                     };
                     Ok(same(&found.to_vec()?, &(0..rows).map(dot).collect::<Vec<f32>>()))
                 };
-                Ok(ready((rows * columns + columns + rows) * size_of::<f32>(), run, check))
+                Ok(ready(Work::Bytes((rows * columns + columns + rows) * size_of::<f32>()), run, check))
             },
         },
         MULTIPLY,

@@ -7,7 +7,7 @@
 //! are in [`crate::networks`] and [`crate::sort`].
 
 use crate::numbers::numbers;
-use crate::program::{Prepared, Program, ready, same};
+use crate::program::{Prepared, Program, Work, ready, same};
 use pumice::kernel::{Block, Forces, Form, Grid, Item, Ix, KernelFunction, Pull, Push, Storable};
 use pumice::{Compiler, Elt, Exp, Lift, Number, Result};
 
@@ -153,7 +153,11 @@ fn of_one<F: KernelFunction<(Pull<i32, Ix>,), Result = Push<Grid, i32, Ix>>>(
     let xs = numbers(size);
     let input = compiler.upload(&xs)?;
     let bytes = 4 * (size + expected(&xs).len());
-    Ok(ready(bytes, move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &expected(&xs)))))
+    Ok(ready(
+        Work::Bytes(bytes),
+        move || kernel.run(&input),
+        move |found| Ok(same(&found.to_vec()?, &expected(&xs))),
+    ))
 }
 
 /// A program of two arrays of the same length.
@@ -167,7 +171,7 @@ fn of_two<F: KernelFunction<(Pull<i32, Ix>, Pull<i32, Ix>), Result = Push<Grid, 
     let (xs, ys) = (numbers(size), numbers(size + 1).split_off(1));
     let inputs = (compiler.upload(&xs)?, compiler.upload(&ys)?);
     let run = move || kernel.run((&inputs.0, &inputs.1));
-    Ok(ready(16 * size, run, move |found| Ok(same(&found.to_vec()?, &expected(&xs, &ys)))))
+    Ok(ready(Work::Bytes(16 * size), run, move |found| Ok(same(&found.to_vec()?, &expected(&xs, &ys)))))
 }
 
 /// The sums of blocks.
@@ -202,7 +206,7 @@ pub fn programs() -> Vec<Program> {
         large: &[1 << 24],
         sizes: &[0, 1, 8, 32, 100, 4097],
         tunable: &[],
-        prepare: |_, _, _| Ok(ready(0, || Ok(()), |()| Ok(Ok(())))),
+        prepare: |_, _, _| Ok(ready(Work::Unknown, || Ok(()), |()| Ok(Ok(())))),
     };
     vec![
         Program {

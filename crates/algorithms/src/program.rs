@@ -86,8 +86,19 @@ pub trait Prepared {
     /// Compares what the last run gave with what plain Rust computes; the inner error says what differs.
     fn check(&mut self) -> Result<Check>;
 
-    /// Bytes that the program must move at least, for a bandwidth; 0 where that is not what it is about.
-    fn bytes(&self) -> u64;
+    /// Returns what a run must do at least, for a speed.
+    fn work(&self) -> Work;
+}
+
+/// The least that a run must do, whoever does it: what its speed is measured by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Bytes that must be moved: each input read once, each output written once.
+    Bytes(usize),
+    /// Operations on floats that must be made, where those take longer than moving the data.
+    Operations(usize),
+    /// Neither says much about the program.
+    Unknown,
 }
 
 /// Whether a result is what it should be, and if not, what differs.
@@ -95,7 +106,7 @@ pub type Check = std::result::Result<(), String>;
 
 /// A program with its inputs, made of what runs it and what checks a run's result.
 pub struct Ready<R, F, C> {
-    bytes: u64,
+    work: Work,
     run: F,
     check: C,
     last: Option<R>,
@@ -103,11 +114,11 @@ pub struct Ready<R, F, C> {
 
 /// Makes a [`Prepared`] program. `run` starts it and gives its result, which `check` looks at.
 pub fn ready<R: 'static>(
-    bytes: usize,
+    work: Work,
     run: impl FnMut() -> Result<R> + 'static,
     check: impl FnMut(&R) -> Result<Check> + 'static,
 ) -> Box<dyn Prepared> {
-    Box::new(Ready { bytes: bytes as u64, run, check, last: None })
+    Box::new(Ready { work, run, check, last: None })
 }
 
 impl<R, F: FnMut() -> Result<R>, C: FnMut(&R) -> Result<Check>> Prepared for Ready<R, F, C> {
@@ -125,8 +136,8 @@ impl<R, F: FnMut() -> Result<R>, C: FnMut(&R) -> Result<Check>> Prepared for Rea
         }
     }
 
-    fn bytes(&self) -> u64 {
-        self.bytes
+    fn work(&self) -> Work {
+        self.work
     }
 }
 

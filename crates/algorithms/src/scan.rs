@@ -8,7 +8,7 @@ pub use look_back::{Word, scan_look_back};
 pub use tile::{Division, scan_with_sums, tile_sums};
 
 use crate::obsidian::whole_blocks;
-use crate::program::{Prepared, Program, Tunable, ready, same};
+use crate::program::{Prepared, Program, Tunable, Work, ready, same};
 use pumice::kernel::{Block, Forces, Grid, Ix, Kernel, Mutable, Pull, Push, Storable, replicate};
 use pumice::{Array, Compiler, Dim1, Elt, Exp, Result};
 
@@ -286,7 +286,7 @@ fn of_numbers(
 ) -> Result<Box<dyn Prepared>> {
     let xs = compiler.upload(&numbers(n))?;
     let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &expected(&numbers(n))));
-    Ok(ready(2 * n * size_of::<i32>(), move || run(&xs), check))
+    Ok(ready(Work::Bytes(2 * n * size_of::<i32>()), move || run(&xs), check))
 }
 
 /// Elements of a chunk that a network scans.

@@ -2,7 +2,7 @@
 //! of them are within the quarter circle.
 
 use crate::fcl::{SumGrid, reduce_grid_seq};
-use crate::program::{Program, ready, same};
+use crate::program::{Program, Work, ready, same};
 use pumice::kernel::{Grid, Ix, Pull, Push};
 use pumice::{Array, Dim1, Exp};
 
@@ -87,7 +87,7 @@ pub fn programs() -> Vec<Program> {
                 let expected = points.iter().filter(|(x, y)| x * x + y * y < 1.0).count();
                 Ok(same(&found.to_vec()?, &[expected as i32]))
             };
-            Ok(ready(0, move || sum.run(&count.run((n as i64,))?), check))
+            Ok(ready(Work::Unknown, move || sum.run(&count.run((n as i64,))?), check))
         },
     }]
 }

@@ -15,7 +15,7 @@ use crate::bitonic::bitonic_block;
 use crate::combinators::{Threading, computed};
 use crate::networks::{Stage, bmerge, bpmerge, tmerge, tsort, vsort};
 use crate::numbers::numbers;
-use crate::program::{Prepared, Program, Tunable, ready, same};
+use crate::program::{Prepared, Program, Tunable, Work, ready, same};
 use pumice::kernel::{Block, Grid, Ix, Kernel, Loops, Pull, Push, Within, force_scalar, quotient};
 use pumice::{Array, Compiler, Dim1, Elt, Error, Exp, IntoArray, Number, Result};
 use std::collections::HashMap;
@@ -455,7 +455,11 @@ fn whole(compiler: &Compiler, method: Method, size: usize) -> Result<Box<dyn Pre
     let mut xs = numbers(size);
     let input = compiler.upload(&xs)?;
     xs.sort_unstable();
-    Ok(ready(8 * size, move || sorter.sort(&input), move |found| Ok(same(&found.to_vec()?, &xs))))
+    Ok(ready(
+        Work::Bytes(8 * size),
+        move || sorter.sort(&input),
+        move |found| Ok(same(&found.to_vec()?, &xs)),
+    ))
 }
 
 /// A program that does something to blocks of 2^`n` elements: a sorter, or a merger of blocks that rise and then fall.
@@ -478,7 +482,7 @@ fn small(
     }
     let input = compiler.upload(&xs)?;
     xs.chunks_mut(1 << n).for_each(|block| block.sort_unstable());
-    Ok(ready(8 * size, move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &xs))))
+    Ok(ready(Work::Bytes(8 * size), move || kernel.run(&input), move |found| Ok(same(&found.to_vec()?, &xs))))
 }
 
 /// What stages do to blocks of 2^`n` elements, in plain Rust; the last block goes on with largest elements.
@@ -503,7 +507,7 @@ fn network(
     let xs = numbers(size);
     let input = compiler.upload(&xs)?;
     let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &expected(&stages, PAPER, &xs)));
-    Ok(ready(8 * size, move || kernel.run(&input), check))
+    Ok(ready(Work::Bytes(8 * size), move || kernel.run(&input), check))
 }
 
 /// A program that is one pass over an array.
@@ -522,7 +526,7 @@ fn pass(compiler: &Compiler, pass: Exchange, size: usize) -> Result<Box<dyn Prep
         let stages: Vec<Stage> = std::iter::once(first).chain(others).collect();
         Ok(same(&found.to_vec()?, &expected(&stages, n, &xs)))
     };
-    Ok(ready(8 * size, move || kernel.run((&input, stride)), check))
+    Ok(ready(Work::Bytes(8 * size), move || kernel.run((&input, stride)), check))
 }
 
 /// The size of the paper's blocks, as a power of two.
@@ -540,7 +544,7 @@ pub fn programs() -> Vec<Program> {
         large: &[1 << 20, 1 << 21, 1 << 22, 1 << 23, 1 << 24],
         sizes: &[0, 1, 16, 512, 513, 2048, 3000],
         tunable: &[],
-        prepare: |_, _, _| Ok(ready(0, || Ok(()), |()| Ok(Ok(())))),
+        prepare: |_, _, _| Ok(ready(Work::Unknown, || Ok(()), |()| Ok(Ok(())))),
     };
     macro_rules! paper {
         ($($small:ident $name:literal $whole:literal $about:literal;)*) => {

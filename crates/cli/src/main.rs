@@ -12,6 +12,7 @@ mod emit;
 mod error;
 mod options;
 mod progress;
+mod random;
 mod selftest;
 mod simulate;
 mod target;
@@ -33,7 +34,17 @@ commands:
   selftest              run the conformance suite; the last line is `N passed, N failed`
     --device DEVICE       on this device
     --filter TEXT         only cases whose name contains this
+    --shard K/N           only one of N parts, to run them side by side
+    --unfused             with every array written to memory
     --compile-only TARGET run nothing, but compile every kernel of the suite: cuda, opencl or c
+  random                run random programs, and keep what fails as a file
+    --device DEVICE       on this device
+    --minutes N           for so long (else 1)
+    --programs N          at most so many
+    --seed N              from this seed (else another one each time; it is printed)
+    --out FOLDER          where files go (else here)
+    --run A..B            only the programs with these numbers, in this process
+    --program TEXT        only the program of a file's last line, in this process
   bench                 measure how fast programs run
     --device DEVICE       on this device
     --filter TEXT         only workloads whose name contains this
@@ -100,8 +111,10 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     match command.as_str() {
         "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
         "selftest" => {
-            selftest::run(&Options::parse(rest, &["--device", "--filter", "--compile-only"], &[], 0)?)
+            let with_value = ["--device", "--filter", "--compile-only", "--shard"];
+            selftest::run(&Options::parse(rest, &with_value, &["--unfused"], 0)?)
         }
+        "random" => random::run(&Options::parse(rest, random::OPTIONS, &[], 0)?),
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
         "emit" => emit::run(&Options::parse(rest, &["--target", "--size", "--n"], &[], 1)?),
         "tune" => tune::run(&Options::parse(rest, &["--device", "--n", "--strategy"], &[], 1)?),
@@ -112,7 +125,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, bench, emit, run, simulate, tune, explain, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, emit, run, simulate, tune, explain, cache, help, version"
         ))),
     }
 }

@@ -22,21 +22,42 @@ use std::thread::{Builder, ScopedJoinHandle};
 /// Runs or compiles the suite.
 pub fn run(options: &Options) -> Result<()> {
     let filter = options.value("--filter").unwrap_or_default();
-    let chosen: Vec<Case> = cases().into_iter().filter(|case| case.name.contains(filter)).collect();
+    let mut chosen: Vec<Case> = cases().into_iter().filter(|case| case.name.contains(filter)).collect();
     if chosen.is_empty() {
         return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
+    }
+    if let Some(shard) = options.value("--shard") {
+        chosen = part(chosen, parse_shard(shard)?);
     }
     match (options.value("--compile-only"), options.value("--device")) {
         (Some(_), Some(_)) => {
             Err(Error::Usage("--compile-only runs on no device: leave --device out".into()))
         }
+        (Some(_), None) if options.has("--unfused") => {
+            Err(Error::Usage("--compile-only compiles what users get: leave --unfused out".into()))
+        }
         (Some(target), None) => compile(&chosen, target::dialect(target)?),
         (None, device) => {
-            let compiler = device.map_or_else(Compiler::new, Compiler::on)?;
+            let compiler = device.map_or_else(Compiler::new, Compiler::on)?.fuse(!options.has("--unfused"));
             let failed = each(&chosen, |case| case.run(&compiler))?;
             finish(chosen.len(), failed)
         }
     }
+}
+
+/// Reads a shard: the third of four is `3/4`. Counted from 0.
+fn parse_shard(text: &str) -> Result<(usize, usize)> {
+    let numbers =
+        text.split_once('/').and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
+    match numbers {
+        Some((k, n)) if 1 <= k && k <= n => Ok((k - 1, n)),
+        _ => Err(Error::Usage(format!("--shard needs a part such as 1/2, not `{text}`"))),
+    }
+}
+
+/// One of `n` parts. Neighbours are alike and take alike long, so they go to different parts.
+fn part<T>(all: Vec<T>, (k, n): (usize, usize)) -> Vec<T> {
+    all.into_iter().enumerate().filter(|(number, _)| number % n == k).map(|(_, item)| item).collect()
 }
 
 /// Compiles the kernels of every case, each once; with fast math too, where that makes another source.
@@ -147,5 +168,26 @@ impl KernelCompiler {
             first = Some(source.text);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_everything_once() {
+        let mut all: Vec<u32> = (1..=3).flat_map(|k| part((0..10).collect(), (k - 1, 3))).collect();
+        assert_eq!(all[..4], [0, 3, 6, 9]);
+        all.sort_unstable();
+        assert_eq!(all, (0..10).collect::<Vec<u32>>());
+    }
+
+    #[test]
+    fn a_part_is_one_of_those_that_there_are() {
+        assert_eq!(parse_shard("2/3").ok(), Some((1, 3)));
+        for wrong in ["", "1", "0/2", "3/2", "1/0", "a/2", "-1/2"] {
+            assert!(parse_shard(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -154,6 +154,47 @@ fn bench_writes_rows() {
     assert!(row["gb_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{text}");
 }
 
+/// Where the rate is that of operations, bytes may be missing.
+#[test]
+fn a_product_of_matrices_is_measured_in_operations() {
+    let file = scratch("product.json");
+    let name = file.to_string_lossy();
+    let text = stdout(&["bench", "--quick", "--device", "cpu", "--filter", "matMul", "--json", &name]);
+    assert!(text.contains(" GFLOP/s"), "{text}");
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}"));
+    let rows: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert!(rows[0]["gflop_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{text}");
+    assert!(rows[0].get("gb_per_s").is_none(), "{text}");
+}
+
+#[test]
+fn random_programs_run_in_children_and_are_counted() {
+    let text = stdout(&["random", "--device", "sim", "--seed", "7", "--programs", "40"]);
+    assert!(text.starts_with("random programs on sim, seed 7\n"), "{text}");
+    assert!(text.contains("sim: 40 programs in ") && text.ends_with("\n40 passed, 0 failed\n"), "{text}");
+    let text = stdout(&["random", "--device", "sim", "--seed", "7", "--run", "3..5"]);
+    assert_eq!(text, "2 passed, 0 failed\n");
+    let text = stdout(&["random", "--device", "sim", "--program", "arrays:0001020304"]);
+    assert_eq!(text, "1 passed, 0 failed\n");
+}
+
+#[test]
+fn shards_are_the_whole_suite() {
+    let passed = |more: &[&str]| {
+        let text = stdout(&[&["selftest", "--device", "sim", "--filter", "casts"], more].concat());
+        let count = text
+            .trim_end()
+            .lines()
+            .last()
+            .and_then(|line| line.strip_suffix(" passed, 0 failed")?.parse().ok());
+        count.unwrap_or_else(|| panic!("{text}"))
+    };
+    let whole: usize = passed(&[]);
+    assert!(whole > 1);
+    assert_eq!(passed(&["--shard", "1/2"]) + passed(&["--shard=2/2"]), whole);
+    assert_eq!(passed(&["--unfused"]), whole);
+}
+
 #[test]
 fn every_workload_gives_the_right_result() {
     let text = stdout(&["bench", "--quick", "--device", "cpu"]);
@@ -173,6 +214,10 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["frobnicate"], "there is no command `frobnicate`; the commands are doctor");
     wrong(&["doctor", "--verbose"], "there is no option --verbose");
     wrong(&["selftest", "--device", "gpu"], "there is no device `gpu`; the devices are cuda");
+    wrong(&["selftest", "--shard", "3/2"], "--shard needs a part such as 1/2");
+    wrong(&["random", "--program", "arrays:0g"], "hexadecimal digits");
+    wrong(&["random", "--minutes", "many"], "--minutes needs a number of minutes");
+    wrong(&["random", "--device", "gpu"], "there is no device `gpu`");
     wrong(&["selftest", "--filter", "no such case"], "no case has a name that contains");
     wrong(&["selftest", "--compile-only", "ptx"], "there is no target `ptx`");
     wrong(&["bench", "--device"], "--device needs a value");

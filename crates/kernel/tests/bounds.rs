@@ -763,7 +763,12 @@ fn windowed(xs: Numbers, columns: Ix, first_row: Ix, first_column: Ix) -> Number
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        // `PROPTEST_CASES` may ask for more.
+        cases: ProptestConfig::default().cases.max(500),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
     #[test]
     fn pulls_stay_within_their_memory(
         steps in prop::collection::vec(step(), 0..6),

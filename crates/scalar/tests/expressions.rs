@@ -139,7 +139,11 @@ fn same(a: Constant, b: Constant) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        // `PROPTEST_CASES` may ask for more.
+        cases: ProptestConfig::default().cases.max(1500),
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn simplification_and_placement_keep_the_value(

@@ -2,9 +2,8 @@
 //!
 //! A case is a program, its inputs, and an expectation that comes from plain Rust. [`suite`] runs cases on any device
 //! (`pumice selftest`, and a `#[test]` for each case and device), or only makes the kernels that they would launch, for
-//! compilers that are there without their device. [`programs`] are the examples.
-
-#![forbid(unsafe_code)]
+//! compilers that are there without their device. [`programs`] are the examples, [`random`] makes programs that nobody would
+//! write.
 
 // Programs do on purpose here what a person would not write.
 #[allow(
@@ -18,6 +17,7 @@ mod cases;
 mod data;
 mod harness;
 pub mod programs;
+pub mod random;
 pub mod suite;
 
 pub use harness::{Harness, Outcome, Program, Tolerance};

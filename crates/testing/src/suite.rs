@@ -54,7 +54,8 @@ impl Case {
     }
 }
 
-fn guarded(work: impl FnOnce() -> Outcome) -> Outcome {
+/// Does some work; a panic in it is a failure.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
         let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_failure_with_its_message() {
-        assert_eq!(guarded(|| panic!("a {} one", "bad")), Err("panicked: a bad one".into()));
+        assert_eq!(guarded::<()>(|| panic!("a {} one", "bad")), Err("panicked: a bad one".into()));
     }
 
     #[test]

@@ -91,18 +91,18 @@ pub fn table(groups: &[Group]) -> String {
         groups.iter().flat_map(|group| &group.entries).map(|entry| entry.row.implementation.chars().count());
     let width = names.max().unwrap_or(0).max("implementation".len());
     let mut text = format!(
-        "  {:<width$}  {:>12}  {:>10}  {:>12}  {:>12}\n",
-        "implementation", "median ms", "GB/s", "to best peer", "Pumice to it",
+        "  {:<width$}  {:>12}  {:>16}  {:>12}  {:>12}\n",
+        "implementation", "median ms", "speed   ", "to best peer", "Pumice to it",
     );
     for group in groups {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{}", group.title());
         for entry in &group.entries {
             let line = format!(
-                "  {:<width$}  {:>12.4}  {:>10.2}  {:>12}  {:>12}",
+                "  {:<width$}  {:>12.4}  {:>16}  {:>12}  {:>12}",
                 entry.row.implementation,
                 entry.row.median_ms,
-                entry.row.gb_per_s,
+                entry.row.speed().map_or(String::new(), |(speed, unit)| format!("{speed:.2} {unit:<7}")),
                 ratio(entry.to_best_peer),
                 ratio(entry.pumice_to_it),
             );
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(lines.len(), 1 + 4 + rows.len(), "{text}");
         assert_eq!(lines[1], "cpu · dot f32 · n = 1024");
         let words: Vec<_> = lines[2].split_whitespace().collect();
-        assert_eq!(words, ["C,", "OpenMP", "2.0000", "2.00", "1.00", "×", "1.50", "×"]);
+        assert_eq!(words, ["C,", "OpenMP", "2.0000", "2.00", "GB/s", "1.00", "×", "1.50", "×"]);
         assert!(lines[3].trim_start().starts_with("Pumice") && lines[3].ends_with("1.50 ×"), "{text}");
     }
 }

@@ -1,10 +1,11 @@
-//! The task `bench`: Pumice and its peers on the same machine in one run, as a table and as a picture.
+//! The task `bench`: Pumice and its peers on the same machine in one run, as a table, in Markdown and as a picture.
 //!
 //! Measures nothing itself: `pumice bench` and the peer programs do, and all print rows of one format. With
 //! the programs' places given on the command line it needs neither cargo nor the repository, so that it can
 //! be taken to a machine that has a GPU and no Rust.
 
 mod compare;
+mod markdown;
 mod peers;
 mod plot;
 mod rows;
@@ -37,6 +38,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
     let groups = compare::compare(&rows);
     println!("\n{}", compare::table(&groups));
+    // As it can be typed again, without places that are this machine's.
+    let command = ["cargo xtask bench", &shown(&options)].join(" ");
+    println!("{}", markdown::tables(&groups, command.trim_end(), &markdown::today()));
     write_file(&plan.svg, &plot::svg(&groups))?;
     println!("plot: {}", plan.svg.display());
     if let Some(json) = &plan.json {
@@ -47,6 +51,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
         println!("left out: {note}");
     }
     pumice.map(|_| ())
+}
+
+/// The options that decide what is measured, as they were given.
+fn shown(options: &Options) -> String {
+    let given =
+        ["--device", "--filter"].map(|name| options.value(name).map(|value| format!("{name} {value}")));
+    given.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// What is to be measured, with what, and where the results go.
@@ -96,15 +107,11 @@ impl Plan {
 }
 
 impl Pumice {
-    /// The program, built first if it was not given.
-    fn program(&self) -> Result<PathBuf> {
+    /// A command that runs the program, built first if it was not given.
+    fn command(&self) -> Result<Command> {
         match self {
-            Pumice::Given(program) => Ok(program.clone()),
-            Pumice::BuiltFrom(workspace) => {
-                process::run(&mut workspace.cargo(&["build", "--release", "--package", "pumice-cli"]))?;
-                let name = format!("pumice{}", std::env::consts::EXE_SUFFIX);
-                Ok(workspace.target.join("release").join(name))
-            }
+            Pumice::Given(program) => Ok(Command::new(program)),
+            Pumice::BuiltFrom(workspace) => workspace.build_pumice(),
         }
     }
 }
@@ -119,7 +126,7 @@ fn measure_pumice(plan: &Plan) -> Result<Vec<Row>> {
         }
         _ => {}
     }
-    let mut command = Command::new(plan.pumice.program()?);
+    let mut command = plan.pumice.command()?;
     command.arg("bench").arg("--json").arg(&output);
     if let Some(device) = &plan.device {
         command.args(["--device", device]);

@@ -117,7 +117,7 @@ impl Picture {
     fn header(&mut self) {
         self.text(MARGIN, 34.0, "Pumice beside its peers", Style::Title);
         let remark = "Bars: speed as a share of the fastest in the group, longer is faster. \
-                      Figures: median time, fewest bytes a second, time over the best peer's.";
+                      Figures: median time, fewest bytes or operations a second, time over the best peer's.";
         self.text(MARGIN, 54.0, remark, Style::Remark);
     }
 
@@ -143,7 +143,8 @@ impl Picture {
 }
 
 fn figures(entry: &Entry) -> String {
-    let mut parts = vec![milliseconds(entry.row.median_ms), format!("{:.1} GB/s", entry.row.gb_per_s)];
+    let mut parts = vec![milliseconds(entry.row.median_ms)];
+    parts.extend(entry.row.speed().map(|(speed, unit)| format!("{speed:.1} {unit}")));
     if entry.to_best_peer.is_some() {
         parts.push(ratio(entry.to_best_peer));
     }
@@ -178,8 +179,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::compare::compare;
-    use super::super::rows::Row;
     use super::super::rows::tests::row;
+    use super::super::rows::{Row, Work};
     use super::*;
 
     fn draw(rows: &[Row]) -> String {
@@ -256,5 +257,9 @@ mod tests {
         let document = roxmltree::Document::parse(&picture).unwrap();
         let texts = texts(&document);
         assert!(texts.contains(&"0.1500 ms  ·  26.7 GB/s  ·  1.20 ×".to_string()), "{texts:?}");
+        let product = Row { work: Some(Work::Operations(6_000_000)), ..row("cuda", "matMul", "Pumice", 2.0) };
+        let unknown = Row { work: None, ..row("cuda", "sobol", "Pumice", 2.0) };
+        let picture = draw(&[product, unknown]);
+        assert!(picture.contains(">2.00 ms  ·  3.0 GFLOP/s<") && picture.contains(">2.00 ms<"), "{picture}");
     }
 }

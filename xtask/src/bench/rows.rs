@@ -18,16 +18,42 @@ pub struct Row {
     pub n: u64,
     /// The median time in milliseconds.
     pub median_ms: f64,
-    /// The bytes that must move at least.
-    pub fewest_bytes: u64,
-    /// `fewest_bytes` in that time.
-    pub gb_per_s: f64,
+    /// What had to be done at least, if that says something about the workload.
+    pub work: Option<Work>,
+}
+
+/// The least that a workload takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Work {
+    /// Bytes that must move.
+    Bytes(u64),
+    /// Operations on floats that must be made, where those take longer than moving the data.
+    Operations(u64),
+}
+
+impl Work {
+    /// The field that has it in JSON.
+    fn field(self) -> (&'static str, u64) {
+        match self {
+            Work::Bytes(count) => ("fewest_bytes", count),
+            Work::Operations(count) => ("operations", count),
+        }
+    }
 }
 
 impl Row {
     /// Whether this is ours and not a peer's.
     pub fn is_pumice(&self) -> bool {
         self.implementation.starts_with("Pumice")
+    }
+
+    /// How fast that is, with its unit.
+    pub fn speed(&self) -> Option<(f64, &'static str)> {
+        let billions_per_s = |count: u64| count as f64 / self.median_ms / 1e6;
+        self.work.map(|work| match work {
+            Work::Bytes(count) => (billions_per_s(count), "GB/s"),
+            Work::Operations(count) => (billions_per_s(count), "GFLOP/s"),
+        })
     }
 
     fn from_json(value: &Value) -> Result<Row> {
@@ -40,27 +66,37 @@ impl Row {
             Some(number) if number > 0.0 && number.is_finite() => Ok(number),
             _ => Err(wrong_field(value, field, "a positive number")),
         };
+        // Rows of programs that have no such number may lack it, or say 0.
+        let optional = |field: &str| match &value[field] {
+            Value::Null => Ok(None),
+            _ => count(field).map(|count| Some(count).filter(|count| *count > 0)),
+        };
+        let (bytes, operations) = (optional("fewest_bytes")?, optional("operations")?);
         Ok(Row {
             workload: text("workload")?,
             device: text("device")?,
             implementation: text("implementation")?,
             n: count("n")?,
             median_ms: positive("median_ms")?,
-            fewest_bytes: count("fewest_bytes")?,
-            gb_per_s: positive("gb_per_s")?,
+            work: operations.map(Work::Operations).or(bytes.map(Work::Bytes)),
         })
     }
 
     fn to_json(&self) -> Value {
-        json!({
+        let mut row = json!({
             "workload": self.workload,
             "device": self.device,
             "implementation": self.implementation,
             "n": self.n,
             "median_ms": self.median_ms,
-            "fewest_bytes": self.fewest_bytes,
-            "gb_per_s": self.gb_per_s,
-        })
+        });
+        if let Some((field, count)) = self.work.map(Work::field) {
+            row[field] = count.into();
+        }
+        if let Some((speed, unit)) = self.speed() {
+            row[if unit == "GB/s" { "gb_per_s" } else { "gflop_per_s" }] = speed.into();
+        }
+        row
     }
 }
 
@@ -96,8 +132,7 @@ pub mod tests {
             implementation: implementation.to_string(),
             n: 1024,
             median_ms,
-            fewest_bytes: 4_000_000,
-            gb_per_s: 4.0 / median_ms,
+            work: Some(Work::Bytes(4_000_000)),
         }
     }
 
@@ -106,6 +141,12 @@ pub mod tests {
         let rows =
             vec![row("cpu", "dot f32", "C, OpenMP", 1.25), row("cuda", "a \"b\" & <c>", "Pumice", 0.5)];
         assert_eq!(parse_rows(&rows_to_json(&rows)).unwrap(), rows);
+        let without = Row { work: None, ..row("cpu", "sobol", "Pumice", 1.0) };
+        let product = Row { work: Some(Work::Operations(7)), ..row("cpu", "matMul", "Pumice", 1.0) };
+        assert_eq!(
+            parse_rows(&rows_to_json(&[without.clone(), product.clone()])).unwrap(),
+            [without, product]
+        );
         assert_eq!(parse_rows(&rows_to_json(&[])).unwrap(), []);
     }
 
@@ -118,6 +159,23 @@ pub mod tests {
     }
 
     #[test]
+    fn a_row_has_bytes_or_operations_or_neither() {
+        let speed = |work: &str| {
+            let text = format!(
+                r#"[{{"workload": "matMul", "device": "cuda", "implementation": "Pumice", "n": 8, "median_ms": 2{work}}}]"#
+            );
+            parse_rows(&text).unwrap()[0].speed()
+        };
+        assert_eq!(speed(r#", "fewest_bytes": 4000000, "gb_per_s": 2.0"#), Some((2.0, "GB/s")));
+        assert_eq!(
+            speed(r#", "fewest_bytes": 0, "gb_per_s": 0.0, "operations": 6000000"#),
+            Some((3.0, "GFLOP/s"))
+        );
+        assert_eq!(speed(r#", "fewest_bytes": 0, "gb_per_s": 0.0"#), None);
+        assert_eq!(speed(""), None);
+    }
+
+    #[test]
     fn a_bad_field_is_named() {
         let good = rows_to_json(&[row("cpu", "dot f32", "NumPy", 1.5)]);
         for (field, from, to) in [
@@ -125,6 +183,7 @@ pub mod tests {
             ("n", "1024", "\"many\""),
             ("median_ms", "1.5", "0"),
             ("median_ms", "1.5", "null"),
+            ("fewest_bytes", "4000000", "-4"),
             ("device", "\"cpu\"", "7"),
             ("implementation", "\"implementation\"", "\"by\""),
         ] {

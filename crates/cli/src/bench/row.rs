@@ -1,6 +1,7 @@
 //! One measurement: as a line of the table and as JSON.
 
 use super::workloads::{Measured, Workload};
+use pumice_algorithms::Work;
 use serde_json::{Value, json};
 
 /// What was measured of one workload.
@@ -9,13 +10,12 @@ pub struct Row {
     device: &'static str,
     implementation: &'static str,
     n: usize,
-    median_ms: f64,
-    fewest_bytes: usize,
+    measured: Measured,
 }
 
 /// The titles over [`Row::line`].
 pub const HEADING: &str =
-    "workload                       implementation               n    median ms       GB/s";
+    "workload                       implementation               n    median ms         speed   ";
 
 impl Row {
     /// A row of a workload.
@@ -25,44 +25,45 @@ impl Row {
         implementation: &'static str,
         measured: Measured,
     ) -> Row {
-        let Measured { median_ms, fewest_bytes } = measured;
-        Row {
-            workload: workload.name.clone(),
-            device,
-            implementation,
-            n: workload.n,
-            median_ms,
-            fewest_bytes,
-        }
-    }
-
-    /// The bytes that must move at least, in 10⁹ a second.
-    fn gb_per_s(&self) -> f64 {
-        self.fewest_bytes as f64 / self.median_ms / 1e6
+        Row { workload: workload.name.clone(), device, implementation, n: workload.n, measured }
     }
 
     /// The row for people.
     pub fn line(&self) -> String {
-        format!(
-            "{:<30} {:<18} {:>11} {:>12.4} {:>10.2}",
-            self.workload,
-            self.implementation,
-            self.n,
-            self.median_ms,
-            self.gb_per_s()
-        )
+        let speed = match self.measured.work {
+            Work::Bytes(bytes) => format!("{:.2} GB/s   ", self.billions_per_s(bytes)),
+            Work::Operations(operations) => format!("{:.2} GFLOP/s", self.billions_per_s(operations)),
+            Work::Unknown => String::new(),
+        };
+        let Row { workload, implementation, n, measured, .. } = self;
+        format!("{workload:<30} {implementation:<18} {n:>11} {:>12.4} {speed:>16}", measured.median_ms)
+    }
+
+    /// So much in the median time, in 10⁹ a second.
+    fn billions_per_s(&self, count: usize) -> f64 {
+        count as f64 / self.measured.median_ms / 1e6
     }
 
     fn to_json(&self) -> Value {
-        json!({
+        let mut row = json!({
             "workload": self.workload,
             "device": self.device,
             "implementation": self.implementation,
             "n": self.n,
-            "median_ms": self.median_ms,
-            "fewest_bytes": self.fewest_bytes,
-            "gb_per_s": self.gb_per_s(),
-        })
+            "median_ms": self.measured.median_ms,
+        });
+        match self.measured.work {
+            Work::Bytes(bytes) => {
+                row["fewest_bytes"] = bytes.into();
+                row["gb_per_s"] = self.billions_per_s(bytes).into();
+            }
+            Work::Operations(operations) => {
+                row["operations"] = operations.into();
+                row["gflop_per_s"] = self.billions_per_s(operations).into();
+            }
+            Work::Unknown => {}
+        }
+        row
     }
 }
 
@@ -76,32 +77,44 @@ pub fn to_json(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
-    fn row() -> Row {
+    fn row(work: Work) -> Row {
         Row {
             workload: "row sums f32 16777216x4".into(),
             device: "cuda",
             implementation: "Pumice, fast math",
             n: 1 << 26,
-            median_ms: 0.5,
-            fewest_bytes: 1_000_000,
+            measured: Measured { median_ms: 0.5, work },
         }
     }
 
     #[test]
     fn lines_stand_under_their_titles() {
-        let line = row().line();
-        assert_eq!(line.chars().count(), HEADING.chars().count(), "{line}");
-        assert!(line.ends_with("2.00"), "{line}");
+        for (work, end) in [
+            (Work::Bytes(1_000_000), "0.5000     2.00 GB/s   "),
+            (Work::Operations(3_000_000), "0.5000     6.00 GFLOP/s"),
+            (Work::Unknown, "0.5000                 "),
+        ] {
+            let line = row(work).line();
+            assert_eq!(line.chars().count(), HEADING.chars().count(), "{line}");
+            assert!(line.ends_with(end), "{line:?}");
+        }
     }
 
     #[test]
     fn json_has_every_field() {
-        let value: Value = serde_json::from_str(&to_json(&[row(), row()])).unwrap_or_default();
-        let row = json!({
+        let rows = [row(Work::Bytes(1_000_000)), row(Work::Operations(3_000_000)), row(Work::Unknown)];
+        let value: Value = serde_json::from_str(&to_json(&rows)).unwrap_or_default();
+        let mut row = json!({
             "workload": "row sums f32 16777216x4", "device": "cuda", "implementation": "Pumice, fast math",
-            "n": 67_108_864, "median_ms": 0.5, "fewest_bytes": 1_000_000, "gb_per_s": 2.0,
+            "n": 67_108_864, "median_ms": 0.5,
         });
-        assert_eq!(value, json!([row, row]));
+        let unknown = row.clone();
+        row["fewest_bytes"] = 1_000_000.into();
+        row["gb_per_s"] = 2.0.into();
+        let mut operations = unknown.clone();
+        operations["operations"] = 3_000_000.into();
+        operations["gflop_per_s"] = 6.0.into();
+        assert_eq!(value, json!([row, operations, unknown]));
         assert_eq!(to_json(&[]), "[]\n");
     }
 }

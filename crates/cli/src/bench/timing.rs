@@ -48,7 +48,7 @@ impl Timing {
         prepared.run().map_err(told)?;
         prepared.check().map_err(told)??;
         let median_ms = self.repeat(|| self.compiler.time(|| prepared.run())).map_err(told)?;
-        Ok(Measured { median_ms, fewest_bytes: prepared.bytes() as usize })
+        Ok(Measured { median_ms, work: prepared.work() })
     }
 
     /// The median of as many runs as make sense.

@@ -4,7 +4,7 @@ use super::inputs::uniform;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
 use pumice::prelude::*;
-use pumice_algorithms::Program;
+use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
 
 /// Something that is measured.
@@ -23,8 +23,8 @@ pub struct Workload {
 pub struct Measured {
     /// The median time in milliseconds.
     pub median_ms: f64,
-    /// The bytes that must move at least: each input read once, each output written once.
-    pub fewest_bytes: usize,
+    /// What must be done at least.
+    pub work: Work,
 }
 
 /// Checks a workload and measures it.
@@ -37,8 +37,8 @@ impl Workload {
         fewest_bytes: usize,
         median: impl Fn(&Timing) -> Result<f64, String> + 'static,
     ) -> Workload {
-        let measure =
-            move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, fewest_bytes });
+        let work = Work::Bytes(fewest_bytes);
+        let measure = move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, work });
         Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
     }
 

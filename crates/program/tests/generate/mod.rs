@@ -140,6 +140,7 @@ pub fn scalars(n: i64) -> Vec<Constant> {
 }
 
 /// The program with extents that only the launch knows, in place of the constant ones; adds them to the scalars of a run.
+#[allow(dead_code)] // Not every test that includes this file asks for it.
 pub fn with_unknown_extents(program: &Program, scalars: &mut Vec<Constant>) -> Program {
     fn list(program: &mut Program, statements: &mut [Stmt], scalars: &mut Vec<Constant>) {
         for stmt in statements {

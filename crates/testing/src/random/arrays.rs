@@ -1,0 +1,383 @@
+//! Random array programs. Results do not depend on the order in which a device does things: floats are never summed.
+
+use super::choices::Choices;
+use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
+use pumice::layers::array::{Acc, Array, ArrayData, HostData, Node, Operation};
+use pumice::layers::runtime::Inputs;
+use pumice::layers::scalar::{Constant, Function, Lift, Op, ScalarType, Term, function, scope};
+use pumice::{Dim1, Dim2, Dim3, Dim4};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Mostly small ones, some of several blocks, and rarely none.
+const EXTENTS: [usize; 30] = [
+    3, 17, 1, 64, 2, 16, 33, 0, 130, 5, 257, 1000, 4, 40, 7, 8, 31, 32, 12, 65, 6, 128, 9, 300, 2, 3, 19, 63,
+    5, 10,
+];
+
+/// More elements than this take too long in the simulator.
+const MOST: usize = 3000;
+
+/// An array program with its arguments.
+pub struct ArrayProgram {
+    /// The arguments.
+    pub inputs: Inputs,
+    /// The operation that the result is.
+    pub root: Arc<Node>,
+}
+
+/// Returns the program that these choices make.
+pub fn program(choices: &mut Choices<'_>) -> ArrayProgram {
+    scope(|| {
+        let scalars = (0..FIRST_SCALAR + SCALARS.len())
+            .map(|number| Constant::from(SCALARS[number.saturating_sub(FIRST_SCALAR)]))
+            .collect();
+        let inputs = Inputs { arrays: Default::default(), scalars };
+        let palette = [(); 3].map(|()| choices.pick(&EXTENTS));
+        let mut maker = Maker { choices, palette, inputs, arrays: Vec::new() };
+        for number in 0..1 + maker.choices.below(3) {
+            let given = maker.given(number as u32);
+            maker.arrays.push(given);
+        }
+        for number in 0..1 + maker.choices.below(8) {
+            if number > 0 && maker.choices.is_at_end() {
+                break;
+            }
+            let next = maker.step();
+            maker.arrays.push(next);
+        }
+        // What nothing uses would not be computed: it becomes part of the result.
+        for other in maker.unused() {
+            let last = maker.arrays[maker.arrays.len() - 1].clone();
+            if other.node.id != last.node.id && !other.extents.contains(&0) {
+                let joined = maker.join(&last, &other);
+                maker.arrays.push(joined);
+            }
+        }
+        let root = maker.arrays[maker.arrays.len() - 1].node.clone();
+        // Arguments that the result does not need may be there all the same.
+        ArrayProgram { inputs: maker.inputs, root }
+    })
+}
+
+/// An array of which the extents are known.
+#[derive(Clone)]
+struct Known {
+    node: Arc<Node>,
+    extents: Vec<usize>,
+}
+
+#[track_caller]
+fn node(operation: Operation, extents: &[usize], types: &[ScalarType], name: &'static str) -> Known {
+    let node = Node::new(operation, extents.len(), types.to_vec(), name, Location::caller());
+    Known { node, extents: extents.to_vec() }
+}
+
+/// The extents of an array as expressions.
+fn shape_of(known: &Known) -> Vec<Term> {
+    let node = known.node.clone();
+    match known.extents.len() {
+        0 => vec![],
+        1 => Acc::<Array<Dim1, bool>>::from_node(node).shape().terms(),
+        2 => Acc::<Array<Dim2, bool>>::from_node(node).shape().terms(),
+        3 => Acc::<Array<Dim3, bool>>::from_node(node).shape().terms(),
+        _ => Acc::<Array<Dim4, bool>>::from_node(node).shape().terms(),
+    }
+}
+
+/// A value for every scalar of an array.
+fn data(choices: &mut Choices<'_>, extents: &[usize], types: &[ScalarType]) -> Arc<dyn ArrayData> {
+    let seed = choices.below(256) as u64;
+    let count: usize = extents.iter().product();
+    let column = |(number, ty): (usize, &ScalarType)| -> Vec<u8> {
+        let value = |position: usize| {
+            let mut bits =
+                (position as u64 ^ seed << 32 ^ (number as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            bits ^= bits >> 29;
+            let whole = (bits as i64) >> (bits >> 58);
+            match ty {
+                ScalarType::F32 | ScalarType::F64 => {
+                    Op::Cast.evaluate(*ty, &[((whole as f64) / 64.0).into()])
+                }
+                _ => Constant::from_bits(*ty, whole as u64),
+            }
+        };
+        (0..count).flat_map(|position| value(position).to_bytes()).collect()
+    };
+    let columns = types.iter().enumerate().map(column).collect();
+    Arc::new(HostData::new(extents.to_vec(), types.to_vec(), columns))
+}
+
+struct Maker<'a, 'b> {
+    choices: &'a mut Choices<'b>,
+    /// The extents of a program are few, so that arrays fit each other.
+    palette: [usize; 3],
+    inputs: Inputs,
+    arrays: Vec<Known>,
+}
+
+impl Maker<'_, '_> {
+    fn types(&mut self) -> Vec<ScalarType> {
+        (0..self.choices.pick(&[1, 1, 2, 3])).map(|_| self.choices.pick(&TYPES)).collect()
+    }
+
+    fn extents(&mut self) -> Vec<usize> {
+        let mut extents: Vec<usize> = Vec::new();
+        for _ in 0..self.choices.pick(&[1, 2, 1, 2, 3, 0, 4]) {
+            let extent = self.choices.pick(&self.palette);
+            let size = extents.iter().product::<usize>() * extent;
+            extents.push(if size > MOST { 2 } else { extent });
+        }
+        extents
+    }
+
+    /// An array to go on with: mostly one that nothing uses yet.
+    fn any(&mut self) -> Known {
+        let unused = self.unused();
+        match self.choices.below(3) {
+            2 => self.arrays[self.choices.below(self.arrays.len())].clone(),
+            _ => unused[unused.len() - 1 - self.choices.below(unused.len())].clone(),
+        }
+    }
+
+    fn unused(&self) -> Vec<Known> {
+        let used = |known: &&Known| {
+            let uses = |other: &Known| other.node.inputs().iter().any(|input| input.id == known.node.id);
+            !self.arrays.iter().any(uses)
+        };
+        self.arrays.iter().filter(used).cloned().collect()
+    }
+
+    /// Joins two arrays: the second is brought to the shape of the first, and every scalar of both counts.
+    fn join(&mut self, first: &Known, second: &Known) -> Known {
+        let mut second = second.clone();
+        if second.extents != first.extents {
+            let sizes = shape_of(&second);
+            let index = function(&vec![ScalarType::I64; first.extents.len()], |at| {
+                sizes.iter().map(|size| self.bounded(at, *size)).collect()
+            });
+            let shape = self.shape(&first.extents);
+            let types = second.node.types.clone();
+            let operation = Operation::Backpermute { shape, index, input: second.node };
+            second = node(operation, &first.extents, &types, "backpermute");
+        }
+        let types = [ScalarType::I64];
+        let parameters = [first.node.types.clone(), second.node.types.clone()].concat();
+        let function = function(&parameters, |terms| {
+            let join = |sum: Term, term: &Term| sum.binary(Op::Xor, term.cast(ScalarType::I64));
+            vec![terms.iter().fold(index(0), join)]
+        });
+        let inputs = vec![first.node.clone(), second.node];
+        node(Operation::ZipWith { function, inputs }, &first.extents, &types, "zip_with")
+    }
+
+    /// A shape with these extents: numbers, or the extents of other arrays.
+    fn shape(&mut self, extents: &[usize]) -> Function {
+        function(&[], |_| {
+            let extent = |extent: &usize| {
+                let named = |known: &Known| {
+                    let place = known.extents.iter().position(|other| other == extent)?;
+                    Some(shape_of(known)[place])
+                };
+                let named: Vec<Term> = self.arrays.iter().filter_map(named).collect();
+                match self.choices.below(2) {
+                    0 if !named.is_empty() => self.choices.pick(&named),
+                    _ => index(*extent as i64),
+                }
+            };
+            extents.iter().map(extent).collect()
+        })
+    }
+
+    fn elements(&mut self, parameters: &[ScalarType], results: &[ScalarType]) -> Function {
+        function(parameters, |terms| expressions(self.choices, terms, results))
+    }
+
+    fn given(&mut self, number: u32) -> Known {
+        let (extents, types) = (self.extents(), self.types());
+        let data = data(self.choices, &extents, &types);
+        if self.choices.below(3) == 2 {
+            return node(Operation::Use(data), &extents, &types, "use_");
+        }
+        self.inputs.arrays.insert(number, data);
+        node(Operation::Argument(number), &extents, &types, "argument")
+    }
+
+    fn step(&mut self) -> Known {
+        match self.choices.below(10) {
+            0 | 1 => {
+                let types = self.types();
+                let input = self.any();
+                let function = self.elements(&input.node.types, &types);
+                node(Operation::ZipWith { function, inputs: vec![input.node] }, &input.extents, &types, "map")
+            }
+            2 | 3 => self.zip(),
+            4 => {
+                let (extents, types) = (self.extents(), self.types());
+                let shape = self.shape(&extents);
+                let element = self.elements(&vec![ScalarType::I64; extents.len()], &types);
+                node(Operation::Generate { shape, element }, &extents, &types, "generate")
+            }
+            5 => self.reshape(),
+            6 | 7 => self.backpermute(),
+            _ => self.fold(),
+        }
+    }
+
+    fn zip(&mut self) -> Known {
+        let first = self.any();
+        let fitting: Vec<Known> =
+            self.arrays.iter().filter(|known| known.extents == first.extents).cloned().collect();
+        let mut inputs = vec![first.clone()];
+        for _ in 0..self.choices.pick(&[1, 1, 2, 3]) {
+            inputs.push(fitting[self.choices.below(fitting.len())].clone());
+        }
+        let types = self.types();
+        let parameters: Vec<ScalarType> = inputs.iter().flat_map(|input| input.node.types.clone()).collect();
+        let function = self.elements(&parameters, &types);
+        let inputs = inputs.into_iter().map(|input| input.node).collect();
+        node(Operation::ZipWith { function, inputs }, &first.extents, &types, "zip_with")
+    }
+
+    fn reshape(&mut self) -> Known {
+        let input = self.any();
+        let size: usize = input.extents.iter().product();
+        let divisor =
+            [2, 3, 4, 5, 8, 13, 16].into_iter().find(|divisor| size.is_multiple_of(*divisor)).unwrap_or(1);
+        let extents = match self.choices.below(6) {
+            0 => vec![size],
+            1 => vec![divisor, size / divisor],
+            2 => vec![size / divisor, divisor],
+            3 => vec![1, size],
+            4 => vec![size, 1, 1],
+            _ => input.extents.iter().rev().copied().collect(),
+        };
+        let shape = self.shape(&extents);
+        node(Operation::Reshape { shape, input: input.node.clone() }, &extents, &input.node.types, "reshape")
+    }
+
+    /// Elements from other places: a transposition, a replication, or any index that is brought into bounds.
+    fn backpermute(&mut self) -> Known {
+        let input = self.any();
+        let rank = input.extents.len();
+        let (extents, index) = match self.choices.below(4) {
+            0 if rank == 2 => {
+                let extents = vec![input.extents[1], input.extents[0]];
+                (extents, function(&[ScalarType::I64; 2], |at| vec![at[1], at[0]]))
+            }
+            1 if rank < 3 && input.extents.iter().product::<usize>() * 3 <= MOST => {
+                let mut extents = input.extents.clone();
+                let place = self.choices.below(rank + 1);
+                extents.insert(place, 3);
+                let index = function(&vec![ScalarType::I64; rank + 1], |at| {
+                    (0..=rank)
+                        .filter(|dimension| *dimension != place)
+                        .map(|dimension| at[dimension])
+                        .collect()
+                });
+                (extents, index)
+            }
+            _ => {
+                let mut extents = self.extents();
+                if input.extents.contains(&0) {
+                    extents = vec![0];
+                }
+                let parameters = vec![ScalarType::I64; extents.len()];
+                let sizes = shape_of(&input);
+                let index =
+                    function(&parameters, |at| sizes.iter().map(|size| self.bounded(at, *size)).collect());
+                (extents, index)
+            }
+        };
+        let shape = self.shape(&extents);
+        let operation = Operation::Backpermute { shape, index, input: input.node.clone() };
+        node(operation, &extents, &input.node.types, "backpermute")
+    }
+
+    /// An index below `size`, in one of many ways.
+    fn bounded(&mut self, at: &[Term], size: Term) -> Term {
+        let one = index(1);
+        let last = size.binary(Op::Sub, one);
+        let own = match at.is_empty() {
+            true => index(self.choices.below(100) as i64),
+            false => self.choices.pick(at),
+        };
+        let remainder = |a: Term| a.binary(Op::Rem, size);
+        match self.choices.below(20) % 6 {
+            0 => last.binary(Op::Sub, remainder(own)),
+            1 => own.binary(Op::Min, last),
+            2 => own.binary(Op::Sub, index(2)).binary(Op::Max, index(0)).binary(Op::Min, last),
+            3 => remainder(own.binary(Op::Mul, index(7)).binary(Op::Add, index(3))),
+            // This may fail.
+            5 if self.choices.below(2) == 0 => own.binary(Op::Sub, index(1)),
+            _ => {
+                let value = expressions(self.choices, at, &[ScalarType::U32])[0];
+                remainder(value.cast(ScalarType::I64))
+            }
+        }
+    }
+
+    /// Folds with an operator that is associative to the bit; other elements are made to fit first.
+    fn fold(&mut self) -> Known {
+        let mut input = self.any();
+        if input.extents.is_empty() {
+            return input;
+        }
+        if input.node.types.iter().any(|ty| ty.is_float()) {
+            let types: Vec<ScalarType> = input
+                .node
+                .types
+                .iter()
+                .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
+                .collect();
+            let function = self.elements(&input.node.types, &types);
+            let operation = Operation::ZipWith { function, inputs: vec![input.node] };
+            input = node(operation, &input.extents, &types, "map");
+        }
+        let types = input.node.types.clone();
+        let double = [types.clone(), types.clone()].concat();
+        let affine =
+            types.len() == 2 && types[0] == types[1] && types[0].is_integer() && self.choices.below(2) == 0;
+        let (operator, neutral) = if affine {
+            // x ↦ ax + b after x ↦ cx + d: does not commute.
+            let operator = function(&double, |t| {
+                vec![t[0].binary(Op::Mul, t[2]), t[0].binary(Op::Mul, t[3]).binary(Op::Add, t[1])]
+            });
+            let neutral = [1, 0].map(|value| Constant::from_integer(types[0], value));
+            (operator, neutral.to_vec())
+        } else {
+            let ops: Vec<Op> = types
+                .iter()
+                .map(|ty| match ty {
+                    ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
+                    _ => self.choices.pick(&[Op::Add, Op::Max, Op::Mul, Op::Min, Op::Xor, Op::Or, Op::And]),
+                })
+                .collect();
+            let count = types.len();
+            let operator =
+                function(&double, |t| (0..count).map(|k| t[k].binary(ops[k], t[count + k])).collect());
+            let neutral = ops.iter().zip(&types).map(|(op, ty)| {
+                let (low, high) = ty.range();
+                let value = match op {
+                    Op::Mul => 1,
+                    Op::Max => low,
+                    Op::Min => high,
+                    Op::And => -1,
+                    _ => 0,
+                };
+                Constant::from_integer(*ty, value)
+            });
+            (operator, neutral.collect())
+        };
+        // A neutral element, or any other.
+        let shift = self.choices.pick(&[0, 0, 3]);
+        let initial = neutral.iter().map(|constant| match constant.as_integer() {
+            Some(value) => Constant::from_integer(constant.ty(), value + shift),
+            None => *constant,
+        });
+        let initial = function(&[], |_| initial.map(Term::from).collect());
+        let extents = &input.extents[..input.extents.len() - 1];
+        let operation = Operation::Fold { operator, initial, input: input.node.clone() };
+        node(operation, extents, &types, "fold")
+    }
+}

@@ -1,0 +1,151 @@
+//! Array programs on a device, compared with the interpreter.
+
+use super::arrays::{self, ArrayProgram};
+use super::choices::Choices;
+use crate::harness::Outcome;
+use pumice::layers::array::{ArrayData, Error as ArrayError, HostData, Options, Plan, interpret};
+use pumice::layers::runtime::{Engine, Options as EmitOptions, Prepared};
+use pumice::layers::scalar::{Constant, ScalarType};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// How a program is planned: mostly as for users, sometimes without one of the passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// As for users.
+    Usual,
+    /// Every array is written to memory.
+    Unfused,
+    /// No wide accesses.
+    NotVectorised,
+    /// All indices have 64 bits.
+    NotNarrowed,
+}
+
+impl Setting {
+    /// Takes the first choice of a program.
+    pub fn choose(choices: &mut Choices<'_>) -> Setting {
+        use Setting::*;
+        choices.pick(&[Usual, Unfused, Usual, NotVectorised, Usual, NotNarrowed])
+    }
+
+    fn options(self) -> Options {
+        Options {
+            fuse: self != Setting::Unfused,
+            vectorise: self != Setting::NotVectorised,
+            narrow: self != Setting::NotNarrowed,
+            ..Options::default()
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Setting::Usual => "as for users",
+            Setting::Unfused => "without fusion",
+            Setting::NotVectorised => "without wide accesses",
+            Setting::NotNarrowed => "without narrow indices",
+        })
+    }
+}
+
+/// An array program that is planned for a device.
+pub struct PlannedArrays {
+    program: ArrayProgram,
+    setting: Setting,
+    /// The plan.
+    pub plan: Plan,
+}
+
+/// The error of a program that was not planned, or did not run.
+type Failed = pumice::Error;
+
+impl PlannedArrays {
+    /// Makes a program and plans it.
+    pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedArrays, String> {
+        let mut choices = Choices::new(bytes);
+        let setting = Setting::choose(&mut choices);
+        let program = arrays::program(&mut choices);
+        let extents = program.inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec()));
+        let extents = extents.collect();
+        let profile = engine.device().profile();
+        let plan = Plan::new(
+            std::slice::from_ref(&program.root),
+            profile,
+            &extents,
+            &program.inputs.scalars,
+            &setting.options(),
+        );
+        match plan {
+            Ok(plan) => Ok(PlannedArrays { program, setting, plan }),
+            Err(error) => Err(format!("it is not planned: {error}")),
+        }
+    }
+
+    /// Runs the program and compares its result with the interpreter's.
+    pub fn agrees(&self, engine: &Arc<Engine>) -> Outcome {
+        let inputs = &self.program.inputs;
+        let expected = interpret(&self.program.root, &inputs.arrays, &inputs.scalars);
+        let found = self.run(engine).map_err(|error| error.to_string());
+        let found = found.and_then(|found| Ok((found.extents().to_vec(), columns(&*found)?)));
+        self.compare(expected, found)
+    }
+
+    fn run(&self, engine: &Arc<Engine>) -> Result<Arc<dyn ArrayData>, Failed> {
+        let inputs = &self.program.inputs;
+        let prepared = Prepared::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
+        let execution = prepared.bind(engine, inputs)?;
+        execution.launch()?;
+        let first = execution.results()?.into_iter().next();
+        first.ok_or_else(|| Failed::Invalid("a program without a result".into()))
+    }
+
+    fn compare(&self, expected: Result<HostData, ArrayError>, found: Result<Extended, String>) -> Outcome {
+        let (expected, found) = match (expected, found) {
+            (Ok(expected), Ok(found)) => ((expected.extents().to_vec(), columns(&expected)?), found),
+            (Ok(_), Err(error)) => return Err(error),
+            (Err(ArrayError::Failure(_)), Err(error)) if is_failure(&error) => return Ok(()),
+            // An element that nothing uses is not computed where operations are fused.
+            (Err(ArrayError::Failure(_)), Ok(_)) if self.setting != Setting::Unfused => return Ok(()),
+            (Err(expected), found) => {
+                return Err(format!("{:?} instead of the failure: {expected}", found.err()));
+            }
+        };
+        if found.0 != expected.0 {
+            return Err(format!("extents {:?} instead of {:?}", found.0, expected.0));
+        }
+        for (number, (found, expected)) in found.1.iter().zip(&expected.1).enumerate() {
+            for (position, (f, e)) in found.iter().zip(expected).enumerate() {
+                if !same(*f, *e) {
+                    return Err(format!("scalar {number} at {position}: {f:?} instead of {e:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Extents and columns.
+type Extended = (Vec<usize>, Vec<Vec<Constant>>);
+
+fn columns(data: &dyn ArrayData) -> Result<Vec<Vec<Constant>>, String> {
+    let columns = data.columns().map_err(|error| error.to_string())?;
+    let column = |(ty, bytes): (&ScalarType, &Cow<'_, [u8]>)| {
+        bytes.chunks(ty.bytes()).map(|bytes| Constant::from_bytes(*ty, bytes)).collect()
+    };
+    Ok(data.types().iter().zip(&columns).map(column).collect())
+}
+
+/// Whether this is a failure of the program, and not of the device.
+fn is_failure(error: &str) -> bool {
+    error.starts_with("index ") && error.contains(" out of bounds for length ")
+        || error.starts_with("integer division by zero in ")
+}
+
+/// Returns whether two values are equal, where any NaN is as good as another.
+pub fn same(a: Constant, b: Constant) -> bool {
+    let is_nan = |value: Constant| value.as_float().is_some_and(f64::is_nan);
+    a == b || is_nan(a) && is_nan(b)
+}

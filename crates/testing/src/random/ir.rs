@@ -1,0 +1,123 @@
+//! Random kernels in Program IR on a device, after the passes, compared with the simulator before them.
+
+use super::choices::Choices;
+use super::compare::same;
+use crate::harness::Outcome;
+use pumice::layers::kernel::{Known, Passes, Ready, ready};
+use pumice::layers::program::{Param, Program, SimMemory, Verified, simulate};
+use pumice::layers::runtime::{Argument, Device, Engine, Kernel, Memory};
+use pumice::layers::scalar::Constant;
+use std::sync::Arc;
+
+/// The generator of the tests of Program IR, which is written for them and has more than is needed here.
+#[allow(dead_code)]
+#[path = "../../../program/tests/generate/mod.rs"]
+mod generate;
+
+/// Returns the program that these bytes make; the first two say how it is launched and which passes it takes.
+pub fn program(bytes: &[u8]) -> Program {
+    generate::program(bytes.get(2..).unwrap_or_default())
+}
+
+/// A kernel that is ready for a device.
+pub struct PlannedKernel {
+    before: Program,
+    ready: Ready,
+    /// The program that the device compiles.
+    pub program: Arc<Verified>,
+    scalars: Vec<Constant>,
+}
+
+impl PlannedKernel {
+    /// Makes a kernel and runs the passes over it.
+    pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedKernel, String> {
+        let mut choices = Choices::new(bytes);
+        let scalars = generate::scalars(choices.below(50) as i64);
+        let passes = choices.below(4);
+        let passes = Passes { vectorise: passes & 1 == 0, narrow: passes & 2 == 0 };
+        let before = program(bytes);
+        let mut known = Known::default();
+        let params = before.params.iter().filter_map(|param| match param {
+            Param::Scalar(var) => Some(*var),
+            Param::Memory(_) => None,
+        });
+        for (var, value) in params.zip(&scalars) {
+            let value = value.as_integer().ok_or("a scalar argument is no integer")?;
+            known.integer(var, value.min(0), value);
+        }
+        let ready = ready(before.clone(), engine.device().profile(), passes, &known);
+        let ready = ready.map_err(|error| format!("it is wrong after the passes: {error}"))?;
+        let program = Arc::new(ready.program.clone());
+        Ok(PlannedKernel { before, ready, program, scalars })
+    }
+
+    /// Runs the kernel and compares what it leaves in memory with what the simulator does.
+    pub fn agrees(&self, engine: &Arc<Engine>, kernel: &Kernel) -> Outcome {
+        let mut expected = generate::memories();
+        // Some lack a barrier on purpose, and nothing is promised about those.
+        if simulate(&self.before, &mut expected, &self.scalars, &Default::default()).is_err() {
+            return Ok(());
+        }
+        let found = self.run(&**engine.device(), kernel).map_err(|error| error.to_string())?;
+        let memories = self.before.params.iter().filter_map(|param| match param {
+            Param::Memory(id) => Some(*id),
+            Param::Scalar(_) => None,
+        });
+        for ((id, expected), found) in memories.zip(&expected).zip(&found) {
+            let memory = self.before.memory(id);
+            let found: Vec<Constant> =
+                found.chunks(memory.ty.bytes()).map(|bytes| Constant::from_bytes(memory.ty, bytes)).collect();
+            // Which of several failures is kept is not said, only whether there is one.
+            let is_record = self.before.failure.is_some_and(|failure| failure.memory == id);
+            let count = if is_record { 1 } else { found.len() };
+            for (index, found) in found.iter().enumerate().take(count) {
+                let Some(expected) = expected.get(memory.ty, index) else { continue };
+                let is_same = match is_record {
+                    true => (expected.bits() == 0) == (found.bits() == 0),
+                    false => same(*found, expected),
+                };
+                if !is_same {
+                    let name = &memory.name;
+                    return Err(format!("{name}[{index}]: {found:?} instead of {expected:?}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches the kernel; gives the memories afterwards.
+    fn run(&self, device: &dyn Device, kernel: &Kernel) -> pumice::Result<Vec<Vec<u8>>> {
+        let upload = |memory: &SimMemory| -> pumice::Result<Memory> {
+            let on_device = device.allocate(memory.len())?;
+            if memory.is_empty() {
+                return Ok(on_device);
+            }
+            device.upload(&on_device, memory.bytes())?;
+            Ok(on_device)
+        };
+        let memories = generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
+        let (mut next_memory, mut next_scalar) = (memories.iter(), self.scalars.iter());
+        let before = self.before.params.iter().filter_map(|param| match param {
+            Param::Memory(_) => next_memory.next().map(Argument::Memory),
+            Param::Scalar(_) => next_scalar.next().map(|value| Argument::Scalar(*value)),
+        });
+        let arguments = self.ready.bind(before, Argument::Scalar);
+        let scalars: Vec<Constant> = arguments
+            .iter()
+            .filter_map(|argument| match argument {
+                Argument::Scalar(value) => Some(*value),
+                Argument::Memory(_) => None,
+            })
+            .collect();
+        let blocks =
+            self.program.blocks_for(&scalars).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+        // SAFETY: the simulator ran the program with these arguments and found every access inside its memory; the passes
+        // add none, and each memory is passed once.
+        unsafe { device.launch(kernel, blocks, &arguments)? };
+        let download = |memory: &Memory| {
+            let mut bytes = vec![0; memory.bytes()];
+            device.download(memory, &mut bytes).map(|()| bytes)
+        };
+        memories.iter().map(download).collect()
+    }
+}

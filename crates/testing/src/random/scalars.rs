@@ -1,0 +1,154 @@
+//! Random functions on elements. Everything that they compute is exact: floats are only given to functions that are.
+
+use super::choices::Choices;
+use pumice::layers::scalar::{Constant, FailureKind, Op, ScalarType, Site, Term, Variable, branch, repeat};
+use std::panic::Location;
+
+/// The types of elements.
+pub const TYPES: [ScalarType; 7] = [
+    ScalarType::I32,
+    ScalarType::I64,
+    ScalarType::F32,
+    ScalarType::Bool,
+    ScalarType::U32,
+    ScalarType::U64,
+    ScalarType::F64,
+];
+
+/// The values of the scalar arguments that functions read.
+pub const SCALARS: [i64; 3] = [7, -3, 1_000_000_007];
+
+/// The number of the first of them.
+pub const FIRST_SCALAR: usize = 10;
+
+/// A constant index.
+pub fn index(value: i64) -> Term {
+    Constant::from(value).into()
+}
+
+/// Returns results of these types, computed from these terms.
+pub fn expressions(choices: &mut Choices<'_>, inputs: &[Term], results: &[ScalarType]) -> Vec<Term> {
+    let mut terms = inputs.to_vec();
+    let number = choices.below(SCALARS.len()) + FIRST_SCALAR;
+    terms.push(Term::variable(Variable::Argument(number as u32), ScalarType::I64));
+    let steps = 1 + choices.below(10);
+    let mut pool = Pool { choices, terms };
+    for _ in 0..steps {
+        let term = pool.step();
+        pool.terms.push(term);
+    }
+    results.iter().map(|ty| pool.term(*ty)).collect()
+}
+
+/// The terms that there are.
+struct Pool<'a, 'b> {
+    choices: &'a mut Choices<'b>,
+    terms: Vec<Term>,
+}
+
+impl Pool<'_, '_> {
+    fn constant(&mut self, ty: ScalarType) -> Term {
+        let value = self.choices.pick(&[1i64, 0, 2, -1, 7, 31, 255, -100, i64::from(i32::MAX), i64::MIN]);
+        Op::Cast.evaluate(ty, &[value.into()]).into()
+    }
+
+    /// A term of this type: one of those that there are, or one of them converted.
+    fn term(&mut self, ty: ScalarType) -> Term {
+        let fitting: Vec<Term> = self.terms.iter().rev().filter(|term| term.ty() == ty).copied().collect();
+        // A constant is not the first possibility: where bytes end, results must still depend on what came before.
+        match self.choices.below(8) {
+            7 => self.constant(ty),
+            _ if !fitting.is_empty() => self.choices.pick(&fitting),
+            _ if self.terms.is_empty() => self.constant(ty),
+            _ => {
+                let all = self.terms.clone();
+                self.choices.pick(&all).cast(ty)
+            }
+        }
+    }
+
+    fn operation(&mut self, ty: ScalarType) -> Op {
+        let exact = |op: &&Op| {
+            let vague = op.is_approximate() || matches!(op, Op::Select | Op::Cast | Op::Bitcast);
+            let divides = ty.is_integer() && matches!(op, Op::Div | Op::Rem);
+            !vague && !divides && !op.compares() && op.accepts(ty, &vec![ty; op.arity()])
+        };
+        let fitting: Vec<Op> = Op::ALL.iter().filter(exact).copied().collect();
+        self.choices.pick(&fitting)
+    }
+
+    /// A division that is checked, as the user's is.
+    fn quotient(&mut self, ty: ScalarType, a: Term, b: Term) -> Term {
+        let op = self.choices.pick(&[Op::Div, Op::Rem]);
+        let zero = Term::from(Constant::zero(ty));
+        let site =
+            Site { operation: "division", kind: FailureKind::DivisionByZero, location: Location::caller() };
+        let checked = b.compare(Op::Ne, zero).check(site, index(0), index(0));
+        Term::apply(Op::Select, ty, &[checked, a.binary(op, b), zero])
+    }
+
+    fn step(&mut self) -> Term {
+        let ty = self.choices.pick(&TYPES);
+        match self.choices.below(11) {
+            0..=4 => {
+                let op = self.operation(ty);
+                let operands: Vec<Term> = (0..op.arity()).map(|_| self.term(ty)).collect();
+                Term::apply(op, ty, &operands)
+            }
+            5 => {
+                let op = self.choices.pick(&[Op::Lt, Op::Eq, Op::Ne, Op::Le]);
+                let (a, b) = (self.term(ty), self.term(ty));
+                a.compare(op, b)
+            }
+            6 => {
+                let (c, a, b) = (self.term(ScalarType::Bool), self.term(ty), self.term(ty));
+                Term::apply(Op::Select, ty, &[c, a, b])
+            }
+            7 => self.term(self.terms.last().map_or(ty, |term| term.ty())).cast(ty),
+            8 => {
+                // Divides where the divisor is not zero.
+                let ty =
+                    self.choices.pick(&[ScalarType::I32, ScalarType::I64, ScalarType::U32, ScalarType::U64]);
+                let (a, b) = (self.term(ty), self.term(ty));
+                let divided = self.quotient(ty, a, b);
+                if self.choices.below(12) == 11 {
+                    return divided; // This may fail.
+                }
+                let also = self.term(ty).binary(Op::Add, divided);
+                let values = branch(b.compare(Op::Ne, Constant::zero(ty).into()), &[divided, also], &[a, b]);
+                self.terms.push(values[1]);
+                values[0]
+            }
+            9 => {
+                let (start, limit, op) = (self.term(ty), self.term(ScalarType::I32), self.operation(ty));
+                let limit = limit.binary(Op::And, Constant::from(7i32).into());
+                let others: Vec<Term> = (1..op.arity()).map(|_| self.term(ty)).collect();
+                let zero = Term::from(Constant::from(0i32));
+                let values = repeat(
+                    &[start, zero],
+                    |now| now[1].compare(Op::Lt, limit),
+                    |now| {
+                        let operands: Vec<Term> =
+                            std::iter::once(now[0]).chain(others.iter().copied()).collect();
+                        vec![
+                            Term::apply(op, ty, &operands),
+                            now[1].binary(Op::Add, Constant::from(1i32).into()),
+                        ]
+                    },
+                );
+                self.terms.push(values[1]);
+                values[0]
+            }
+            _ => {
+                let (c, a, b) = (self.term(ScalarType::Bool), self.term(ty), self.term(ty));
+                let op = self.operation(ty);
+                let operands: Vec<Term> = (0..op.arity()).map(|_| self.term(ty)).collect();
+                branch(
+                    c,
+                    &[Term::apply(op, ty, &operands)],
+                    &[if self.choices.below(2) == 0 { a } else { b }],
+                )[0]
+            }
+        }
+    }
+}
