@@ -297,6 +297,16 @@ fn a_named_opencl_library_that_cannot_be_loaded_is_told_of() {
     assert!(text.contains(&expected), "{text}");
 }
 
+#[cfg(not(feature = "opencl"))]
+#[test]
+fn a_device_that_was_not_built_says_so() {
+    let text = outcome(&mut start("sum", "opencl", &scratch("not_built")));
+    assert!(
+        text.starts_with("error: device `opencl` is not available: Pumice was built without OpenCL"),
+        "{text}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_driver_library_that_is_none_is_told_of() {
