@@ -359,6 +359,16 @@ fn where_no_thread_can_be_started_the_calling_one_does_all() {
     assert_eq!(text.lines().next(), Some("result: 6291456, true, true"));
 }
 
+#[cfg(not(feature = "opencl"))]
+#[test]
+fn a_device_that_was_not_built_says_so() {
+    let text = outcome(&mut start("sum", "opencl", &scratch("not_built")));
+    assert!(
+        text.starts_with("error: device `opencl` is not available: Pumice was built without OpenCL"),
+        "{text}"
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_driver_library_that_is_none_is_told_of() {
