@@ -166,12 +166,12 @@ mod tests {
             xs.imap(|i, x| (i * 2, x)).scatter(length)
         };
         let kernel = compiler.kernel("spread", 32, spread)?;
-        assert_eq!(kernel.run(&[7, 8, 9])?.to_vec()?, [7, 0, 8, 0, 9, 0]);
+        assert_eq!(kernel.run([7, 8, 9])?.to_vec()?, [7, 0, 8, 0, 9, 0]);
         let note = holes(&sim.recorded());
         assert!(note.contains("no thread of kernel spread writes 3 elements of its result"), "{note}");
         sim.forget();
         let copy = compiler.kernel("copy", 32, |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.push() })?;
-        copy.run(&[7, 8, 9])?.to_vec()?;
+        copy.run([7, 8, 9])?.to_vec()?;
         assert_eq!(holes(&sim.recorded()), "");
         Ok(())
     }

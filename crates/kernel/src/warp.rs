@@ -2,7 +2,7 @@
 //!
 //! These stand where threads are at work, in a loop over a warp's lanes or a block's threads (inside `push::<Warp>()` or
 //! `push::<Block>()`), and every thread of the loop gets there: no condition that differs from thread to thread stands
-//! around them.
+//! around them. `pumice::cond` is none: it chooses between values, and what its sides do is done by all lanes.
 
 use crate::builder::{Place, at_place};
 use crate::effects;
