@@ -15,7 +15,7 @@ fn devices() -> Vec<Compiler> {
 }
 
 fn dirty(compiler: &Compiler) -> pumice::Result<()> {
-    let fill = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|x| x * 0 - 1).push() };
+    let fill = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|x| (x & 0) - 1).push() };
     let fill = compiler.kernel("fill", 64, fill)?;
     // Several, all of which go back to the pool together.
     let many: Vec<_> = (0..4).map(|_| fill.run(vec![1; LENGTH])).collect::<pumice::Result<_>>()?;
@@ -85,7 +85,7 @@ fn so_is_one_inside_an_array_program_and_one_of_a_users_skeleton() -> pumice::Re
         let holed = holed.compile(|xs: Acc<Vector<i32>>| xs.map(|x| x * 2))?;
         dirty(&compiler)?;
         let found = compiled.run(&xs)?.to_vec()?;
-        let expected = |i: usize| if i % 2 == 0 { xs[i / 2] + 1 } else { 1 };
+        let expected = |i: usize| if i.is_multiple_of(2) { xs[i / 2] + 1 } else { 1 };
         assert_eq!(found, (0..LENGTH).map(expected).collect::<Vec<_>>(), "{name}");
         dirty(&compiler)?;
         let found = holed.run(vec![3; LENGTH])?.to_vec()?;
@@ -99,7 +99,7 @@ fn so_are_forced_arrays() -> pumice::Result<()> {
     // First other data in the same shared memory, then an array with holes.
     let in_block = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
         let block = |part: Pull<i32>| {
-            let others = part.map(|x| x * 0 - 1).push::<Block>().force();
+            let others = part.map(|x| (x & 0) - 1).push::<Block>().force();
             let sums = generate(64usize, move |i| others.at(i) + others.at(63 - i)).push::<Block>().force();
             let firsts = generate(32usize, move |i| (i * 2, sums.at(i * 2) + i.cast::<i32>()));
             firsts.scatter::<Block, usize>(64).force().push::<Block>()
@@ -129,7 +129,7 @@ fn so_are_forced_arrays() -> pumice::Result<()> {
     let xs = vec![5; 256];
     for compiler in devices() {
         let name = compiler.device().name();
-        let expected = |i: usize| if i % 2 == 0 { (i % 64 / 2) as i32 - 2 } else { 0 };
+        let expected = |i: usize| if i.is_multiple_of(2) { (i % 64 / 2) as i32 - 2 } else { 0 };
         let found = compiler.kernel("in_block", 64, in_block)?.run(&xs)?.to_vec()?;
         assert_eq!(found, (0..256).map(expected).collect::<Vec<_>>(), "{name}");
         let found = compiler.kernel("in_thread", 64, in_thread)?.run(&xs)?.to_vec()?;

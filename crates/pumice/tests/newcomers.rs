@@ -1,6 +1,9 @@
 //! Programs as somebody writes them on the first day: literals without suffixes, few annotations, no imports beyond the
 //! prelude. They compile and give what they look like.
 
+// Written as newcomers write them.
+#![allow(clippy::needless_borrows_for_generic_args)]
+
 use pumice::prelude::*;
 
 fn on_sim<D: pumice::Shape, T: Elt>(program: impl Fn() -> Acc<Array<D, T>>) -> pumice::Result<Vec<T>> {
