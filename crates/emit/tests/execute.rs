@@ -6,8 +6,8 @@ mod common;
 mod generate;
 
 use common::{check, check_with, compiler, f32s, i32s, i64s, read};
-use pumice_program::{Operand, Param, Program, Ranges, SimMemory, Stmt, mark_exact, simulate, verify};
-use pumice_scalar::{Constant, ScalarType};
+use pumice_program::{Ranges, SimMemory, mark_exact, simulate, verify};
+use pumice_scalar::Constant;
 
 /// Sizes: nothing, one, less than a strip, a strip, more, several blocks, and always some that fit nothing.
 const SIZES: [i64; 10] = [0, 1, 7, 31, 64, 65, 127, 1000, 1024, 3001];
