@@ -171,6 +171,11 @@ pub(crate) trait Language {
         self.barrier()
     }
 
+    /// What stands after a branch in which the threads of a block waited for each other, if anything need be said.
+    fn barrier_after_branch(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What orders a thread's writes, if anything need be done.
     fn fence(&self, scope: Scope) -> Option<&'static str>;
 

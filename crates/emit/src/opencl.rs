@@ -109,6 +109,12 @@ impl Language for OpenCl {
         Some(BARRIER)
     }
 
+    fn barrier_after_branch(&self) -> Option<&'static str> {
+        // PoCL makes a copy of what follows a barrier in a branch, up to the next barrier that all paths have, and gets
+        // that wrong where it has loops of its own. With a barrier right after the branch there is nothing to copy.
+        self.barrier()
+    }
+
     fn fence(&self, _scope: Scope) -> Option<&'static str> {
         Some(FENCE)
     }

@@ -40,6 +40,14 @@ pub(crate) fn is_joint(stmt: &Stmt) -> bool {
     }
 }
 
+/// Whether threads wait for each other in a statement, where a barrier of the block stands for a warp's.
+fn waits(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Collective { .. } | Stmt::Sync { .. } => true,
+        stmt => stmt.children().into_iter().flatten().any(waits),
+    }
+}
+
 /// Whether a statement, or one inside it, loads something that is the same for all threads.
 fn loads_evenly(stmt: &Stmt, varying: &[bool]) -> bool {
     match stmt {
@@ -49,6 +57,16 @@ fn loads_evenly(stmt: &Stmt, varying: &[bool]) -> bool {
 }
 
 impl Writer<'_> {
+    /// Writes what must stand after a branch with these statements inside. All threads take the same side of a branch in
+    /// which they wait for each other, so they all come to it.
+    pub(crate) fn end_branch<'s>(&mut self, inside: impl IntoIterator<Item = &'s Stmt>) {
+        if let Some(barrier) = self.language.barrier_after_branch()
+            && inside.into_iter().any(waits)
+        {
+            self.text.line(barrier);
+        }
+    }
+
     /// Writes a parallel loop.
     pub(crate) fn parallel_numbered(&mut self, workers: Workers, var: Var, extent: Operand, body: &[Stmt]) {
         let Threads::Numbered { thread, warps } = self.language.threads() else { return };
@@ -95,11 +113,12 @@ impl Writer<'_> {
         let range = self.intervals.operand(extent);
         let (ty, name) = (self.register(var), self.name(var).to_owned());
         let count = i128::from(count);
-        if range.1 > count {
+        let (repeats, whole) = (range.1 > count, range == (count, count));
+        if repeats {
             self.text.open(&format!("for ({ty} {name} = {number}; {name} < {bound}; {name} += {count})"));
         } else {
             self.text.line(&format!("{ty} {name} = {number};"));
-            if range == (count, count) {
+            if whole {
                 self.text.open_block();
             } else {
                 self.text.open(&format!("if ({name} < {bound})"));
@@ -107,6 +126,9 @@ impl Writer<'_> {
         }
         self.statements(body);
         self.text.close();
+        if !repeats && !whole {
+            self.end_branch(body);
+        }
     }
 
     /// Writes a loop through which all threads of a group go, with an index or without.
@@ -119,12 +141,14 @@ impl Writer<'_> {
             false => self.along.varying.clone(),
         };
         let varying = varying(self.program, around, var, body);
-        if range.1 > i128::from(count) {
+        let repeats = range.1 > i128::from(count);
+        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &varying));
+        if repeats {
             let first = self.names.fresh(&format!("{name}_0"));
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
             self.text.line(&format!("{ty} {name} = {first} + {number};"));
         } else {
-            if range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &varying)) {
+            if branches {
                 // What is loaded by all must be there for one of them at least.
                 self.text.open(&format!("if (0 < {bound})"));
             } else {
@@ -142,6 +166,9 @@ impl Writer<'_> {
         self.statements(body);
         self.along = outer;
         self.text.close();
+        if branches {
+            self.end_branch(body);
+        }
     }
 
     /// What must hold for a thread to touch memory in a statement that defines these values: nothing, or a condition.

@@ -639,6 +639,7 @@ impl Writer<'_> {
             }
         }
         self.sink().close();
+        self.end_branch(then.iter().chain(otherwise));
     }
 
     pub(crate) fn load(&mut self, vars: &[Var], memory: MemoryId, index: Operand) {
