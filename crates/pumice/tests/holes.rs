@@ -15,7 +15,7 @@ fn devices() -> Vec<Compiler> {
 }
 
 fn dirty(compiler: &Compiler) -> pumice::Result<()> {
-    let fill = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|x| (x & 0) - 1).push() };
+    let fill = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.map(|_| pumice::Exp::<i32>::from(-1)).push() };
     let fill = compiler.kernel("fill", 64, fill)?;
     // Several, all of which go back to the pool together.
     let many: Vec<_> = (0..4).map(|_| fill.run(vec![1; LENGTH])).collect::<pumice::Result<_>>()?;
@@ -99,7 +99,7 @@ fn so_are_forced_arrays() -> pumice::Result<()> {
     // First other data in the same shared memory, then an array with holes.
     let in_block = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
         let block = |part: Pull<i32>| {
-            let others = part.map(|x| (x & 0) - 1).push::<Block>().force();
+            let others = part.map(|_| pumice::Exp::<i32>::from(-1)).push::<Block>().force();
             let sums = generate(64usize, move |i| others.at(i) + others.at(63 - i)).push::<Block>().force();
             let firsts = generate(32usize, move |i| (i * 2, sums.at(i * 2) + i.cast::<i32>()));
             firsts.scatter::<Block, usize>(64).force().push::<Block>()
