@@ -9,9 +9,12 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// What a run may take when it is stopped, on a busy machine.
 const MOST: Duration = Duration::from_secs(60);
 
-/// The devices that work here, with a deadline.
+/// The devices that work here, or the one that `PUMICE_DEVICE` names, with a deadline. (The OpenCL of a GPU may not see what
+/// the host writes while a kernel runs: there the deadline is an error, and the kernel goes on.)
 fn compilers() -> impl Iterator<Item = Compiler> {
+    let chosen = std::env::var("PUMICE_DEVICE").ok();
     let devices = ["sim", "cpu", "opencl", "cuda"].into_iter();
+    let devices = devices.filter(move |device| chosen.as_ref().is_none_or(|chosen| chosen == device));
     devices.filter_map(|device| Some(Compiler::on(device).ok()?.deadline(LIMIT)))
 }
 
