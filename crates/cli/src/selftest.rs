@@ -12,7 +12,7 @@ use pumice::layers::emit::{self, Dialect};
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::devices::cuda::nvrtc::{self, Nvrtc};
-use pumice::layers::runtime::{Device, open};
+use pumice::layers::runtime::{Device, Engine, open};
 use pumice_testing::{Case, Outcome, cases};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -38,10 +38,26 @@ pub fn run(options: &Options) -> Result<()> {
         }
         (Some(target), None) => compile(&chosen, target::dialect(target)?),
         (None, device) => {
-            let compiler = device.map_or_else(Compiler::new, Compiler::on)?.fuse(!options.has("--unfused"));
+            let fuse = !options.has("--unfused");
+            let compiler = device.map_or_else(Compiler::new, Compiler::on)?.fuse(fuse);
+            prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
             let failed = each(&chosen, |case| case.run(&compiler))?;
             finish(chosen.len(), failed)
         }
+    }
+}
+
+/// Compiles the kernels of all cases together, which takes less time than one by one. What fails here fails again in its
+/// case, where it is told.
+fn prepare(chosen: &[Case], device: &Arc<dyn Device>, options: &PlanOptions) {
+    let planned = chosen.iter().filter(|case| case.plans_quickly());
+    let kernels = planned.filter_map(|case| case.kernels(device.profile(), options).ok());
+    let programs: Vec<Arc<Verified>> = kernels.flatten().collect();
+    let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
+    let engine = Engine::of(device.clone());
+    for unit in programs.chunks(64) {
+        let built = engine.kernels().get_or_build_all(&**device, unit, &emit::Options::default(), || Ok(()));
+        drop(built);
     }
 }
 

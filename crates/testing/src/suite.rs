@@ -37,6 +37,11 @@ impl Case {
         })
     }
 
+    /// Whether [`Case::kernels`] costs much less than running the case: nothing is simulated for it.
+    pub fn plans_quickly(&self) -> bool {
+        matches!(self.body, Body::Arrays(_))
+    }
+
     /// The kernels that the case launches on a device that is like this, without running any on one.
     pub fn kernels(&self, profile: &Profile, options: &Options) -> Result<Vec<Arc<Verified>>, String> {
         match self.body {
