@@ -147,7 +147,7 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// The elements, row by row. Waits for the device and copies; fails if the computation of this array (or of one
     /// that it was computed from) failed, or if the host has no memory for the elements.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let columns = self.data.columns()?;
+        let columns = whole_columns(&*self.data)?;
         let count = self.len();
         T::from_columns(&mut columns.iter().map(|column| &**column), count)
             .map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })

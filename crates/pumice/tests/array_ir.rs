@@ -1,12 +1,15 @@
 //! Array IR that no typed program would build: refused with the place, or harmless, whatever safe code makes of it.
 
-use pumice::Compiler;
-use pumice::layers::array::{ArrayData, HostData, Node, Operation, interpret};
+use pumice::kernel::{Grid, Ix, Pull, Push};
+use pumice::layers::array::{ArrayData, Error, HostData, Node, Operation, interpret};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Function, Op, ScalarType, Term, Variable, function};
+use pumice::{Array, Compiler, Dim1};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const I64: ScalarType = ScalarType::I64;
 const F32: ScalarType = ScalarType::F32;
@@ -88,6 +91,48 @@ fn wild_indices_are_checked_however_they_look() {
         let root = node(Operation::Backpermute { shape, index, input: input.clone() }, 1, &[I64]);
         for error in errors(&root) {
             assert!(error.contains(&format!("index {bad} out of bounds for length 5 in wild")), "{error}");
+        }
+    }
+}
+
+/// An array whose length is another one each time somebody asks.
+struct Fickle(AtomicUsize);
+
+impl ArrayData for Fickle {
+    fn extents(&self) -> &[usize] {
+        [&[4][..], &[1 << 20]][self.0.fetch_add(1, Ordering::Relaxed) % 2]
+    }
+    fn types(&self) -> &[ScalarType] {
+        &[I64]
+    }
+    fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+        Ok(vec![Cow::Borrowed(&[7; 32])])
+    }
+}
+
+#[test]
+fn arrays_of_no_certain_length_are_refused_or_read_as_far_as_they_go() {
+    let reversed = |xs: Pull<i64, Ix>| -> Push<Grid, i64, Ix> { xs.reverse().push() };
+    for device in ["sim", "cpu"] {
+        let compiler = Compiler::on(device).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = compiler.kernel("reverse", 64, reversed).unwrap_or_else(|error| panic!("{error}"));
+        for first in 0..8 {
+            let fickle = || Arc::new(Fickle(AtomicUsize::new(first)));
+            // Whatever is said of it, nothing outside of it is read: all bytes in it are 7.
+            let root = node(Operation::Use(fickle()), 1, &[I64]);
+            let root = node(Operation::ZipWith { function: identity(&[I64]), inputs: vec![root] }, 1, &[I64]);
+            let run = compiler.compile_node(root).and_then(|program| program.run(&Inputs::default()));
+            if let Ok(data) = run
+                && let Ok(columns) = data.columns()
+            {
+                assert!(columns.iter().all(|column| column.iter().all(|byte| *byte == 7)), "on {device}");
+            }
+            if let Ok(array) = Array::<Dim1, i64>::from_data(fickle())
+                && let Ok(result) = kernel.run(&array)
+                && let Ok(values) = result.to_vec()
+            {
+                assert!(values.iter().all(|value| *value == 0x0707_0707_0707_0707), "on {device}");
+            }
         }
     }
 }

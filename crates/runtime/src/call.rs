@@ -212,15 +212,28 @@ impl Callable {
 
     /// Finds the kernel and the memory for a launch.
     fn bind(&self, given: &[Given<'_>]) -> Result<Call<'_>> {
-        let ready = self.ready(self.actual(given)?)?;
+        let actual = self.actual(given)?;
+        // By parameter; for arrays their lengths.
+        let scalars = actual.iter().zip(given).map(|(actual, given)| match (actual, given) {
+            (Actual::Length(length), _) => Constant::from(*length as i64),
+            (_, Given::Scalar(value)) => *value,
+            _ => Constant::from(0i64),
+        });
+        let scalars: Vec<Constant> = scalars.collect();
+        let ready = self.ready(actual)?;
         let mut arrays: Vec<Vec<Arc<Pooled>>> = Vec::with_capacity(given.len());
         let mut before = Vec::new();
-        for given in given {
+        for (number, given) in given.iter().enumerate() {
             let (columns, status): Resident = match given {
                 Given::Array(data) => self.engine.resident(data)?,
                 Given::Change(change) => self.engine.own(change.data())?,
                 Given::Scalar(_) => (Vec::new(), None),
             };
+            let length = scalars[number].as_integer().unwrap_or(0) as usize;
+            for (column, ty) in columns.iter().zip(self.types.get(number).map_or(&[][..], |types| types)) {
+                // Whoever implements `ArrayData` may have another length each time it is asked.
+                column.memory()?.check_copy("an argument", length.saturating_mul(ty.bytes()))?;
+            }
             arrays.push(columns);
             before.extend(status);
         }
@@ -228,12 +241,6 @@ impl Callable {
         let result = |ty: &ScalarType| self.engine.allocate(ready.length * ty.bytes());
         let results = types.iter().map(result).collect::<Result<Vec<_>>>()?;
         let record = if ready.fails { Some(self.engine.allocate(RECORD_BYTES)?) } else { None };
-        let scalars = given.iter().map(|given| match given {
-            Given::Array(data) => Constant::from(data.extents().iter().product::<usize>() as i64),
-            Given::Change(change) => Constant::from(change.data().extents().iter().product::<usize>() as i64),
-            Given::Scalar(value) => *value,
-        });
-        let scalars = scalars.collect();
         let device = self.engine.device().clone();
         let place = || format!("kernel `{}`", self.definition.name()).into();
         let deadline = self.engine.deadline(self.limit, place)?;

@@ -7,7 +7,9 @@ use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
-use pumice_array::{Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step};
+use pumice_array::{
+    Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step, whole_columns,
+};
 use pumice_emit::Options;
 use pumice_program::{Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
@@ -154,12 +156,7 @@ impl Engine {
     }
 
     fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {
-        let host = data.columns().map_err(from_array_error)?;
-        let count: usize = data.extents().iter().product();
-        let whole = |(column, ty): (&Cow<'_, [u8]>, &ScalarType)| column.len() == count * ty.bytes();
-        if host.len() != data.types().len() || !host.iter().zip(data.types()).all(whole) {
-            return Err(Error::Invalid("an array's columns are not as long as its extents say".into()));
-        }
+        let host = whole_columns(data).map_err(from_array_error)?;
         let column = |bytes: &Cow<'_, [u8]>| {
             let pooled = self.pool.take(bytes.len())?;
             self.device.upload(pooled.memory()?, bytes)?;
@@ -267,6 +264,8 @@ impl Prepared {
             let (columns, status) = engine.resident(data)?;
             before.extend(status);
             for (buffer, column) in input.buffers.iter().zip(columns) {
+                // Whoever implements `ArrayData` may have another length each time it is asked.
+                column.memory()?.check_copy("an input", plan.buffers()[*buffer].bytes())?;
                 memories[*buffer] = Some(column);
                 given_data.insert(*buffer, data.clone());
             }
