@@ -155,7 +155,6 @@ impl Writer<'_> {
             Op::Not if ty == ScalarType::Bool => self.prefix("!", &values[0]),
             Op::Not => self.prefix("~", &values[0]),
             Op::Shl | Op::Shr => self.shift(ty, op, operands, values),
-            Op::Eq | Op::Ne | Op::Lt | Op::Le if from == ScalarType::Bool => self.compare_truth(op, values),
             Op::Eq => self.infix("==", Binding::Equality, values),
             Op::Ne => self.infix("!=", Binding::Equality, values),
             Op::Lt => self.infix("<", Binding::Relation, values),
@@ -184,18 +183,6 @@ impl Writer<'_> {
                 Function::Builtin(name) => call(&name, values),
                 Function::Helper => self.helper(Helper::Operation(op, ty), values),
             },
-        }
-    }
-
-    /// Compares truth values, by bits: gcc 13 vectorises `<` wrongly where one comes from integers and the other from doubles.
-    fn compare_truth(&self, op: Op, values: &[Expression]) -> Expression {
-        let differs = self.infix("^", Binding::Xor, values);
-        let not_first = || [self.prefix("!", &values[0]), values[1].clone()];
-        match op {
-            Op::Eq => self.prefix("!", &differs),
-            Op::Lt => self.infix("&", Binding::And, &not_first()),
-            Op::Le => self.infix("|", Binding::Or, &not_first()),
-            _ => differs,
         }
     }
 

@@ -17,7 +17,7 @@
 use std::collections::{HashMap, HashSet};
 
 use pumice_program::{Access, Carried, Joined, Operand, Program, Space, Stmt, Var, WARP, Workers};
-use pumice_scalar::{Constant, Op};
+use pumice_scalar::{Constant, Op, ScalarType};
 
 use crate::atomics::is_atomic;
 use crate::expression::{Binding, Expression};
@@ -43,6 +43,34 @@ pub(crate) fn preamble(text: &mut Text) {
     text.line("enum { LANES = 32, LANES_WIDE = 32 };");
     text.line("#endif");
 }
+
+/// For each value, whether it is an integer computed from a truth value.
+///
+/// gcc 13 vectorises loads at such an index wrongly: where it imitates a gather, it takes bytes of the mask that the truth
+/// values are for their numbers. A loop with such a load is kept from being vectorised ([`UNVECTORISED`]).
+pub(crate) fn made_of_truth(program: &Program) -> Vec<bool> {
+    fn mark(list: &[Stmt], program: &Program, found: &mut [bool]) {
+        for stmt in list {
+            if let Stmt::Let { var, op, operands } = stmt {
+                let is = |operand: &Operand| matches!(operand, Operand::Var(var) if found[var.0 as usize]);
+                let constant = |operand: &Operand| matches!(operand, Operand::Constant(_));
+                let made = match op {
+                    Op::Cast => is(&operands[0]) || program.operand_type(operands[0]) == ScalarType::Bool,
+                    Op::Select => operands[1..].iter().all(|operand| constant(operand) || is(operand)),
+                    _ => operands.iter().any(is),
+                };
+                found[var.0 as usize] = made && program.var_type(*var).is_integer();
+            }
+            stmt.children().into_iter().for_each(|list| mark(list, program, found));
+        }
+    }
+    let mut found = vec![false; program.vars.len()];
+    [&program.prologue, &program.body].into_iter().for_each(|list| mark(list, program, &mut found));
+    found
+}
+
+/// A statement that does nothing, and that no compiler vectorises a loop with.
+pub(crate) const UNVECTORISED: &str = "__asm__ volatile(\"\");";
 
 /// Which thread of the block runs, in a parallel loop: the place of its private memory.
 #[derive(Clone, Debug, Default)]
@@ -670,7 +698,7 @@ impl Writer<'_> {
         // GCC 12 unrolls so few lanes, takes them for one reduction of the loop around them, and computes nonsense where a
         // vector holds more elements than there are lanes. It leaves a loop with such a statement alone.
         if self.lanes.width.parse::<u32>().is_ok_and(|width| width <= UNROLLED_LANES) {
-            self.text.line("__asm__ volatile(\"\");");
+            self.text.line(UNVECTORISED);
         }
     }
 

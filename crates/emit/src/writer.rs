@@ -16,7 +16,7 @@ use crate::collectives::Exchange;
 use crate::dialect::{Argument, Kernel, Language, PrivateArray, SharedArray, Stop, Threads};
 use crate::expression::{Binding, Expression};
 use crate::helpers::{self, Helper};
-use crate::lanes::{Cell, Lanes};
+use crate::lanes::{Cell, Lanes, UNVECTORISED, made_of_truth};
 use crate::names::Names;
 use crate::text::Text;
 use crate::threads::{Along, is_joint};
@@ -69,6 +69,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) cell: Cell,
     /// Whether some parallel loop ran in lanes.
     pub(crate) uses_lanes: bool,
+    /// The integers that are computed from truth values, where one worker runs the threads.
+    made_of_truth: Vec<bool>,
 }
 
 /// A program as text of a unit: its entry point, and what that builds on.
@@ -120,6 +122,10 @@ pub(crate) fn write(
         lanes: Lanes::default(),
         cell: Cell::default(),
         uses_lanes: false,
+        made_of_truth: match language.threads() {
+            Threads::Lanes => made_of_truth(program),
+            _ => vec![false; program.vars.len()],
+        },
     };
     writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
@@ -645,6 +651,9 @@ impl Writer<'_> {
     pub(crate) fn load(&mut self, vars: &[Var], memory: MemoryId, index: Operand) {
         if vars.iter().all(|var| self.uses[var.0 as usize].count == 0) {
             return;
+        }
+        if matches!(index, Operand::Var(var) if self.made_of_truth[var.0 as usize]) {
+            self.sink().line(UNVECTORISED);
         }
         let index = self.value(index);
         let ty = self.program.memory(memory).ty;

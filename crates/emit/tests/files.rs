@@ -67,6 +67,18 @@ files!(
     private_memory,
     ragged,
     rows,
+    truth_index,
     uniform,
     uniform_load,
 );
+
+#[test]
+fn loops_that_load_at_a_truth_value_are_not_vectorised() {
+    let text = include_str!("programs/truth_index.pum-ir");
+    let program = file_test::read(text).unwrap_or_else(|error| panic!("{error}")).program;
+    let program = verify(program).unwrap_or_else(|error| panic!("{error}"));
+    for dialect in Dialect::ALL {
+        let source = emit(&program, dialect, &Options::default()).unwrap();
+        assert_eq!(source.text.contains("__asm__ volatile(\"\");"), dialect == Dialect::C, "{}", source.text);
+    }
+}
