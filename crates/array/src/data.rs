@@ -22,12 +22,17 @@ pub trait ArrayData: Any + Send + Sync {
 /// The columns of an array; an error if they are not as many and as long as it says.
 pub fn whole_columns(data: &dyn ArrayData) -> Result<Vec<Cow<'_, [u8]>>, Error> {
     let columns = data.columns()?;
+    check_whole(data, &columns)?;
+    Ok(columns)
+}
+
+fn check_whole(data: &dyn ArrayData, columns: &[Cow<'_, [u8]>]) -> Result<(), Error> {
     let count = data.extents().iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
     let whole = |(column, ty): (&Cow<'_, [u8]>, &ScalarType)| {
         count.and_then(|count| count.checked_mul(ty.bytes())) == Some(column.len())
     };
     match columns.len() == data.types().len() && columns.iter().zip(data.types()).all(whole) {
-        true => Ok(columns),
+        true => Ok(()),
         false => Err(Error::Program("an array's columns are not as long as its extents say".into())),
     }
 }
@@ -147,10 +152,12 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// The elements, row by row. Waits for the device and copies; fails if the computation of this array (or of one
     /// that it was computed from) failed, or if the host has no memory for the elements.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
-        let columns = whole_columns(&*self.data)?;
+        let columns = self.data.columns()?;
         let count = self.len();
-        T::from_columns(&mut columns.iter().map(|column| &**column), count)
-            .map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })
+        let values = T::from_columns(&mut columns.iter().map(|column| &**column), count)
+            .map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
+        check_whole(&*self.data, &columns)?;
+        Ok(values)
     }
 }
 
