@@ -10,13 +10,12 @@ use pumice_program::{
     Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
-    Constant, Id, Item, MAX_NESTING, Node, Op, ScalarType, Schedule, Site, Term, TooDeep, Variable, inspect,
-    scope, scope_depth,
+    Constant, Id, Item, MAX_NESTING, Node, Op, Place, ScalarType, Schedule, Site, Term, TooDeep, Variable,
+    inspect, scope, scope_depth,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::panic::Location;
 
 /// A kernel as the kernel language made it.
 #[derive(Clone, Debug)]
@@ -125,21 +124,6 @@ impl List {
     /// By how many statements it is deeper than the list around it.
     fn levels(self) -> usize {
         usize::from(matches!(self, List::Side | List::Loop))
-    }
-}
-
-/// Where the user wrote an operation of the kernel language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The operation.
-    pub operation: &'static str,
-    /// Where.
-    pub location: &'static Location<'static>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}:{}", self.operation, self.location.file(), self.location.line())
     }
 }
 
@@ -291,7 +275,7 @@ impl Builder {
 
     /// Notes a mistake; the first one is reported when the kernel is finished.
     pub fn mistake(&mut self, message: impl Into<String>) {
-        let place = self.place.map(|place| format!(" ({place})")).unwrap_or_default();
+        let place = self.place.map(|place| format!(" ({})", noted(place))).unwrap_or_default();
         self.mistake.get_or_insert_with(|| format!("{}{place}", message.into()));
     }
 
@@ -315,7 +299,7 @@ impl Builder {
         let place = self.place;
         if let Some(frame) = self.frames.last_mut() {
             if let (Some(place), true) = (place, frame.noted != place) {
-                frame.statements.push(Stmt::Comment(place.to_string()));
+                frame.statements.push(Stmt::Comment(noted(place)));
                 frame.noted = Some(place);
             }
             frame.writes_shared |= match &statement {
@@ -761,6 +745,11 @@ fn result_name(op: Op) -> &'static str {
         Op::Cast | Op::Bitcast => "converted",
         other => other.name(),
     }
+}
+
+/// A place in a comment: "force, src/main.rs:14".
+fn noted(place: Place) -> String {
+    format!("{}, {}:{}", place.operation(), place.file(), place.line())
 }
 
 /// Does something with this as the place that its statements come from.

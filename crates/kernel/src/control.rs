@@ -3,7 +3,7 @@
 //! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
-use crate::builder::{Place, at_place, named, with};
+use crate::builder::{at_place, named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
@@ -11,8 +11,7 @@ use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
 use crate::size::Size;
 use crate::{Pull, Push};
-use pumice_scalar::{Exp, Lift, Term};
-use std::panic::Location;
+use pumice_scalar::{Exp, Lift, Place, Term};
 
 /// A loop with so few rounds is written out.
 const FEW: i64 = 16;
@@ -40,7 +39,7 @@ pub fn seq_for<T: Storable>(
     initial: T::Form,
     body: impl Fn(T::Form, Ix) -> T::Form,
 ) -> T::Form {
-    let place = Place { operation: "seq_for", location: Location::caller() };
+    let place = Place::caller("seq_for");
     let step = step.max(1);
     if let Some(known) = end.term().integer()
         && known <= FEW.saturating_mul(step)
@@ -77,7 +76,7 @@ pub fn seq_until<T: Storable>(
     stop: impl FnOnce(T::Form) -> Exp<bool>,
     step: impl FnOnce(T::Form) -> T::Form,
 ) -> T::Form {
-    let place = Place { operation: "seq_until", location: Location::caller() };
+    let place = Place::caller("seq_until");
     at_place(place, || {
         let results = effects::repeat_while(
             &T::terms(&initial),
@@ -110,7 +109,7 @@ pub fn seq_until<T: Storable>(
 /// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
-    let place = Place { operation: "cond", location: Location::caller() };
+    let place = Place::caller("cond");
     at_place(place, || effects::either(condition.term(), then, otherwise));
 }
 
@@ -142,7 +141,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
         initial: T::Form,
         f: impl Fn(T::Form, T::Form) -> T::Form + 'static,
     ) -> Push<Thread, T, S> {
-        let place = Place { operation: "seq_scan", location: Location::caller() };
+        let place = Place::caller("seq_scan");
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
                 seq_for::<T>(self.len().to_ix(), 1, initial.clone(), |accumulator, i| {
@@ -180,11 +179,11 @@ impl<L: Forces, T: Storable> Buffer<L, T> {
     }
 
     /// Writes an array to the area that starts at `area`, and waits. Gives the length.
-    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) -> Ix {
+    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, place: Place) -> Ix {
         let capacity = self.capacity.to_ix();
         self.target.prepare(array, area, self.capacity);
         array.write(&|index, value| {
-            check::if_within(index, capacity, "while_", location, |index| {
+            check::if_within(index, capacity, place, |index| {
                 self.target.write::<T>(area + index, &value);
             });
         });
@@ -236,10 +235,10 @@ pub fn while_<L: Forces, T: Storable>(
     condition: impl FnOnce(Pull<T, Ix>) -> Exp<bool>,
     step: impl FnOnce(Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let location = Location::caller();
-    at_place(Place { operation: "while_", location }, || {
+    let place = Place::caller("while_");
+    at_place(place, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        let first = buffer.fill(&initial, Exp::from(0), location);
+        let first = buffer.fill(&initial, Exp::from(0), place);
         let last = effects::repeat_while(
             &[first.term(), whole(0)],
             |state| {
@@ -250,7 +249,7 @@ pub fn while_<L: Forces, T: Storable>(
                 let (length, area) = two(state);
                 let next = step(buffer.array(length, area));
                 let other = named(buffer.other(area), "other");
-                let length = buffer.fill(&next, other, location);
+                let length = buffer.fill(&next, other, place);
                 vec![length.term(), other.term()]
             },
         );
@@ -280,15 +279,15 @@ pub fn power<L: Forces, T: Storable>(
     initial: Push<L, T, Ix>,
     step: impl Fn(Ix, Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let location = Location::caller();
-    at_place(Place { operation: "power", location }, || {
+    let place = Place::caller("power");
+    at_place(place, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        let first = [buffer.fill(&initial, Exp::from(0), location).term(), whole(0)];
+        let first = [buffer.fill(&initial, Exp::from(0), place).term(), whole(0)];
         let last = effects::sequential(whole(0)..times.term(), whole(1), &first, |round, state| {
             let (length, area) = two(state);
             let next = step(Exp::from_term(round), buffer.array(length, area));
             let other = named(buffer.other(area), "other");
-            let length = buffer.fill(&next, other, location);
+            let length = buffer.fill(&next, other, place);
             vec![length.term(), other.term()]
         });
         let (length, area) = two(&last);
@@ -333,7 +332,7 @@ pub fn accumulate<L: Lift>(
 where
     L::Elt: Storable<Form = L>,
 {
-    let place = Place { operation: "accumulate", location: Location::caller() };
+    let place = Place::caller("accumulate");
     at_place(place, || {
         let count = std::cell::Cell::new(0);
         let own = std::cell::RefCell::new(None);

@@ -5,16 +5,15 @@
 //! simulator says so. Between blocks, [`Mutable::release`] and [`Mutable::acquire`] order what is not atomic, and so do
 //! [`fence_grid`] before and after the other atomics. Those alone do not.
 
-use crate::builder::{Place, at_place};
+use crate::builder::at_place;
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
 use crate::{Pull, Push, Size};
 use pumice_program::{AtomicOp, MemoryId, Scope};
-use pumice_scalar::{Elt, Exp, Integer, Number, Primitive, ScalarType, Term};
+use pumice_scalar::{Elt, Exp, Integer, Number, Place, Primitive, ScalarType, Term};
 use std::marker::PhantomData;
-use std::panic::Location;
 
 /// An array in memory that changes.
 pub struct Mutable<T: Elt> {
@@ -54,7 +53,7 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn shared(initial: Pull<T>) -> Mutable<T> {
-        let place = Place { operation: "shared", location: Location::caller() };
+        let place = Place::caller("shared");
         let length = initial.len();
         at_place(place, || {
             let types = T::types().into_iter();
@@ -87,7 +86,7 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn own(initial: Pull<T>) -> Mutable<T> {
-        let place = Place { operation: "own", location: Location::caller() };
+        let place = Place::caller("own");
         let length = initial.len();
         at_place(place, || {
             let types = T::types().into_iter();
@@ -114,14 +113,7 @@ impl<T: Elt> Mutable<T> {
     }
 
     /// What `f` makes of an index that is in the array; zeros and a failure where it is not.
-    fn at(
-        &self,
-        operation: &'static str,
-        location: &'static Location<'static>,
-        index: Ix,
-        f: impl FnOnce(Term) -> Vec<Term>,
-    ) -> Vec<Term> {
-        let place = Place { operation, location };
+    fn at(&self, place: Place, index: Ix, f: impl FnOnce(Term) -> Vec<Term>) -> Vec<Term> {
         at_place(place, || match check::inside(index, self.length, place) {
             None => f(index.term()),
             Some(inside) if check::has_some(self.length) => f(inside.select(index, Exp::from(0)).term()),
@@ -145,7 +137,7 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn read(&self, index: impl Into<Ix>) -> T::Exp {
-        T::from_terms(self.at("read", Location::caller(), index.into(), |index| {
+        T::from_terms(self.at(Place::caller("read"), index.into(), |index| {
             let read = |(memory, ty): &(MemoryId, ScalarType)| effects::read_now(*memory, *ty, index);
             self.cells.iter().map(read).collect()
         }))
@@ -174,7 +166,7 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn write(&self, index: impl Into<Ix>, value: T::Exp) {
-        self.put("write", Location::caller(), index.into(), &value);
+        self.put(Place::caller("write"), index.into(), &value);
     }
 
     /// Writes an array over the first elements.
@@ -194,13 +186,13 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn write_all<L: crate::Level, S: crate::Size>(&self, array: &Push<L, T, S>) {
-        let location = Location::caller();
-        array.write(&|index, value| self.put("write_all", location, index, &value));
+        let place = Place::caller("write_all");
+        array.write(&|index, value| self.put(place, index, &value));
     }
 
-    fn put(&self, operation: &'static str, location: &'static Location<'static>, index: Ix, value: &T::Exp) {
-        at_place(Place { operation, location }, || {
-            check::if_within(index, self.length, operation, location, |index| {
+    fn put(&self, place: Place, index: Ix, value: &T::Exp) {
+        at_place(place, || {
+            check::if_within(index, self.length, place, |index| {
                 for ((memory, _), term) in self.cells.iter().zip(T::terms(value)) {
                     effects::store(*memory, index.term(), term);
                 }
@@ -228,7 +220,7 @@ impl<T: Elt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn freeze(self) -> Pull<T, Ix> {
-        let place = Place { operation: "freeze", location: Location::caller() };
+        let place = Place::caller("freeze");
         at_place(place, || {
             Block::sync();
             Pull::in_memory(self.length, self.cells)
@@ -242,7 +234,7 @@ macro_rules! updates {
             $($(#[$doc])*
             #[track_caller]
             pub fn $name(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) -> Exp<T> {
-                let place = Place { operation: stringify!($name), location: Location::caller() };
+                let place = Place::caller(stringify!($name));
                 self.update(AtomicOp::$op, place, index.into(), &[value.into().term()])
             })*
         }
@@ -423,7 +415,7 @@ impl<T: AtomicElt + Integer> Mutable<T> {
         value: impl Into<Exp<T>>,
     ) -> Exp<T> {
         let operands = [expected.into().term(), value.into().term()];
-        let place = Place { operation: "atomic_compare_exchange", location: Location::caller() };
+        let place = Place::caller("atomic_compare_exchange");
         self.update(AtomicOp::CompareExchange, place, index.into(), &operands)
     }
 }
@@ -451,7 +443,7 @@ impl<T: AtomicElt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
-        let place = Place { operation: "acquire", location: Location::caller() };
+        let place = Place::caller("acquire");
         self.update(AtomicOp::Load, place, index.into(), &[])
     }
 
@@ -479,7 +471,7 @@ impl<T: AtomicElt> Mutable<T> {
     pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
         let Some((memory, ty)) = self.cells.first().copied() else { return };
         let value = value.into().term();
-        self.at("release", Location::caller(), index.into(), |index| {
+        self.at(Place::caller("release"), index.into(), |index| {
             effects::atomic(AtomicOp::Store, memory, ty, index, &[value], false);
             Vec::new()
         });
@@ -488,7 +480,7 @@ impl<T: AtomicElt> Mutable<T> {
     fn update(&self, op: AtomicOp, place: Place, index: Ix, operands: &[Term]) -> Exp<T> {
         let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
         let Some((memory, ty)) = self.cells.first().copied() else { return zero };
-        let before = self.at(place.operation, place.location, index, |index| {
+        let before = self.at(place, index, |index| {
             effects::atomic(op, memory, ty, index, operands, true).into_iter().collect()
         });
         before.first().map_or(zero, |before| Exp::from_term(*before))
@@ -498,7 +490,7 @@ impl<T: AtomicElt> Mutable<T> {
 /// What this thread wrote before is visible to its block before what it writes after.
 #[track_caller]
 pub fn fence_block() {
-    fence(Scope::Block, Place { operation: "fence_block", location: Location::caller() });
+    fence(Scope::Block, Place::caller("fence_block"));
 }
 
 /// What this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
@@ -531,7 +523,7 @@ pub fn fence_block() {
 /// ```
 #[track_caller]
 pub fn fence_grid() {
-    fence(Scope::Grid, Place { operation: "fence_grid", location: Location::caller() });
+    fence(Scope::Grid, Place::caller("fence_grid"));
 }
 
 fn fence(scope: Scope, place: Place) {

@@ -6,16 +6,15 @@
 //! A push array knows whether it writes every element ([`Push::is_complete`]). Memory for one that may not is zeroed first.
 
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, bind_within, fresh, named, probe, with};
+use crate::builder::{at_place, bind_within, fresh, named, probe, with};
 use crate::item::{Form, INDEX, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
 use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp};
+use pumice_scalar::{Elt, Exp, Place};
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::rc::Rc;
 
 /// What takes the elements of a push array.
@@ -42,7 +41,7 @@ impl<L: Level, T: Storable, S: Size> Clone for Push<L, T, S> {
 
 /// Hands an index on if it is in the array; otherwise that is an error when the kernel runs.
 fn write_within(index: Ix, length: Ix, place: Place, write: impl FnOnce(Ix)) {
-    check::if_within(index, length, place.operation, place.location, write);
+    check::if_within(index, length, place, write);
 }
 
 impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
@@ -69,7 +68,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
-        let place = Place { operation: "push", location: Location::caller() };
+        let place = Place::caller("push");
         Push::trusted(length, move |write| {
             produce(&|index, value| {
                 write_within(index, length.to_ix(), place, |index| write(index, value.clone()));
@@ -219,7 +218,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
-        let place = Place { operation: "ix_map", location: Location::caller() };
+        let place = Place::caller("ix_map");
         Push::trusted(self.length, move |write| {
             (self.produce)(&|i, value| {
                 write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));
@@ -331,7 +330,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "interleave", location: Location::caller() };
+        let place = Place::caller("interleave");
         self.placed(length, place, move |part, i, write| {
             write_within(index(part, i), length.to_ix(), place, write);
         })
@@ -385,7 +384,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "concat", location: Location::caller() };
+        let place = Place::caller("concat");
         let (stride, all) = (stride.into(), length.to_ix());
         let parts = self.clone();
         // As `tiles` takes arrays apart.
@@ -431,7 +430,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "concat", location: Location::caller() };
+        let place = Place::caller("concat");
         let stride = probe(|| self.get(0).len());
         let length = self.len().times(stride);
         let parts = self.map(move |part| part.of_length(stride));
@@ -455,7 +454,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// ```
     #[track_caller]
     pub fn seq_concat(self) -> Push<L, T, N> {
-        let place = Place { operation: "seq_concat", location: Location::caller() };
+        let place = Place::caller("seq_concat");
         let stride = probe(|| self.get(0).len());
         let every = self.clone();
         Push::trusted(self.len().times(stride), move |write| {
@@ -564,7 +563,7 @@ impl<T: Storable> Matrix<Matrix<T>> {
     /// ```
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
-        let place = Place { operation: "concat_2d", location: Location::caller() };
+        let place = Place::caller("concat_2d");
         let side = side(size);
         let down = named(parts_for(rows, size), "tiles_down");
         let tiles = named(parts_for(columns, size), "tiles");
@@ -605,7 +604,7 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// ```
     #[track_caller]
     pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
-        let place = Place { operation: "scatter", location: Location::caller() };
+        let place = Place::caller("scatter");
         Push::trusted(length, move |write| {
             at_place(place, || {
                 L::each(self.len().to_ix(), &|k| {
@@ -631,7 +630,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
-        let place = Place { operation: "push_by", location: Location::caller() };
+        let place = Place::caller("push_by");
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
                 let items = few(items);
