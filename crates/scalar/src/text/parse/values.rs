@@ -91,7 +91,12 @@ impl<'a> Parser<'_, 'a> {
     }
 
     /// Defines the values of a branch or loop.
-    pub(super) fn define_values(&mut self, defined: &[Defined<'a>], before: Option<Id>, node: Node) -> Parsed<()> {
+    pub(super) fn define_values(
+        &mut self,
+        defined: &[Defined<'a>],
+        before: Option<Id>,
+        node: Node,
+    ) -> Parsed<()> {
         let of = match before.filter(|id| self.nodes[id.0 as usize] == node) {
             Some(id) => id,
             None => self.add(node),
@@ -170,4 +175,3 @@ impl<'a> Parser<'_, 'a> {
         operands
     }
 }
-
