@@ -6,6 +6,7 @@
 
 use crate::bounds::bounds;
 use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
+use crate::skeletons::between_hooks;
 use pumice_program::{
     AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
     Workers,
@@ -254,7 +255,8 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
         framed(List::Outermost, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
-            body(bind_within(var, ScalarType::I64, indices));
+            let block = bind_within(var, ScalarType::I64, indices);
+            between_hooks(Exp::from_term(block), || body(block));
         })
     });
     with(|builder| {
