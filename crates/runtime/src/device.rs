@@ -7,7 +7,7 @@
 use std::any::Any;
 use std::fmt;
 
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::{Param, Program, Verified};
 use pumice_scalar::{Constant, ScalarType};
@@ -39,17 +39,17 @@ pub trait Device: Send + Sync {
     }
 
     /// Reserves memory, of no particular content, aligned for every scalar and vector type. `bytes` may be 0.
-    fn allocate(&self, bytes: usize) -> Result<Memory>;
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory>;
 
     /// Copies `from` to the beginning of `to`. The bytes have been read when it returns.
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()>;
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()>;
 
     /// Copies the beginning of `from` to `to`, after all work before it.
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()>;
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()>;
 
     /// Copies the first `bytes` bytes of one memory to another (or to itself, which changes nothing), after all work before
     /// it.
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         // Through the host; devices that can do better do.
         let mut between = crate::host_memory::zeroed(bytes)?;
         self.download(from, &mut between)?;
@@ -57,14 +57,14 @@ pub trait Device: Send + Sync {
     }
 
     /// Sets the first `bytes` bytes to zero.
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()>;
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()>;
 
     /// Compiles programs to binaries that can be kept on disk, in their order. Several at once are quicker than one by one
     /// where starting the compiler takes long; if one cannot be compiled, none is.
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>>;
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>>;
 
     /// Compiles a program to a binary that can be kept on disk.
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+    fn build(&self, program: &Verified, options: &EmitOptions) -> Result<Vec<u8>> {
         let lost = || Error::Invalid(format!("kernel `{}` was compiled to nothing", program.name));
         self.build_unit(&[program], options)?.pop().ok_or_else(lost)
     }
@@ -73,7 +73,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Safety
     /// The binary is one that this device's `build` or `build_unit` made of this program: it is code that will run.
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel>;
 
     /// Starts `blocks` blocks of a kernel. The arguments are in the order of the program's parameters; nothing happens
     /// if `blocks` is 0.
@@ -81,7 +81,12 @@ pub trait Device: Send + Sync {
     /// # Safety
     /// Each memory is as large as the program's accesses to it go, and no memory that the program writes is another
     /// argument too. Nothing on a device checks that.
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()>;
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()>;
 
     /// Waits until all work is done, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;
@@ -92,24 +97,24 @@ pub trait Device: Send + Sync {
 
 /// One argument of a launch.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
+pub enum LaunchArgument<'a> {
     /// Memory, for a buffer parameter.
-    Memory(&'a Memory),
+    Memory(&'a DeviceMemory),
     /// A value, for a scalar parameter.
     Scalar(Constant),
 }
 
 /// Memory of a device. It is freed when this is dropped.
-pub struct Memory {
+pub struct DeviceMemory {
     device: &'static str,
     bytes: usize,
     handle: Box<dyn Any + Send + Sync>,
 }
 
-impl Memory {
+impl DeviceMemory {
     /// Wraps a device's own handle, whose `Drop` frees the memory.
-    pub fn new(device: &'static str, bytes: usize, handle: impl Any + Send + Sync) -> Memory {
-        Memory { device, bytes, handle: Box::new(handle) }
+    pub fn new(device: &'static str, bytes: usize, handle: impl Any + Send + Sync) -> DeviceMemory {
+        DeviceMemory { device, bytes, handle: Box::new(handle) }
     }
 
     /// The size that was asked for.
@@ -139,23 +144,23 @@ impl Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for DeviceMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Memory({}, {} bytes)", self.device, self.bytes)
+        write!(f, "DeviceMemory({}, {} bytes)", self.device, self.bytes)
     }
 }
 
 /// A program, compiled and loaded.
-pub struct Kernel {
+pub struct CompiledKernel {
     device: &'static str,
     signature: Signature,
     handle: Box<dyn Any + Send + Sync>,
 }
 
-impl Kernel {
+impl CompiledKernel {
     /// Wraps a device's own handle, whose `Drop` unloads the kernel.
-    pub fn new(device: &'static str, signature: Signature, handle: impl Any + Send + Sync) -> Kernel {
-        Kernel { device, signature, handle: Box::new(handle) }
+    pub fn new(device: &'static str, signature: Signature, handle: impl Any + Send + Sync) -> CompiledKernel {
+        CompiledKernel { device, signature, handle: Box::new(handle) }
     }
 
     /// The program's name.
@@ -169,10 +174,10 @@ impl Kernel {
     }
 
     /// The stop record among the arguments of a launch, if the program can be stopped.
-    pub(crate) fn stop_record<'a>(&self, arguments: &[Argument<'a>]) -> Option<&'a Memory> {
+    pub(crate) fn stop_record<'a>(&self, arguments: &[LaunchArgument<'a>]) -> Option<&'a DeviceMemory> {
         match arguments.get(self.signature.stop?)? {
-            Argument::Memory(memory) => Some(memory),
-            Argument::Scalar(_) => None,
+            LaunchArgument::Memory(memory) => Some(memory),
+            LaunchArgument::Scalar(_) => None,
         }
     }
 
@@ -187,7 +192,7 @@ impl Kernel {
     }
 
     /// An error unless the arguments are those that the kernel was compiled for.
-    pub(crate) fn check_arguments(&self, arguments: &[Argument<'_>]) -> Result<()> {
+    pub(crate) fn check_arguments(&self, arguments: &[LaunchArgument<'_>]) -> Result<()> {
         let fail =
             |reason| Err(Error::Launch { device: self.device, kernel: self.signature.name.clone(), reason });
         let parameters = &self.signature.parameters;
@@ -196,15 +201,15 @@ impl Kernel {
         }
         for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
             match (parameter, argument) {
-                (Parameter::Buffer, Argument::Memory(_)) => {}
-                (Parameter::Scalar(ty), Argument::Scalar(value)) if *ty == value.ty() => {}
-                (Parameter::Buffer, Argument::Scalar(value)) => {
+                (LaunchParameter::Buffer, LaunchArgument::Memory(_)) => {}
+                (LaunchParameter::Scalar(ty), LaunchArgument::Scalar(value)) if *ty == value.ty() => {}
+                (LaunchParameter::Buffer, LaunchArgument::Scalar(value)) => {
                     return fail(format!("argument {number} must be memory, not the value {value:?}"));
                 }
-                (Parameter::Scalar(ty), Argument::Memory(_)) => {
+                (LaunchParameter::Scalar(ty), LaunchArgument::Memory(_)) => {
                     return fail(format!("argument {number} must be a value of type {ty}, not memory"));
                 }
-                (Parameter::Scalar(ty), Argument::Scalar(value)) => {
+                (LaunchParameter::Scalar(ty), LaunchArgument::Scalar(value)) => {
                     return fail(format!("argument {number} must be of type {ty}, not {}", value.ty()));
                 }
             }
@@ -213,9 +218,9 @@ impl Kernel {
     }
 }
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for CompiledKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kernel({}, {})", self.device, self.signature.name)
+        write!(f, "CompiledKernel({}, {})", self.device, self.signature.name)
     }
 }
 
@@ -227,7 +232,7 @@ pub struct Signature {
     /// Threads of a block.
     pub threads: u32,
     /// The parameters in order.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<LaunchParameter>,
     /// The position of the stop record among them, if the program can be stopped. Devices without a clock of their own stop
     /// it from the host; a launch whose record says to stop does nothing.
     pub stop: Option<usize>,
@@ -237,8 +242,8 @@ impl Signature {
     /// The signature of a program.
     pub fn of(program: &Program) -> Signature {
         let kind = |param: &Param| match param {
-            Param::Memory(_) => Parameter::Buffer,
-            Param::Scalar(var) => Parameter::Scalar(program.var_type(*var)),
+            Param::Memory(_) => LaunchParameter::Buffer,
+            Param::Scalar(var) => LaunchParameter::Scalar(program.var_type(*var)),
         };
         let parameters = program.params.iter().map(kind).collect();
         let stop = program.params.iter().position(|param| match param {
@@ -251,7 +256,7 @@ impl Signature {
 
 /// The kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parameter {
+pub enum LaunchParameter {
     /// An address in the device's memory.
     Buffer,
     /// A value, passed by copy.
@@ -270,21 +275,21 @@ pub(crate) mod tests {
         pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn kernel() -> Kernel {
-        let parameters = vec![Parameter::Buffer, Parameter::Scalar(ScalarType::F32)];
-        Kernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
+    fn kernel() -> CompiledKernel {
+        let parameters = vec![LaunchParameter::Buffer, LaunchParameter::Scalar(ScalarType::F32)];
+        CompiledKernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
     }
 
     #[test]
     fn arguments_must_fit_the_parameters() {
-        let memory = Memory::new("cpu", 4, ());
-        let buffer = Argument::Memory(&memory);
-        assert_eq!(kernel().check_arguments(&[buffer, Argument::Scalar(1.0f32.into())]), Ok(()));
+        let memory = DeviceMemory::new("cpu", 4, ());
+        let buffer = LaunchArgument::Memory(&memory);
+        assert_eq!(kernel().check_arguments(&[buffer, LaunchArgument::Scalar(1.0f32.into())]), Ok(()));
         for (arguments, reason) in [
             (vec![buffer], "it takes 2 arguments, 1 were given"),
             (vec![buffer, buffer], "argument 1 must be a value of type f32, not memory"),
-            (vec![buffer, Argument::Scalar(1i32.into())], "argument 1 must be of type f32, not i32"),
-            (vec![Argument::Scalar(1i32.into()); 2], "argument 0 must be memory, not the value 1:i32"),
+            (vec![buffer, LaunchArgument::Scalar(1i32.into())], "argument 1 must be of type f32, not i32"),
+            (vec![LaunchArgument::Scalar(1i32.into()); 2], "argument 0 must be memory, not the value 1:i32"),
         ] {
             let Err(Error::Launch { reason: found, .. }) = kernel().check_arguments(&arguments) else {
                 panic!("accepted {arguments:?}");
@@ -295,7 +300,7 @@ pub(crate) mod tests {
 
     #[test]
     fn handles_remember_their_device() {
-        let memory = Memory::new("cpu", 4, 5u8);
+        let memory = DeviceMemory::new("cpu", 4, 5u8);
         assert_eq!(memory.handle::<u8>("cpu"), Ok(&5));
         let wrong = Error::WrongDevice { what: "memory", device: "cuda", found: "cpu" };
         assert_eq!(memory.handle::<u64>("cuda"), Err(wrong));

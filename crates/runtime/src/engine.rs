@@ -1,7 +1,7 @@
 //! One device at work: its memory, its kernels, and the execution of plans.
 
 use crate::deadline::{Deadline, STOP_BYTES};
-use crate::device::{Argument, Device, Kernel};
+use crate::device::{CompiledKernel, Device, LaunchArgument};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
@@ -10,7 +10,7 @@ use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{
     Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step, whole_columns,
 };
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_program::{Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
@@ -76,9 +76,9 @@ impl Engine {
     pub(crate) fn kernel(
         &self,
         program: &Verified,
-        options: &Options,
+        options: &EmitOptions,
         stoppable: bool,
-    ) -> Result<Arc<Kernel>> {
+    ) -> Result<Arc<CompiledKernel>> {
         let program = with_stop(program, stoppable)?;
         self.kernels.get_or_build(&*self.device, &program, &program.key_text(), options)
     }
@@ -180,10 +180,10 @@ fn same_device(one: &Arc<dyn Device>, other: &Arc<dyn Device>) -> bool {
 }
 
 /// A plan with its kernels, ready to be executed many times.
-pub struct Prepared {
+pub struct PreparedPlan {
     plan: Plan,
     /// For each launch of the plan the kernel and the number of blocks.
-    launches: Vec<(Arc<Kernel>, u64)>,
+    launches: Vec<(Arc<CompiledKernel>, u64)>,
     /// How long a run may take.
     limit: Option<Duration>,
 }
@@ -197,16 +197,16 @@ pub struct Inputs {
     pub scalars: Vec<Constant>,
 }
 
-impl Prepared {
+impl PreparedPlan {
     /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
     /// inputs are brought to the device. A run may take as long as `limit` says.
     pub fn new(
         engine: &Engine,
         plan: Plan,
-        options: &Options,
+        options: &EmitOptions,
         inputs: &Inputs,
         limit: Option<Duration>,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedPlan> {
         let programs = plan.launches().map(|launch| with_stop(&launch.program, limit.is_some()));
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
@@ -234,7 +234,7 @@ impl Prepared {
             }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
-        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
+        Ok(PreparedPlan { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
     }
 
     /// The plan.
@@ -359,7 +359,7 @@ enum Bound {
 
 /// A kernel with the memory of one launch.
 struct Bindings {
-    kernel: Arc<Kernel>,
+    kernel: Arc<CompiledKernel>,
     blocks: u64,
     arguments: Vec<Bound>,
     /// Memory that is zeroed first, with its bytes.
@@ -391,10 +391,11 @@ impl Execution<'_> {
             for (memory, bytes) in clears {
                 self.engine.device.zero(memory.memory()?, *bytes)?;
             }
-            let stop = self.deadline.iter().map(|deadline| deadline.record.memory().map(Argument::Memory));
+            let stop =
+                self.deadline.iter().map(|deadline| deadline.record.memory().map(LaunchArgument::Memory));
             let arguments = arguments.iter().map(|argument| match argument {
-                Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
-                Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
+                Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
+                Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
             });
             let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
             // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the

@@ -18,9 +18,9 @@ mod pool;
 mod status;
 
 pub use call::{Callable, Change, Given};
-pub use device::{Argument, Device, Kernel, Memory, Parameter, Signature};
+pub use device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Signature};
 pub use devices::{NAMES, default_device, open, survey};
-pub use engine::{Engine, Execution, Inputs, Prepared};
+pub use engine::{Engine, Execution, Inputs, PreparedPlan};
 pub use error::{Error, Result};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
-pub use pumice_emit::Options;
+pub use pumice_emit::EmitOptions;

@@ -11,7 +11,7 @@ mod sim;
 
 use std::sync::{Arc, OnceLock};
 
-use pumice_emit::{Dialect, Options, Source};
+use pumice_emit::{Dialect, EmitOptions, Source};
 use pumice_kernel::Profile;
 use pumice_program::{Program, Space, Verified};
 
@@ -141,7 +141,7 @@ fn check_private(program: &Verified, limit: u64) -> Result<()> {
 fn emit(
     programs: &[&Verified],
     dialect: Dialect,
-    options: &Options,
+    options: &EmitOptions,
     profile: &Profile,
     private: impl Fn(&Verified) -> u64,
 ) -> Result<Vec<Source>> {
@@ -194,7 +194,7 @@ fn unpack<'a>(device: &'static str, program: &Program, binary: &'a [u8]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Argument, Kernel};
+    use crate::device::{CompiledKernel, LaunchArgument};
     use crate::kernel_table::KernelTable;
 
     const ADD: &str = "kernel add
@@ -230,7 +230,7 @@ body {
     }
 
     /// Runs a program like [`ADD`] on vectors of these lengths and compares with `expected`, by index.
-    fn check(device: &dyn Device, kernel: &Kernel, expected: impl Fn(f32) -> f32) -> Result<()> {
+    fn check(device: &dyn Device, kernel: &CompiledKernel, expected: impl Fn(f32) -> f32) -> Result<()> {
         for n in [0usize, 1, 4, 5, 1000] {
             let bytes = |f: &dyn Fn(f32) -> f32| -> Vec<u8> {
                 (0..n).flat_map(|i| f(i as f32).to_le_bytes()).collect()
@@ -238,8 +238,8 @@ body {
             let (xs, ys, out) = (device.allocate(4 * n)?, device.allocate(4 * n)?, device.allocate(4 * n)?);
             device.upload(&xs, &bytes(&|i| i))?;
             device.upload(&ys, &bytes(&|i| 0.5 * i))?;
-            let memories = [&xs, &ys, &out].map(Argument::Memory);
-            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            let memories = [&xs, &ys, &out].map(LaunchArgument::Memory);
+            let arguments = [&memories[..], &[LaunchArgument::Scalar((n as i64).into())]].concat();
             unsafe { device.launch(kernel, n.div_ceil(4) as u64, &arguments) }?;
             let mut result = vec![0; 4 * n];
             device.download(&out, &mut result)?;
@@ -253,7 +253,7 @@ body {
         let (program, table) = (add(), KernelTable::with_folder(None));
         for device in NAMES.iter().filter_map(|name| open(name).ok()) {
             for fast_math in [false, true] {
-                let options = Options { fast_math };
+                let options = EmitOptions { fast_math };
                 let kernel = table.get_or_build(&*device, &program, &program.key_text(), &options)?;
                 check(&*device, &kernel, |i| 1.5 * i)?;
             }
@@ -274,9 +274,9 @@ body {
         let programs: Vec<&Verified> = programs.iter().collect();
         let table = KernelTable::with_folder(None);
         for device in NAMES.iter().filter_map(|name| open(name).ok()) {
-            let binaries = device.build_unit(&programs, &Options::default())?;
+            let binaries = device.build_unit(&programs, &EmitOptions::default())?;
             assert_eq!(binaries.len(), programs.len());
-            let kernels = table.get_or_build_all(&*device, &programs, &Options::default(), || Ok(()))?;
+            let kernels = table.get_or_build_all(&*device, &programs, &EmitOptions::default(), || Ok(()))?;
             let expected: [fn(f32) -> f32; 4] = [|i| 1.5 * i, |i| i, |i| 0.5 * i, |i| i];
             for ((kernel, expected), (program, binary)) in
                 kernels.iter().zip(expected).zip(programs.iter().zip(&binaries))
@@ -326,7 +326,7 @@ body {
         );
         for device in NAMES.iter().filter_map(|name| open(name).ok()) {
             let message =
-                |program| device.build(program, &Options::default()).err().map(|error| error.to_string());
+                |program| device.build(program, &EmitOptions::default()).err().map(|error| error.to_string());
             let private = message(&private).unwrap_or_default();
             let expected = "`hoard` needs 640000000 bytes of private memory for a block (80000000 for each of 8 threads)";
             assert!(device.name() == "sim" || private.contains(expected), "{}: {private}", device.name());
@@ -368,7 +368,7 @@ body {
         // Each by itself, and all together.
         for unit in all.chunks(1).chain([&all[..]]) {
             for fast_math in [false, true] {
-                let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &Options { fast_math });
+                let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &EmitOptions { fast_math });
                 let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
                 let binaries = compile_unit(unit, &sources, |name, source| {

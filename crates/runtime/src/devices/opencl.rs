@@ -20,12 +20,12 @@ use opencl3::memory::{self, CL_MAP_READ, CL_MAP_WRITE, CL_MEM_READ_WRITE};
 use opencl3::platform::{Platform, platform::get_platform_ids};
 use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
-use pumice_emit::{Dialect, Effort, Options};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
 use crate::deadline;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 
 const NAME: &str = "opencl";
@@ -135,7 +135,7 @@ impl OpenCl {
 
     /// The compiler's options: those that the emitter's OpenCL C was written for, and what this device can do besides.
     fn options(&self, fast_math: bool, effort: Effort) -> String {
-        let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &Options { fast_math }, effort);
+        let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &EmitOptions { fast_math }, effort);
         if self.rounds_correctly && !fast_math {
             options.push("-cl-fp32-correctly-rounded-divide-sqrt");
         }
@@ -178,7 +178,7 @@ impl OpenCl {
         }
     }
 
-    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
+    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<CompiledKernel> {
         let refuse = |reason: String| Error::Binary { device: NAME, kernel: signature.name.clone(), reason };
         // SAFETY: context and device are valid. Drivers check what they are given; what comes from disk was checked
         // against its hash, so it is what a driver of the same version made.
@@ -189,11 +189,11 @@ impl OpenCl {
         let name = CString::new(entry).map_err(|e| refuse(e.to_string()))?;
         let entry =
             kernel::create_kernel(built.0, &name).map_err(|code| refuse(ClError(code).to_string()))?;
-        Ok(Kernel::new(NAME, signature, Code { entry: Mutex::new(Entry(entry)), _built: built }))
+        Ok(CompiledKernel::new(NAME, signature, Code { entry: Mutex::new(Entry(entry)), _built: built }))
     }
 
     /// Maps a stop record into the host's memory, until the result is dropped.
-    fn map(&self, record: &Memory) -> Result<Mapped<'_>> {
+    fn map(&self, record: &DeviceMemory) -> Result<Mapped<'_>> {
         let buffer = record.handle::<Buffer>(NAME)?.0;
         let (flags, mut address) = (CL_MAP_READ | CL_MAP_WRITE, ptr::null_mut());
         let bytes = deadline::STOP_BYTES;
@@ -247,20 +247,20 @@ impl Device for OpenCl {
         &self.profile
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         // Drivers refuse buffers of no size.
         // SAFETY: the context is valid, and no memory of the host is given.
         let buffer = unsafe {
             memory::create_buffer(self.context.0, CL_MEM_READ_WRITE, bytes.max(16), ptr::null_mut())
         };
         match buffer {
-            Ok(buffer) => Ok(Memory::new(NAME, bytes, Buffer(buffer))),
+            Ok(buffer) => Ok(DeviceMemory::new(NAME, bytes, Buffer(buffer))),
             Err(code) if is_exhaustion(code) => Err(Error::OutOfMemory { device: NAME, bytes }),
             Err(code) => Err(driver("clCreateBuffer")(code)),
         }
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(NAME)?;
         if from.is_empty() {
@@ -274,7 +274,7 @@ impl Device for OpenCl {
         event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueWriteBuffer", bytes))
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
         let buffer = from.handle::<Buffer>(NAME)?;
         if to.is_empty() {
@@ -288,7 +288,7 @@ impl Device for OpenCl {
         event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueReadBuffer", bytes))
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         from.check_copy("a copy", bytes)?;
         to.check_copy("a copy", bytes)?;
         let (from, to) = (from.handle::<Buffer>(NAME)?, to.handle::<Buffer>(NAME)?);
@@ -301,7 +301,7 @@ impl Device for OpenCl {
         event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueCopyBuffer", bytes))
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         let buffer = memory.handle::<Buffer>(NAME)?;
         if bytes == 0 {
@@ -315,19 +315,24 @@ impl Device for OpenCl {
         event.map(|event| drop(Event(event))).map_err(copy_error("clEnqueueFillBuffer", bytes))
     }
 
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let sources = super::emit(programs, Dialect::OpenCl, options, &self.profile, |_| PRIVATE_BYTES)?;
         super::compile_unit(programs, &sources, |name, source| {
             self.compile(name, &source.text, options.fast_math, source.effort)
         })
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         self.load_entry(Signature::of(program), entry, code)
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
         let code = kernel.handle::<Code>(NAME)?;
         kernel.check_arguments(arguments)?;
         if blocks == 0 {
@@ -351,12 +356,12 @@ impl Device for OpenCl {
         let mut total = 0usize;
         for (number, argument) in (0..).zip(arguments) {
             match argument {
-                Argument::Memory(memory) => {
+                LaunchArgument::Memory(memory) => {
                     total = total.saturating_add(memory.bytes());
                     let buffer = memory.handle::<Buffer>(NAME)?.0;
                     entry.set(number, size_of::<cl_mem>(), ptr::from_ref(&buffer).cast())?;
                 }
-                Argument::Scalar(value) => {
+                LaunchArgument::Scalar(value) => {
                     let bits = value.bits().to_le_bytes();
                     entry.set(number, value.ty().bytes(), bits.as_ptr().cast())?;
                 }
@@ -589,7 +594,7 @@ owners! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Parameter;
+    use crate::device::LaunchParameter;
     use pumice_scalar::ScalarType;
 
     const SUMS: &str = "
@@ -619,9 +624,10 @@ mod tests {
         }
     }
 
-    fn sums(device: &OpenCl) -> Result<Kernel> {
-        let scalar = Parameter::Scalar;
-        let (buffer, long, float) = (Parameter::Buffer, scalar(ScalarType::I64), scalar(ScalarType::F32));
+    fn sums(device: &OpenCl) -> Result<CompiledKernel> {
+        let scalar = LaunchParameter::Scalar;
+        let (buffer, long, float) =
+            (LaunchParameter::Buffer, scalar(ScalarType::I64), scalar(ScalarType::F32));
         let parameters = vec![buffer, buffer, long, float, scalar(ScalarType::Bool)];
         let binary = device.compile("sums", SUMS, false, Effort::Full)?;
         device.load_entry(
@@ -641,14 +647,19 @@ mod tests {
             device.upload(&source, &1f32.to_le_bytes().repeat(n))?;
             device.zero(&target, 4 * blocks)?;
             let launch = || {
-                let scalars = [Argument::Scalar((n as i64).into()), Argument::Scalar(2f32.into())];
-                let arguments =
-                    [Argument::Memory(&target), Argument::Memory(&source), scalars[0], scalars[1]];
+                let scalars =
+                    [LaunchArgument::Scalar((n as i64).into()), LaunchArgument::Scalar(2f32.into())];
+                let arguments = [
+                    LaunchArgument::Memory(&target),
+                    LaunchArgument::Memory(&source),
+                    scalars[0],
+                    scalars[1],
+                ];
                 unsafe {
                     device.launch(
                         &kernel,
                         blocks as u64,
-                        &[&arguments[..], &[Argument::Scalar(true.into())]].concat(),
+                        &[&arguments[..], &[LaunchArgument::Scalar(true.into())]].concat(),
                     )
                 }
             };
@@ -679,7 +690,7 @@ mod tests {
         assert!(matches!(refused, Err(Error::Binary { .. })), "{refused:?}");
         let bytes = 1 << 50;
         assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
-        let other = Memory::new("cpu", 8, 0u64);
+        let other = DeviceMemory::new("cpu", 8, 0u64);
         assert!(matches!(device.upload(&other, &[0; 8]), Err(Error::WrongDevice { .. })));
         let own = device.allocate(8)?;
         assert!(matches!(device.copy(&own, &other, 8), Err(Error::WrongDevice { .. })));

@@ -7,14 +7,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::simulate::Report;
 use pumice_program::{Access, FaultKind, Param, Program, SimMemory, Space, Verified, simulate};
 use pumice_scalar::ScalarType;
 
 use crate::deadline;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 use crate::host_memory;
 
@@ -122,36 +122,36 @@ impl Device for Sim {
         false
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         // The simulator's own allocation would end the process if there were no room.
         // With it comes a bit per byte.
         let whole = bytes.saturating_add(bytes / 8);
         if whole > host_memory::physical() || Vec::<u8>::new().try_reserve_exact(whole).is_err() {
             return Err(Error::OutOfMemory { device: NAME, bytes });
         }
-        Ok(Memory::new(NAME, bytes, Place::new(SimMemory::unwritten(bytes))))
+        Ok(DeviceMemory::new(NAME, bytes, Place::new(SimMemory::unwritten(bytes))))
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let _turn = lock(&self.turn);
         lock(to.handle::<Place>(NAME)?).write_bytes(0, from);
         Ok(())
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
         let _turn = lock(&self.turn);
         to.copy_from_slice(&lock(from.handle::<Place>(NAME)?).bytes()[..to.len()]);
         Ok(())
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         self.upload(memory, &host_memory::zeroed(bytes)?)
     }
 
-    fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], _options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let text = |program: &&Verified| {
             super::check_fits(program, &self.profile)?;
             Ok(program.key_text().into_bytes())
@@ -159,24 +159,29 @@ impl Device for Sim {
         programs.iter().map(text).collect()
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         // The program that is given has the comments, which say where a fault comes from.
         if binary != program.key_text().as_bytes() {
             let reason = "it is the text of another program".into();
             return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason });
         }
-        Ok(Kernel::new(NAME, Signature::of(program), Arc::new(program.clone())))
+        Ok(CompiledKernel::new(NAME, Signature::of(program), Arc::new(program.clone())))
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
         let program = kernel.handle::<Arc<Verified>>(NAME)?;
         kernel.check_arguments(arguments)?;
         let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
         let (mut handles, mut scalars) = (Vec::new(), Vec::new());
         for argument in arguments {
             match argument {
-                Argument::Memory(memory) => handles.push(memory.handle::<Place>(NAME)?),
-                Argument::Scalar(value) => scalars.push(*value),
+                LaunchArgument::Memory(memory) => handles.push(memory.handle::<Place>(NAME)?),
+                LaunchArgument::Scalar(value) => scalars.push(*value),
             }
         }
         let expected = program.blocks_for(&scalars).map_err(|error| refuse(error.to_string()))?;
@@ -301,13 +306,13 @@ mod tests {
     fn a_program_runs_from_its_text() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &EmitOptions::default())?) }?;
         for n in [0usize, 1, 4, 5, 15] {
             let values: Vec<u8> = (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect();
             let (xs, out) = (sim.allocate(4 * n)?, sim.allocate(4 * n)?);
             sim.upload(&xs, &values)?;
-            let memories = [&xs, &xs, &out].map(Argument::Memory);
-            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            let memories = [&xs, &xs, &out].map(LaunchArgument::Memory);
+            let arguments = [&memories[..], &[LaunchArgument::Scalar((n as i64).into())]].concat();
             unsafe { sim.launch(&kernel, n.div_ceil(4) as u64, &arguments) }?;
             let mut result = vec![0; 4 * n];
             sim.download(&out, &mut result)?;
@@ -324,10 +329,10 @@ mod tests {
     fn faults_and_wrong_launches_are_errors() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
-        let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, Argument::Scalar(4i64.into()));
-        fn pass<'a>(memories: [&'a Memory; 3], n: Argument<'a>) -> Vec<Argument<'a>> {
-            [&memories.map(Argument::Memory)[..], &[n]].concat()
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &EmitOptions::default())?) }?;
+        let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, LaunchArgument::Scalar(4i64.into()));
+        fn pass<'a>(memories: [&'a DeviceMemory; 3], n: LaunchArgument<'a>) -> Vec<LaunchArgument<'a>> {
+            [&memories.map(LaunchArgument::Memory)[..], &[n]].concat()
         }
         // Nobody wrote the input.
         assert!(matches!(

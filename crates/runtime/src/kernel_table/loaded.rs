@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::lock;
-use crate::device::Kernel;
+use crate::device::CompiledKernel;
 
 /// The place of one kernel. Who builds it holds the lock, and the others who want it wait for that.
-pub(super) type Slot = Mutex<Option<Arc<Kernel>>>;
+pub(super) type Slot = Mutex<Option<Arc<CompiledKernel>>>;
 
 /// The places by the kernels' keys.
 #[derive(Default)]

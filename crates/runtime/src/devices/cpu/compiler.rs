@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use pumice_emit::{Dialect, Effort, Options};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 
 use super::NAME;
 use super::process::{self, Outcome};
@@ -85,7 +85,7 @@ impl Compiler {
 
     /// The flags that the emitter's C was written for.
     fn flags(&self, fast_math: bool, effort: Effort) -> Vec<&'static str> {
-        let mut flags = pumice_emit::compiler_flags(Dialect::C, &Options { fast_math }, effort);
+        let mut flags = pumice_emit::compiler_flags(Dialect::C, &EmitOptions { fast_math }, effort);
         if self.gcc {
             flags.extend(pumice_emit::gcc_flags(effort));
         }

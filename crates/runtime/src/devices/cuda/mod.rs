@@ -10,13 +10,13 @@ pub mod nvrtc;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
 use self::driver::{Buffer, Gpu, Module};
 use self::nvrtc::Nvrtc;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 
 #[cfg(test)]
@@ -62,9 +62,15 @@ impl Cuda {
     }
 
     /// Makes a kernel whose launches ask for so much shared memory.
-    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8], shared: u32) -> Result<Kernel> {
+    fn load_entry(
+        &self,
+        signature: Signature,
+        entry: &str,
+        binary: &[u8],
+        shared: u32,
+    ) -> Result<CompiledKernel> {
         let module = self.gpu.load(&signature.name, entry, binary, shared)?;
-        Ok(Kernel::new(NAME, signature, module))
+        Ok(CompiledKernel::new(NAME, signature, module))
     }
 }
 
@@ -92,36 +98,36 @@ impl Device for Cuda {
         &self.profile
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
-        Ok(Memory::new(NAME, bytes, self.gpu.allocate(bytes)?))
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        Ok(DeviceMemory::new(NAME, bytes, self.gpu.allocate(bytes)?))
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(NAME)?;
         if from.is_empty() { Ok(()) } else { buffer.write(from) }
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
         let buffer = from.handle::<Buffer>(NAME)?;
         if to.is_empty() { self.synchronize() } else { buffer.read(to) }
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         from.check_copy("a copy", bytes)?;
         to.check_copy("a copy", bytes)?;
         let (from, to) = (from.handle::<Buffer>(NAME)?, to.handle::<Buffer>(NAME)?);
         if bytes == 0 { Ok(()) } else { to.write_from(from, bytes) }
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
         let buffer = memory.handle::<Buffer>(NAME)?;
         if bytes == 0 { Ok(()) } else { buffer.clear(bytes) }
     }
 
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let private = |program: &Verified| PRIVATE_BYTES * u64::from(program.threads);
         let sources = super::emit(programs, Dialect::Cuda, options, &self.profile, private)?;
         super::compile_unit(programs, &sources, |name, source| {
@@ -130,14 +136,19 @@ impl Device for Cuda {
         })
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         let shared = pumice_emit::dynamic_shared(program, Dialect::Cuda);
         let shared = shared.map_err(|error| Error::Invalid(error.to_string()))?;
         self.load_entry(Signature::of(program), entry, code, shared)
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
         let module = kernel.handle::<Module>(NAME)?;
         kernel.check_arguments(arguments)?;
         if blocks == 0 {
@@ -152,8 +163,8 @@ impl Device for Cuda {
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             values.push(match argument {
-                Argument::Memory(memory) => memory.handle::<Buffer>(NAME)?.address(),
-                Argument::Scalar(value) => value.bits(),
+                LaunchArgument::Memory(memory) => memory.handle::<Buffer>(NAME)?.address(),
+                LaunchArgument::Scalar(value) => value.bits(),
             });
         }
         let mut addresses: Vec<*mut c_void> =

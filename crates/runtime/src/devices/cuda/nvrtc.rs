@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use libloading::Library;
-use pumice_emit::{Dialect, Effort, Options};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 
 use super::NAME;
 use super::library::functions;
@@ -297,7 +297,7 @@ impl Drop for Unit<'_> {
 fn options(target: &str, fast_math: bool, effort: Effort) -> Vec<String> {
     let mut options = vec![format!("--gpu-architecture={target}")];
     options.extend(["--std=c++17", "--device-as-default-execution-space"].map(str::to_owned));
-    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &Options { fast_math }, effort);
+    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &EmitOptions { fast_math }, effort);
     options.extend(emitters.into_iter().map(str::to_owned));
     options
 }

@@ -6,7 +6,7 @@ use libloading::{Library, Symbol};
 use pumice_scalar::ScalarType;
 
 use super::*;
-use crate::device::Parameter;
+use crate::device::LaunchParameter;
 
 /// Compiles the fake driver, and gives it to a test.
 fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
@@ -23,18 +23,21 @@ fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
 }
 
 fn signature() -> Signature {
-    let scalar = Parameter::Scalar;
+    let scalar = LaunchParameter::Scalar;
     let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
-    let parameters = [Parameter::Buffer].into_iter().chain(kinds).collect();
+    let parameters = [LaunchParameter::Buffer].into_iter().chain(kinds).collect();
     Signature { name: "fill".into(), threads: 128, parameters, stop: None }
 }
 
-fn fill(device: &Cuda, kernel: &Kernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
+fn fill(device: &Cuda, kernel: &CompiledKernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
     let memory = device.allocate(8 * n as usize)?;
     device.zero(&memory, 8 * n as usize)?;
-    let scalars =
-        [Argument::Scalar(true.into()), Argument::Scalar(0.5f32.into()), Argument::Scalar(n.into())];
-    let arguments = [&[Argument::Memory(&memory)], &scalars[..]].concat();
+    let scalars = [
+        LaunchArgument::Scalar(true.into()),
+        LaunchArgument::Scalar(0.5f32.into()),
+        LaunchArgument::Scalar(n.into()),
+    ];
+    let arguments = [&[LaunchArgument::Memory(&memory)], &scalars[..]].concat();
     let milliseconds = device.time(&mut || unsafe { device.launch(kernel, blocks, &arguments) })?;
     assert!((0.0..1000.0).contains(&milliseconds), "{milliseconds} ms");
     let mut bytes = vec![0; 8 * n as usize];
@@ -77,7 +80,10 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         device.download(&other, &mut found)?;
         assert_eq!(&found, b"abc456");
         assert!(matches!(device.copy(&one, &other, 7), Err(Error::Invalid(_))));
-        assert!(matches!(device.copy(&one, &Memory::new("cpu", 8, 0u8), 8), Err(Error::WrongDevice { .. })));
+        assert!(matches!(
+            device.copy(&one, &DeviceMemory::new("cpu", 8, 0u8), 8),
+            Err(Error::WrongDevice { .. })
+        ));
         drop((one, other));
 
         let bytes = 1 << 50;
@@ -99,7 +105,10 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
             Err(Error::Binary { reason, .. }) if reason.starts_with("cuFuncSetAttribute failed")
         ));
         assert_eq!(device.profile.shared_bytes, 232_448);
-        assert!(matches!(device.upload(&Memory::new("cpu", 1, 0u8), &[1]), Err(Error::WrongDevice { .. })));
+        assert!(matches!(
+            device.upload(&DeviceMemory::new("cpu", 1, 0u8), &[1]),
+            Err(Error::WrongDevice { .. })
+        ));
 
         drop((kernel, crowded, roomy, device));
         // SAFETY: the function takes nothing and returns a number.
