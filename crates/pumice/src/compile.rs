@@ -136,7 +136,7 @@ impl Compiler {
     /// The device.
     ///
     /// ```
-    /// assert_eq!(pumice::Compiler::on("sim")?.device().name(), "sim");
+    /// assert_eq!(pumice::Compiler::on("sim")?.device().name().to_string(), "sim");
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn device(&self) -> &Arc<dyn Device> {

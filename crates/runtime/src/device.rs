@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
@@ -13,6 +14,7 @@ use pumice_program::{Param, Program, Verified};
 use pumice_scalar::{Constant, ScalarType};
 
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
 /// Something that runs programs.
 ///
@@ -20,15 +22,20 @@ use crate::error::{Error, Result};
 /// and [`synchronize`](Self::synchronize) wait for it. Calls may come from any thread, but two threads that use the
 /// *same* memory at once, one of them writing, must order themselves: on a CPU nothing else does.
 pub trait Device: Send + Sync {
-    /// The name by which it is chosen: `sim`, `cpu`, `opencl` or `cuda`.
-    fn name(&self) -> &'static str;
+    /// Returns its identity, which its memory and kernels carry.
+    fn id(&self) -> DeviceId;
+
+    /// Returns the name by which it is chosen: `sim`, `cpu`, `opencl:0`, `cuda:1`.
+    fn name(&self) -> DeviceName {
+        self.id().name()
+    }
 
     /// What it is, for people: model, driver, compiler.
     fn description(&self) -> String;
 
     /// Everything besides the program and the options that a binary depends on: compiler, flags, processor, driver.
     /// It is part of a kernel's key, so it must be quick, and must not start processes.
-    fn identity(&self) -> String;
+    fn fingerprint(&self) -> String;
 
     /// The facts that skeletons choose by.
     fn profile(&self) -> &Profile;
@@ -91,6 +98,12 @@ pub trait Device: Send + Sync {
     /// Waits until all work is done, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;
 
+    /// Returns in how many calls so far the host waited for this device, as far as a driver shows that: uploads, downloads,
+    /// [`synchronize`](Self::synchronize), [`time`](Self::time), launches that the host watches for their deadline, and
+    /// memory or kernels that are given back to the driver. Devices that work within the call count the same calls, so
+    /// that a test of what waits is the same everywhere.
+    fn waits(&self) -> u64;
+
     /// Milliseconds that the launches of `work` took: by the device's own clock on a GPU, by the wall's elsewhere.
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
 }
@@ -106,14 +119,14 @@ pub enum LaunchArgument<'a> {
 
 /// Memory of a device. It is freed when this is dropped.
 pub struct DeviceMemory {
-    device: &'static str,
+    device: DeviceId,
     bytes: usize,
     handle: Box<dyn Any + Send + Sync>,
 }
 
 impl DeviceMemory {
     /// Wraps a device's own handle, whose `Drop` frees the memory.
-    pub fn new(device: &'static str, bytes: usize, handle: impl Any + Send + Sync) -> DeviceMemory {
+    pub fn new(device: DeviceId, bytes: usize, handle: impl Any + Send + Sync) -> DeviceMemory {
         DeviceMemory { device, bytes, handle: Box::new(handle) }
     }
 
@@ -122,14 +135,14 @@ impl DeviceMemory {
         self.bytes
     }
 
-    /// The name of the device that it belongs to.
-    pub fn device(&self) -> &'static str {
+    /// Returns the device that it belongs to.
+    pub fn device(&self) -> DeviceId {
         self.device
     }
 
     /// The handle that `device` put in, or an error if this memory is another device's.
-    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
-        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "memory", device, found: self.device })
+    pub fn handle<T: Any>(&self, device: DeviceId) -> Result<&T> {
+        own("memory", self.device, &*self.handle, device)
     }
 
     /// An error unless a copy of `bytes` bytes stays inside.
@@ -150,16 +163,27 @@ impl fmt::Debug for DeviceMemory {
     }
 }
 
+/// Returns a handle as what `device` put in, or an error if it is of another device, be it of the same kind.
+fn own<'a, T: Any>(
+    what: &'static str,
+    found: DeviceId,
+    handle: &'a (dyn Any + Send + Sync),
+    device: DeviceId,
+) -> Result<&'a T> {
+    let handle = handle.downcast_ref().filter(|_| found == device);
+    handle.ok_or(Error::WrongDevice { what, device: device.name(), found: found.name() })
+}
+
 /// A program, compiled and loaded.
 pub struct CompiledKernel {
-    device: &'static str,
+    device: DeviceId,
     signature: Signature,
     handle: Box<dyn Any + Send + Sync>,
 }
 
 impl CompiledKernel {
     /// Wraps a device's own handle, whose `Drop` unloads the kernel.
-    pub fn new(device: &'static str, signature: Signature, handle: impl Any + Send + Sync) -> CompiledKernel {
+    pub fn new(device: DeviceId, signature: Signature, handle: impl Any + Send + Sync) -> CompiledKernel {
         CompiledKernel { device, signature, handle: Box::new(handle) }
     }
 
@@ -181,20 +205,21 @@ impl CompiledKernel {
         }
     }
 
-    /// The name of the device that it belongs to.
-    pub fn device(&self) -> &'static str {
+    /// Returns the device that it belongs to.
+    pub fn device(&self) -> DeviceId {
         self.device
     }
 
     /// The handle that `device` put in, or an error if this kernel is another device's.
-    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
-        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "a kernel", device, found: self.device })
+    pub fn handle<T: Any>(&self, device: DeviceId) -> Result<&T> {
+        own("a kernel", self.device, &*self.handle, device)
     }
 
     /// An error unless the arguments are those that the kernel was compiled for.
     pub(crate) fn check_arguments(&self, arguments: &[LaunchArgument<'_>]) -> Result<()> {
-        let fail =
-            |reason| Err(Error::Launch { device: self.device, kernel: self.signature.name.clone(), reason });
+        let fail = |reason| {
+            Err(Error::Launch { device: self.device.name(), kernel: self.signature.name.clone(), reason })
+        };
         let parameters = &self.signature.parameters;
         if parameters.len() != arguments.len() {
             return fail(format!("it takes {} arguments, {} were given", parameters.len(), arguments.len()));
@@ -263,6 +288,22 @@ pub enum LaunchParameter {
     Scalar(ScalarType),
 }
 
+/// Counts the calls in which the host waited for a device.
+#[derive(Debug, Default)]
+pub struct WaitCounter(AtomicU64);
+
+impl WaitCounter {
+    /// Counts one call.
+    pub fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many were counted so far.
+    pub fn total(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -275,14 +316,18 @@ pub(crate) mod tests {
         pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
     }
 
+    fn cpu() -> DeviceId {
+        DeviceId::new(DeviceName::of_kind("cpu"))
+    }
+
     fn kernel() -> CompiledKernel {
         let parameters = vec![LaunchParameter::Buffer, LaunchParameter::Scalar(ScalarType::F32)];
-        CompiledKernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
+        CompiledKernel::new(cpu(), Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
     }
 
     #[test]
     fn arguments_must_fit_the_parameters() {
-        let memory = DeviceMemory::new("cpu", 4, ());
+        let memory = DeviceMemory::new(cpu(), 4, ());
         let buffer = LaunchArgument::Memory(&memory);
         assert_eq!(kernel().check_arguments(&[buffer, LaunchArgument::Scalar(1.0f32.into())]), Ok(()));
         for (arguments, reason) in [
@@ -300,10 +345,17 @@ pub(crate) mod tests {
 
     #[test]
     fn handles_remember_their_device() {
-        let memory = DeviceMemory::new("cpu", 4, 5u8);
-        assert_eq!(memory.handle::<u8>("cpu"), Ok(&5));
-        let wrong = Error::WrongDevice { what: "memory", device: "cuda", found: "cpu" };
-        assert_eq!(memory.handle::<u64>("cuda"), Err(wrong));
+        let (one, other) = (cpu(), cpu());
+        let memory = DeviceMemory::new(one, 4, 5u8);
+        assert_eq!(memory.handle::<u8>(one), Ok(&5));
+        let gpu = DeviceId::new(DeviceName::numbered("cuda", 1));
+        let refusal = |device| memory.handle::<u8>(device).err().map(|error| error.to_string());
+        assert_eq!(refusal(gpu).as_deref(), Some("memory of device `cpu` was given to device `cuda:1`"));
+        assert_eq!(
+            refusal(other).as_deref(),
+            Some("memory of another device `cpu` was given to device `cpu`")
+        );
+        assert!(memory.handle::<u64>(one).is_err());
         assert!(memory.check_copy("an upload", 4).is_ok());
         assert!(matches!(memory.check_copy("an upload", 5), Err(Error::Invalid(_))));
     }

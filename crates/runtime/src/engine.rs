@@ -4,6 +4,7 @@ use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{CompiledKernel, Device, LaunchArgument};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
+use crate::identity::DeviceId;
 use crate::kernel_table::KernelTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
@@ -46,7 +47,7 @@ impl Engine {
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
         engines.retain(|engine| engine.strong_count() > 0);
         let known = engines.iter().filter_map(Weak::upgrade);
-        if let Some(engine) = known.into_iter().find(|engine| same_device(&engine.device, &device)) {
+        if let Some(engine) = known.into_iter().find(|engine| engine.device.id() == device.id()) {
             return engine;
         }
         let engine = Arc::new(Engine {
@@ -56,7 +57,9 @@ impl Engine {
             copies: Mutex::default(),
         });
         engines.push(Arc::downgrade(&engine));
-        if crate::devices::open(engine.device.name()).is_ok_and(|open| same_device(&open, &engine.device)) {
+        if crate::devices::open(&engine.device.name().to_string())
+            .is_ok_and(|open| open.id() == engine.device.id())
+        {
             KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(engine.clone());
         }
         engine
@@ -174,14 +177,11 @@ fn with_stop(program: &Verified, stoppable: bool) -> Result<Cow<'_, Verified>> {
     make_stoppable(program).map(Cow::Owned).map_err(|error| Error::Invalid(error.to_string()))
 }
 
-/// Whether two handles are one device.
-fn same_device(one: &Arc<dyn Device>, other: &Arc<dyn Device>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-}
-
 /// A plan with its kernels, ready to be executed many times.
 pub struct PreparedPlan {
     plan: Plan,
+    /// The device that the kernels are for.
+    device: DeviceId,
     /// For each launch of the plan the kernel and the number of blocks.
     launches: Vec<(Arc<CompiledKernel>, u64)>,
     /// How long a run may take.
@@ -234,7 +234,8 @@ impl PreparedPlan {
             }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
-        Ok(PreparedPlan { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
+        let launches = kernels.into_iter().zip(blocks).collect();
+        Ok(PreparedPlan { plan, device: engine.device.id(), launches, limit })
     }
 
     /// The plan.
@@ -242,9 +243,13 @@ impl PreparedPlan {
         &self.plan
     }
 
-    /// Reserves memory for an execution on these inputs.
+    /// Reserves memory for an execution on these inputs. The engine is the one that the plan was prepared for.
     pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
-        let plan = &self.plan;
+        let (plan, id) = (&self.plan, engine.device.id());
+        if id != self.device {
+            let (device, found) = (id.name(), self.device.name());
+            return Err(Error::WrongDevice { what: "a plan", device, found });
+        }
         let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers().len()];
         let mut before = Vec::new();
         let mut given_data = HashMap::new();

@@ -4,7 +4,7 @@ use pumice::{Compiler, prelude::*};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 use pumice_runtime::devices::Sim;
-use pumice_runtime::{CompiledKernel, Device, DeviceMemory, EmitOptions, LaunchArgument, Result};
+use pumice_runtime::{CompiledKernel, Device, DeviceId, DeviceMemory, EmitOptions, LaunchArgument, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::available_parallelism;
@@ -71,13 +71,13 @@ struct Counting {
 }
 
 impl Device for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
+    fn id(&self) -> DeviceId {
+        self.sim.id()
     }
     fn description(&self) -> String {
         self.sim.description()
     }
-    fn identity(&self) -> String {
+    fn fingerprint(&self) -> String {
         // No other process knows it, so that nothing comes from disk.
         format!("counting {} {:p}", std::process::id(), self)
     }
@@ -124,6 +124,9 @@ impl Device for Counting {
     }
     fn synchronize(&self) -> Result<()> {
         self.sim.synchronize()
+    }
+    fn waits(&self) -> u64 {
+        self.sim.waits()
     }
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         self.sim.time(work)

@@ -83,7 +83,8 @@ impl KernelTable {
         wanted: &[Wanted<'_>],
         options: &EmitOptions,
     ) -> Result<Vec<Arc<CompiledKernel>>> {
-        let slots: Vec<Arc<Slot>> = wanted.iter().map(|wanted| lock(&self.loaded).slot(wanted.key)).collect();
+        let slots: Vec<Arc<Slot>> =
+            wanted.iter().map(|wanted| lock(&self.loaded).slot(device.id(), wanted.key)).collect();
         let kernels = {
             let mut places: Vec<MutexGuard<'_, Option<Arc<CompiledKernel>>>> =
                 slots.iter().map(|slot| lock(slot)).collect();
@@ -175,5 +176,5 @@ fn lost() -> Error {
 /// The key of a kernel, as the name of a file.
 fn key(device: &dyn Device, key_text: &str, options: &EmitOptions) -> String {
     let options = format!("{options:?}");
-    hashed(&[EMITTER, device.name(), &device.identity(), &options, key_text])
+    hashed(&[EMITTER, device.name().kind(), &device.fingerprint(), &options, key_text])
 }

@@ -15,10 +15,12 @@ use super::*;
 use crate::device::tests::empty_program;
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
 /// A device whose binaries are texts.
 struct Counting {
-    identity: &'static str,
+    id: DeviceId,
+    fingerprint: &'static str,
     built: AtomicUsize,
     /// Kernels that are loaded.
     loaded: Arc<AtomicUsize>,
@@ -36,7 +38,7 @@ impl Drop for Counted {
 }
 
 impl Counting {
-    fn new(identity: &'static str) -> Counting {
+    fn new(fingerprint: &'static str) -> Counting {
         let profile = Profile {
             threads: 1,
             lanes: 1,
@@ -48,7 +50,14 @@ impl Counting {
             coalesces: false,
             forward_progress: false,
         };
-        Counting { identity, built: AtomicUsize::new(0), loaded: Arc::default(), refuse: false, profile }
+        Counting {
+            id: DeviceId::new(DeviceName::of_kind("counting")),
+            fingerprint,
+            built: AtomicUsize::new(0),
+            loaded: Arc::default(),
+            refuse: false,
+            profile,
+        }
     }
 
     fn built(&self) -> usize {
@@ -63,20 +72,20 @@ impl Counting {
 const DONE: Result<()> = Ok(());
 
 impl Device for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
+    fn id(&self) -> DeviceId {
+        self.id
     }
     fn description(&self) -> String {
         "it counts".into()
     }
-    fn identity(&self) -> String {
-        self.identity.into()
+    fn fingerprint(&self) -> String {
+        self.fingerprint.into()
     }
     fn profile(&self) -> &Profile {
         &self.profile
     }
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
-        Ok(DeviceMemory::new("counting", bytes, ()))
+        Ok(DeviceMemory::new(self.id, bytes, ()))
     }
     fn upload(&self, _to: &DeviceMemory, _from: &[u8]) -> Result<()> {
         DONE
@@ -94,16 +103,16 @@ impl Device for Counting {
         // Long enough for others to come in between, if they could.
         std::thread::sleep(std::time::Duration::from_millis(5));
         self.built.fetch_add(programs.len(), Ordering::SeqCst);
-        let binary = |program: &&Verified| format!("binary of {} for {}", program.name, self.identity);
+        let binary = |program: &&Verified| format!("binary of {} for {}", program.name, self.fingerprint);
         Ok(programs.iter().map(|program| binary(program).into_bytes()).collect())
     }
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
-        let expected = format!("binary of {} for {}", program.name, self.identity);
+        let expected = format!("binary of {} for {}", program.name, self.fingerprint);
         let refusal =
-            Error::Binary { device: "counting", kernel: program.name.clone(), reason: "it is wrong".into() };
+            Error::Binary { device: self.name(), kernel: program.name.clone(), reason: "it is wrong".into() };
         if binary == expected.as_bytes() {
             self.loaded.fetch_add(1, Ordering::SeqCst);
-            Ok(CompiledKernel::new("counting", Signature::of(program), Counted(self.loaded.clone())))
+            Ok(CompiledKernel::new(self.id, Signature::of(program), Counted(self.loaded.clone())))
         } else {
             Err(refusal)
         }
@@ -118,6 +127,9 @@ impl Device for Counting {
     }
     fn synchronize(&self) -> Result<()> {
         DONE
+    }
+    fn waits(&self) -> u64 {
+        0
     }
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         work().map(|()| 0.0)
@@ -183,6 +195,16 @@ fn everything_that_decides_a_binary_is_in_the_key() -> Result<()> {
     table.get_or_build(&other, &program, "text", &exact)?;
     assert_eq!(table.counts().built, 4);
     assert_eq!(temporary.entries().len(), 4);
+    Ok(())
+}
+
+#[test]
+fn devices_of_one_model_share_binaries_and_no_kernels() -> Result<()> {
+    let (temporary, one, other) = (Temporary::new(), Counting::new("one"), Counting::new("one"));
+    let table = temporary.table();
+    let (first, second) = (get(&table, &one)?, get(&table, &other)?);
+    assert_eq!((first.device(), second.device()), (one.id, other.id));
+    assert_eq!(table.counts(), Counts { memory: 0, disk: 1, built: 1 });
     Ok(())
 }
 

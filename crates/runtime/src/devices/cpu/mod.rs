@@ -26,10 +26,11 @@ use self::memory::Block;
 pub use self::process::set_default_compile_seconds;
 use self::processor::Processor;
 use crate::deadline;
-use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
-const NAME: &str = "cpu";
+const NAME: DeviceName = DeviceName::of_kind("cpu");
 
 /// What the workers must save before it is worth waking them: about what waking them costs.
 const INLINE: Duration = Duration::from_micros(20);
@@ -42,10 +43,12 @@ const RANGES: u64 = 4;
 
 /// The processor of this machine.
 pub struct Cpu {
+    id: DeviceId,
     compiler: Compiler,
     processor: Processor,
     profile: Profile,
-    identity: String,
+    fingerprint: String,
+    waits: WaitCounter,
 }
 
 impl Cpu {
@@ -64,8 +67,9 @@ impl Cpu {
             coalesces: false,
             forward_progress: false,
         };
-        let identity = format!("{}; {}", compiler.identity(), processor.identity());
-        Ok(Cpu { compiler, processor, profile, identity })
+        let fingerprint = format!("{}; {}", compiler.fingerprint(), processor.fingerprint());
+        let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
+        Ok(Cpu { id, compiler, processor, profile, fingerprint, waits })
     }
 
     /// Runs all blocks, and tells them to stop when the time is over that the record allows.
@@ -77,7 +81,7 @@ impl Cpu {
         record: &DeviceMemory,
     ) -> Result<()> {
         let Some(remaining) = deadline::begin(self, record)? else { return Ok(()) };
-        let address = record.handle::<Block>(NAME)?.address().cast();
+        let address = record.handle::<Block>(self.id)?.address().cast();
         // SAFETY: the record is aligned, large enough (its words were just read), and lives as long as the argument. While
         // the kernel runs, this word is only accessed atomically.
         let stop = unsafe { AtomicI64::from_ptr(address) };
@@ -103,13 +107,13 @@ impl Cpu {
     fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<CompiledKernel> {
         let loaded = Loaded::new(&signature.name, entry, binary)?;
         let code = Code { loaded, long: AtomicBool::new(false) };
-        Ok(CompiledKernel::new(NAME, signature, code))
+        Ok(CompiledKernel::new(self.id, signature, code))
     }
 }
 
 impl Device for Cpu {
-    fn name(&self) -> &'static str {
-        NAME
+    fn id(&self) -> DeviceId {
+        self.id
     }
 
     fn description(&self) -> String {
@@ -118,8 +122,8 @@ impl Device for Cpu {
         format!("{}, {workers} worker{plural}, {}", self.processor.model(), self.compiler.command())
     }
 
-    fn identity(&self) -> String {
-        self.identity.clone()
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
     fn profile(&self) -> &Profile {
@@ -127,31 +131,33 @@ impl Device for Cpu {
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
-        Ok(DeviceMemory::new(NAME, bytes, Block::new(bytes)?))
+        Ok(DeviceMemory::new(self.id, bytes, Block::new(bytes)?))
     }
 
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
-        to.handle::<Block>(NAME)?.write(from);
+        self.waits.count();
+        to.handle::<Block>(self.id)?.write(from);
         Ok(())
     }
 
     fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
-        from.handle::<Block>(NAME)?.read(to);
+        self.waits.count();
+        from.handle::<Block>(self.id)?.read(to);
         Ok(())
     }
 
     fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         from.check_copy("a copy", bytes)?;
         to.check_copy("a copy", bytes)?;
-        to.handle::<Block>(NAME)?.write_from(from.handle::<Block>(NAME)?, bytes);
+        to.handle::<Block>(self.id)?.write_from(from.handle::<Block>(self.id)?, bytes);
         Ok(())
     }
 
     fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
-        memory.handle::<Block>(NAME)?.clear(bytes);
+        memory.handle::<Block>(self.id)?.clear(bytes);
         Ok(())
     }
 
@@ -173,7 +179,7 @@ impl Device for Cpu {
         blocks: u64,
         arguments: &[LaunchArgument<'_>],
     ) -> Result<()> {
-        let code = kernel.handle::<Code>(NAME)?;
+        let code = kernel.handle::<Code>(self.id)?;
         kernel.check_arguments(arguments)?;
         if blocks > self.profile.max_blocks {
             let reason = format!("{blocks} blocks are more than {}", self.profile.max_blocks);
@@ -188,7 +194,9 @@ impl Device for Cpu {
         let mut addresses = Vec::with_capacity(arguments.len());
         for (argument, value) in arguments.iter().zip(&values) {
             addresses.push(match argument {
-                LaunchArgument::Memory(memory) => memory.handle::<Block>(NAME)?.address().cast_const().cast(),
+                LaunchArgument::Memory(memory) => {
+                    memory.handle::<Block>(self.id)?.address().cast_const().cast()
+                }
                 LaunchArgument::Scalar(constant) => value.address(constant.ty().bytes()),
             });
         }
@@ -202,10 +210,16 @@ impl Device for Cpu {
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.waits.count();
         Ok(())
     }
 
+    fn waits(&self) -> u64 {
+        self.waits.total()
+    }
+
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.waits.count();
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -390,7 +404,7 @@ mod tests {
     fn what_does_not_belong_is_refused() -> Result<()> {
         let cpu = Cpu::open()?;
         let kernel = saxpy(&cpu, false)?;
-        let other = DeviceMemory::new("cuda", 8, 0u64);
+        let other = DeviceMemory::new(DeviceId::new(DeviceName::numbered("cuda", 0)), 8, 0u64);
         let own = cpu.allocate(8)?;
         let scalars = [
             LaunchArgument::Scalar(1f32.into()),
@@ -399,14 +413,17 @@ mod tests {
         ];
         let arguments =
             [&[LaunchArgument::Memory(&own), LaunchArgument::Memory(&other)], &scalars[..]].concat();
-        let wrong = Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" };
+        let wrong =
+            Error::WrongDevice { what: "memory", device: NAME, found: DeviceName::numbered("cuda", 0) };
         assert_eq!(unsafe { cpu.launch(&kernel, 1, &arguments) }, Err(wrong.clone()));
         assert_eq!(cpu.upload(&other, &[0; 8]), Err(wrong));
         assert!(matches!(cpu.upload(&own, &[0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.download(&own, &mut [0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.zero(&own, 9), Err(Error::Invalid(_))));
-        let (small, wrong) =
-            (cpu.allocate(4)?, Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" });
+        let (small, wrong) = (
+            cpu.allocate(4)?,
+            Error::WrongDevice { what: "memory", device: NAME, found: DeviceName::numbered("cuda", 0) },
+        );
         assert_eq!(cpu.copy(&own, &other, 8), Err(wrong.clone()));
         assert_eq!(cpu.copy(&other, &own, 8), Err(wrong));
         assert!(matches!(cpu.copy(&own, &small, 8), Err(Error::Invalid(_))));
