@@ -5,10 +5,9 @@ use crate::node::{Node, Operation, remember};
 use crate::shape::{Dim0, Dim1, IntoExtent, IntoShape, Larger, Shape};
 use pumice_kernel::{BuildError, Definition};
 use pumice_scalar::{
-    Elt, Exp, Function, IntoExp, Lift, Number, Primitive, ScalarType, Term, Variable, function,
+    Elt, Exp, Function, IntoExp, Lift, Number, Place, Primitive, ScalarType, Term, Variable, function,
 };
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// An array that a program computes: `Acc<Vector<f32>>`, `Acc<Matrix<(f32, i32)>>`, `Acc<Scalar<f64>>`.
@@ -31,8 +30,6 @@ impl<A> std::fmt::Debug for Acc<A> {
         f.write_str(&crate::node::print_program(std::slice::from_ref(&self.node)))
     }
 }
-
-type Place = &'static Location<'static>;
 
 /// A function of lifted values.
 fn lifted<A: Lift, L: Lift>(f: impl FnOnce(A) -> L) -> Function {
@@ -57,14 +54,14 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Acc { node, of: PhantomData }
     }
 
-    fn new(operation: Operation, name: &'static str, place: Place) -> Self {
-        Self::from_node(Node::new(operation, D::RANK, T::types(), name, place))
+    fn new(operation: Operation, place: Place) -> Self {
+        Self::from_node(Node::new(operation, D::RANK, T::types(), place))
     }
 
     /// The array that is given as argument `number` when the program is run.
     #[track_caller]
     pub fn argument(number: u32) -> Self {
-        Self::new(Operation::Argument(number), "argument", Location::caller())
+        Self::new(Operation::Argument(number), Place::caller("argument"))
     }
 
     /// The extents, as an expression: use it inside functions on elements and for other arrays' shapes.
@@ -101,7 +98,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
         let operation = Operation::ZipWith { function: lifted(f), inputs: vec![self.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, "map", Location::caller())
+        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("map"))
     }
 
     /// A function of the elements of two arrays of the same shape.
@@ -121,7 +118,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     ) -> Acc<Array<D, L::Elt>> {
         let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
         let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, "zip_with", Location::caller())
+        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with"))
     }
 
     /// A function of the elements of three arrays of the same shape.
@@ -134,7 +131,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     ) -> Acc<Array<D, L::Elt>> {
         let function = lifted(|(x, y, z): (T::Exp, U::Exp, V::Exp)| f(x, y, z));
         let operation = Operation::ZipWith { function, inputs: vec![self.node, second.node, third.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, "zip_with3", Location::caller())
+        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with3"))
     }
 
     /// A function of the elements of four arrays of the same shape.
@@ -149,16 +146,16 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         let function = lifted(|(x, y, z, w): (T::Exp, U::Exp, V::Exp, W::Exp)| f(x, y, z, w));
         let inputs = vec![self.node, second.node, third.node, fourth.node];
         let operation = Operation::ZipWith { function, inputs };
-        Acc::<Array<D, L::Elt>>::new(operation, "zip_with4", Location::caller())
+        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with4"))
     }
 
     /// The pairs of the elements of two arrays of the same shape.
     #[track_caller]
     pub fn zip<U: Elt>(self, other: Acc<Array<D, U>>) -> Acc<Array<D, (T, U)>> {
-        let place = Location::caller();
+        let place = Place::caller("zip");
         let function = lifted(|pair: (T::Exp, U::Exp)| pair);
         let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
-        Acc::<Array<D, (T, U)>>::new(operation, "zip", place)
+        Acc::<Array<D, (T, U)>>::new(operation, place)
     }
 
     /// The same elements, row by row, in another shape of the same size.
@@ -174,16 +171,16 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     pub fn reshape<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
         let shape = nullary(|| shape.into_terms());
         let operation = Operation::Reshape { shape, input: self.node };
-        Acc::<Array<S::Dim, T>>::new(operation, "reshape", Location::caller())
+        Acc::<Array<S::Dim, T>>::new(operation, Place::caller("reshape"))
     }
 
     /// The elements in one dimension, row by row.
     #[track_caller]
     pub fn flatten(self) -> Acc<Vector<T>> {
-        let place = Location::caller();
+        let place = Place::caller("flatten");
         let size = self.size();
         let operation = Operation::Reshape { shape: nullary(|| vec![size.term()]), input: self.node };
-        Acc::<Vector<T>>::new(operation, "flatten", place)
+        Acc::<Vector<T>>::new(operation, place)
     }
 
     /// For every index of a new shape, the element at the index that `f` gives. An index outside the array is an error
@@ -202,20 +199,19 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         shape: S,
         f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
     ) -> Acc<Array<S::Dim, T>> {
-        let place = Location::caller();
-        self.permuted(|_| shape, f, "backpermute", place)
+        let place = Place::caller("backpermute");
+        self.permuted(|_| shape, f, place)
     }
 
     fn permuted<S: IntoShape>(
         self,
         shape: impl FnOnce(&Self) -> S,
         f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
-        name: &'static str,
         place: Place,
     ) -> Acc<Array<S::Dim, T>> {
         let shape = nullary(|| shape(&self).into_terms());
         let operation = Operation::Backpermute { shape, index: lifted(f), input: self.node };
-        Acc::<Array<S::Dim, T>>::new(operation, name, place)
+        Acc::<Array<S::Dim, T>>::new(operation, place)
     }
 
     /// Reduces the innermost dimension with an associative operator, which need not commute.
@@ -244,14 +240,13 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         // A parameter of its own, because rustc then shows `Larger`'s message and not that the method does not exist.
         D: Larger<Smaller = S>,
     {
-        self.folded(initial.into_exp(), f, "fold", Location::caller())
+        self.folded(initial.into_exp(), f, Place::caller("fold"))
     }
 
     fn folded<S: Shape>(
         self,
         initial: T::Exp,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
-        name: &'static str,
         place: Place,
     ) -> Acc<Array<S, T>>
     where
@@ -260,7 +255,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         let operator = lifted(|(a, b): (T::Exp, T::Exp)| f(a, b));
         let initial = nullary(|| initial.terms());
         let operation = Operation::Fold { operator, initial, input: self.node };
-        Acc::<Array<S, T>>::new(operation, name, place)
+        Acc::<Array<S, T>>::new(operation, place)
     }
 
     /// The sum along the innermost dimension.
@@ -271,7 +266,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         T: Number,
     {
         let zero = Exp::from_term(pumice_scalar::Constant::zero(T::TYPE).into());
-        self.folded(zero, |a, b| a + b, "sum", Location::caller())
+        self.folded(zero, |a, b| a + b, Place::caller("sum"))
     }
 }
 
@@ -286,9 +281,9 @@ impl<T: Elt> Acc<Matrix<T>> {
     /// ```
     #[track_caller]
     pub fn transpose(self) -> Acc<Matrix<T>> {
-        let place = Location::caller();
+        let place = Place::caller("transpose");
         let shape = |this: &Self| (this.extent(1), this.extent(0));
-        self.permuted(shape, |(i, j)| (j, i), "transpose", place)
+        self.permuted(shape, |(i, j)| (j, i), place)
     }
 }
 
@@ -304,17 +299,17 @@ impl<T: Elt> Acc<Vector<T>> {
     /// ```
     #[track_caller]
     pub fn replicate_rows(self, rows: impl IntoExtent) -> Acc<Matrix<T>> {
-        let place = Location::caller();
+        let place = Place::caller("replicate_rows");
         let shape = |this: &Self| (rows.into_extent(), this.extent(0));
-        self.permuted(shape, |(_, j)| j, "replicate_rows", place)
+        self.permuted(shape, |(_, j)| j, place)
     }
 
     /// The matrix that has this vector as each of its `columns` columns.
     #[track_caller]
     pub fn replicate_columns(self, columns: impl IntoExtent) -> Acc<Matrix<T>> {
-        let place = Location::caller();
+        let place = Place::caller("replicate_columns");
         let shape = |this: &Self| (this.extent(0), columns.into_extent());
-        self.permuted(shape, |(i, _)| i, "replicate_columns", place)
+        self.permuted(shape, |(i, _)| i, place)
     }
 }
 
@@ -322,8 +317,8 @@ impl<T: Elt> Acc<Scalar<T>> {
     /// The array of any shape that has this value everywhere.
     #[track_caller]
     pub fn replicate<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
-        let place = Location::caller();
-        self.permuted(|_| shape, |_| (), "replicate", place)
+        let place = Place::caller("replicate");
+        self.permuted(|_| shape, |_| (), place)
     }
 }
 
@@ -336,8 +331,8 @@ impl<T: Elt> Acc<Scalar<T>> {
 /// ```
 #[track_caller]
 pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
-    let place = Location::caller();
-    Acc::<Array<D, T>>::new(Operation::Use(array.into_array().data().clone()), "use_", place)
+    let place = Place::caller("use_");
+    Acc::<Array<D, T>>::new(Operation::Use(array.into_array().data().clone()), place)
 }
 
 /// What can be used as an array in a program.
@@ -405,8 +400,7 @@ pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
     let element = nullary(|| value.terms());
     Acc::<Array<Dim0, T>>::new(
         Operation::Generate { shape: nullary(Vec::new), element },
-        "unit",
-        Location::caller(),
+        Place::caller("unit"),
     )
 }
 
@@ -427,7 +421,7 @@ pub fn generate<S: IntoShape, L: Lift>(
 ) -> Acc<Array<S::Dim, L::Elt>> {
     let shape = nullary(|| shape.into_terms());
     let operation = Operation::Generate { shape, element: lifted(f) };
-    Acc::<Array<S::Dim, L::Elt>>::new(operation, "generate", Location::caller())
+    Acc::<Array<S::Dim, L::Elt>>::new(operation, Place::caller("generate"))
 }
 
 /// What a kernel inside an array program is given for one of its parameters.
@@ -445,7 +439,7 @@ pub fn kernel<T: Elt>(
     definition: Result<Definition, BuildError>,
     given: impl IntoIterator<Item = KernelInput>,
 ) -> Acc<Vector<T>> {
-    let place = Location::caller();
+    let place = Place::caller("kernel");
     let (mut scalars, mut inputs) = (Vec::new(), Vec::new());
     for given in given {
         match given {
@@ -454,7 +448,7 @@ pub fn kernel<T: Elt>(
         }
     }
     let operation = Operation::Kernel { definition: definition.map(Arc::new), scalars, inputs };
-    Acc::<Vector<T>>::new(operation, "kernel", place)
+    Acc::<Vector<T>>::new(operation, place)
 }
 
 /// A scalar that is given as argument `number` when the program is run.

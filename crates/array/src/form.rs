@@ -404,7 +404,7 @@ impl<'a> Fuser<'a> {
 
     /// Whether an index is within an array; where it is not, the failure is recorded.
     fn within(&self, node: &Node, input: &Node, index: &[Term]) -> Term {
-        let site = Site { operation: node.name, kind: FailureKind::OutOfBounds, location: node.location };
+        let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
         let zero = Term::from(Constant::from(0i64));
         let mut all = Term::from(Constant::from(true));
         for (dimension, part) in index.iter().enumerate() {

@@ -124,8 +124,7 @@ impl Interpreter<'_> {
             }
             Operation::Reshape { input, .. } => Ok(self.values[&input.id].clone()),
             Operation::Backpermute { index, input, .. } => {
-                let site =
-                    Site { operation: node.name, kind: FailureKind::OutOfBounds, location: node.location };
+                let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
                 let from = &self.values[&input.id];
                 let indices = self.generated(node, index)?;
                 let element = |index: Vec<Constant>| {

@@ -227,7 +227,7 @@ impl Lowering<'_> {
                 parameters.declare(&linear);
                 let at = move |index: Ix| Scalars(parameters.apply(&linear, &[index.term()]));
                 let push = skeleton.write(Pull::new(size, at), self.profile);
-                let push = within(push, size, node.location);
+                let push = within(push, size, node.place);
                 let complete = push.is_complete();
                 // SAFETY: the slot has as many elements as the array, which is its size.
                 unsafe { push.write_to(outputs) };
@@ -253,7 +253,7 @@ impl Lowering<'_> {
             (_, true) => "write_rows",
             _ => "write",
         };
-        self.kernel(node, node.name, skeleton, plan.threads, slot, |parameters, outputs| {
+        self.kernel(node, node.place.operation(), skeleton, plan.threads, slot, |parameters, outputs| {
             let apply = parameters.clone();
             let push: Push<Grid, Dynamic, Ix> = if by_rows {
                 let (rows, columns) = (parameters.number("rows", rows), self.columns(node, &parameters));
@@ -310,7 +310,7 @@ impl Lowering<'_> {
         let plan = FoldPlan::new(self.profile, task);
         let plan = if theirs.is_some() { whole_rows(plan) } else { plan };
         let step = |slot, plan, columns: Columns, elements: &Function, is_last: bool| {
-            let name = if is_last { fold.name } else { "fold_chunks" };
+            let name = if is_last { fold.place.operation() } else { "fold_chunks" };
             let Reduction { operator, neutral, finish, .. } = &reduction;
             let finish = is_last.then_some(finish);
             self.fold_kernel(node, name, slot, rows, columns, plan, elements, operator, neutral, finish)
@@ -419,7 +419,7 @@ impl Lowering<'_> {
                     };
                     let (matrix, operator) = (Pull::new(rows, row), Rc::new(combine));
                     let fold = FoldRows { rows, columns: count, matrix, operator, neutral };
-                    within(theirs.fold(fold, self.profile), rows, node.location)
+                    within(theirs.fold(fold, self.profile), rows, node.place)
                 }
             };
             let push = match finish.cloned() {

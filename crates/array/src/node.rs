@@ -6,11 +6,12 @@
 use crate::check::Bounds;
 use crate::data::ArrayData;
 use pumice_kernel::{Actual, BuildError, Definition, ParameterKind};
-use pumice_scalar::{Constant, Environment, Evaluator, Function, Node as ScalarNode, ScalarType, Variable};
+use pumice_scalar::{
+    Constant, Environment, Evaluator, Function, Node as ScalarNode, Place, ScalarType, Variable,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
-use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -27,10 +28,8 @@ pub struct Node {
     pub types: Vec<ScalarType>,
     /// The extents, if they are known while the program is written.
     pub known_extents: Option<Vec<i64>>,
-    /// What the user calls the operation.
-    pub name: &'static str,
-    /// Where the user wrote it.
-    pub location: &'static Location<'static>,
+    /// What the user calls the operation, and where they wrote it.
+    pub place: Place,
     /// Arrays whose extents the functions mention.
     pub mentions: Vec<Arc<Node>>,
     /// What is known of the index function of a [`Operation::Backpermute`].
@@ -94,20 +93,14 @@ pub enum Operation {
 }
 
 impl Node {
-    /// A node for this operation. `name` is what the user calls it.
-    pub fn new(
-        operation: Operation,
-        rank: usize,
-        types: Vec<ScalarType>,
-        name: &'static str,
-        location: &'static Location<'static>,
-    ) -> Arc<Node> {
+    /// A node for this operation.
+    pub fn new(operation: Operation, rank: usize, types: Vec<ScalarType>, place: Place) -> Arc<Node> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mentions = mentioned(&operation);
         let known_extents = known_extents(&operation, &mentions);
         let bounds = Bounds::of(&operation);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Arc::new(Node { id, operation, rank, types, known_extents, name, location, mentions, bounds })
+        Arc::new(Node { id, operation, rank, types, known_extents, place, mentions, bounds })
     }
 
     /// The arrays whose elements it reads.
@@ -147,7 +140,7 @@ impl Node {
 
     /// "map at src/main.rs:14".
     pub fn place(&self) -> String {
-        format!("{} at {}:{}", self.name, self.location.file(), self.location.line())
+        self.place.to_string()
     }
 }
 

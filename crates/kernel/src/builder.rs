@@ -10,13 +10,12 @@ use pumice_program::{
     Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
-    Constant, Id, Item, MAX_NESTING, Node, Op, ScalarType, Schedule, Site, Term, TooDeep, Variable, inspect,
-    scope, scope_depth,
+    Constant, Id, Item, MAX_NESTING, Node, Op, Place, ScalarType, Schedule, Site, Term, TooDeep, Variable,
+    inspect, scope, scope_depth,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::panic::Location;
 
 /// A kernel as the kernel language made it.
 #[derive(Clone, Debug)]
@@ -128,21 +127,6 @@ impl List {
     }
 }
 
-/// Where the user wrote an operation of the kernel language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The operation.
-    pub operation: &'static str,
-    /// Where.
-    pub location: &'static Location<'static>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}:{}", self.operation, self.location.file(), self.location.line())
-    }
-}
-
 /// Who does what is being described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doer {
@@ -171,6 +155,8 @@ pub(crate) struct Builder {
     pub doer: Doer,
     /// The warp's own number among the block's warps, where a warp or its lanes are at work.
     pub warp: Option<Term>,
+    /// Who listens to the elements that the kernel hands on.
+    pub listeners: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
     /// The operation that is being described.
     pub place: Option<Place>,
     /// Whether what is read now is in bounds only under a condition; see [`crate::effects::guarded`].
@@ -227,6 +213,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             distributed: false,
             doer: Doer::Host,
             warp: None,
+            listeners: Vec::new(),
             place: None,
             guarded: false,
             guards: Vec::new(),
@@ -291,7 +278,7 @@ impl Builder {
 
     /// Notes a mistake; the first one is reported when the kernel is finished.
     pub fn mistake(&mut self, message: impl Into<String>) {
-        let place = self.place.map(|place| format!(" ({place})")).unwrap_or_default();
+        let place = self.place.map(|place| format!(" ({})", noted(place))).unwrap_or_default();
         self.mistake.get_or_insert_with(|| format!("{}{place}", message.into()));
     }
 
@@ -315,7 +302,7 @@ impl Builder {
         let place = self.place;
         if let Some(frame) = self.frames.last_mut() {
             if let (Some(place), true) = (place, frame.noted != place) {
-                frame.statements.push(Stmt::Comment(place.to_string()));
+                frame.statements.push(Stmt::Comment(noted(place)));
                 frame.noted = Some(place);
             }
             frame.writes_shared |= match &statement {
@@ -761,6 +748,11 @@ fn result_name(op: Op) -> &'static str {
         Op::Cast | Op::Bitcast => "converted",
         other => other.name(),
     }
+}
+
+/// A place in a comment: "force, src/main.rs:14".
+fn noted(place: Place) -> String {
+    format!("{}, {}:{}", place.operation(), place.file(), place.line())
 }
 
 /// Does something with this as the place that its statements come from.

@@ -3,11 +3,11 @@
 use pumice::kernel::{Grid, Ix, Pull, Push};
 use pumice::layers::array::{ArrayData, Error, HostData, Node, Operation, interpret};
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, Function, Op, ScalarType, Term, Variable, function};
+use pumice::layers::scalar::{Constant, Function, Op, Place, ScalarType, Term, Variable, function};
 use pumice::{Array, Compiler, Dim1};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::panic::Location;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ const I64: ScalarType = ScalarType::I64;
 const F32: ScalarType = ScalarType::F32;
 
 fn node(operation: Operation, rank: usize, types: &[ScalarType]) -> Arc<Node> {
-    Node::new(operation, rank, types.to_vec(), "wild", Location::caller())
+    Node::new(operation, rank, types.to_vec(), Place::caller("wild"))
 }
 
 fn numbers(count: usize) -> Arc<Node> {

@@ -4,13 +4,12 @@ use pumice::layers::array::{Array, ArrayData, HostData, Node, Operation, Options
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, ScalarType, Term, function, scope};
+use pumice::layers::scalar::{Constant, Place, ScalarType, Term, function, scope};
 use pumice::{Arguments, Compiler, Elt, Function, Shape, Untyped};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// How a case went: an error says what was expected and what came.
@@ -132,17 +131,12 @@ impl Harness {
         input: &Arc<dyn ArrayData>,
         expressions: &dyn Fn(&[Term]) -> Vec<Term>,
     ) -> Result<Option<Vec<Constant>>, String> {
-        let place = Location::caller();
-        let argument = Node::new(Operation::Argument(0), 1, input.types().to_vec(), "argument", place);
+        let place = Place::caller("map");
+        let argument = Node::new(Operation::Argument(0), 1, input.types().to_vec(), place.named("argument"));
         let function = function(input.types(), expressions);
         let types = function.result_types();
-        let root = Node::new(
-            Operation::ZipWith { function, inputs: vec![argument] },
-            1,
-            types.clone(),
-            "map",
-            place,
-        );
+        let root =
+            Node::new(Operation::ZipWith { function, inputs: vec![argument] }, 1, types.clone(), place);
         let inputs = Inputs { arrays: HashMap::from([(0, input.clone())]), scalars: Vec::new() };
         let data = self.compile_node(root)?.run(&inputs)?;
         if self.is_planning() {

@@ -4,9 +4,9 @@ use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::{Acc, Array, ArrayData, HostData, Node, Operation};
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, Function, Lift, Op, ScalarType, Term, function, scope};
+use pumice::layers::scalar::{Constant, Function, Lift, Op, Place, ScalarType, Term, function, scope};
 use pumice::{Dim1, Dim2, Dim3, Dim4};
-use std::panic::Location;
+
 use std::sync::Arc;
 
 /// Mostly small ones, some of several blocks, and rarely none.
@@ -69,7 +69,7 @@ struct Known {
 
 #[track_caller]
 fn node(operation: Operation, extents: &[usize], types: &[ScalarType], name: &'static str) -> Known {
-    let node = Node::new(operation, extents.len(), types.to_vec(), name, Location::caller());
+    let node = Node::new(operation, extents.len(), types.to_vec(), Place::caller(name));
     Known { node, extents: extents.to_vec() }
 }
 
