@@ -7,7 +7,7 @@ use pumice_array::{
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::Skeletons;
 use pumice_runtime::{
-    Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
+    Device, EmitOptions, Engine, Error, Execution, Inputs, PreparedPlan, Result, default_device, open,
 };
 use pumice_scalar::{Constant, Elt, Node as ScalarNode, Variable, scope};
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Compiler {
     device: Arc<dyn Device>,
-    options: Options,
+    options: EmitOptions,
     plan: PlanOptions,
     limit: Option<Duration>,
 }
@@ -45,7 +45,7 @@ impl Compiler {
 
     /// For this device.
     pub fn with(device: Arc<dyn Device>) -> Compiler {
-        Compiler { device, options: Options::default(), plan: PlanOptions::default(), limit: None }
+        Compiler { device, options: EmitOptions::default(), plan: PlanOptions::default(), limit: None }
     }
 
     /// Whether floats may be computed less exactly than IEEE says, for speed: contraction, reassociation, approximate
@@ -136,7 +136,7 @@ impl Compiler {
     /// The device.
     ///
     /// ```
-    /// assert_eq!(pumice::Compiler::on("sim")?.device().name(), "sim");
+    /// assert_eq!(pumice::Compiler::on("sim")?.device().name().to_string(), "sim");
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn device(&self) -> &Arc<dyn Device> {
@@ -149,7 +149,7 @@ impl Compiler {
     }
 
     /// How kernels become text.
-    pub(crate) fn emit_options(&self) -> Options {
+    pub(crate) fn emit_options(&self) -> EmitOptions {
         self.options.clone()
     }
 
@@ -225,7 +225,7 @@ pub struct Untyped {
     root: Arc<Node>,
     /// The scalar arguments that extents depend on.
     shaping: Vec<u32>,
-    plans: Mutex<HashMap<PlanKey, Arc<Prepared>>>,
+    plans: Mutex<HashMap<PlanKey, Arc<PreparedPlan>>>,
 }
 
 /// What a plan depends on: the extents of array arguments, and scalars that extents depend on.
@@ -339,7 +339,7 @@ impl Untyped {
         self.engine.device()
     }
 
-    fn prepare(&self, inputs: &Inputs) -> Result<Arc<Prepared>> {
+    fn prepare(&self, inputs: &Inputs) -> Result<Arc<PreparedPlan>> {
         let extents: HashMap<u32, Vec<usize>> =
             inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
         let mut arrays: Vec<(u32, Vec<usize>)> = extents.clone().into_iter().collect();
@@ -354,8 +354,13 @@ impl Untyped {
         let device = self.engine.device();
         let roots = std::slice::from_ref(&self.root);
         let plan = Plan::new(roots, device.profile(), &extents, &inputs.scalars, &self.compiler.plan)?;
-        let prepared =
-            Arc::new(Prepared::new(&self.engine, plan, &self.compiler.options, inputs, self.compiler.limit)?);
+        let prepared = Arc::new(PreparedPlan::new(
+            &self.engine,
+            plan,
+            &self.compiler.options,
+            inputs,
+            self.compiler.limit,
+        )?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if plans.len() >= MOST_PLANS {
             plans.clear();

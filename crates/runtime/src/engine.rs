@@ -1,16 +1,17 @@
 //! One device at work: its memory, its kernels, and the execution of plans.
 
 use crate::deadline::{Deadline, STOP_BYTES};
-use crate::device::{Argument, Device, Kernel};
+use crate::device::{CompiledKernel, Device, LaunchArgument};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
+use crate::identity::DeviceId;
 use crate::kernel_table::KernelTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{
     Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step, whole_columns,
 };
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_program::{Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
@@ -46,7 +47,7 @@ impl Engine {
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
         engines.retain(|engine| engine.strong_count() > 0);
         let known = engines.iter().filter_map(Weak::upgrade);
-        if let Some(engine) = known.into_iter().find(|engine| same_device(&engine.device, &device)) {
+        if let Some(engine) = known.into_iter().find(|engine| engine.device.id() == device.id()) {
             return engine;
         }
         let engine = Arc::new(Engine {
@@ -56,7 +57,9 @@ impl Engine {
             copies: Mutex::default(),
         });
         engines.push(Arc::downgrade(&engine));
-        if crate::devices::open(engine.device.name()).is_ok_and(|open| same_device(&open, &engine.device)) {
+        if crate::devices::open(&engine.device.name().to_string())
+            .is_ok_and(|open| open.id() == engine.device.id())
+        {
             KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(engine.clone());
         }
         engine
@@ -76,9 +79,9 @@ impl Engine {
     pub(crate) fn kernel(
         &self,
         program: &Verified,
-        options: &Options,
+        options: &EmitOptions,
         stoppable: bool,
-    ) -> Result<Arc<Kernel>> {
+    ) -> Result<Arc<CompiledKernel>> {
         let program = with_stop(program, stoppable)?;
         self.kernels.get_or_build(&*self.device, &program, &program.key_text(), options)
     }
@@ -174,16 +177,13 @@ fn with_stop(program: &Verified, stoppable: bool) -> Result<Cow<'_, Verified>> {
     make_stoppable(program).map(Cow::Owned).map_err(|error| Error::Invalid(error.to_string()))
 }
 
-/// Whether two handles are one device.
-fn same_device(one: &Arc<dyn Device>, other: &Arc<dyn Device>) -> bool {
-    std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-}
-
 /// A plan with its kernels, ready to be executed many times.
-pub struct Prepared {
+pub struct PreparedPlan {
     plan: Plan,
+    /// The device that the kernels are for.
+    device: DeviceId,
     /// For each launch of the plan the kernel and the number of blocks.
-    launches: Vec<(Arc<Kernel>, u64)>,
+    launches: Vec<(Arc<CompiledKernel>, u64)>,
     /// How long a run may take.
     limit: Option<Duration>,
 }
@@ -197,16 +197,16 @@ pub struct Inputs {
     pub scalars: Vec<Constant>,
 }
 
-impl Prepared {
+impl PreparedPlan {
     /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
     /// inputs are brought to the device. A run may take as long as `limit` says.
     pub fn new(
         engine: &Engine,
         plan: Plan,
-        options: &Options,
+        options: &EmitOptions,
         inputs: &Inputs,
         limit: Option<Duration>,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedPlan> {
         let programs = plan.launches().map(|launch| with_stop(&launch.program, limit.is_some()));
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
@@ -234,7 +234,8 @@ impl Prepared {
             }
         });
         let blocks = blocks.collect::<Result<Vec<u64>>>()?;
-        Ok(Prepared { plan, launches: kernels.into_iter().zip(blocks).collect(), limit })
+        let launches = kernels.into_iter().zip(blocks).collect();
+        Ok(PreparedPlan { plan, device: engine.device.id(), launches, limit })
     }
 
     /// The plan.
@@ -242,9 +243,13 @@ impl Prepared {
         &self.plan
     }
 
-    /// Reserves memory for an execution on these inputs.
+    /// Reserves memory for an execution on these inputs. The engine is the one that the plan was prepared for.
     pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
-        let plan = &self.plan;
+        let (plan, id) = (&self.plan, engine.device.id());
+        if id != self.device {
+            let (device, found) = (id.name(), self.device.name());
+            return Err(Error::WrongDevice { what: "a plan", device, found });
+        }
         let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers().len()];
         let mut before = Vec::new();
         let mut given_data = HashMap::new();
@@ -359,7 +364,7 @@ enum Bound {
 
 /// A kernel with the memory of one launch.
 struct Bindings {
-    kernel: Arc<Kernel>,
+    kernel: Arc<CompiledKernel>,
     blocks: u64,
     arguments: Vec<Bound>,
     /// Memory that is zeroed first, with its bytes.
@@ -391,10 +396,11 @@ impl Execution<'_> {
             for (memory, bytes) in clears {
                 self.engine.device.zero(memory.memory()?, *bytes)?;
             }
-            let stop = self.deadline.iter().map(|deadline| deadline.record.memory().map(Argument::Memory));
+            let stop =
+                self.deadline.iter().map(|deadline| deadline.record.memory().map(LaunchArgument::Memory));
             let arguments = arguments.iter().map(|argument| match argument {
-                Bound::Memory(pooled) => pooled.memory().map(Argument::Memory),
-                Bound::Scalar(constant) => Ok(Argument::Scalar(*constant)),
+                Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
+                Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
             });
             let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
             // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the

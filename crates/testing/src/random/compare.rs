@@ -4,7 +4,7 @@ use super::arrays::{self, ArrayProgram};
 use super::choices::Choices;
 use crate::harness::Outcome;
 use pumice::layers::array::{ArrayData, Error as ArrayError, HostData, Options, Plan, interpret};
-use pumice::layers::runtime::{Engine, Options as EmitOptions, Prepared};
+use pumice::layers::runtime::{EmitOptions, Engine, PreparedPlan};
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::fmt;
@@ -95,7 +95,7 @@ impl PlannedArrays {
 
     fn run(&self, engine: &Arc<Engine>) -> Result<Arc<dyn ArrayData>, Failed> {
         let inputs = &self.program.inputs;
-        let prepared = Prepared::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
+        let prepared = PreparedPlan::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
         let execution = prepared.bind(engine, inputs)?;
         execution.launch()?;
         let first = execution.results()?.into_iter().next();
