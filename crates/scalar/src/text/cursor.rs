@@ -149,6 +149,21 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A word of these letters and a number, as `a3`; gives the number.
+    pub fn numbered<N: FromStr>(&mut self, letters: &str, what: &str) -> Parsed<N> {
+        let number = match self.peek().token {
+            Token::Word(word) => numbered(word, letters),
+            _ => None,
+        };
+        match number {
+            Some(number) => {
+                self.advance();
+                Ok(number)
+            }
+            None => self.expected(what),
+        }
+    }
+
     /// A text between quotation marks.
     pub fn quoted(&mut self, what: &str) -> Parsed<String> {
         match self.peek().token {
@@ -201,4 +216,10 @@ impl<'a> Cursor<'a> {
         let column = self.number("a column")?;
         Ok(Place::new(&operation, &file, line, column))
     }
+}
+
+/// The number after these letters, if a word is just these two.
+pub fn numbered<N: FromStr>(word: &str, letters: &str) -> Option<N> {
+    let digits = word.strip_prefix(letters)?;
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }

@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use self::values::Value;
-use super::cursor::{Cursor, ParseError, Parsed};
+use super::cursor::{Cursor, ParseError, Parsed, numbered};
 use super::lex::{Spanned, Token};
 use crate::function::Function;
 use crate::graph::{FailureKind, Id, Node, Operands, Site, Variable};
@@ -339,12 +339,7 @@ impl<'a> Parser<'_, 'a> {
         if word == "extent" {
             self.cursor.advance();
             self.cursor.expect("(")?;
-            let array = match self.cursor.peek().token {
-                Token::Word(word) => numbered(word, "a"),
-                _ => None,
-            };
-            let Some(array) = array else { return self.cursor.expected("an array (`a0`)") };
-            self.cursor.advance();
+            let array = self.cursor.numbered("a", "an array (`a0`)")?;
             self.cursor.expect(",")?;
             let dimension = self.cursor.number("a dimension")?;
             self.cursor.expect(")")?;
@@ -365,10 +360,4 @@ impl<'a> Parser<'_, 'a> {
         self.cursor.expect(":")?;
         Ok(Node::Variable(variable, self.cursor.scalar_type()?))
     }
-}
-
-/// The number after a prefix, if a word is just these two, as they are printed.
-fn numbered<N: std::str::FromStr>(word: &str, prefix: &str) -> Option<N> {
-    let digits = word.strip_prefix(prefix)?;
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
 }
