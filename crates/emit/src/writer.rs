@@ -19,7 +19,7 @@ use crate::helpers::{self, Helper};
 use crate::lanes::{Cell, Lanes, UNVECTORISED, made_of_truth};
 use crate::names::Names;
 use crate::text::Text;
-use crate::threads::{Along, is_joint};
+use crate::threads::Along;
 use crate::uses::{Use, uses};
 use crate::{Dialect, Effort, MAX_BLOCKS, Options, Source};
 
@@ -208,7 +208,7 @@ pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
 impl Writer<'_> {
     /// What threads without warps need to do something together.
     fn exchange(&mut self) -> Option<Exchange> {
-        let joint = self.program.body.iter().any(is_joint);
+        let joint = self.program.body.iter().any(Stmt::is_warp_collective);
         let Threads::Numbered { warps: false, .. } = self.language.threads() else { return None };
         joint.then(|| Exchange {
             cells: self.names.fresh("cells"),
@@ -322,7 +322,7 @@ impl Writer<'_> {
         self.members = match (threads.is_multiple_of(WARP), threads < WARP) {
             (true, _) => all.to_owned(),
             (false, true) => some,
-            (false, false) if !self.program.body.iter().any(is_joint) => return,
+            (false, false) if !self.program.body.iter().any(Stmt::is_warp_collective) => return,
             (false, false) => {
                 let members = self.names.fresh("members");
                 let whole = threads / WARP * WARP;

@@ -37,7 +37,7 @@ pub use force::{Forced, Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::{AtomicElt, Mutable, fence_block, fence_grid};
-pub use passes::{Known, Passes, Ready, ready};
+pub use passes::{Known, Passes, PipelineError, Ready, ready};
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};

@@ -107,9 +107,9 @@ pub enum AtomicOp {
     Add,
     /// Subtracts; integers.
     Sub,
-    /// The smaller one; integers.
+    /// The smaller one, as [`Op::Min`] says; integers and floats.
     Min,
-    /// The larger one; integers.
+    /// The larger one, as [`Op::Max`] says; integers and floats.
     Max,
     /// Bits in both; integers.
     And,
@@ -119,7 +119,7 @@ pub enum AtomicOp {
     Xor,
     /// Replaces it; any type but `bool`.
     Exchange,
-    /// Replaces it by the second operand if it equals the first, bit by bit; integers.
+    /// Replaces it by the second operand if it equals the first, bit by bit; any type but `bool`.
     CompareExchange,
     /// Only reads it; what the one who released it wrote before is visible after (acquire). Any type but `bool`.
     Load,
@@ -407,8 +407,8 @@ impl AtomicOp {
     /// Whether it can be done to elements of this type.
     pub fn accepts(self, ty: ScalarType) -> bool {
         match self {
-            AtomicOp::Exchange | AtomicOp::Load | AtomicOp::Store | AtomicOp::Add => ty != ScalarType::Bool,
-            _ => ty.is_integer(),
+            AtomicOp::Sub | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => ty.is_integer(),
+            _ => ty != ScalarType::Bool,
         }
     }
 }
@@ -488,6 +488,15 @@ impl Stmt {
             Stmt::For { body, .. } | Stmt::Parallel { body, .. } => vec![body],
             Stmt::While { header, body, .. } => vec![header, body],
             _ => vec![],
+        }
+    }
+
+    /// Whether the lanes of a warp do something together in this statement or one inside it: a shuffle, a vote or a barrier
+    /// of the warp.
+    pub fn is_warp_collective(&self) -> bool {
+        match self {
+            Stmt::Collective { .. } | Stmt::Sync { scope: Scope::Warp } => true,
+            stmt => stmt.children().into_iter().flatten().any(Stmt::is_warp_collective),
         }
     }
 
