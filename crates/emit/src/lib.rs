@@ -74,10 +74,6 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// No launch may have more blocks than this; devices refuse it. (At a nanosecond a block it would take 20 minutes.)
-/// It lets the emitter prove that indices made from a block's index do not overflow.
-pub const MAX_BLOCKS: i64 = 1 << 40;
-
 /// What the user may choose about emission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Options {

@@ -9,7 +9,7 @@ use pumice_program::{
     Access, Carried, Intervals, Joined, Layout, Memory, MemoryId, Operand, Param, Program, Ranges, Scope,
     Space, Stmt, Var, WARP, Workers,
 };
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::{Constant, ScalarType};
 
 use crate::atomics::{Atomic, any_atomic, is_ordering};
 use crate::collectives::Exchange;
@@ -21,7 +21,7 @@ use crate::names::Names;
 use crate::text::Text;
 use crate::threads::Along;
 use crate::uses::{Use, uses};
-use crate::{Dialect, Effort, MAX_BLOCKS, Options, Source};
+use crate::{Dialect, Effort, Options, Source};
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
@@ -104,7 +104,7 @@ pub(crate) fn write(
         program,
         language,
         options,
-        intervals: intervals(program),
+        intervals: Intervals::of(program, &Ranges::new()),
         in_threads: false,
         in_warps: false,
         stop,
@@ -172,16 +172,6 @@ impl Piece {
             dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },
         }
     }
-}
-
-/// What values integers can have, given that there are not too many blocks.
-fn intervals(program: &Program) -> Intervals {
-    let mut bounded = program.clone();
-    let blocks = bounded.add_var(ScalarType::I64, "blocks");
-    let operands = vec![program.blocks, Operand::Constant(MAX_BLOCKS.into())];
-    bounded.prologue.push(Stmt::Let { var: blocks, op: Op::Min, operands });
-    bounded.blocks = Operand::Var(blocks);
-    Intervals::of(&bounded, &Ranges::new())
 }
 
 /// Returns a character of a comment as it may stand in source text: itself, if no dialect gives it a meaning of its own

@@ -21,7 +21,8 @@ pub struct VarInfo {
     /// What to call it in text; need not be unique, printers add the number where it matters.
     pub name: String,
     /// Whether the integer operation that defines it is known to stay within its type (and to divide by a positive number
-    /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only.
+    /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only; only
+    /// [`mark_exact`](crate::mark_exact) sets it, and emitters know of wrapping by it alone.
     pub exact: bool,
 }
 
@@ -69,6 +70,10 @@ pub enum Space {
         length: u32,
     },
 }
+
+/// No launch may have more blocks than this; the runtime refuses it. (At a nanosecond per block it would take 20 minutes.) So
+/// indices that are made from a block's index can be shown not to overflow.
+pub const MAX_BLOCKS: i64 = 1 << 40;
 
 /// Threads of a warp, on every device: a language's unit, which devices with another number imitate.
 pub const WARP: u32 = 32;
