@@ -4,7 +4,7 @@
 
 use crate::error::Error;
 use crate::node::{Node, Operation, actual};
-use pumice_kernel::{Actual, Definition};
+use pumice_kernel::{Definition, LaunchArgument};
 use pumice_scalar::{Constant, Environment, Evaluator, Function, Id, Node as ScalarNode, Variable};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl Extents {
         &self,
         node: &'a Node,
         scalars: &[Constant],
-    ) -> Result<Option<(&'a Definition, Vec<Actual>)>, Error> {
+    ) -> Result<Option<(&'a Definition, Vec<LaunchArgument>)>, Error> {
         let Operation::Kernel { definition: Ok(definition), scalars: functions, inputs } = &node.operation
         else {
             return Ok(None);

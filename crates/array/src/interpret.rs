@@ -6,7 +6,7 @@ use crate::data::{ArrayData, HostData, whole_columns};
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::node::{Node, Operation, in_order};
-use pumice_kernel::{Actual, Binding};
+use pumice_kernel::{Binding, LaunchArgument};
 use pumice_program::{SimMemory, simulate};
 use pumice_scalar::{
     CheckFailure, Constant, Environment, Evaluator, FailureKind, Function, ScalarType, Site, Variable,
@@ -167,7 +167,7 @@ impl Interpreter<'_> {
         let mut arrays = inputs.iter().map(|input| &self.values[&input.id]);
         let arrays: Vec<Option<&Elements>> = actual
             .iter()
-            .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
+            .map(|actual| if let LaunchArgument::Length(_) = actual { arrays.next() } else { None })
             .collect();
         let (mut memories, mut scalars) = (Vec::new(), Vec::new());
         for binding in definition.bindings() {
@@ -185,9 +185,9 @@ impl Interpreter<'_> {
                 Binding::Value(value) => scalars.push(value),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     scalars.push(match actual.get(parameter) {
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
+                        Some(LaunchArgument::Length(length)) => Constant::from(*length as i64),
+                        Some(LaunchArgument::Scalar(value)) => *value,
+                        Some(LaunchArgument::Unknown(ty)) => Constant::zero(*ty),
                         None => Constant::from(0i64),
                     });
                 }

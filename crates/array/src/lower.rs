@@ -11,8 +11,10 @@ use crate::reduction::Reduction;
 use pumice_kernel::skeletons::{
     Fold, FoldPlan, FoldRows, FoldTask, WritePlan, can_write_tiles, within, write, write_rows, write_tiles,
 };
-use pumice_kernel::{Actual, Binding, BuildError, ParameterKind};
-use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Profile, Pull, Push, Scalars, build, comment};
+use pumice_kernel::{Binding, BuildError, LaunchArgument, ParameterKind};
+use pumice_kernel::{
+    BuiltKernel, Dynamic, Grid, Ix, Known, Passes, Profile, Pull, Push, Scalars, build, comment,
+};
 use pumice_kernel::{memory_parameter, read, ready, scalar_parameter};
 use pumice_program::{Access, MemoryId, Param};
 use pumice_scalar::{
@@ -167,7 +169,7 @@ impl Lowering<'_> {
                     // What nothing depends on stays an argument of the program.
                     let argument = scalars.next().and_then(argument).filter(|_| !shaping);
                     if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
-                        *actual = Actual::Unknown(*ty);
+                        *actual = LaunchArgument::Unknown(*ty);
                     }
                     (None, argument)
                 }
@@ -183,9 +185,9 @@ impl Lowering<'_> {
             Binding::Column { parameter, column: number } => column(given.get(parameter)?.0, number),
             Binding::Result { column: number } => column(Some(slot), number),
             Binding::Length { parameter } | Binding::Scalar { parameter } => match actual.get(parameter)? {
-                Actual::Length(length) => Some(Argument::Constant(Constant::from(*length as i64))),
-                Actual::Scalar(value) => Some(Argument::Constant(*value)),
-                Actual::Unknown(_) => given.get(parameter)?.1.map(Argument::Scalar),
+                LaunchArgument::Length(length) => Some(Argument::Constant(Constant::from(*length as i64))),
+                LaunchArgument::Scalar(value) => Some(Argument::Constant(*value)),
+                LaunchArgument::Unknown(_) => given.get(parameter)?.1.map(Argument::Scalar),
             },
             Binding::Failure => Some(Argument::Failure),
             Binding::FailureBase => Some(Argument::FailureBase),
@@ -472,11 +474,11 @@ impl Lowering<'_> {
     fn ready(
         &self,
         node: &Node,
-        kernel: Kernel,
+        kernel: BuiltKernel,
         skeleton: &str,
         parameters: &Parameters,
     ) -> Result<ReadyKernel, Error> {
-        let Kernel { program, sites, .. } = &kernel;
+        let BuiltKernel { program, sites, .. } = &kernel;
         let columns = parameters.columns.borrow();
         let scalars = parameters.scalars.borrow();
         let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());

@@ -5,7 +5,7 @@
 
 use crate::check::Bounds;
 use crate::data::ArrayData;
-use pumice_kernel::{Actual, BuildError, Definition, ParameterKind};
+use pumice_kernel::{BuildError, Definition, LaunchArgument, ParameterKind};
 use pumice_scalar::{
     Constant, Environment, Evaluator, Function, Node as ScalarNode, Place, ScalarType, Variable,
 };
@@ -170,11 +170,11 @@ pub(crate) fn argument(function: &Function) -> Option<u32> {
 }
 
 /// What a kernel's parameters are, given the sizes of its arrays and its scalars, each in order.
-pub(crate) fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<Actual> {
+pub(crate) fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<LaunchArgument> {
     let (mut sizes, mut scalars) = (sizes.iter(), scalars.iter());
     let one = |kind: &ParameterKind| match kind {
-        ParameterKind::Array { .. } => sizes.next().map(|size| Actual::Length(*size as usize)),
-        ParameterKind::Scalar(_) => scalars.next().map(|value| Actual::Scalar(*value)),
+        ParameterKind::Array { .. } => sizes.next().map(|size| LaunchArgument::Length(*size as usize)),
+        ParameterKind::Scalar(_) => scalars.next().map(|value| LaunchArgument::Scalar(*value)),
     };
     definition.parameters().iter().map_while(one).collect()
 }
