@@ -32,6 +32,7 @@ mod opencl;
 mod stop;
 mod text;
 mod threads;
+mod truth;
 mod uses;
 mod writer;
 

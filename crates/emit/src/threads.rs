@@ -5,11 +5,10 @@
 //! memory. What has no effect is computed by all (every operation is total), so that the text stays free of branches.
 //! The group is a warp where warps go their own ways, and the block where a barrier of the block stands for a warp's.
 
-use pumice_program::{Operand, Stmt, Var, WARP, Workers};
+use pumice_program::{Divergence, Operand, Stmt, Var, WARP, Workers};
 
 use crate::dialect::Threads;
 use crate::expression::Binding;
-use crate::lanes::varying;
 use crate::writer::Writer;
 
 /// What is known of threads that only come along.
@@ -17,18 +16,14 @@ use crate::writer::Writer;
 pub(crate) struct Along {
     /// Whether a thread has an index: a name, where some may have none.
     pub(crate) active: Option<String>,
-    /// By variable: whether it can differ from thread to thread.
-    varying: Vec<bool>,
+    /// The values that can differ from thread to thread.
+    divergence: Divergence,
 }
 
 impl Along {
     /// Whether an operand can have a value that the program never has, in threads that only come along.
     pub(crate) fn doubts(&self, operand: Operand) -> bool {
-        self.active.is_some() && matches!(operand, Operand::Var(var) if self.var_varies(var))
-    }
-
-    fn var_varies(&self, var: Var) -> bool {
-        self.varying.get(var.0 as usize).copied().unwrap_or(false)
+        self.active.is_some() && self.divergence.operand(operand)
     }
 }
 
@@ -41,10 +36,10 @@ fn waits(stmt: &Stmt) -> bool {
 }
 
 /// Whether a statement, or one inside it, loads something that is the same for all threads.
-fn loads_evenly(stmt: &Stmt, varying: &[bool]) -> bool {
+fn loads_evenly(stmt: &Stmt, divergence: &Divergence) -> bool {
     match stmt {
-        Stmt::Load { vars, .. } => vars.iter().all(|var| !varying[var.0 as usize]),
-        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, varying)),
+        Stmt::Load { vars, .. } => vars.iter().all(|&var| !divergence.var(var)),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, divergence)),
     }
 }
 
@@ -128,13 +123,9 @@ impl Writer<'_> {
         let bound = self.value(extent).within(Binding::Sum);
         let range = self.intervals.operand(extent);
         let (ty, name) = (self.register(var), self.name(var).to_owned());
-        let around = match self.along.varying.is_empty() {
-            true => vec![false; self.program.vars.len()],
-            false => self.along.varying.clone(),
-        };
-        let varying = varying(self.program, around, var, body);
+        let divergence = Divergence::of(self.program, self.along.divergence.clone(), var, body);
         let repeats = range.1 > i128::from(count);
-        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &varying));
+        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &divergence));
         if repeats {
             let first = self.names.fresh(&format!("{name}_0"));
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
@@ -154,7 +145,7 @@ impl Writer<'_> {
             None => format!("{name} < {bound}"),
         };
         self.text.line(&format!("bool {active} = {condition};"));
-        let outer = std::mem::replace(&mut self.along, Along { active: Some(active), varying });
+        let outer = std::mem::replace(&mut self.along, Along { active: Some(active), divergence });
         self.statements(body);
         self.along = outer;
         self.text.close();
@@ -175,7 +166,7 @@ impl Writer<'_> {
     }
 
     fn any_varies(&self, vars: &[Var]) -> bool {
-        vars.iter().any(|&var| self.along.var_varies(var))
+        vars.iter().any(|&var| self.along.divergence.var(var))
     }
 
     /// Whether a statement must be kept from threads that only come along, as a whole.
@@ -189,7 +180,7 @@ impl Writer<'_> {
             _ => return false,
         };
         // If it gives something that is the same for all threads, then all of them go through it alike.
-        let even = given.iter().any(|&var| !self.along.var_varies(var));
+        let even = given.iter().any(|&var| !self.along.divergence.var(var));
         self.along.active.is_some() && !stmt.is_warp_collective() && !even
     }
 

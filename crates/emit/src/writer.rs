@@ -16,10 +16,11 @@ use crate::collectives::Exchange;
 use crate::dialect::{Argument, Kernel, Language, PrivateArray, SharedArray, Stop, Threads};
 use crate::expression::{Binding, Expression};
 use crate::helpers::{self, Helper};
-use crate::lanes::{Cell, Lanes, UNVECTORISED, made_of_truth};
+use crate::lanes::{Cell, Lanes};
 use crate::names::Names;
 use crate::text::Text;
 use crate::threads::Along;
+use crate::truth::{UNVECTORISED, made_of_truth};
 use crate::uses::{Use, uses};
 use crate::{Dialect, Effort, Options, Source};
 
