@@ -185,3 +185,106 @@ fn cheap_values(
     }
     cheap
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Plans the first parallel loop of a body. Values are named after what becomes of them: `u` are uniform, `p` stay
+    /// within their piece, `a` have arrays, `r` are computed again.
+    fn check(body: &str) -> (Program, LanePlan) {
+        let text = format!(
+            "kernel k memory @r: global read f32 memory @w: global readwrite f32 memory @f: global readwrite i64
+             params @r, @w, @f, %base: i64, %n: i64 failure @f + %base threads 64 blocks %block: i64 < 1:i64
+             body {{ parallel %i: i64 < 64:i64 {{ {body} fail 0 unless true, index 0:i64, bound 0:i64 }} }}"
+        );
+        let program = crate::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        crate::check(&program).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let Stmt::Parallel { var, body, .. } = &program.body[0] else { panic!("no parallel loop") };
+        let plan = LanePlan::of(&program, *var, body);
+        for (number, info) in program.vars.iter().enumerate() {
+            let var = Var(number as u32);
+            let Some((kind, _)) = info.name.split_once('_') else { continue };
+            let found = match () {
+                () if !plan.varies(var) => "u",
+                () if plan.has_array(var) => "a",
+                () if plan.recomputed(var).is_some() => "r",
+                () => "p",
+            };
+            assert_eq!(found, kind, "{}\n{program}", info.name);
+        }
+        (program, plan)
+    }
+
+    #[test]
+    fn values_that_live_across_a_loop_have_arrays() {
+        check(
+            "%p_at: i64 = mul %i, 3:i64 %a_x: f32 = load @r[%p_at] %u_y: f32 = load @r[%n]
+             for %u_k: i64 in 0:i64..%n step 1:i64 carry %a_sum: f32 = 0.0:f32 {
+               %r_at: i64 = add %i, %u_k
+               %p_x: f32 = load @r[%r_at]
+               %p_product: f32 = mul %p_x, %a_x
+               %a_next: f32 = add %a_sum, %p_product
+               for %u_j: i64 in 0:i64..2:i64 step 1:i64 { store @w[%r_at] = %u_y }
+               next %a_next
+             }
+             store @w[%i] = %a_sum",
+        );
+    }
+
+    #[test]
+    fn branches_inside_a_piece_need_no_arrays() {
+        check(
+            "%p_x: f32 = load @r[%i] %p_c: bool = lt %p_x, 1.0:f32
+             %p_y: f32 = if %p_c { %p_z: f32 = add %p_x, 1.0:f32 yield %p_z } else { yield 0.0:f32 }
+             store @w[%i] = %p_y",
+        );
+    }
+
+    #[test]
+    fn divergent_loops_and_branches_are_masked_and_give_arrays() {
+        let (program, plan) = check(
+            "%a_x: f32 = load @r[%i] %p_c: bool = lt %a_x, 1.0:f32
+             %a_y: f32 = if %p_c {
+               for %u_k: i64 in 0:i64..%n step 1:i64 { store @w[%i] = %a_x }
+               yield %a_x
+             } else { yield 0.0:f32 }
+             %a_end: i64 = cast %a_y
+             for %u_j: i64 in 0:i64..%a_end step 1:i64 { store @w[%u_j] = 1.0:f32 }
+             for %a_j: i64 in %a_end..%n step 1:i64 { store @w[%a_j] = 1.0:f32 }
+             while carry %a_t: f32 = %a_x { %p_going: bool = lt %a_t, 9.0:f32 } test %p_going {
+               %p_more: f32 = add %a_t, 1.0:f32
+               next %p_more
+             }",
+        );
+        let Stmt::Parallel { body, .. } = &program.body[0] else { panic!("no parallel loop") };
+        let steps: Vec<LaneStep> = body.iter().map(|stmt| plan.step(stmt)).collect();
+        use LaneStep::*;
+        assert_eq!(steps, [InPiece, InPiece, Masked, InPiece, Masked, Masked, Masked, Together]);
+    }
+
+    #[test]
+    fn shuffles_and_votes_end_pieces() {
+        check(
+            "%a_x: f32 = load @r[%i] %a_s: f32 = shuffle_down %a_x, 1:i32
+             %p_sum: f32 = add %a_x, %a_s
+             %p_c: bool = lt %p_sum, 2.0:f32
+             %a_v: u32 = ballot %p_c
+             %p_int: i64 = cast %a_v
+             store @w[%p_int] = %a_s
+             %p_i: i64 = add %i, 1:i64
+             %a_t: i64 = shuffle %p_i, 0:i32
+             %u_z: f32 = load @r[%n] %u_w: f32 = shuffle %u_z, 3:i32
+             store @w[%a_t] = %u_w",
+        );
+    }
+
+    #[test]
+    fn a_check_looks_twice_and_needs_its_operands_then() {
+        check(
+            "%p_x: f32 = load @r[%i] %a_at: i64 = cast %p_x %r_in: bool = lt %i, %n %a_below: bool = lt %a_at, %n
+             fail 0 unless %r_in, index %i, bound %n
+             fail 1 unless %a_below, index %a_at, bound %n",
+        );
+    }
+}
