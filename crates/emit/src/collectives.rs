@@ -74,10 +74,10 @@ impl Writer<'_> {
         }
     }
 
-    /// What a lane contributes to a vote. One that only comes along does not change the result.
+    /// What a lane contributes to a vote. One whose predicate is false does not change the result.
     fn vote(&mut self, op: CollectiveOp, condition: Operand) -> Expression {
         let condition = self.value(condition);
-        match &self.along.active {
+        match &self.predication.predicate {
             None => condition,
             Some(active) => {
                 let (not, symbol) = if op == CollectiveOp::All { ("!", "|") } else { ("", "&") };

@@ -1,11 +1,9 @@
 //! Properties of random programs: text, verifier, passes, memory plans and bounds, all against the simulator.
 
-mod generate;
-
 use std::collections::BTreeMap;
 
-use generate::{N_RANGE, memories, program, scalars};
 use proptest::prelude::*;
+use pumice_generate::{N_RANGE, memories, program, scalars};
 use pumice_program::simulate::Options;
 use pumice_program::{
     AtomicOp, CollectiveOp, Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges,
