@@ -20,7 +20,7 @@ use crate::threads::Predication;
 use crate::truth::made_of_truth;
 use crate::uses::uses;
 use crate::writer::Writer;
-use crate::{Dialect, Effort, Options, Source};
+use crate::{Dialect, Effort, EmitOptions, Source};
 
 /// A program as text of a unit: its entry point, and what that builds on.
 pub(crate) struct Piece {
@@ -37,7 +37,7 @@ pub(crate) fn write(
     entry: &str,
     layout: &Layout,
     language: &dyn Language,
-    options: &Options,
+    options: &EmitOptions,
 ) -> Piece {
     let mut names = Names::default();
     let entry = names.fresh(entry);
@@ -84,7 +84,7 @@ pub(crate) fn write(
 }
 
 /// Puts programs together in one text: what they build on stands there once.
-pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &Options) -> Arc<str> {
+pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOptions) -> Arc<str> {
     let mut text = Text::default();
     for Piece { kernel, .. } in pieces {
         text.line(&format!("// {}: {} threads a block. Written by Pumice.", kernel.entry, kernel.threads));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use pumice_program::{Intervals, Operand, Program, Scope, Stmt, Var, Workers};
 use pumice_scalar::{Constant, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::collectives::Exchange;
 use crate::dialect::{Language, Stop, Threads};
 use crate::expression::{Binding, Expression};
@@ -26,7 +26,7 @@ const INLINE_LENGTH: usize = 72;
 pub(crate) struct Writer<'a> {
     pub(crate) program: &'a Program,
     pub(crate) language: &'a dyn Language,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a EmitOptions,
     /// What is known of the values of integers.
     pub(crate) intervals: Intervals,
     pub(crate) uses: Vec<Use>,

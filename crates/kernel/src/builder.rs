@@ -4,19 +4,19 @@
 //! statements that is open, each value once, as far out of the enclosing loops as its operands allow, and never out of
 //! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
 
+use crate::device_length::is_read_from_memory;
 use crate::effects::describe;
 use pumice_program::{
     Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space,
     Stmt, Var, VarInfo, Workers,
 };
 use pumice_scalar::{
-    Constant, Id, Item, MAX_NESTING, Node, Op, ScalarType, Schedule, Site, Term, TooDeep, Variable, inspect,
-    scope, scope_depth,
+    Constant, Id, Item, MAX_NESTING, Node, Op, Place, ScalarType, Schedule, Site, Term, TooDeep, Variable,
+    inspect, scope, scope_depth,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
-use std::panic::Location;
 
 /// A kernel as the kernel language made it.
 #[derive(Clone, Debug)]
@@ -128,21 +128,6 @@ impl List {
     }
 }
 
-/// Where the user wrote an operation of the kernel language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// The operation.
-    pub operation: &'static str,
-    /// Where.
-    pub location: &'static Location<'static>,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}:{}", self.operation, self.location.file(), self.location.line())
-    }
-}
-
 /// Who does what is being described.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doer {
@@ -171,6 +156,8 @@ pub(crate) struct Builder {
     pub doer: Doer,
     /// The warp's own number among the block's warps, where a warp or its lanes are at work.
     pub warp: Option<Term>,
+    /// Who listens to the elements that the kernel hands on.
+    pub listeners: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
     /// The operation that is being described.
     pub place: Option<Place>,
     /// Whether what is read now is in bounds only under a condition; see [`crate::effects::guarded`].
@@ -179,6 +166,8 @@ pub(crate) struct Builder {
     pub guards: Vec<Term>,
     /// Between which values some variables are.
     pub ranges: Ranges,
+    /// Cells that hold lengths, with their bounds; see `device_length.rs`.
+    pub length_cells: HashMap<MemoryId, Term>,
     /// Memories that were only looked at; see [`probe`].
     spare: BTreeSet<MemoryId>,
     /// How many scopes there are around the kernel's expressions.
@@ -227,10 +216,12 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             distributed: false,
             doer: Doer::Host,
             warp: None,
+            listeners: Vec::new(),
             place: None,
             guarded: false,
             guards: Vec::new(),
             ranges: Ranges::new(),
+            length_cells: HashMap::new(),
             spare: BTreeSet::new(),
             depth: scope_depth(),
             mistake: None,
@@ -291,7 +282,7 @@ impl Builder {
 
     /// Notes a mistake; the first one is reported when the kernel is finished.
     pub fn mistake(&mut self, message: impl Into<String>) {
-        let place = self.place.map(|place| format!(" ({place})")).unwrap_or_default();
+        let place = self.place.map(|place| format!(" ({})", noted(place))).unwrap_or_default();
         self.mistake.get_or_insert_with(|| format!("{}{place}", message.into()));
     }
 
@@ -315,7 +306,7 @@ impl Builder {
         let place = self.place;
         if let Some(frame) = self.frames.last_mut() {
             if let (Some(place), true) = (place, frame.noted != place) {
-                frame.statements.push(Stmt::Comment(place.to_string()));
+                frame.statements.push(Stmt::Comment(noted(place)));
                 frame.noted = Some(place);
             }
             frame.writes_shared |= match &statement {
@@ -715,7 +706,7 @@ pub fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> MemoryId 
 }
 
 /// Adds the length of an array as the next parameter.
-pub(crate) fn length_parameter(name: &str) -> Term {
+pub(crate) fn known_length_parameter(name: &str) -> Term {
     let term = scalar_parameter(name, ScalarType::I64);
     with(|builder| {
         if let Some(Param::Scalar(var)) = builder.program.params.last() {
@@ -761,6 +752,11 @@ fn result_name(op: Op) -> &'static str {
         Op::Cast | Op::Bitcast => "converted",
         other => other.name(),
     }
+}
+
+/// A place in a comment: "force, src/main.rs:14".
+fn noted(place: Place) -> String {
+    format!("{}, {}:{}", place.operation(), place.file(), place.line())
 }
 
 /// Does something with this as the place that its statements come from.
@@ -819,12 +815,18 @@ impl Builder {
 /// The operand of a value that is known before the kernel starts.
 pub(crate) fn known_at_launch(term: Term) -> Option<Operand> {
     with(|builder| (builder.frames.len() == PROLOGUE + 1).then_some(()))?;
+    if is_read_from_memory(&[term]) {
+        return None;
+    }
     materialise(&[term]).first().copied()
 }
 
 /// Makes a condition one that the launcher checks, if it is known before the kernel starts; gives whether it is.
 pub(crate) fn require_at_launch(holds: Term, site: Site, index: Term, bound: Term) -> bool {
     if !with(|builder| builder.doer == Doer::Host && builder.frames.len() == PROLOGUE + 1) {
+        return false;
+    }
+    if is_read_from_memory(&[holds, index, bound]) {
         return false;
     }
     if let [holds, index, bound] = materialise(&[holds, index, bound])[..] {

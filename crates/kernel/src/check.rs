@@ -7,12 +7,11 @@
 
 use crate::bounds::bounds;
 use crate::bounds::natural;
-use crate::builder::{Place, require_at_launch, with};
+use crate::builder::{require_at_launch, with};
 use crate::effects;
 use crate::item::Ix;
 use crate::size::{Size, whole};
-use pumice_scalar::{Exp, FailureKind, Site};
-use std::panic::Location;
+use pumice_scalar::{Exp, FailureKind, Place, Site};
 
 /// Whether two lengths are plainly the same.
 pub(crate) fn same(a: Ix, b: Ix) -> bool {
@@ -36,8 +35,7 @@ pub(crate) fn inside(index: Ix, length: Ix, place: Place) -> Option<Exp<bool>> {
     if low >= 0 && high < bounds(length).0 {
         return None;
     }
-    let Place { operation, location } = place;
-    let site = Site { operation, kind: FailureKind::OutOfBounds, location };
+    let site = Site { place, kind: FailureKind::OutOfBounds };
     let inside = index.ge(0) & index.lt(length);
     Some(Exp::from_term(inside.term().check(site, index.term(), length.term())))
 }
@@ -48,14 +46,8 @@ pub(crate) fn within(index: Ix, length: Ix, place: Place) -> Ix {
 }
 
 /// Does something with an index if it is below the length, else nothing, and there is a failure.
-pub(crate) fn if_within(
-    index: Ix,
-    length: Ix,
-    operation: &'static str,
-    location: &'static Location<'static>,
-    f: impl FnOnce(Ix),
-) {
-    match inside(index, length, Place { operation, location }) {
+pub(crate) fn if_within(index: Ix, length: Ix, place: Place, f: impl FnOnce(Ix)) {
+    match inside(index, length, place) {
         None => f(index),
         Some(inside) => effects::either(inside.term(), || f(index), || {}),
     }
@@ -76,7 +68,7 @@ pub(crate) fn require(
     found: Ix,
     wanted: Ix,
 ) -> Ix {
-    let site = Site { operation: place.operation, kind, location: place.location };
+    let site = Site { place, kind };
     match known(holds) {
         Some(true) => return length,
         Some(false) => {

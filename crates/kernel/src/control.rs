@@ -3,16 +3,16 @@
 //! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
-use crate::builder::{Place, at_place, named, with};
+use crate::builder::{at_place, named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
-use crate::item::{Ix, Storable};
+use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
+use crate::push::now;
 use crate::size::Size;
 use crate::{Pull, Push};
-use pumice_scalar::{Exp, Lift, Term};
-use std::panic::Location;
+use pumice_scalar::{Exp, Place, Term};
 
 /// A loop with so few rounds is written out.
 const FEW: i64 = 16;
@@ -40,7 +40,7 @@ pub fn seq_for<T: Storable>(
     initial: T::Form,
     body: impl Fn(T::Form, Ix) -> T::Form,
 ) -> T::Form {
-    let place = Place { operation: "seq_for", location: Location::caller() };
+    let place = Place::caller("seq_for");
     let step = step.max(1);
     if let Some(known) = end.term().integer()
         && known <= FEW.saturating_mul(step)
@@ -77,7 +77,7 @@ pub fn seq_until<T: Storable>(
     stop: impl FnOnce(T::Form) -> Exp<bool>,
     step: impl FnOnce(T::Form) -> T::Form,
 ) -> T::Form {
-    let place = Place { operation: "seq_until", location: Location::caller() };
+    let place = Place::caller("seq_until");
     at_place(place, || {
         let results = effects::repeat_while(
             &T::terms(&initial),
@@ -110,7 +110,7 @@ pub fn seq_until<T: Storable>(
 /// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
-    let place = Place { operation: "cond", location: Location::caller() };
+    let place = Place::caller("cond");
     at_place(place, || effects::either(condition.term(), then, otherwise));
 }
 
@@ -142,7 +142,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
         initial: T::Form,
         f: impl Fn(T::Form, T::Form) -> T::Form + 'static,
     ) -> Push<Thread, T, S> {
-        let place = Place { operation: "seq_scan", location: Location::caller() };
+        let place = Place::caller("seq_scan");
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
                 seq_for::<T>(self.len().to_ix(), 1, initial.clone(), |accumulator, i| {
@@ -180,11 +180,11 @@ impl<L: Forces, T: Storable> Buffer<L, T> {
     }
 
     /// Writes an array to the area that starts at `area`, and waits. Gives the length.
-    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, location: &'static Location<'static>) -> Ix {
+    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, place: Place) -> Ix {
         let capacity = self.capacity.to_ix();
         self.target.prepare(array, area, self.capacity);
         array.write(&|index, value| {
-            check::if_within(index, capacity, "while_", location, |index| {
+            check::if_within(index, capacity, place, |index| {
                 self.target.write::<T>(area + index, &value);
             });
         });
@@ -236,10 +236,10 @@ pub fn while_<L: Forces, T: Storable>(
     condition: impl FnOnce(Pull<T, Ix>) -> Exp<bool>,
     step: impl FnOnce(Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let location = Location::caller();
-    at_place(Place { operation: "while_", location }, || {
+    let place = Place::caller("while_");
+    at_place(place, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        let first = buffer.fill(&initial, Exp::from(0), location);
+        let first = buffer.fill(&initial, Exp::from(0), place);
         let last = effects::repeat_while(
             &[first.term(), whole(0)],
             |state| {
@@ -250,7 +250,7 @@ pub fn while_<L: Forces, T: Storable>(
                 let (length, area) = two(state);
                 let next = step(buffer.array(length, area));
                 let other = named(buffer.other(area), "other");
-                let length = buffer.fill(&next, other, location);
+                let length = buffer.fill(&next, other, place);
                 vec![length.term(), other.term()]
             },
         );
@@ -280,15 +280,15 @@ pub fn power<L: Forces, T: Storable>(
     initial: Push<L, T, Ix>,
     step: impl Fn(Ix, Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let location = Location::caller();
-    at_place(Place { operation: "power", location }, || {
+    let place = Place::caller("power");
+    at_place(place, || {
         let buffer = Buffer::<L, T>::new(capacity);
-        let first = [buffer.fill(&initial, Exp::from(0), location).term(), whole(0)];
+        let first = [buffer.fill(&initial, Exp::from(0), place).term(), whole(0)];
         let last = effects::sequential(whole(0)..times.term(), whole(1), &first, |round, state| {
             let (length, area) = two(state);
             let next = step(Exp::from_term(round), buffer.array(length, area));
             let other = named(buffer.other(area), "other");
-            let length = buffer.fill(&next, other, location);
+            let length = buffer.fill(&next, other, place);
             vec![length.term(), other.term()]
         });
         let (length, area) = two(&last);
@@ -324,16 +324,16 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn accumulate<L: Lift>(
+pub fn accumulate<F: Form>(
     threads: usize,
     rounds: Ix,
-    initial: impl Fn(Ix) -> Vec<L>,
-    round: impl FnOnce(Ix) -> Round<L>,
-) -> Pull<Pull<L::Elt>>
+    initial: impl Fn(Ix) -> Vec<F>,
+    round: impl FnOnce(Ix) -> Round<F>,
+) -> Pull<Pull<F::Item>>
 where
-    L::Elt: Storable<Form = L>,
+    F::Item: Storable,
 {
-    let place = Place { operation: "accumulate", location: Location::caller() };
+    let place = Place::caller("accumulate");
     at_place(place, || {
         let count = std::cell::Cell::new(0);
         let own = std::cell::RefCell::new(None);
@@ -343,18 +343,18 @@ where
             let mut own = own.borrow_mut();
             let own = own.get_or_insert_with(|| Target::<Thread>::new(values.len()));
             for (k, value) in values.iter().enumerate() {
-                own.write::<L::Elt>(Exp::from(k as i64), value);
+                own.write::<F::Item>(Exp::from(k as i64), value);
             }
         });
         let count = count.get();
         let own = own.into_inner().unwrap_or_else(|| Target::new(0));
-        let read = own.reader::<L::Elt>();
+        let read = own.reader::<F::Item>();
         effects::sequential(whole(0)..rounds.term(), whole(1), &[], |number, _| {
             let step = round(Exp::from_term(number));
             Block::each(threads.to_ix(), &|thread| {
-                let values: Vec<L> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
+                let values: Vec<F> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
                 // All values are read before any is written.
-                let values: Vec<L> = values.into_iter().map(now).collect();
+                let values: Vec<F> = values.iter().map(now::<F::Item>).collect();
                 let next = step(thread, values);
                 if next.len() != count {
                     let found = next.len();
@@ -363,15 +363,11 @@ where
                     });
                 }
                 for (k, value) in next.iter().enumerate().take(count) {
-                    own.write::<L::Elt>(Exp::from(k as i64), value);
+                    own.write::<F::Item>(Exp::from(k as i64), value);
                 }
             });
             Vec::new()
         });
         Pull::new(threads, move |_| Pull::new(count, read.clone()))
     })
-}
-
-fn now<L: Lift>(value: L) -> L {
-    L::from_terms(&mut effects::compute(&value.terms()).into_iter())
 }

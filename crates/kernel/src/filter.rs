@@ -3,15 +3,14 @@
 //! How many there are is known only on the device, so the result has a run-time length. Where each one goes is found with a
 //! prefix sum over the level's memory.
 
-use crate::builder::{Place, at_place};
+use crate::builder::at_place;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::Forces;
 use crate::pull::choose;
 use crate::size::whole;
 use crate::{Pull, Push, Size};
-use pumice_scalar::Exp;
-use std::panic::Location;
+use pumice_scalar::{Exp, Place};
 
 /// Prefix sums, each with its own element: `log n` steps in which everybody adds what stands so many places before.
 fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
@@ -45,7 +44,7 @@ impl<T: Storable> Pull<T> {
     /// ```
     #[track_caller]
     pub fn filter<L: Forces>(self, keep: impl Fn(T::Form) -> Exp<bool> + 'static) -> Push<L, T, Ix> {
-        let place = Place { operation: "filter", location: Location::caller() };
+        let place = Place::caller("filter");
         let length = self.len();
         if length == 0 {
             return Push::trusted(Exp::from(0), |_| {});

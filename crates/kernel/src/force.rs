@@ -3,19 +3,18 @@
 //! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
 //! shared memory. Forced arrays are written once.
 
-use crate::builder::{Place, at_place, probe};
+use crate::builder::{at_place, probe, with};
 use crate::check;
 use crate::effects;
-use crate::item::{Ix, Storable};
+use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Forces, Level};
 use crate::pull::Matrix;
-use crate::push::for_tile;
+use crate::push::{for_tile, now};
 use crate::size::{Size, StaticLength, side, whole};
 use crate::{Pull, Push};
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, ScalarType, Term};
+use pumice_scalar::{Exp, Place, ScalarType, Term};
 use std::cell::RefCell;
-use std::panic::Location;
 
 /// How the elements of a forced array lie in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +77,12 @@ impl<L: Forces> Target<L> {
                 (memory, term.ty(), start)
             }));
         }
+        if cells.len() != terms.len() {
+            let (wanted, found) = (cells.len(), terms.len());
+            with(|builder| {
+                builder.mistake(format!("elements of {wanted} and of {found} columns in one array"));
+            });
+        }
         for ((memory, _, start), term) in cells.iter().zip(terms) {
             effects::store(*memory, (*start + cell).term(), *term);
         }
@@ -126,7 +131,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         L: Forces,
     {
-        self.force_at(capacity, Layout::Plain, true, Location::caller())
+        self.force_at(capacity, Layout::Plain, true, Place::caller("force"))
     }
 
     /// As [`Push::force_within`], with a layout.
@@ -135,20 +140,13 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         L: Forces,
     {
-        self.force_at(capacity, layout, true, Location::caller())
+        self.force_at(capacity, layout, true, Place::caller("force"))
     }
 
-    fn force_at(
-        self,
-        capacity: usize,
-        layout: Layout,
-        wait: bool,
-        location: &'static Location<'static>,
-    ) -> Pull<T, S>
+    fn force_at(self, capacity: usize, layout: Layout, wait: bool, place: Place) -> Pull<T, S>
     where
         L: Forces,
     {
-        let place = Place { operation: "force", location };
         at_place(place, || {
             let target = Target::<L>::new(layout.cells(capacity));
             let limit = Exp::from(whole(capacity));
@@ -158,7 +156,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 let write = |index| target.write::<T>(layout.cell(index), &value);
                 match fits {
                     true => write(index),
-                    false => check::if_within(index, limit, "force", location, write),
+                    false => check::if_within(index, limit, place, write),
                 }
             });
             if wait {
@@ -185,7 +183,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, Layout::Plain, true, Location::caller())
+        self.force_at(length, Layout::Plain, true, Place::caller("force"))
     }
 
     /// As [`Push::force`], with a layout that avoids bank conflicts.
@@ -208,7 +206,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, layout, true, Location::caller())
+        self.force_at(length, layout, true, Place::caller("force"))
     }
 
     /// Writes the array to the level's memory and does not wait.
@@ -224,7 +222,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, Layout::Plain, false, Location::caller())
+        self.force_at(length, Layout::Plain, false, Place::caller("force"))
     }
 }
 
@@ -272,9 +270,12 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
-    let place = Place { operation: "force_scalar", location: Location::caller() };
-    at_place(place, || L::from_terms(&mut effects::compute(&value.terms()).into_iter()))
+pub fn force_scalar<F: Form>(value: F) -> F
+where
+    F::Item: Storable,
+{
+    let place = Place::caller("force_scalar");
+    at_place(place, || now::<F::Item>(&value))
 }
 
 impl<T: Storable> Matrix<T> {
@@ -302,7 +303,7 @@ impl<T: Storable> Matrix<T> {
     /// As [`Matrix::force_2d`], with another layout.
     #[track_caller]
     pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Matrix<T> {
-        let place = Place { operation: "force_2d", location: Location::caller() };
+        let place = Place::caller("force_2d");
         let side = side(size);
         let (width, swizzled) = match layout {
             Layout::Plain => (side, false),

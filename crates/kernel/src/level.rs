@@ -3,13 +3,12 @@
 //! A function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that can do
 //! what it needs; rustc refuses the others.
 
-use crate::builder::{Place, at_place};
+use crate::builder::at_place;
 use crate::effects;
 use crate::item::Ix;
 use crate::size::parts_for;
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, ScalarType};
-use std::panic::Location;
+use pumice_scalar::{Exp, Place, ScalarType};
 
 /// A level of the machine at which a program can run.
 pub trait Level: crate::item::sealed::Level + 'static {
@@ -52,7 +51,7 @@ pub trait Loops: Level {
     /// Does `body` for every index below `extent`, as this level does it.
     #[track_caller]
     fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place { operation: "for_each", location: Location::caller() }, || Self::each(extent, body));
+        at_place(Place::caller("for_each"), || Self::each(extent, body));
     }
 
     /// As [`Loops::for_each`], for operations that have said where the user wrote them.
@@ -82,9 +81,7 @@ pub trait Within<A: Level>: Level {
     /// Runs one `body` for each index below `extent`, each at this level.
     #[track_caller]
     fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place { operation: "distribute", location: Location::caller() }, || {
-            Self::parts(extent, body)
-        });
+        at_place(Place::caller("distribute"), || Self::parts(extent, body));
     }
 
     /// As [`Within::distribute`], for operations that have said where the user wrote them.

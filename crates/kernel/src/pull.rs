@@ -6,15 +6,14 @@
 
 use crate::Push;
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, named};
+use crate::builder::{at_place, named};
 use crate::check;
 use crate::effects;
 use crate::item::{Form, Item, Ix, Storable};
 use crate::level::Loops;
 use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp, FailureKind, ScalarType, Term};
-use std::panic::Location;
+use pumice_scalar::{Elt, Exp, FailureKind, Place, ScalarType, Term};
 use std::rc::Rc;
 
 /// A pull array.
@@ -60,7 +59,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
-        self.checked(index.into(), Place { operation: "at", location: Location::caller() })
+        self.checked(index.into(), Place::caller("at"))
     }
 
     /// The element at an index, which is checked.
@@ -114,7 +113,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn head(&self) -> T::Form {
-        self.checked(Exp::from(0), Place { operation: "head", location: Location::caller() })
+        self.checked(Exp::from(0), Place::caller("head"))
     }
 
     /// The last element.
@@ -127,7 +126,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn last(&self) -> T::Form {
-        let place = Place { operation: "last", location: Location::caller() };
+        let place = Place::caller("last");
         self.checked(self.length.to_ix() - 1, place)
     }
 
@@ -170,7 +169,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         other: Pull<U, S>,
         f: impl Fn(T::Form, U::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        self.zip_at(other, Place { operation: "zip_with", location: Location::caller() }, f)
+        self.zip_at(other, Place::caller("zip_with"), f)
     }
 
     fn zip_at<U: Item, F: Form>(
@@ -198,7 +197,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         third: Pull<V, S>,
         f: impl Fn(T::Form, U::Form, V::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        self.zip3_at(second, third, Place { operation: "zip_with3", location: Location::caller() }, f)
+        self.zip3_at(second, third, Place::caller("zip_with3"), f)
     }
 
     fn zip3_at<U: Item, V: Item, F: Form>(
@@ -228,7 +227,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
-        let place = Place { operation: "gather", location: Location::caller() };
+        let place = Place::caller("gather");
         indices.map_raw(move |index| self.checked(index, place))
     }
 
@@ -379,7 +378,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
-        let place = Place { operation: "split_up", location: Location::caller() };
+        let place = Place::caller("split_up");
         let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| {
             let start = named(part * whole(size), "start");
@@ -399,7 +398,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
-        let place = Place { operation: "coalesce", location: Location::caller() };
+        let place = Place::caller("coalesce");
         let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
     }
@@ -417,7 +416,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
-        let place = Place { operation: "coalesce_by", location: Location::caller() };
+        let place = Place::caller("coalesce_by");
         let (parts, items) = (check::whole_parts(self.length, size, place), items.max(1));
         let (size, row) = (check::whole_parts(size, items, place) * items, parts.times(items));
         Pull::new(parts, move |part| {
@@ -454,7 +453,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
-        let place = Place { operation: "rows", location: Location::caller() };
+        let place = Place::caller("rows");
         let (all, width) = (natural(self.length.to_ix()), columns.max(1));
         let filled = remainder(all, width).eq(0) & (columns.gt(0) | all.eq(0));
         let failure = (FailureKind::NotWhole, place);
@@ -529,7 +528,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
-        self.zip_at(other, Place { operation: "zip", location: Location::caller() }, |a, b| (a, b))
+        self.zip_at(other, Place::caller("zip"), |a, b| (a, b))
     }
 
     /// Triples of the elements of three arrays of the same length. Other lengths are an error.
@@ -542,7 +541,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
-        let place = Place { operation: "zip3", location: Location::caller() };
+        let place = Place::caller("zip3");
         self.zip3_at(second, third, place, |a, b, c| (a, b, c))
     }
 
@@ -556,7 +555,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn pair(self) -> Pull<(T, T), S> {
-        let place = Place { operation: "pair", location: Location::caller() };
+        let place = Place::caller("pair");
         Pull::new(check::whole_parts(self.length, 2, place), move |i| {
             ((self.at)(i * 2), (self.at)(i * 2 + 1))
         })
@@ -604,7 +603,7 @@ impl<T: Item> Pull<T> {
     /// ```
     #[track_caller]
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
-        let place = Place { operation: "bin_split", location: Location::caller() };
+        let place = Place::caller("bin_split");
         let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
         let size = check::whole_parts(self.length, parts, place);
         let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * whole(size) + i));
@@ -628,7 +627,7 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// ```
     #[track_caller]
     pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
-        let place = Place { operation: "transpose", location: Location::caller() };
+        let place = Place::caller("transpose");
         let rows = self.length;
         Pull::new(columns, move |column| {
             let whole = self.clone();
@@ -647,7 +646,7 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// ```
     #[track_caller]
     pub fn join(self, columns: S) -> Pull<T, Ix> {
-        let place = Place { operation: "join", location: Location::caller() };
+        let place = Place::caller("join");
         let width = columns.to_ix();
         Pull::new(area(self.length.to_ix(), width), move |i| {
             (self.at)(quotient(i, width)).get_below(remainder(i, width), width, place)
@@ -673,7 +672,7 @@ impl<T: Item> Matrix<T> {
     /// ```
     #[track_caller]
     pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
-        let place = Place { operation: "split_2d", location: Location::caller() };
+        let place = Place::caller("split_2d");
         let (rows, size) = (self.length, size.max(1));
         let side = whole(size);
         Pull::new(parts_for(rows, size), move |tile_row| {
@@ -721,7 +720,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
-        let place = Place { operation: "push", location: Location::caller() };
+        let place = Place::caller("push");
         Push::trusted(self.length, move |write| {
             at_place(place, || L::each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
         })
@@ -737,7 +736,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
-        let place = Place { operation: "padded", location: Location::caller() };
+        let place = Place::caller("padded");
         let here = check::no_longer_than(self.length.to_ix(), length.to_ix(), place);
         Pull::new(length, move |i| choose::<T>(i.lt(here), || (self.at)(i), || otherwise.clone()))
     }

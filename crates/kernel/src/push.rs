@@ -6,16 +6,15 @@
 //! A push array knows whether it writes every element ([`Push::is_complete`]). Memory for one that may not is zeroed first.
 
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, bind_within, fresh, named, probe, with};
-use crate::item::{Form, INDEX, Ix, Storable};
+use crate::builder::{at_place, bind_within, fresh, named, probe, with};
+use crate::item::{Form, INDEX, Item, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
 use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
-use pumice_scalar::{Elt, Exp};
+use pumice_scalar::{Elt, Exp, Place};
 use std::marker::PhantomData;
-use std::panic::Location;
 use std::rc::Rc;
 
 /// What takes the elements of a push array.
@@ -42,7 +41,7 @@ impl<L: Level, T: Storable, S: Size> Clone for Push<L, T, S> {
 
 /// Hands an index on if it is in the array; otherwise that is an error when the kernel runs.
 fn write_within(index: Ix, length: Ix, place: Place, write: impl FnOnce(Ix)) {
-    check::if_within(index, length, place.operation, place.location, write);
+    check::if_within(index, length, place, write);
 }
 
 impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
@@ -69,7 +68,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
-        let place = Place { operation: "push", location: Location::caller() };
+        let place = Place::caller("push");
         Push::trusted(length, move |write| {
             produce(&|index, value| {
                 write_within(index, length.to_ix(), place, |index| write(index, value.clone()));
@@ -182,11 +181,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
     /// Runs the program, writing to memory that is long enough, one a scalar of the element.
     pub(crate) fn write_in(&self, cells: &[MemoryId]) {
-        self.write(&|index, value| {
-            for (memory, term) in cells.iter().zip(T::terms(&value)) {
-                effects::store(*memory, index.term(), term);
-            }
-        });
+        self.write(&|index, value| effects::store_element(cells, index.term(), &T::terms(&value)));
     }
 
     /// A function of every element.
@@ -219,7 +214,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
-        let place = Place { operation: "ix_map", location: Location::caller() };
+        let place = Place::caller("ix_map");
         Push::trusted(self.length, move |write| {
             (self.produce)(&|i, value| {
                 write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));
@@ -331,7 +326,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "interleave", location: Location::caller() };
+        let place = Place::caller("interleave");
         self.placed(length, place, move |part, i, write| {
             write_within(index(part, i), length.to_ix(), place, write);
         })
@@ -385,7 +380,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "concat", location: Location::caller() };
+        let place = Place::caller("concat");
         let (stride, all) = (stride.into(), length.to_ix());
         let parts = self.clone();
         // As `tiles` takes arrays apart.
@@ -431,7 +426,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     where
         L: Within<A>,
     {
-        let place = Place { operation: "concat", location: Location::caller() };
+        let place = Place::caller("concat");
         let stride = probe(|| self.get(0).len());
         let length = self.len().times(stride);
         let parts = self.map(move |part| part.of_length(stride));
@@ -455,7 +450,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// ```
     #[track_caller]
     pub fn seq_concat(self) -> Push<L, T, N> {
-        let place = Place { operation: "seq_concat", location: Location::caller() };
+        let place = Place::caller("seq_concat");
         let stride = probe(|| self.get(0).len());
         let every = self.clone();
         Push::trusted(self.len().times(stride), move |write| {
@@ -564,7 +559,7 @@ impl<T: Storable> Matrix<Matrix<T>> {
     /// ```
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
-        let place = Place { operation: "concat_2d", location: Location::caller() };
+        let place = Place::caller("concat_2d");
         let side = side(size);
         let down = named(parts_for(rows, size), "tiles_down");
         let tiles = named(parts_for(columns, size), "tiles");
@@ -605,12 +600,38 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// ```
     #[track_caller]
     pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
-        let place = Place { operation: "scatter", location: Location::caller() };
+        self.scatter_by(length, |pair| pair)
+    }
+}
+
+impl<T: Item, S: Size> Pull<T, S> {
+    /// An array of this length with the value that `place` makes of each element at the index that it gives, which is checked:
+    /// [`Pull::scatter`] for elements of any kind.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.scatter_by::<Grid, _, _>(length, |x| (x.cast::<i64>() % 3, x * 10))
+    /// })?;
+    /// assert_eq!(result, [30, 10, 20]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter_by<L: Loops, R: Size, F: Form>(
+        self,
+        length: R,
+        place: impl Fn(T::Form) -> (Ix, F) + 'static,
+    ) -> Push<L, F::Item, R>
+    where
+        F::Item: Storable,
+    {
+        let written = Place::caller("scatter");
         Push::trusted(length, move |write| {
-            at_place(place, || {
+            at_place(written, || {
                 L::each(self.len().to_ix(), &|k| {
-                    let (index, value) = self.get(k);
-                    write_within(index, length.to_ix(), place, |index| write(index, value));
+                    let (index, value) = place(self.get(k));
+                    write_within(index, length.to_ix(), written, |index| write(index, value));
                 });
             });
         })
@@ -631,7 +652,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
-        let place = Place { operation: "push_by", location: Location::caller() };
+        let place = Place::caller("push_by");
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
                 let items = few(items);

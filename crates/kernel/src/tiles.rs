@@ -5,7 +5,7 @@
 //! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
 
 use crate::bounds::{area, natural};
-use crate::builder::{Place, at_place, named, probe, with};
+use crate::builder::{at_place, named, probe, with};
 use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};
@@ -15,8 +15,7 @@ use crate::pull::{Matrix, choose};
 use crate::push::{Writer, for_rounds, near, now};
 use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
-use pumice_scalar::Exp;
-use std::panic::Location;
+use pumice_scalar::{Exp, Place};
 use std::rc::Rc;
 
 impl<T: Storable> Pull<T, Ix> {
@@ -51,7 +50,7 @@ impl<T: Storable> Pull<T, Ix> {
     /// ```
     #[track_caller]
     pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
-        let place = Place { operation: "do_whole", location: Location::caller() };
+        let place = Place::caller("do_whole");
         at_place(place, || {
             effects::either(
                 self.len().eq(size.to_ix()).term(),
@@ -83,7 +82,7 @@ impl<T: Storable> Pull<T, Ix> {
         whole: impl Fn(Pull<T>) -> Push<L, U, A> + 'static,
         rest: impl Fn(Pull<T, Ix>) -> Push<L, U, B> + 'static,
     ) -> Push<L, U, R> {
-        let place = Place { operation: "if_whole", location: Location::caller() };
+        let place = Place::caller("if_whole");
         let here = self.len();
         let fits = move |found: Ix, complete: bool| {
             let all = complete && same(here, length.to_ix()) && same(found, size.to_ix());
@@ -132,7 +131,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// ```
     #[track_caller]
     pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
-        let place = Place { operation: "concat_tiles", location: Location::caller() };
+        let place = Place::caller("concat_tiles");
         let tiles = self.clone();
         Push::trusted(length, move |write| {
             at_place(place, || {
@@ -159,7 +158,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// ```
     #[track_caller]
     pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
-        let place = Place { operation: "concat_tiles_in_order", location: Location::caller() };
+        let place = Place::caller("concat_tiles_in_order");
         let (counter, tiles, all) = (counter.clone(), self.len(), self.clone());
         Push::trusted(length, move |write| {
             at_place(place, || {
@@ -203,7 +202,7 @@ fn write_tile<T: Storable, S: Size>(
     if !check::at_most(tiles.len(), places) {
         // A tile for which there is no place.
         let write = |number| write_placed(tiles, size, length, number, place, write);
-        return check::if_within(number, places, place.operation, place.location, write);
+        return check::if_within(number, places, place, write);
     }
     write_placed(tiles, size, length, number, place, write);
 }
@@ -228,11 +227,7 @@ fn write_placed<T: Storable, S: Size>(
     }
     // A tile that is too long would write over its neighbour, or beyond the end.
     let fits = Exp::<bool>::from_term((found.eq(here)).term().check(
-        pumice_scalar::Site {
-            operation: place.operation,
-            kind: pumice_scalar::FailureKind::OutOfBounds,
-            location: place.location,
-        },
+        pumice_scalar::Site { place, kind: pumice_scalar::FailureKind::OutOfBounds },
         found.term(),
         here.term(),
     ));
@@ -268,7 +263,7 @@ impl<T: Storable> Matrix<T> {
     /// are shorter than that are an error when the kernel runs. See [`force_windows`].
     #[track_caller]
     pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
-        let place = Place { operation: "window", location: Location::caller() };
+        let place = Place::caller("window");
         Placed { matrix: self.clone(), columns, first, window, place }
     }
 }
@@ -296,7 +291,7 @@ pub fn force_windows<T: Storable, const N: usize>(
     windows: [Placed<T>; N],
     otherwise: T::Form,
 ) -> [Pull<Pull<T>>; N] {
-    let place = Place { operation: "force_windows", location: Location::caller() };
+    let place = Place::caller("force_windows");
     at_place(place, || {
         let written = windows.map(|placed| placed.write(&otherwise));
         Block::sync();
@@ -394,7 +389,7 @@ impl<T: Storable> Matrix<Pull<Pull<T>>> {
         columns: Ix,
         place_of: impl Fn(Ix, usize) -> (Ix, Ix) + 'static,
     ) -> Push<Grid, T, Ix> {
-        let place = Place { operation: "concat_owned", location: Location::caller() };
+        let place = Place::caller("concat_owned");
         let down = named(parts_for(rows, tile.0), "tiles_down");
         let across = named(parts_for(columns, tile.1), "tiles");
         let (height, width) = (side(tile.0), side(tile.1));

@@ -4,11 +4,11 @@
 //! `push::<Block>()`), and every thread of the loop gets there: no condition that differs from thread to thread stands
 //! around them. `pumice::cond` is none: it chooses between values, and what its sides do is done by all lanes.
 
-use crate::builder::{Place, at_place};
+use crate::builder::at_place;
 use crate::effects;
+use crate::item::{Form, Storable};
 use pumice_program::CollectiveOp;
-use pumice_scalar::{Exp, Lift, ScalarType, Term};
-use std::panic::Location;
+use pumice_scalar::{Exp, Place, ScalarType, Term};
 
 pub use pumice_program::WARP;
 
@@ -20,11 +20,14 @@ macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident $op:ident $lane:ident;)*) => { $(
         $(#[$doc])*
         #[track_caller]
-        pub fn $name<L: Lift>(value: L, $lane: impl Into<Exp<i32>>) -> L {
-            let place = Place { operation: stringify!($name), location: Location::caller() };
+        pub fn $name<F: Form>(value: F, $lane: impl Into<Exp<i32>>) -> F
+        where
+            F::Item: Storable,
+        {
+            let place = Place::caller(stringify!($name));
             let lane = $lane.into().term();
             let exchange = |term: Term| together(CollectiveOp::$op, place, term.ty(), &[term, lane]);
-            L::from_terms(&mut value.terms().into_iter().map(exchange))
+            F::Item::from_terms(F::Item::terms(&value).into_iter().map(exchange).collect())
         }
     )* };
 }
@@ -87,7 +90,7 @@ shuffles! {
 /// ```
 #[track_caller]
 pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::All, Place { operation: "vote_all", location: Location::caller() }, condition)
+    vote(CollectiveOp::All, Place::caller("vote_all"), condition)
 }
 
 /// Whether a condition holds for any lane of the warp.
@@ -102,7 +105,7 @@ pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::Any, Place { operation: "vote_any", location: Location::caller() }, condition)
+    vote(CollectiveOp::Any, Place::caller("vote_any"), condition)
 }
 
 /// For which lanes of the warp a condition holds: bit `k` is lane `k`.
@@ -117,7 +120,7 @@ pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn ballot(condition: Exp<bool>) -> Exp<u32> {
-    let place = Place { operation: "ballot", location: Location::caller() };
+    let place = Place::caller("ballot");
     Exp::from_term(together(CollectiveOp::Ballot, place, ScalarType::U32, &[condition.term()]))
 }
 

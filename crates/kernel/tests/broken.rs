@@ -287,7 +287,7 @@ fn a_failed_update_is_called_what_the_user_called_it() {
         });
     });
     let definition = definition.unwrap();
-    let operations: Vec<&str> = definition.kernel().sites.iter().map(|site| site.operation).collect();
+    let operations: Vec<&str> = definition.kernel().sites.iter().map(|site| site.place.operation()).collect();
     assert_eq!(operations, ["atomic_add", "atomic_max"]);
 }
 

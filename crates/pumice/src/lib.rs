@@ -33,7 +33,7 @@ pub use pumice_array::{
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
-    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, Primitive, Signed, cond, constant, while_,
+    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, Place, Primitive, Signed, cond, constant, while_,
 };
 
 /// The layers below, for those who write kernels, devices or front ends.

@@ -7,6 +7,7 @@ use crate::Op;
 use crate::arena::{self, Term};
 use crate::elt::{Elt, Lift, Primitive};
 use crate::graph::{FailureKind, Site};
+use crate::place::Place;
 use crate::types::Constant;
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
@@ -152,14 +153,14 @@ mark! {
 }
 
 /// Integer division: checked unless the divisor is a constant other than zero.
-fn divide<T: Number>(op: Op, a: Exp<T>, b: Exp<T>, location: &'static Location<'static>) -> Exp<T> {
+fn divide<T: Number>(op: Op, a: Exp<T>, b: Exp<T>, location: &Location<'_>) -> Exp<T> {
     let quotient = a.term.binary(op, b.term);
     let safe = T::TYPE.is_float() || b.term.constant().is_some_and(|c| c != Constant::zero(T::TYPE));
     if safe {
         return Exp::from_term(quotient);
     }
     let operation = if op == Op::Div { "division" } else { "remainder" };
-    let site = Site { operation, kind: FailureKind::DivisionByZero, location };
+    let site = Site { place: Place::at(operation, location), kind: FailureKind::DivisionByZero };
     let zero = Term::from(Constant::from(0i64));
     let checked = b.ne(Exp::from_term(Constant::zero(T::TYPE).into())).term.check(site, zero, zero);
     Exp::from_term(Term::apply(Op::Select, T::TYPE, &[checked, quotient, Constant::zero(T::TYPE).into()]))

@@ -4,11 +4,11 @@
 //! graph is untyped data: [`crate::Exp`] is the typed way to write it. It knows nothing of arrays but their numbers.
 
 use crate::Op;
+use crate::place::Place;
 use crate::simplify;
 use crate::types::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::fmt;
-use std::panic::Location;
 
 /// A node of a [`Graph`] or a [`crate::Function`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,12 +35,10 @@ pub enum Variable {
 /// A place in the user's program where something can fail.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Site {
-    /// The operation, as the user knows it.
-    pub operation: &'static str,
+    /// The operation, and where the user wrote it.
+    pub place: Place,
     /// What goes wrong there.
     pub kind: FailureKind,
-    /// Where the user wrote it.
-    pub location: &'static Location<'static>,
 }
 
 /// What can go wrong while a program runs.
@@ -80,13 +78,13 @@ impl Site {
             }
             FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
         };
-        format!("{what} in {} at {}:{}{help}", self.operation, self.location.file(), self.location.line())
+        format!("{what} in {}{help}", self.place)
     }
 }
 
 impl fmt::Debug for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} in {} at {}", self.kind, self.operation, self.location)
+        write!(f, "{:?} in {}", self.kind, self.place)
     }
 }
 

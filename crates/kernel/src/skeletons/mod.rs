@@ -3,10 +3,13 @@
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
 mod fold;
+mod listen;
 mod replace;
 mod write;
 
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub(crate) use listen::between_hooks;
+pub use listen::{Listener, hand_on};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };

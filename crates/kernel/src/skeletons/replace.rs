@@ -7,8 +7,8 @@ use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::Grid;
 use crate::profile::Profile;
 use crate::{Matrix, Pull, Push, check};
+use pumice_scalar::Place;
 use std::fmt;
-use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -177,15 +177,11 @@ where
 }
 
 /// What a user's skeleton gives, as an array of this length: an index that is not in it is an error when the kernel runs.
-pub fn within(
-    push: Push<Grid, Dynamic, Ix>,
-    length: Ix,
-    location: &'static Location<'static>,
-) -> Push<Grid, Dynamic, Ix> {
+pub fn within(push: Push<Grid, Dynamic, Ix>, length: Ix, place: Place) -> Push<Grid, Dynamic, Ix> {
     let all = push.clone();
     Push::trusted(length, move |write| {
         push.write(&|index, value| {
-            check::if_within(index, length, "skeleton", location, |index| write(index, value.clone()));
+            check::if_within(index, length, place, |index| write(index, value.clone()));
         });
     })
     .complete_if(move || check::same(all.len(), length) && all.is_complete())

@@ -1,8 +1,9 @@
 //! Random functions on elements. Everything that they compute is exact: floats are only given to functions that are.
 
 use super::choices::Choices;
-use pumice::layers::scalar::{Constant, FailureKind, Op, ScalarType, Site, Term, Variable, branch, repeat};
-use std::panic::Location;
+use pumice::layers::scalar::{
+    Constant, FailureKind, Op, Place, ScalarType, Site, Term, Variable, branch, repeat,
+};
 
 /// The types of elements.
 pub const TYPES: [ScalarType; 7] = [
@@ -81,8 +82,7 @@ impl Pool<'_, '_> {
     fn quotient(&mut self, ty: ScalarType, a: Term, b: Term) -> Term {
         let op = self.choices.pick(&[Op::Div, Op::Rem]);
         let zero = Term::from(Constant::zero(ty));
-        let site =
-            Site { operation: "division", kind: FailureKind::DivisionByZero, location: Location::caller() };
+        let site = Site { place: Place::caller("division"), kind: FailureKind::DivisionByZero };
         let checked = b.compare(Op::Ne, zero).check(site, index(0), index(0));
         Term::apply(Op::Select, ty, &[checked, a.binary(op, b), zero])
     }
