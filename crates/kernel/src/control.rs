@@ -3,12 +3,13 @@
 //! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
-use crate::builder::{at_place, named, with};
+use crate::builder::{named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
-use crate::item::{Form, Ix, Storable};
+use crate::item::{ItemForm, Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
+use crate::place::at_place;
 use crate::push::now;
 use crate::size::Size;
 use crate::{Pull, Push};
@@ -324,7 +325,7 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn accumulate<F: Form>(
+pub fn accumulate<F: ItemForm>(
     threads: usize,
     rounds: Ix,
     initial: impl Fn(Ix) -> Vec<F>,

@@ -4,10 +4,9 @@
 //! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
-use crate::builder::{
-    BuildError, Kernel, build, known_at_launch, known_length_parameter, memory_parameter, scalar_parameter,
-    with,
-};
+use crate::builder::{build, known_length_parameter, memory_parameter, scalar_parameter, with};
+use crate::built::{BuiltKernel, known_at_launch};
+use crate::error::BuildError;
 use crate::item::Ix;
 use crate::level::Grid;
 use crate::size::Size;
@@ -77,7 +76,7 @@ pub struct Outcome {
 /// bound as it says.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: BuiltKernel,
     pub(crate) parameters: Vec<ParameterKind>,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) outcome: Option<Outcome>,
@@ -85,7 +84,7 @@ pub struct Definition {
 
 impl Definition {
     /// The kernel.
-    pub fn kernel(&self) -> &Kernel {
+    pub fn kernel(&self) -> &BuiltKernel {
         &self.kernel
     }
 
@@ -114,13 +113,13 @@ impl Definition {
 mod sealed {
     use super::{Elt, Exp, Grid, Ix, Mutable, Primitive, Pull, Push, Size};
 
-    pub trait Parameter {}
+    pub trait KernelParameter {}
     pub trait KernelResult {}
     pub trait KernelFunction<P> {}
 
-    impl<T: Elt> Parameter for Pull<T, Ix> {}
-    impl<T: Elt> Parameter for Mutable<T> {}
-    impl<T: Primitive> Parameter for Exp<T> {}
+    impl<T: Elt> KernelParameter for Pull<T, Ix> {}
+    impl<T: Elt> KernelParameter for Mutable<T> {}
+    impl<T: Primitive> KernelParameter for Exp<T> {}
     impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {}
     impl KernelResult for () {}
 }
@@ -130,7 +129,7 @@ mod sealed {
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
 )]
-pub trait Parameter: sealed::Parameter + Sized + 'static {
+pub trait KernelParameter: sealed::KernelParameter + Sized + 'static {
     /// What it is.
     fn kind() -> ParameterKind;
     /// Adds it to the program being built, as the parameter with this number.
@@ -152,7 +151,7 @@ fn length(number: usize) -> Ix {
     Exp::from_term(known_length_parameter(&format!("n{number}")))
 }
 
-impl<T: Elt> Parameter for Pull<T, Ix> {
+impl<T: Elt> KernelParameter for Pull<T, Ix> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: false }
     }
@@ -162,7 +161,7 @@ impl<T: Elt> Parameter for Pull<T, Ix> {
     }
 }
 
-impl<T: Elt> Parameter for Mutable<T> {
+impl<T: Elt> KernelParameter for Mutable<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: true }
     }
@@ -172,7 +171,7 @@ impl<T: Elt> Parameter for Mutable<T> {
     }
 }
 
-impl<T: Primitive> Parameter for Exp<T> {
+impl<T: Primitive> KernelParameter for Exp<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Scalar(T::TYPE)
     }
@@ -247,12 +246,12 @@ pub trait KernelFunction<P>: sealed::KernelFunction<P> {
 
 macro_rules! functions {
     ($($name:ident $number:tt)*) => {
-        impl<F, R: KernelResult, $($name: Parameter),*> sealed::KernelFunction<($($name,)*)> for F
+        impl<F, R: KernelResult, $($name: KernelParameter),*> sealed::KernelFunction<($($name,)*)> for F
         where
             F: Fn($($name),*) -> R,
         {
         }
-        impl<F, R: KernelResult, $($name: Parameter),*> KernelFunction<($($name,)*)> for F
+        impl<F, R: KernelResult, $($name: KernelParameter),*> KernelFunction<($($name,)*)> for F
         where
             F: Fn($($name),*) -> R,
         {
@@ -286,6 +285,7 @@ functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
 /// assert_eq!(kernel.parameters().len(), 1);
 /// # Ok::<(), pumice::kernel::BuildError>(())
 /// ```
+#[track_caller]
 pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
     let mut outcome = None;
     // SAFETY: the definition says what each parameter stands for, and has no others; how long memory for the result must be,
@@ -337,16 +337,16 @@ impl Definition {
             });
         match same {
             true => Ok(()),
-            false => {
-                Err(BuildError(format!("kernel `{}` has parameters that its function has not", program.name)))
-            }
+            false => Err(self
+                .kernel
+                .error(format!("kernel `{}` has parameters that its function has not", program.name))),
         }
     }
 }
 
 /// The program's parameters are those of the function in order, with those for failures where the first check stands, and
 /// the result's at the end.
-fn bindings(kernel: &Kernel, parameters: &[ParameterKind]) -> Vec<Binding> {
+fn bindings(kernel: &BuiltKernel, parameters: &[ParameterKind]) -> Vec<Binding> {
     let mut expected = Vec::new();
     for (parameter, kind) in parameters.iter().enumerate() {
         match kind {

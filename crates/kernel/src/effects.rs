@@ -5,7 +5,7 @@
 //! ([`crate::Pull`], [`crate::Push`], [`crate::Mutable`]) is for that.
 
 use crate::bounds::bounds;
-use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
+use crate::builder::{ExecutionScope, List, bind, bind_within, during, framed, fresh, materialise, with};
 use crate::device_length::largest;
 use crate::skeletons::between_hooks;
 use pumice_program::{
@@ -132,8 +132,8 @@ pub fn store(memory: MemoryId, index: Term, value: Term) {
     let operands = materialise(&[value, index]);
     if let [value, index] = operands[..] {
         with(|builder| {
-            if builder.doer != Doer::Thread {
-                builder.mistake(format!("memory is written where {} is at work", describe(builder.doer)));
+            if builder.scope != ExecutionScope::Thread {
+                builder.mistake(format!("memory is written where {} is at work", describe(builder.scope)));
             }
             builder.push(Stmt::Store { memory, index, values: vec![value] });
         });
@@ -203,18 +203,18 @@ fn allocate(name: &str, ty: ScalarType, space: Space) -> MemoryId {
 
 /// The threads of the block wait for each other.
 pub fn sync() {
-    barrier(Scope::Block, Doer::Block, "a block waits for its threads");
+    barrier(Scope::Block, ExecutionScope::Block, "a block waits for its threads");
 }
 
 /// The lanes of the warp wait for each other.
 pub fn sync_warp() {
-    barrier(Scope::Warp, Doer::Warp, "a warp waits for its lanes");
+    barrier(Scope::Warp, ExecutionScope::Warp, "a warp waits for its lanes");
 }
 
-fn barrier(scope: Scope, doer: Doer, what: &str) {
+fn barrier(scope: Scope, executed_by: ExecutionScope, what: &str) {
     with(|builder| {
-        if builder.doer != doer {
-            builder.mistake(format!("{what} where {} is at work", describe(builder.doer)));
+        if builder.scope != executed_by {
+            builder.mistake(format!("{what} where {} is at work", describe(builder.scope)));
         }
         builder.push(Stmt::Sync { scope });
     });
@@ -223,20 +223,20 @@ fn barrier(scope: Scope, doer: Doer, what: &str) {
 /// What this thread wrote before is visible before what it writes after.
 pub fn fence(scope: Scope) {
     with(|builder| {
-        if builder.doer != Doer::Thread {
-            builder.mistake(format!("a fence where {} is at work", describe(builder.doer)));
+        if builder.scope != ExecutionScope::Thread {
+            builder.mistake(format!("a fence where {} is at work", describe(builder.scope)));
         }
         builder.push(Stmt::Fence { scope });
     });
 }
 
 /// What does a piece of work, in the words of messages.
-pub(crate) fn describe(doer: Doer) -> &'static str {
-    match doer {
-        Doer::Host => "nobody",
-        Doer::Block => "a block as a whole",
-        Doer::Warp => "a warp as a whole",
-        Doer::Thread => "a single thread",
+pub(crate) fn describe(scope: ExecutionScope) -> &'static str {
+    match scope {
+        ExecutionScope::Host => "nobody",
+        ExecutionScope::Block => "a block as a whole",
+        ExecutionScope::Warp => "a warp as a whole",
+        ExecutionScope::Thread => "a single thread",
     }
 }
 
@@ -256,7 +256,7 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
     let wanted = blocks;
     let blocks = materialise(&[launched]);
     let var = fresh(ScalarType::I64, "block");
-    let ((), statements) = doing(Doer::Block, || {
+    let ((), statements) = doing(ExecutionScope::Block, || {
         framed(List::Outermost, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
@@ -269,8 +269,8 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
         })
     });
     with(|builder| {
-        if builder.doer != Doer::Host {
-            builder.mistake(format!("a grid inside a grid, where {} is at work", describe(builder.doer)));
+        if builder.scope != ExecutionScope::Host {
+            builder.mistake(format!("a grid inside a grid, where {} is at work", describe(builder.scope)));
         }
         if std::mem::replace(&mut builder.distributed, true) {
             builder.mistake("a kernel distributes over the grid more than once");
@@ -281,23 +281,23 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
     });
 }
 
-fn doing<R>(doer: Doer, f: impl FnOnce() -> R) -> R {
+fn doing<R>(scope: ExecutionScope, f: impl FnOnce() -> R) -> R {
     during(
-        |builder| Some(std::mem::replace(&mut builder.doer, doer)),
-        |builder, before| builder.doer = before.unwrap_or(Doer::Host),
+        |builder| Some(std::mem::replace(&mut builder.scope, scope)),
+        |builder, before| builder.scope = before.unwrap_or(ExecutionScope::Host),
         f,
     )
 }
 
 fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) {
     let (within, inside) = match workers {
-        Workers::Threads => (Doer::Block, Doer::Thread),
-        Workers::Warps => (Doer::Block, Doer::Warp),
-        Workers::Lanes => (Doer::Warp, Doer::Thread),
+        Workers::Threads => (ExecutionScope::Block, ExecutionScope::Thread),
+        Workers::Warps => (ExecutionScope::Block, ExecutionScope::Warp),
+        Workers::Lanes => (ExecutionScope::Warp, ExecutionScope::Thread),
     };
     with(|builder| {
-        if builder.doer != within {
-            let (wanted, found) = (describe(within), describe(builder.doer));
+        if builder.scope != within {
+            let (wanted, found) = (describe(within), describe(builder.scope));
             builder.mistake(format!(
                 "work is shared by the {} of a {} where {found} is at work, not {wanted}",
                 match workers {
@@ -305,7 +305,7 @@ fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) 
                     Workers::Warps => "warps",
                     Workers::Lanes => "lanes",
                 },
-                if within == Doer::Warp { "warp" } else { "block" },
+                if within == ExecutionScope::Warp { "warp" } else { "block" },
             ));
         }
     });
@@ -385,10 +385,10 @@ fn next_values(initial: &[Term], next: &[Term]) -> Vec<Operand> {
 fn between_rounds() {
     with(|builder| {
         if builder.writes_shared() {
-            match builder.doer {
-                Doer::Block => builder.push(Stmt::Sync { scope: Scope::Block }),
-                Doer::Warp => builder.push(Stmt::Sync { scope: Scope::Warp }),
-                Doer::Host | Doer::Thread => {}
+            match builder.scope {
+                ExecutionScope::Block => builder.push(Stmt::Sync { scope: Scope::Block }),
+                ExecutionScope::Warp => builder.push(Stmt::Sync { scope: Scope::Warp }),
+                ExecutionScope::Host | ExecutionScope::Thread => {}
             }
         }
     });
@@ -495,8 +495,8 @@ pub fn atomic(
     let (&index, operands) = all.split_first()?;
     let var = wanted.then(|| fresh(ty, "before"));
     with(|builder| {
-        if builder.doer != Doer::Thread {
-            builder.mistake(format!("memory is updated where {} is at work", describe(builder.doer)));
+        if builder.scope != ExecutionScope::Thread {
+            builder.mistake(format!("memory is updated where {} is at work", describe(builder.scope)));
         }
         builder.push(Stmt::Atomic { var, op, memory, index, operands: operands.to_vec() });
     });
@@ -508,9 +508,9 @@ pub fn collective(op: CollectiveOp, ty: ScalarType, operands: &[Term]) -> Term {
     let operands = materialise(operands);
     let var = fresh(ty, op.name());
     with(|builder| {
-        if builder.doer != Doer::Thread {
-            let doer = describe(builder.doer);
-            builder.mistake(format!("values are exchanged among lanes where {doer} is at work"));
+        if builder.scope != ExecutionScope::Thread {
+            let scope = describe(builder.scope);
+            builder.mistake(format!("values are exchanged among lanes where {scope} is at work"));
         }
         builder.push(Stmt::Collective { var, op, operands });
     });

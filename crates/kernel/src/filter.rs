@@ -3,10 +3,10 @@
 //! How many there are is known only on the device, so the result has a run-time length. Where each one goes is found with a
 //! prefix sum over the level's memory.
 
-use crate::builder::at_place;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::Forces;
+use crate::place::at_place;
 use crate::pull::choose;
 use crate::size::whole;
 use crate::{Pull, Push, Size};

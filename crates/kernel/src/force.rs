@@ -3,12 +3,13 @@
 //! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
 //! shared memory. Forced arrays are written once.
 
-use crate::builder::{at_place, probe, with};
+use crate::builder::{probe, with};
 use crate::check;
 use crate::effects;
-use crate::item::{Form, Ix, Storable};
+use crate::item::{ItemForm, Ix, Storable};
 use crate::level::{Block, Forces, Level};
-use crate::pull::Matrix;
+use crate::place::at_place;
+use crate::pull::Rows;
 use crate::push::{for_tile, now};
 use crate::size::{Size, StaticLength, side, whole};
 use crate::{Pull, Push};
@@ -270,7 +271,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn force_scalar<F: Form>(value: F) -> F
+pub fn force_scalar<F: ItemForm>(value: F) -> F
 where
     F::Item: Storable,
 {
@@ -278,7 +279,7 @@ where
     at_place(place, || now::<F::Item>(&value))
 }
 
-impl<T: Storable> Matrix<T> {
+impl<T: Storable> Rows<T> {
     /// Writes a tile of at most `size` × `size` elements to the block's memory, waits, and reads it from there. Rows are a
     /// cell longer than the tile, so that a column is as fast to read as a row. A matrix that is smaller than `rows` ×
     /// `columns` is an error when the kernel runs, and so are more rows or columns than `size`.
@@ -296,13 +297,13 @@ impl<T: Storable> Matrix<T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Matrix<T> {
+    pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Rows<T> {
         self.force_2d_as(rows, columns, size, Layout::Padded)
     }
 
-    /// As [`Matrix::force_2d`], with another layout.
+    /// As [`Rows::force_2d`], with another layout.
     #[track_caller]
-    pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Matrix<T> {
+    pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Rows<T> {
         let place = Place::caller("force_2d");
         let side = side(size);
         let (width, swizzled) = match layout {

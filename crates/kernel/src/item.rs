@@ -12,7 +12,7 @@ pub type Ix = Exp<i64>;
 /// What an array can hold.
 pub trait Item: sealed::Item + 'static {
     /// The form of it while a program is built.
-    type Form: Form<Item = Self>;
+    type Form: ItemForm<Item = Self>;
 
     /// The form where the condition holds. Where it does not, nothing is read: scalars are zero, and arrays hold such.
     #[doc(hidden)]
@@ -47,7 +47,7 @@ fn guarded<T: Storable>(condition: Exp<bool>, form: impl FnOnce() -> T::Form) ->
 }
 
 /// The form of an item while a program is built.
-pub trait Form: Clone + 'static {
+pub trait ItemForm: Clone + 'static {
     /// The item.
     type Item: Item<Form = Self>;
 }
@@ -69,7 +69,7 @@ impl<T: Elt> Item for T {
     }
 }
 
-impl<L: Lift> Form for L {
+impl<L: Lift> ItemForm for L {
     type Item = L::Elt;
 }
 
@@ -101,7 +101,7 @@ impl Item for Dynamic {
     }
 }
 
-impl Form for Scalars {
+impl ItemForm for Scalars {
     type Item = Dynamic;
 }
 
@@ -125,7 +125,7 @@ impl<T: Item, S: Size> Item for Pull<T, S> {
     }
 }
 
-impl<T: Item, S: Size> Form for Pull<T, S> {
+impl<T: Item, S: Size> ItemForm for Pull<T, S> {
     type Item = Pull<T, S>;
 }
 
@@ -141,7 +141,7 @@ impl<L: Level, T: Storable, S: Size> Item for Push<L, T, S> {
     }
 }
 
-impl<L: Level, T: Storable, S: Size> Form for Push<L, T, S> {
+impl<L: Level, T: Storable, S: Size> ItemForm for Push<L, T, S> {
     type Item = Push<L, T, S>;
 }
 

@@ -3,9 +3,9 @@
 //! A function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that can do
 //! what it needs; rustc refuses the others.
 
-use crate::builder::at_place;
 use crate::effects;
 use crate::item::Ix;
+use crate::place::at_place;
 use crate::size::parts_for;
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Place, ScalarType};

@@ -7,17 +7,20 @@
 mod atomic;
 mod bounds;
 mod builder;
+mod built;
 mod check;
 mod control;
 mod define;
 mod device_length;
 mod effects;
+mod error;
 mod filter;
 mod force;
 mod item;
 mod level;
 mod mutable;
 mod passes;
+mod place;
 mod preview;
 mod profile;
 mod pull;
@@ -30,23 +33,26 @@ mod tiles;
 pub mod warp;
 
 pub use atomic::{AtomicElt, fence_block, fence_grid};
-pub use builder::{BuildError, Kernel, build, named};
+pub use builder::{build, named};
+pub use built::BuiltKernel;
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{
-    Binding, Definition, KernelFunction, KernelResult, Outcome, Parameter, ParameterKind, define,
+    Binding, Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define,
 };
 pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
+pub use error::BuildError;
 pub use force::{Forced, Layout, force_scalar};
-pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
+pub use item::{Dynamic, INDEX, Item, ItemForm, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::Mutable;
 pub use passes::{Known, Passes, PipelineError, Ready, ready};
+pub use place::on_behalf;
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
-pub use pull::{Matrix, Pull, generate, iota, replicate};
+pub use pull::{Pull, Rows, generate, iota, replicate};
 pub use pumice_program::AtomicOp;
 pub use push::Push;
 pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
 pub use size::{IntoSize, Size, StaticLength, parts_for, quotient, remainder};
-pub use specialise::{Actual, Specialised};
+pub use specialise::{KernelArgument, Specialised};
 pub use tiles::{Placed, Window, force_windows};

@@ -6,11 +6,12 @@
 
 use crate::Push;
 use crate::bounds::{area, natural};
-use crate::builder::{at_place, named};
+use crate::builder::named;
 use crate::check;
 use crate::effects;
-use crate::item::{Form, Item, Ix, Storable};
+use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::Loops;
+use crate::place::at_place;
 use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp, FailureKind, Place, ScalarType, Term};
@@ -138,7 +139,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [1, 4, 9]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
-    pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Pull<F::Item, S> {
+    pub fn map<F: ItemForm>(self, f: impl Fn(T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f((self.at)(i)))
     }
 
@@ -150,7 +151,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// assert_eq!(result, [(0, 5), (1, 6)]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
-    pub fn imap<F: Form>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Pull<F::Item, S> {
+    pub fn imap<F: ItemForm>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Pull<F::Item, S> {
         Pull::new(self.length, move |i| f(i, (self.at)(i)))
     }
 
@@ -164,7 +165,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn zip_with<U: Item, F: Form>(
+    pub fn zip_with<U: Item, F: ItemForm>(
         self,
         other: Pull<U, S>,
         f: impl Fn(T::Form, U::Form) -> F + 'static,
@@ -172,7 +173,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.zip_at(other, Place::caller("zip_with"), f)
     }
 
-    fn zip_at<U: Item, F: Form>(
+    fn zip_at<U: Item, F: ItemForm>(
         self,
         other: Pull<U, S>,
         place: Place,
@@ -191,7 +192,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn zip_with3<U: Item, V: Item, F: Form>(
+    pub fn zip_with3<U: Item, V: Item, F: ItemForm>(
         self,
         second: Pull<U, S>,
         third: Pull<V, S>,
@@ -200,7 +201,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.zip3_at(second, third, Place::caller("zip_with3"), f)
     }
 
-    fn zip3_at<U: Item, V: Item, F: Form>(
+    fn zip3_at<U: Item, V: Item, F: ItemForm>(
         self,
         second: Pull<U, S>,
         third: Pull<V, S>,
@@ -489,7 +490,7 @@ pub(crate) fn choose<T: Storable>(
 /// assert_eq!(result, [0, 1, 4]);
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
-pub fn generate<F: Form, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> Pull<F::Item, S> {
+pub fn generate<F: ItemForm, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> Pull<F::Item, S> {
     Pull::new(length, f)
 }
 
@@ -501,7 +502,7 @@ pub fn generate<F: Form, S: Size>(length: S, f: impl Fn(Ix) -> F + 'static) -> P
 /// assert_eq!(result, [7, 7, 7]);
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
-pub fn replicate<F: Form, S: Size>(length: S, element: F) -> Pull<F::Item, S> {
+pub fn replicate<F: ItemForm, S: Size>(length: S, element: F) -> Pull<F::Item, S> {
     Pull::new(length, move |_| element.clone())
 }
 
@@ -655,9 +656,9 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
 }
 
 /// A matrix in the kernel language: an array of rows, all of one length.
-pub type Matrix<T> = Pull<Pull<T, Ix>, Ix>;
+pub type Rows<T> = Pull<Pull<T, Ix>, Ix>;
 
-impl<T: Item> Matrix<T> {
+impl<T: Item> Rows<T> {
     /// Cuts a matrix of `columns` columns into tiles of `size` × `size` elements, smaller at the lower and right edges:
     /// an array of rows of tiles, each a matrix itself. Rows that are shorter than that are an error when the kernel runs.
     ///
@@ -671,7 +672,7 @@ impl<T: Item> Matrix<T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn split_2d(self, columns: Ix, size: usize) -> Matrix<Matrix<T>> {
+    pub fn split_2d(self, columns: Ix, size: usize) -> Rows<Rows<T>> {
         let place = Place::caller("split_2d");
         let (rows, size) = (self.length, size.max(1));
         let side = whole(size);

@@ -6,10 +6,11 @@
 //! A push array knows whether it writes every element ([`Push::is_complete`]). Memory for one that may not is zeroed first.
 
 use crate::bounds::{area, natural};
-use crate::builder::{at_place, bind_within, fresh, named, probe, with};
-use crate::item::{Form, INDEX, Item, Ix, Storable};
+use crate::builder::{bind_within, fresh, named, probe, with};
+use crate::item::{INDEX, Item, ItemForm, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
-use crate::pull::Matrix;
+use crate::place::at_place;
+use crate::pull::Rows;
 use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
@@ -192,7 +193,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// assert_eq!(result, [2, 3]);
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
-    pub fn map<F: Form>(self, f: impl Fn(T::Form) -> F + 'static) -> Push<L, F::Item, S>
+    pub fn map<F: ItemForm>(self, f: impl Fn(T::Form) -> F + 'static) -> Push<L, F::Item, S>
     where
         F::Item: Storable,
     {
@@ -541,7 +542,7 @@ pub(crate) fn for_tile<T: Storable>(
     );
 }
 
-impl<T: Storable> Matrix<Matrix<T>> {
+impl<T: Storable> Rows<Rows<T>> {
     /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`] with the same size
     /// took apart, or the same with rows and columns exchanged. Tiles that are smaller than their place, or fewer, are an
     /// error when the kernel runs.
@@ -618,7 +619,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn scatter_by<L: Loops, R: Size, F: Form>(
+    pub fn scatter_by<L: Loops, R: Size, F: ItemForm>(
         self,
         length: R,
         place: impl Fn(T::Form) -> (Ix, F) + 'static,

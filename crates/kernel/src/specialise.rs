@@ -3,8 +3,8 @@
 //!
 //! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
 
-use crate::builder::BuildError;
 use crate::define::{Binding, Definition, ParameterKind};
+use crate::error::BuildError;
 use crate::passes::{Known, Passes, ready};
 use crate::profile::Profile;
 use pumice_program::{Operand, Param, Program, Stmt, Var, Verified};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What one parameter of a kernel-language function is in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Actual {
+pub enum KernelArgument {
     /// An array of this length.
     Length(usize),
     /// A scalar of this value.
@@ -85,22 +85,23 @@ impl Definition {
     pub fn fits(&self, profile: &Profile) -> Result<(), BuildError> {
         let program = &self.kernel.program;
         let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
-        pumice_program::check(program).map_err(|error| BuildError(error.to_string()))?;
+        pumice_program::check(program).map_err(|error| self.kernel.error(error))?;
         if threads > most {
-            return Err(BuildError(format!(
+            return Err(self.kernel.error(format!(
                 "kernel `{name}` has {threads} threads in a block, and the limit is {most}"
             )));
         }
         pumice_program::plan(program, profile.shared_bytes)
             .map(drop)
-            .map_err(|error| BuildError(error.to_string()))
+            .map_err(|error| self.kernel.error(error))
     }
 
     /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
     /// known of them.
-    fn scalars(&self, actual: &[Actual]) -> Result<(Vec<Constant>, Known), BuildError> {
+    fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
-        let lost = |what: String| BuildError(format!("{what} of kernel `{}` is missing", program.name));
+        let lost =
+            |what: String| self.kernel.error(format!("{what} of kernel `{}` is missing", program.name));
         let mut known = Known::default();
         let mut scalars = Vec::new();
         for (param, binding) in program.params.iter().zip(&self.bindings) {
@@ -109,15 +110,15 @@ impl Definition {
                 Binding::FailureBase => Constant::from(0i64),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     let value = match actual.get(*parameter) {
-                        Some(Actual::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
-                            return Err(BuildError(format!(
+                        Some(KernelArgument::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
+                            return Err(self.kernel.error(format!(
                                 "kernel `{}` cannot be given an array of {length} elements",
                                 program.name
                             )));
                         }
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => {
+                        Some(KernelArgument::Length(length)) => Constant::from(*length as i64),
+                        Some(KernelArgument::Scalar(value)) => *value,
+                        Some(KernelArgument::Unknown(ty)) => {
                             scalars.push(Constant::zero(*ty));
                             continue;
                         }
@@ -137,7 +138,7 @@ impl Definition {
 
     /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
     /// result.
-    pub fn length_for(&self, actual: &[Actual]) -> Result<Option<usize>, BuildError> {
+    pub fn length_for(&self, actual: &[KernelArgument]) -> Result<Option<usize>, BuildError> {
         let (scalars, _) = self.scalars(actual)?;
         self.length(&scalars)
     }
@@ -147,17 +148,18 @@ impl Definition {
         let program = &self.kernel.program;
         let Some(outcome) = &self.outcome else { return Ok(None) };
         let values = program.launch_values(scalars).map_err(|error| self.mistake(error))?;
-        result_length(program, outcome.length, &values).map(Some)
+        let length = result_length(program, outcome.length, &values);
+        length.map(Some).map_err(|error| error.or_at(self.kernel.place))
     }
 
     fn mistake(&self, error: impl std::fmt::Display) -> BuildError {
-        BuildError(format!("{error} (kernel `{}`)", self.kernel.program.name))
+        self.kernel.error(format!("{error} (kernel `{}`)", self.kernel.program.name))
     }
 
     /// The kernel for a launch with these arguments, one a parameter of the function.
     pub fn specialise(
         &self,
-        actual: &[Actual],
+        actual: &[KernelArgument],
         profile: &Profile,
         passes: Passes,
     ) -> Result<Specialised, BuildError> {
@@ -168,10 +170,10 @@ impl Definition {
         let blocks = program.blocks_for(&scalars).map_err(|error| self.mistake(error))?;
         let length = self.length(&scalars)?;
         let ready = ready(program.clone(), profile, passes, &known);
-        let ready = ready.map_err(|error| BuildError(error.to_string()))?;
+        let ready = ready.map_err(|error| self.kernel.error(error))?;
         let bindings = ready.bind(self.bindings.iter().copied(), Binding::Value);
         if bindings.len() != ready.program.params.len() {
-            return Err(BuildError(format!("the passes changed the parameters of kernel `{name}`")));
+            return Err(self.kernel.error(format!("the passes changed the parameters of kernel `{name}`")));
         }
         let program = Arc::new(ready.program);
         Ok(Specialised { program, bindings, blocks, length })
@@ -198,9 +200,11 @@ fn result_length(
     let value = value.and_then(Constant::as_integer).filter(|_| program.operand_type(length).is_integer());
     match value {
         Some(value) if (0..=MOST_ELEMENTS).contains(&value) => Ok(value as usize),
-        Some(value) => Err(BuildError(format!("the result of kernel `{name}` cannot have {value} elements"))),
-        None => {
-            Err(BuildError(format!("the length of the result of kernel `{name}` is not known at its launch")))
+        Some(value) => {
+            Err(BuildError::new(format!("the result of kernel `{name}` cannot have {value} elements")))
         }
+        None => Err(BuildError::new(format!(
+            "the length of the result of kernel `{name}` is not known at its launch"
+        ))),
     }
 }

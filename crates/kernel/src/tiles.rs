@@ -5,17 +5,18 @@
 //! bound, so nothing is asked of single elements, and neighbouring accesses become wide ones.
 
 use crate::bounds::{area, natural};
-use crate::builder::{at_place, named, probe, with};
+use crate::builder::{named, probe, with};
 use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
-use crate::pull::{Matrix, choose};
+use crate::place::{at_place, site};
+use crate::pull::{Rows, choose};
 use crate::push::{Writer, for_rounds, near, now};
 use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
-use pumice_scalar::{Exp, Place};
+use pumice_scalar::{Exp, FailureKind, Place};
 use std::rc::Rc;
 
 impl<T: Storable> Pull<T, Ix> {
@@ -227,7 +228,7 @@ fn write_placed<T: Storable, S: Size>(
     }
     // A tile that is too long would write over its neighbour, or beyond the end.
     let fits = Exp::<bool>::from_term((found.eq(here)).term().check(
-        pumice_scalar::Site { place, kind: pumice_scalar::FailureKind::OutOfBounds },
+        site(place, FailureKind::OutOfBounds),
         found.term(),
         here.term(),
     ));
@@ -251,14 +252,14 @@ pub struct Window {
 
 /// A window at a place of a matrix, for [`force_windows`].
 pub struct Placed<T: Storable> {
-    matrix: Matrix<T>,
+    matrix: Rows<T>,
     columns: Ix,
     first: (Ix, Ix),
     window: Window,
     place: Place,
 }
 
-impl<T: Storable> Matrix<T> {
+impl<T: Storable> Rows<T> {
     /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge. Rows that
     /// are shorter than that are an error when the kernel runs. See [`force_windows`].
     #[track_caller]
@@ -354,7 +355,7 @@ impl<T: Storable> Placed<T> {
     }
 }
 
-impl<T: Storable> Matrix<Pull<Pull<T>>> {
+impl<T: Storable> Rows<Pull<Pull<T>>> {
     /// Tiles of `tile.0` × `tile.1` elements put together to a matrix of `rows` × `columns`, one block a tile, of which
     /// each thread of a block has several elements (see [`crate::accumulate`]): `place` says which row and column of the
     /// tile the element with a number has that belongs to a thread. What is beyond the edges of the matrix is left out, and

@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use pumice_kernel::{
-    Actual, Binding, Block, Grid, Ix, KernelFunction, KernelResult, Layout, Loops, Matrix, Mutable, Passes,
-    Profile, Pull, Push, Round, Thread, Warp, Window, accumulate, define, force_scalar, force_windows,
+    Binding, Block, Grid, Ix, KernelArgument, KernelFunction, KernelResult, Layout, Loops, Mutable, Passes,
+    Profile, Pull, Push, Round, Rows, Thread, Warp, Window, accumulate, define, force_scalar, force_windows,
     generate, iota, power, replicate, while_,
 };
 use pumice_program::{FaultKind, Program, SimMemory, simulate, verify};
@@ -35,8 +35,8 @@ where
 {
     let definition = define("k", 32, f).map_err(|error| error.to_string())?;
     definition.fits(&PROFILE).map_err(|error| error.to_string())?;
-    let actual: Vec<Actual> = std::iter::once(Actual::Length(length))
-        .chain(scalars.iter().map(|value| Actual::Scalar((*value).into())))
+    let actual: Vec<KernelArgument> = std::iter::once(KernelArgument::Length(length))
+        .chain(scalars.iter().map(|value| KernelArgument::Scalar((*value).into())))
         .collect();
     let ready = definition.specialise(&actual, &PROFILE, Passes::default());
     let ready = ready.map_err(|error| error.to_string())?;
@@ -258,7 +258,7 @@ fn tiles_that_are_not_as_large_as_they_say() {
     }
     let window = Window { rows: 4, columns: 4, items: 2, transposed: false, padding: 1 };
     let f = move |xs: Numbers, columns: Ix, first_row: Ix, first_column: Ix| {
-        let matrix: Matrix<i32> = xs.rows(4.into());
+        let matrix: Rows<i32> = xs.rows(4.into());
         let tiles = Pull::<Push<Block, i32>, Ix>::new(1.into(), move |_| {
             let [tile] = force_windows([matrix.window(columns, (first_row, first_column), window)], 9.into());
             Pull::<i32>::new(16, move |i| tile.at(i / 4).at(i % 4)).push::<Block>()
@@ -285,7 +285,7 @@ fn tiles_of_threads_stay_in_the_matrix() {
                 accumulate(4, 1.into(), |thread| vec![(thread + tile * 10).cast::<i32>()], round)
             };
             let across = move |_: Ix| Pull::<Pull<Pull<i32>>, Ix>::new(tiles.into(), tile);
-            let all: Matrix<Pull<Pull<i32>>> = Pull::new(tiles.into(), across);
+            let all: Rows<Pull<Pull<i32>>> = Pull::new(tiles.into(), across);
             all.concat_owned((2, 2), rows.into(), columns.into(), |thread, _| (thread / 2, thread % 2))
         }
     };
@@ -744,10 +744,10 @@ impl Step {
     }
 }
 
-trait Rows {
+trait RowsOf {
     fn rows_of(self) -> Numbers;
 }
-impl Rows for Pull<i32> {
+impl RowsOf for Pull<i32> {
     fn rows_of(self) -> Numbers {
         let length = self.len();
         let array = self;

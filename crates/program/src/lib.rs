@@ -3,9 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+pub mod divergence;
 pub mod file_test;
 pub mod interval;
 mod ir;
+pub mod lanes;
 mod launch;
 mod linear;
 pub mod memory;
@@ -19,8 +21,10 @@ pub mod uniform;
 pub mod verify;
 
 pub use capabilities::{Atomics, Capabilities, Target, Warps, WideAtomics};
+pub use divergence::Divergence;
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;
+pub use lanes::{LanePlan, LaneStep};
 pub use launch::LaunchError;
 pub use memory::{Layout, MemoryError, plan};
 pub use parse::parse;

@@ -13,7 +13,7 @@ use crate::pool::Pooled;
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Array, ArrayData, Shape};
 use pumice_emit::EmitOptions;
-use pumice_kernel::{Actual, Binding, Definition, ParameterKind, Passes};
+use pumice_kernel::{Binding, Definition, KernelArgument, ParameterKind, Passes};
 use pumice_scalar::{Constant, Elt, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +60,7 @@ pub struct Callable {
     sites: Arc<[Site]>,
     /// The types of the columns of the arrays among the parameters, and at the end of the result.
     types: Vec<Arc<[ScalarType]>>,
-    ready: Mutex<HashMap<Vec<Actual>, Arc<Ready>>>,
+    ready: Mutex<HashMap<Vec<KernelArgument>, Arc<Ready>>>,
 }
 
 /// A kernel for certain lengths and integers.
@@ -145,7 +145,7 @@ impl Callable {
     }
 
     /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
-    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<Actual>> {
+    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<KernelArgument>> {
         let kinds = self.definition.parameters();
         if kinds.len() != given.len() {
             let name = self.definition.name();
@@ -156,7 +156,7 @@ impl Callable {
         }
         let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
             let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
-                (data.types() == types).then(|| Actual::Length(data.extents().iter().product()))
+                (data.types() == types).then(|| KernelArgument::Length(data.extents().iter().product()))
             };
             let actual = match (given, kind) {
                 (Given::Array(data), ParameterKind::Array { types, changes: false }) => array(data, types),
@@ -164,7 +164,11 @@ impl Callable {
                     array(change.data(), types)
                 }
                 (Given::Scalar(value), ParameterKind::Scalar(ty)) if value.ty() == *ty => {
-                    Some(if self.shaping[number] { Actual::Scalar(*value) } else { Actual::Unknown(*ty) })
+                    Some(if self.shaping[number] {
+                        KernelArgument::Scalar(*value)
+                    } else {
+                        KernelArgument::Unknown(*ty)
+                    })
                 }
                 _ => None,
             };
@@ -177,7 +181,7 @@ impl Callable {
     }
 
     /// The kernel for these lengths and scalars.
-    fn ready(&self, actual: Vec<Actual>) -> Result<Arc<Ready>> {
+    fn ready(&self, actual: Vec<KernelArgument>) -> Result<Arc<Ready>> {
         let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(&actual).cloned();
         if let Some(ready) = known {
             return Ok(ready);
@@ -215,7 +219,7 @@ impl Callable {
         let actual = self.actual(given)?;
         // By parameter; for arrays their lengths.
         let scalars = actual.iter().zip(given).map(|(actual, given)| match (actual, given) {
-            (Actual::Length(length), _) => Constant::from(*length as i64),
+            (KernelArgument::Length(length), _) => Constant::from(*length as i64),
             (_, Given::Scalar(value)) => *value,
             _ => Constant::from(0i64),
         });

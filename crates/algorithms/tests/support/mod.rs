@@ -3,7 +3,7 @@
 
 use pumice::kernel::{Binding, Definition, KernelFunction};
 use pumice::layers::emit::{Dialect, EmitOptions, emit};
-use pumice::layers::kernel::{Actual, Passes, Specialised, define};
+use pumice::layers::kernel::{KernelArgument, Passes, Specialised, define};
 use pumice::layers::program::simulate::Report;
 use pumice::layers::program::{SimMemory, simulate, verify};
 use pumice::layers::runtime::devices::Sim;
@@ -22,9 +22,9 @@ pub fn array(xs: &[i32]) -> Arguments<'_> {
 
 /// The kernel of a function for a launch.
 pub fn specialised(definition: &Definition, lengths: &[usize], scalars: &[i64]) -> Specialised {
-    let lengths = lengths.iter().map(|length| Actual::Length(*length));
-    let scalars = scalars.iter().map(|scalar| Actual::Scalar(Constant::from(*scalar)));
-    let actual: Vec<Actual> = lengths.chain(scalars).collect();
+    let lengths = lengths.iter().map(|length| KernelArgument::Length(*length));
+    let scalars = scalars.iter().map(|scalar| KernelArgument::Scalar(Constant::from(*scalar)));
+    let actual: Vec<KernelArgument> = lengths.chain(scalars).collect();
     let name = &definition.kernel().program.name;
     definition
         .specialise(&actual, &Sim::gpu_profile(), Passes::default())

@@ -7,7 +7,7 @@ use crate::lower::{Lowering, Step};
 use crate::operation::{Nature, Operation, Signature, fits, next};
 use crate::plan::{Launch, PlanArgument};
 use crate::program::Node;
-use pumice_kernel::{Actual, Binding, BuildError, Definition, ParameterKind};
+use pumice_kernel::{Binding, BuildError, Definition, KernelArgument, ParameterKind};
 use pumice_program::{SimMemory, simulate};
 use pumice_scalar::{Constant, Function, Node as ScalarNode, ScalarType, Variable};
 use std::any::Any;
@@ -34,11 +34,11 @@ fn argument(function: &Function) -> Option<u32> {
 }
 
 /// What a kernel's parameters are, given the sizes of its arrays and its scalars, each in order.
-fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<Actual> {
+fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<KernelArgument> {
     let (mut sizes, mut scalars) = (sizes.iter(), scalars.iter());
     let one = |kind: &ParameterKind| match kind {
-        ParameterKind::Array { .. } => sizes.next().map(|size| Actual::Length(*size as usize)),
-        ParameterKind::Scalar(_) => scalars.next().map(|value| Actual::Scalar(*value)),
+        ParameterKind::Array { .. } => sizes.next().map(|size| KernelArgument::Length(*size as usize)),
+        ParameterKind::Scalar(_) => scalars.next().map(|value| KernelArgument::Scalar(*value)),
     };
     definition.parameters().iter().map_while(one).collect()
 }
@@ -139,7 +139,7 @@ impl Operation for KernelCall {
                     // What nothing depends on stays an argument of the program.
                     let argument = scalars.next().and_then(argument).filter(|_| !shaping);
                     if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
-                        *actual = Actual::Unknown(*ty);
+                        *actual = KernelArgument::Unknown(*ty);
                     }
                     (None, argument)
                 }
@@ -155,9 +155,11 @@ impl Operation for KernelCall {
             Binding::Column { parameter, column: number } => column(given.get(parameter)?.0, number),
             Binding::Result { column: number } => column(Some(slot), number),
             Binding::Length { parameter } | Binding::Scalar { parameter } => match actual.get(parameter)? {
-                Actual::Length(length) => Some(PlanArgument::Constant(Constant::from(*length as i64))),
-                Actual::Scalar(value) => Some(PlanArgument::Constant(*value)),
-                Actual::Unknown(_) => given.get(parameter)?.1.map(PlanArgument::Scalar),
+                KernelArgument::Length(length) => {
+                    Some(PlanArgument::Constant(Constant::from(*length as i64)))
+                }
+                KernelArgument::Scalar(value) => Some(PlanArgument::Constant(*value)),
+                KernelArgument::Unknown(_) => given.get(parameter)?.1.map(PlanArgument::Scalar),
             },
             Binding::Failure => Some(PlanArgument::Failure),
             Binding::FailureBase => Some(PlanArgument::Constant(Constant::from(first_site as i64))),
@@ -185,7 +187,7 @@ impl Operation for KernelCall {
         let mut arrays = node.inputs.iter().map(|input| interpreter.elements(*input));
         let arrays: Vec<Option<&Elements>> = actual
             .iter()
-            .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
+            .map(|actual| if let KernelArgument::Length(_) = actual { arrays.next() } else { None })
             .collect();
         let (mut memories, mut scalars) = (Vec::new(), Vec::new());
         for binding in definition.bindings() {
@@ -203,9 +205,9 @@ impl Operation for KernelCall {
                 Binding::Value(value) => scalars.push(value),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     scalars.push(match actual.get(parameter) {
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
+                        Some(KernelArgument::Length(length)) => Constant::from(*length as i64),
+                        Some(KernelArgument::Scalar(value)) => *value,
+                        Some(KernelArgument::Unknown(ty)) => Constant::zero(*ty),
                         None => Constant::from(0i64),
                     });
                 }
