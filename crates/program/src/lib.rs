@@ -4,6 +4,7 @@
 
 pub mod dead;
 mod exact;
+mod failure_record;
 pub mod file_test;
 mod hoist;
 pub mod interval;
@@ -25,6 +26,7 @@ pub mod verify;
 
 pub use dead::{drop_spare_vars, eliminate_dead};
 pub use exact::mark_exact;
+pub use failure_record::{FAILURE_BYTES, FAILURE_WORDS, FailureRecord};
 pub use hoist::{drop_spare_params, hoist};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;

@@ -7,12 +7,12 @@ use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::kernel_table::KernelTable;
 use crate::pool::{Pool, Pooled};
-use crate::status::{RECORD_BYTES, Status};
+use crate::status::Status;
 use pumice_array::{
     Argument as PlanArgument, ArrayData, Error as ArrayError, Operation, Plan, Step, whole_columns,
 };
 use pumice_emit::EmitOptions;
-use pumice_program::{Stmt, Verified, make_stoppable};
+use pumice_program::{FAILURE_BYTES, Stmt, Verified, make_stoppable};
 use pumice_scalar::{Constant, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
@@ -277,7 +277,7 @@ impl PreparedPlan {
         }
         let record = match plan.sites().is_empty() {
             true => None,
-            false => Some(engine.pool.take(RECORD_BYTES)?),
+            false => Some(engine.pool.take(FAILURE_BYTES)?),
         };
         // Work happens in order, so what is released can be written by a later launch.
         let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
@@ -387,7 +387,7 @@ impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
         if let Some(record) = &self.record {
-            self.engine.device.zero(record.memory()?, RECORD_BYTES)?;
+            self.engine.device.zero(record.memory()?, FAILURE_BYTES)?;
         }
         if let Some(deadline) = &self.deadline {
             deadline.arm(&*self.engine.device)?;
