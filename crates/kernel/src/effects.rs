@@ -6,6 +6,7 @@
 
 use crate::bounds::bounds;
 use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
+use crate::device_length::largest;
 use crate::skeletons::between_hooks;
 use pumice_program::{
     AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
@@ -246,17 +247,25 @@ fn indices(extent: Term) -> Interval {
     (0, largest.saturating_sub(1))
 }
 
-/// The grid: `body` describes what the block with a given index does. Once a kernel.
+/// The grid: `body` describes what the block with a given index does. Once a kernel. Where the number of blocks depends on
+/// a length that only the device knows, as many are launched as there can be, and those that are too many do nothing.
 pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
-    let indices = indices(blocks);
-    let blocks = materialise(&[blocks]);
+    let launched = largest(blocks);
+    let indices = indices(launched);
+    let too_many = launched.id() != blocks.id();
+    let wanted = blocks;
+    let blocks = materialise(&[launched]);
     let var = fresh(ScalarType::I64, "block");
     let ((), statements) = doing(Doer::Block, || {
         framed(List::Outermost, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
             let block = bind_within(var, ScalarType::I64, indices);
-            between_hooks(Exp::from_term(block), || body(block));
+            let work = || between_hooks(Exp::from_term(block), || body(block));
+            match too_many {
+                true => either(block.compare(Op::Lt, wanted), work, || {}),
+                false => work(),
+            }
         })
     });
     with(|builder| {
