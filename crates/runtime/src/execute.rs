@@ -7,10 +7,10 @@ use crate::engine::{Engine, with_stop};
 use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::pool::Pooled;
-use crate::status::{RECORD_BYTES, Status};
+use crate::status::Status;
 use pumice_array::{ArrayData, Given, Node, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
-use pumice_program::{Stmt, Verified};
+use pumice_program::{FAILURE_BYTES, Stmt, Verified};
 use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl PreparedPlan {
         }
         let record = match plan.sites().is_empty() {
             true => None,
-            false => Some(engine.allocate(RECORD_BYTES)?),
+            false => Some(engine.allocate(FAILURE_BYTES)?),
         };
         // Work happens in order, so what is released can be written by a later launch.
         let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
@@ -226,7 +226,7 @@ impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
         if let Some(record) = &self.record {
-            self.engine.device().zero(record.memory()?, RECORD_BYTES)?;
+            self.engine.device().zero(record.memory()?, FAILURE_BYTES)?;
         }
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**self.engine.device())?;
