@@ -56,25 +56,8 @@ impl PreparedPlan {
             arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
         };
         let kernels = engine.kernels().get_or_build_all(&**engine.device(), &programs, options, upload)?;
-        let blocks = plan.launches().map(|launch| {
-            // How many blocks there are depends on extents only, and those are constants of the plan.
-            let values = launch.arguments.iter().zip(&launch.program.params);
-            let scalars = values.filter_map(|(argument, param)| match (argument, param) {
-                (PlanArgument::Constant(constant), _) => Some(*constant),
-                (_, pumice_program::Param::Scalar(var)) => {
-                    Some(Constant::zero(launch.program.var_type(*var)))
-                }
-                _ => None,
-            });
-            let scalars: Vec<Constant> = scalars.collect();
-            let blocks =
-                launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))?;
-            match blocks <= pumice_program::MAX_BLOCKS as u64 {
-                true => Ok(blocks),
-                false => Err(Error::Invalid(format!("{} needs {blocks} blocks, too many", launch.place))),
-            }
-        });
-        let blocks = blocks.collect::<Result<Vec<u64>>>()?;
+        let blocks = plan.launches().map(|launch| launch.blocks());
+        let blocks = blocks.collect::<std::result::Result<Vec<u64>, _>>()?;
         let launches = kernels.into_iter().zip(blocks).collect();
         Ok(PreparedPlan { plan, device: engine.device().id(), launches, limit })
     }

@@ -3,11 +3,13 @@
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
 mod fold;
+mod gather;
 mod listen;
 mod replace;
 mod write;
 
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub use gather::GatherFold;
 pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};
 pub use replace::{

@@ -404,7 +404,8 @@ mod tests {
             assert_eq!(again.full_text(), text);
             assert_eq!(again.results(), program.results());
             for (one, other) in again.nodes().iter().zip(program.nodes()) {
-                let parts = |node: &Node| (node.id, node.inputs.clone(), node.rank, node.types.clone(), node.place);
+                let parts =
+                    |node: &Node| (node.id, node.inputs.clone(), node.rank, node.types.clone(), node.place);
                 assert_eq!(parts(one), parts(other), "{text}");
                 assert_eq!(one.operation.functions(), other.operation.functions(), "{text}");
             }
