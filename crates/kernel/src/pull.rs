@@ -10,9 +10,9 @@ use crate::builder::named;
 use crate::check;
 use crate::effects;
 use crate::item::{Item, ItemForm, Ix, Storable};
-use crate::level::Loops;
+use crate::level::{AnyLevel, Level, Loops, fixed};
 use crate::place::at_place;
-use crate::size::{IntoSize, Size, parts_for, quotient, remainder, whole};
+use crate::size::{IntoSize, Size, StaticLength, parts_for, quotient, remainder, whole};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp, FailureKind, Place, ScalarType, Term};
 use std::rc::Rc;
@@ -49,6 +49,19 @@ impl<T: Item, S: Size> Pull<T, S> {
         self.length
     }
 
+    /// The same array, with its length as one that is known on the device.
+    pub fn dynamic(self) -> Pull<T, Ix> {
+        Pull { length: self.length.to_ix(), at: self.at }
+    }
+
+    /// The same array, with its length as one that is known while the kernel is built. Where it is not, that is an error then.
+    pub fn fixed(self) -> Pull<T>
+    where
+        S: StaticLength,
+    {
+        Pull { length: self.length.now(), at: self.at }
+    }
+
     /// The element at an index. An index that is not in the array is an error when the kernel runs; where it cannot
     /// happen, nothing is checked.
     ///
@@ -69,7 +82,7 @@ impl<T: Item, S: Size> Pull<T, S> {
             None => (self.at)(index),
             Some(inside) if check::has_some(self.length.to_ix()) => (self.at)(inside.select(index, 0.into())),
             // Not even element 0 is there for sure.
-            Some(inside) => T::guarded(inside, || (self.at)(index)),
+            Some(inside) => T::guarded(inside, &|| (self.at)(index)),
         }
     }
 
@@ -721,9 +734,18 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
-        let place = Place::caller("push");
-        Push::trusted(self.length, move |write| {
-            at_place(place, || L::each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
+        self.pushed(fixed::<L>(), Place::caller("push"))
+    }
+
+    /// As [`Pull::push`], at a level that is data.
+    #[track_caller]
+    pub fn push_at(self, level: AnyLevel) -> Push<AnyLevel, T, S> {
+        self.pushed(level, Place::caller("push"))
+    }
+
+    fn pushed<L: Level>(self, level: AnyLevel, place: Place) -> Push<L, T, S> {
+        Push::trusted_at(level, self.length, move |write| {
+            at_place(place, || level.each(self.length.to_ix(), &|i| write(i, (self.at)(i))));
         })
     }
 

@@ -8,10 +8,10 @@
 use crate::bounds::{area, natural};
 use crate::builder::{bind_within, fresh, named, probe, with};
 use crate::item::{INDEX, Item, ItemForm, Ix, Storable};
-use crate::level::{Block, Grid, Level, Loops, Within};
+use crate::level::{AnyLevel, Block, Grid, Level, Loops, Within, fixed};
 use crate::place::at_place;
 use crate::pull::Rows;
-use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
+use crate::size::{Size, StaticLength, few, parts_for, quotient, remainder, side, whole};
 use crate::{Pull, check, effects};
 use pumice_program::MemoryId;
 use pumice_scalar::{Elt, Exp, Place};
@@ -30,13 +30,21 @@ pub struct Push<L: Level, T: Storable, S: Size = usize> {
     produce: Rc<Producer<T>>,
     /// Whether every element is written, if no check fails. It is asked only where memory is at hand.
     complete: Rc<dyn Fn() -> bool>,
-    level: PhantomData<L>,
+    level: AnyLevel,
+    of: PhantomData<L>,
 }
 
 impl<L: Level, T: Storable, S: Size> Clone for Push<L, T, S> {
     fn clone(&self) -> Self {
         let (produce, complete) = (self.produce.clone(), self.complete.clone());
-        Push { length: self.length, produce, complete, level: PhantomData }
+        Push { length: self.length, produce, complete, level: self.level, of: PhantomData }
+    }
+}
+
+/// Notes a mistake unless two arrays are at one level: where levels are data, they may not be.
+pub(crate) fn same_level(a: AnyLevel, b: AnyLevel, what: &str) {
+    if a != b {
+        with(|builder| builder.mistake(format!("an array at `{a}` and one at `{b}` {what}")));
     }
 }
 
@@ -107,7 +115,37 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
     /// As [`Push::new`], with indices that are in the array, each of which is written if no check fails.
     pub(crate) fn trusted(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
-        Push { length, produce: Rc::new(produce), complete: Rc::new(|| true), level: PhantomData }
+        Push::trusted_at(fixed::<L>(), length, produce)
+    }
+
+    /// As [`Push::trusted`], at a level that is data.
+    pub(crate) fn trusted_at(level: AnyLevel, length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
+        Push { length, produce: Rc::new(produce), complete: Rc::new(|| true), level, of: PhantomData }
+    }
+
+    /// The level.
+    pub fn level(&self) -> AnyLevel {
+        self.level
+    }
+
+    /// The same array, with its level as data.
+    pub fn any_level(self) -> Push<AnyLevel, T, S> {
+        let Push { length, produce, complete, level, .. } = self;
+        Push { length, produce, complete, level, of: PhantomData }
+    }
+
+    /// The same array, with its level as a type. Another level is an error when the kernel is built.
+    pub fn at_level<A: Level>(self) -> Push<A, T, S> {
+        if A::FIXED.is_some_and(|wanted| wanted != self.level) {
+            let (found, wanted) = (self.level, fixed::<A>());
+            with(|builder| {
+                builder.mistake(format!(
+                    "an array at `{found}` where one at `{wanted}` is wanted: bring it up with `concat`, or push it there"
+                ));
+            });
+        }
+        let Push { length, produce, complete, level, .. } = self;
+        Push { length, produce, complete, level: A::FIXED.unwrap_or(level), of: PhantomData }
     }
 
     /// The array, of which every element is written only if `complete` says so.
@@ -153,7 +191,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         let allowed = check::no_longer_than(here, most, place);
         Push {
             complete,
-            ..Push::trusted(length, move |write| {
+            ..Push::trusted_at(self.level, length, move |write| {
                 effects::either(allowed.eq(here).term(), || (self.produce)(write), || {});
             })
         }
@@ -198,7 +236,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         F::Item: Storable,
     {
         let complete = self.complete.clone();
-        Push::trusted(self.length, move |write| (self.produce)(&|i, value| write(i, f(value))))
+        Push::trusted_at(self.level, self.length, move |write| (self.produce)(&|i, value| write(i, f(value))))
             .complete_if(move || complete())
     }
 
@@ -216,7 +254,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
         let place = Place::caller("ix_map");
-        Push::trusted(self.length, move |write| {
+        Push::trusted_at(self.level, self.length, move |write| {
             (self.produce)(&|i, value| {
                 write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));
             });
@@ -226,7 +264,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
     /// Every element at another index; they are in the array of this length.
     pub(crate) fn index_map<R: Size>(self, length: R, f: impl Fn(Ix) -> Ix + 'static) -> Push<L, T, R> {
-        Push::trusted(length, move |write| (self.produce)(&|i, value| write(f(i), value)))
+        Push::trusted_at(self.level, length, move |write| (self.produce)(&|i, value| write(f(i), value)))
     }
 
     /// Both arrays, one after the other: the first is written, then the second, and nobody asks which (`concP`).
@@ -240,7 +278,8 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     pub fn append(self, other: Self) -> Self {
         let first = natural(self.length.to_ix());
         let complete = (self.complete.clone(), other.complete.clone());
-        Push::trusted(self.length.plus(other.length), move |write| {
+        same_level(self.level, other.level, "one after the other");
+        Push::trusted_at(self.level, self.length.plus(other.length), move |write| {
             (self.produce)(write);
             (other.produce)(&|i, value| write(first + i, value));
         })
@@ -248,7 +287,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 }
 
-impl<L: Level, T: Storable> Push<L, T> {
+impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// The same array, with its length as one that is known on the device: what loops in the kernel work on.
     ///
     /// ```
@@ -269,9 +308,22 @@ impl<L: Level, T: Storable> Push<L, T> {
     /// ```
     pub fn dynamic(self) -> Push<L, T, Ix> {
         let complete = self.complete.clone();
-        Push::trusted(self.length.to_ix(), move |write| (self.produce)(write)).complete_if(move || complete())
+        Push::trusted_at(self.level, self.length.to_ix(), move |write| (self.produce)(write))
+            .complete_if(move || complete())
     }
 
+    /// The same array, with its length as one that is known while the kernel is built. Where it is not, that is an error then.
+    pub fn fixed(self) -> Push<L, T>
+    where
+        S: StaticLength,
+    {
+        let complete = self.complete.clone();
+        Push::trusted_at(self.level, self.length.now(), move |write| (self.produce)(write))
+            .complete_if(move || complete())
+    }
+}
+
+impl<L: Level, T: Storable> Push<L, T> {
     /// The array, which has this length: otherwise the kernel cannot be built.
     fn of_length(self, length: usize) -> Self {
         if self.length != length {
@@ -295,7 +347,7 @@ impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
     /// ```
     pub fn unpair(self) -> Push<L, T, S> {
         let complete = self.complete.clone();
-        Push::trusted(self.length.times(2), move |write| {
+        Push::trusted_at(self.level, self.length.times(2), move |write| {
             (self.produce)(&|i, (a, b)| {
                 write(i * 2, a);
                 write(i * 2 + 1, b);
@@ -327,11 +379,36 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place::caller("interleave");
-        self.placed(length, place, move |part, i, write| {
+        self.interleaved(fixed::<A>(), length, Place::caller("interleave"), index)
+    }
+
+    /// As [`Pull::interleave`], at a level that is data.
+    #[track_caller]
+    pub fn interleave_at<R: Size>(
+        self,
+        level: AnyLevel,
+        length: R,
+        index: impl Fn(Ix, Ix) -> Ix + 'static,
+    ) -> Push<AnyLevel, T, R> {
+        self.interleaved(level, length, Place::caller("interleave"), index)
+    }
+
+    fn interleaved<A: Level, R: Size>(
+        self,
+        level: AnyLevel,
+        length: R,
+        place: Place,
+        index: impl Fn(Ix, Ix) -> Ix + 'static,
+    ) -> Push<A, T, R> {
+        self.placed(level, length, place, move |part, i, write| {
             write_within(index(part, i), length.to_ix(), place, write);
         })
         .complete_if(|| false)
+    }
+
+    /// The level of the parts.
+    pub(crate) fn part_level(&self) -> AnyLevel {
+        L::FIXED.unwrap_or_else(|| probe(|| self.get(0).level()))
     }
 
     /// Whether `f` plainly holds of every part and its number.
@@ -347,16 +424,14 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     /// The arrays one level up, where `index` hands on the place of an element.
     fn placed<A: Level, R: Size>(
         self,
+        level: AnyLevel,
         length: R,
         place: Place,
         index: impl Fn(Ix, Ix, &dyn Fn(Ix)) + 'static,
-    ) -> Push<A, T, R>
-    where
-        L: Within<A>,
-    {
-        Push::trusted(length, move |write| {
+    ) -> Push<A, T, R> {
+        Push::trusted_at(level, length, move |write| {
             at_place(place, || {
-                L::parts(self.len().to_ix(), &|part| {
+                self.part_level().parts(level, self.len().to_ix(), &|part| {
                     self.get(part).write(&|i, value| index(part, i, &|at| write(at, value.clone())));
                 });
             });
@@ -381,8 +456,28 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        let place = Place::caller("concat");
-        let (stride, all) = (stride.into(), length.to_ix());
+        self.strided(fixed::<A>(), stride.into(), length, Place::caller("concat"))
+    }
+
+    /// As [`Pull::concat_by`], at a level that is data.
+    #[track_caller]
+    pub fn concat_by_at<R: Size>(
+        self,
+        level: AnyLevel,
+        stride: impl Into<Ix>,
+        length: R,
+    ) -> Push<AnyLevel, T, R> {
+        self.strided(level, stride.into(), length, Place::caller("concat"))
+    }
+
+    fn strided<A: Level, R: Size>(
+        self,
+        level: AnyLevel,
+        stride: Ix,
+        length: R,
+        place: Place,
+    ) -> Push<A, T, R> {
+        let all = length.to_ix();
         let parts = self.clone();
         // As `tiles` takes arrays apart.
         let complete = move || {
@@ -394,7 +489,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
                 })
         };
         let parts = Pull::new(self.len(), move |part| self.get(part).no_longer_than(stride, place));
-        let whole = parts.placed(length, place, move |part, i, write| {
+        let whole = parts.placed(level, length, place, move |part, i, write| {
             write_within(part * stride + i, length.to_ix(), place, write);
         });
         whole.complete_if(complete)
@@ -427,12 +522,22 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     where
         L: Within<A>,
     {
-        let place = Place::caller("concat");
+        self.side_by_side(fixed::<A>(), Place::caller("concat"))
+    }
+
+    /// As [`Pull::concat`], at a level that is data: one that the parts' level is not a part of is an error when the kernel
+    /// is built.
+    #[track_caller]
+    pub fn concat_at(self, level: AnyLevel) -> Push<AnyLevel, T, N> {
+        self.side_by_side(level, Place::caller("concat"))
+    }
+
+    fn side_by_side<A: Level>(self, level: AnyLevel, place: Place) -> Push<A, T, N> {
         let stride = probe(|| self.get(0).len());
         let length = self.len().times(stride);
         let parts = self.map(move |part| part.of_length(stride));
         let every = parts.clone();
-        let whole = parts.placed(length, place, move |part, i, write| write(part * whole(stride) + i));
+        let whole = parts.placed(level, length, place, move |part, i, write| write(part * whole(stride) + i));
         whole.complete_if(move || every.of_every_part(|_, part| part.is_complete()))
     }
 
@@ -454,7 +559,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
         let place = Place::caller("seq_concat");
         let stride = probe(|| self.get(0).len());
         let every = self.clone();
-        Push::trusted(self.len().times(stride), move |write| {
+        Push::trusted_at(self.part_level(), self.len().times(stride), move |write| {
             at_place(place, || {
                 let number = |value: i64| Exp::<i64>::from(value).term();
                 effects::sequential(number(0)..self.len().to_ix().term(), number(1), &[], |part, _| {
@@ -627,10 +732,36 @@ impl<T: Item, S: Size> Pull<T, S> {
     where
         F::Item: Storable,
     {
-        let written = Place::caller("scatter");
-        Push::trusted(length, move |write| {
+        self.scattered(fixed::<L>(), length, Place::caller("scatter"), place)
+    }
+
+    /// As [`Pull::scatter_by`], at a level that is data.
+    #[track_caller]
+    pub fn scatter_at<R: Size, F: ItemForm>(
+        self,
+        level: AnyLevel,
+        length: R,
+        place: impl Fn(T::Form) -> (Ix, F) + 'static,
+    ) -> Push<AnyLevel, F::Item, R>
+    where
+        F::Item: Storable,
+    {
+        self.scattered(level, length, Place::caller("scatter"), place)
+    }
+
+    fn scattered<L: Level, R: Size, F: ItemForm>(
+        self,
+        level: AnyLevel,
+        length: R,
+        written: Place,
+        place: impl Fn(T::Form) -> (Ix, F) + 'static,
+    ) -> Push<L, F::Item, R>
+    where
+        F::Item: Storable,
+    {
+        Push::trusted_at(level, length, move |write| {
             at_place(written, || {
-                L::each(self.len().to_ix(), &|k| {
+                level.each(self.len().to_ix(), &|k| {
                     let (index, value) = place(self.get(k));
                     write_within(index, length.to_ix(), written, |index| write(index, value));
                 });
@@ -653,8 +784,17 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
-        let place = Place::caller("push_by");
-        Push::trusted(self.len(), move |write| {
+        self.pushed_by(fixed::<L>(), items, Place::caller("push_by"))
+    }
+
+    /// As [`Pull::push_by`], at a level that is data.
+    #[track_caller]
+    pub fn push_by_at(self, level: AnyLevel, items: usize) -> Push<AnyLevel, T, S> {
+        self.pushed_by(level, items, Place::caller("push_by"))
+    }
+
+    fn pushed_by<L: Level>(self, level: AnyLevel, items: usize, place: Place) -> Push<L, T, S> {
+        Push::trusted_at(level, self.len(), move |write| {
             at_place(place, || {
                 let items = few(items);
                 let group = |first: Ix| {
@@ -662,7 +802,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
                         (0..whole(items)).map(|k| (first + k, self.get(first + k))).collect();
                     elements.into_iter().for_each(|(index, value)| write(index, value));
                 };
-                L::for_groups(self.len().to_ix(), items, &group, &|index| write(index, self.get(index)));
+                level.for_groups(self.len().to_ix(), items, &group, &|index| write(index, self.get(index)));
             });
         })
     }

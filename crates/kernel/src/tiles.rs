@@ -9,11 +9,11 @@ use crate::builder::{named, probe, with};
 use crate::check::{self, same};
 use crate::effects;
 use crate::item::{Ix, Storable};
-use crate::level::{Block, Forces, Grid, Level, Loops};
+use crate::level::{AnyLevel, Block, Forces, Grid, Level, Loops};
 use crate::mutable::Mutable;
 use crate::place::{at_place, site};
 use crate::pull::{Rows, choose};
-use crate::push::{Writer, for_rounds, near, now};
+use crate::push::{Writer, for_rounds, near, now, same_level};
 use crate::size::{Size, few, parts_for, side, whole};
 use crate::{Pull, Push};
 use pumice_scalar::{Exp, FailureKind, Place};
@@ -98,7 +98,8 @@ impl<T: Storable> Pull<T, Ix> {
                 cases.0(array.exactly(size, place)).is_complete() && cases.1(array.clone()).is_complete()
             })
         };
-        Push::trusted(length, move |write| {
+        let level = L::FIXED.unwrap_or_else(|| probe(|| whole(self.exactly(size, place)).level()));
+        Push::trusted_at(level, length, move |write| {
             at_place(place, || {
                 let then = || {
                     let array = whole(self.exactly(size, place));
@@ -107,6 +108,7 @@ impl<T: Storable> Pull<T, Ix> {
                 };
                 let otherwise = || {
                     let array = rest(self.clone());
+                    same_level(level, array.level(), "as the two cases of `if_whole`");
                     fits(array.len().to_ix(), false);
                     array.write(write);
                 };
@@ -313,7 +315,7 @@ impl<T: Storable> Placed<T> {
             false => (window.rows, window.columns),
         };
         let stride = inner.saturating_add(window.padding);
-        let target = crate::force::Target::<Block>::new(outer.saturating_mul(stride));
+        let target = crate::force::Target::new(AnyLevel::Block, outer.saturating_mul(stride));
         let (stride, groups, items) = (whole(stride), whole(window.columns / items), whole(items));
         // Sums of these do not wrap, and neither do products.
         let (down, across) = (side(window.rows), side(window.columns));
