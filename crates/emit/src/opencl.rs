@@ -1,11 +1,11 @@
 //! The dialect of OpenCL devices: OpenCL C 1.2.
 
-use pumice_program::{Access, AtomicOp, Scope};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads, vector_type};
 use crate::text::Text;
 
 /// Orders a work-item's accesses to memory.
@@ -18,16 +18,9 @@ const BARRIER: &str = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 pub(crate) struct OpenCl;
 
 impl Language for OpenCl {
-    fn register(&self, ty: ScalarType) -> &'static str {
-        match ty {
-            ScalarType::Bool => "bool",
-            ScalarType::I32 => "i32",
-            ScalarType::I64 => "i64",
-            ScalarType::U32 => "u32",
-            ScalarType::U64 => "u64",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        }
+    fn capabilities(&self) -> Capabilities {
+        let atomics = Atomics { float_add: false, float_min_max: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, warps: Warps::ThroughShared, ..Capabilities::ALL }
     }
 
     fn element(&self, ty: ScalarType) -> &'static str {
@@ -37,7 +30,7 @@ impl Language for OpenCl {
         }
     }
 
-    fn preamble(&self, kernels: &[&Kernel], options: &Options, text: &mut Text) {
+    fn preamble(&self, kernels: &[&Kernel], options: &EmitOptions, text: &mut Text) {
         if kernels.iter().any(|kernel| kernel.doubles) {
             text.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
@@ -102,7 +95,7 @@ impl Language for OpenCl {
     }
 
     fn threads(&self) -> Threads {
-        Threads::Numbered { thread: "get_local_id(0)", warps: false }
+        Threads::Numbered { thread: "get_local_id(0)", warps: self.has_warps() }
     }
 
     fn barrier(&self) -> Option<&'static str> {
@@ -143,15 +136,10 @@ impl Language for OpenCl {
                 format!("{register} v = {};\n    {FENCE}\n    return v;", back(&call(AtomicOp::Add, "0")))
             }
             AtomicOp::Store => format!("{FENCE}\n    {};", call(AtomicOp::Exchange, &as_bits("v"))),
-            AtomicOp::Add => format!(
-                "{bits} old = {}, found;\n    while ((found = {}) != old) old = found;\n    return {};",
-                call(AtomicOp::Add, "0"),
-                call(
-                    AtomicOp::CompareExchange,
-                    &format!("old, {}", as_bits(&format!("{} + v", back("old"))))
-                ),
-                back("old")
-            ),
+            AtomicOp::CompareExchange => {
+                let values = format!("{}, {}", as_bits("expected"), as_bits("v"));
+                format!("return {};", back(&call(AtomicOp::CompareExchange, &values)))
+            }
             _ => format!("return {};", back(&call(AtomicOp::Exchange, &as_bits("v")))),
         }
     }
@@ -161,27 +149,14 @@ impl Language for OpenCl {
     }
 
     fn vector(&self, ty: ScalarType, count: usize) -> Option<String> {
-        // Shared memory is aligned to 16 bytes.
-        if ty.bytes() * count > 16 {
-            return None;
-        }
-        let element = match ty {
-            ScalarType::Bool => "uchar",
-            ScalarType::I32 => "int",
-            ScalarType::I64 => "long",
-            ScalarType::U32 => "uint",
-            ScalarType::U64 => "ulong",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        };
-        Some(format!("{element}{count}"))
+        vector_type(ty, count, "long")
     }
 
     fn make_vector(&self, vector: &str, values: &[String]) -> String {
         format!("({vector})({})", values.join(", "))
     }
 
-    fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function {
+    fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function {
         let name = match op {
             Op::Abs => "fabs",
             Op::Min | Op::Max if !options.fast_math => return Function::Helper,

@@ -6,7 +6,7 @@ use crate::define::{Binding, define};
 use crate::item::Ix;
 use crate::level::Grid;
 use crate::size::Size;
-use crate::specialise::LaunchArgument;
+use crate::specialise::KernelArgument;
 use crate::{Pull, Push};
 use pumice_program::{SimMemory, simulate, verify};
 use pumice_scalar::{Constant, Elt, Site};
@@ -63,7 +63,7 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
     };
     let scalars: Vec<Constant> = definition.bindings.iter().filter_map(scalar).collect();
     let Some(outcome) = &definition.outcome else { return Err(error("the kernel has no result")) };
-    let count = definition.length_for(&[LaunchArgument::Length(input.len())]).map_err(error)?.unwrap_or(0);
+    let count = definition.length_for(&[KernelArgument::Length(input.len())]).map_err(error)?.unwrap_or(0);
     let mut columns = Vec::new();
     T::add_columns(input, &mut columns);
     let memory = |binding: &Binding| match binding {

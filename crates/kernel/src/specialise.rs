@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// What one parameter of a kernel-language function is in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LaunchArgument {
+pub enum KernelArgument {
     /// An array of this length.
     Length(usize),
     /// A scalar of this value.
@@ -98,7 +98,7 @@ impl Definition {
 
     /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
     /// known of them.
-    fn scalars(&self, actual: &[LaunchArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
+    fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
         let lost =
             |what: String| self.kernel.error(format!("{what} of kernel `{}` is missing", program.name));
@@ -110,15 +110,15 @@ impl Definition {
                 Binding::FailureBase => Constant::from(0i64),
                 Binding::Length { parameter } | Binding::Scalar { parameter } => {
                     let value = match actual.get(*parameter) {
-                        Some(LaunchArgument::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
+                        Some(KernelArgument::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
                             return Err(self.kernel.error(format!(
                                 "kernel `{}` cannot be given an array of {length} elements",
                                 program.name
                             )));
                         }
-                        Some(LaunchArgument::Length(length)) => Constant::from(*length as i64),
-                        Some(LaunchArgument::Scalar(value)) => *value,
-                        Some(LaunchArgument::Unknown(ty)) => {
+                        Some(KernelArgument::Length(length)) => Constant::from(*length as i64),
+                        Some(KernelArgument::Scalar(value)) => *value,
+                        Some(KernelArgument::Unknown(ty)) => {
                             scalars.push(Constant::zero(*ty));
                             continue;
                         }
@@ -138,7 +138,7 @@ impl Definition {
 
     /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
     /// result.
-    pub fn length_for(&self, actual: &[LaunchArgument]) -> Result<Option<usize>, BuildError> {
+    pub fn length_for(&self, actual: &[KernelArgument]) -> Result<Option<usize>, BuildError> {
         let (scalars, _) = self.scalars(actual)?;
         self.length(&scalars)
     }
@@ -159,7 +159,7 @@ impl Definition {
     /// The kernel for a launch with these arguments, one a parameter of the function.
     pub fn specialise(
         &self,
-        actual: &[LaunchArgument],
+        actual: &[KernelArgument],
         profile: &Profile,
         passes: Passes,
     ) -> Result<Specialised, BuildError> {

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use pumice_kernel::{
-    Binding, Block, Grid, Ix, KernelFunction, KernelResult, LaunchArgument, Layout, Loops, Mutable, Passes,
+    Binding, Block, Grid, Ix, KernelArgument, KernelFunction, KernelResult, Layout, Loops, Mutable, Passes,
     Profile, Pull, Push, Round, Rows, Thread, Warp, Window, accumulate, define, force_scalar, force_windows,
     generate, iota, power, replicate, while_,
 };
@@ -21,6 +21,7 @@ const PROFILE: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    capabilities: pumice_program::Capabilities::ALL,
 };
 
 /// Results and memories that are longer than this are not simulated.
@@ -34,8 +35,8 @@ where
 {
     let definition = define("k", 32, f).map_err(|error| error.to_string())?;
     definition.fits(&PROFILE).map_err(|error| error.to_string())?;
-    let actual: Vec<LaunchArgument> = std::iter::once(LaunchArgument::Length(length))
-        .chain(scalars.iter().map(|value| LaunchArgument::Scalar((*value).into())))
+    let actual: Vec<KernelArgument> = std::iter::once(KernelArgument::Length(length))
+        .chain(scalars.iter().map(|value| KernelArgument::Scalar((*value).into())))
         .collect();
     let ready = definition.specialise(&actual, &PROFILE, Passes::default());
     let ready = ready.map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 //! built, when it is launched, or when it runs, whichever is first to know.
 
 use pumice_kernel::{
-    Block, Forces, Grid, Ix, LaunchArgument, Layout, Passes, Profile, Pull, Push, Rows, Storable, define,
+    Block, Forces, Grid, Ix, KernelArgument, Layout, Passes, Profile, Pull, Push, Rows, Storable, define,
     generate, iota, preview, while_,
 };
 use pumice_scalar::Exp;
@@ -17,6 +17,7 @@ const PROFILE: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    capabilities: pumice_program::Capabilities::ALL,
 };
 
 type Numbers = Pull<i32, Ix>;
@@ -102,7 +103,7 @@ fn a_launch_is_checked_without_the_device() {
     let definition = define("add", 32, add).unwrap();
     let specialised = |a, b| {
         definition.specialise(
-            &[LaunchArgument::Length(a), LaunchArgument::Length(b)],
+            &[KernelArgument::Length(a), KernelArgument::Length(b)],
             &PROFILE,
             Passes::default(),
         )
@@ -111,7 +112,7 @@ fn a_launch_is_checked_without_the_device() {
     assert_eq!((ready.length, ready.program.failure), (Some(1000), None));
     let error = specialised(1000, 999).unwrap_err().to_string();
     assert!(error.contains("arrays of 1000 and of 999 elements in zip_with at"), "{error}");
-    assert!(definition.length_for(&[LaunchArgument::Length(1), LaunchArgument::Length(2)]).is_err());
+    assert!(definition.length_for(&[KernelArgument::Length(1), KernelArgument::Length(2)]).is_err());
     // The same where nothing is given back.
     let split = define("split", 32, |xs: Numbers, out: pumice_kernel::Mutable<i32>| {
         let parts = xs.split_up(4);
@@ -119,7 +120,7 @@ fn a_launch_is_checked_without_the_device() {
     });
     let split = split.unwrap();
     let specialised = |n| {
-        split.specialise(&[LaunchArgument::Length(n), LaunchArgument::Length(8)], &PROFILE, Passes::default())
+        split.specialise(&[KernelArgument::Length(n), KernelArgument::Length(8)], &PROFILE, Passes::default())
     };
     assert!(specialised(8).is_ok());
     assert!(specialised(9).unwrap_err().to_string().contains("9 elements do not fill parts of 4"));
@@ -151,7 +152,7 @@ fn lengths_that_only_the_device_knows_are_checked_there() {
     };
     assert_eq!(preview(32, &[1; 100], tiled), Ok((1..=100).collect()));
     let definition = define("tiled", 32, tiled).unwrap();
-    let ready = definition.specialise(&[LaunchArgument::Length(100)], &PROFILE, Passes::default()).unwrap();
+    let ready = definition.specialise(&[KernelArgument::Length(100)], &PROFILE, Passes::default()).unwrap();
     assert_eq!(ready.program.failure, None, "{}", *ready.program);
 }
 

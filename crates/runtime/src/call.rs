@@ -5,15 +5,15 @@
 //! loops launch small kernels many times, so nothing here may wait for the device or write text on that way.
 
 use crate::deadline::Deadline;
-use crate::device::{Argument, Kernel};
+use crate::device::{CompiledKernel, LaunchArgument};
 use crate::device_array::DeviceArray;
 use crate::engine::{Engine, Resident};
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Array, ArrayData, Shape};
-use pumice_emit::Options;
-use pumice_kernel::{Binding, Definition, LaunchArgument, ParameterKind, Passes};
+use pumice_emit::EmitOptions;
+use pumice_kernel::{Binding, Definition, KernelArgument, ParameterKind, Passes};
 use pumice_scalar::{Constant, Elt, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,7 +52,7 @@ pub struct Callable {
     engine: Arc<Engine>,
     definition: Definition,
     passes: Passes,
-    options: Options,
+    options: EmitOptions,
     /// How long a launch may take.
     limit: Option<Duration>,
     /// For each parameter whether kernels are made for its value.
@@ -60,12 +60,12 @@ pub struct Callable {
     sites: Arc<[Site]>,
     /// The types of the columns of the arrays among the parameters, and at the end of the result.
     types: Vec<Arc<[ScalarType]>>,
-    ready: Mutex<HashMap<Vec<LaunchArgument>, Arc<Ready>>>,
+    ready: Mutex<HashMap<Vec<KernelArgument>, Arc<Ready>>>,
 }
 
 /// A kernel for certain lengths and integers.
 struct Ready {
-    kernel: Arc<Kernel>,
+    kernel: Arc<CompiledKernel>,
     bindings: Vec<Binding>,
     blocks: u64,
     length: usize,
@@ -88,7 +88,7 @@ impl Callable {
         engine: Arc<Engine>,
         definition: Definition,
         passes: Passes,
-        options: Options,
+        options: EmitOptions,
     ) -> Result<Callable> {
         definition.fits(engine.device().profile()).map_err(|error| Error::Invalid(error.to_string()))?;
         let columns = |kind: &ParameterKind| match kind {
@@ -145,7 +145,7 @@ impl Callable {
     }
 
     /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
-    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<LaunchArgument>> {
+    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<KernelArgument>> {
         let kinds = self.definition.parameters();
         if kinds.len() != given.len() {
             let name = self.definition.name();
@@ -156,7 +156,7 @@ impl Callable {
         }
         let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
             let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
-                (data.types() == types).then(|| LaunchArgument::Length(data.extents().iter().product()))
+                (data.types() == types).then(|| KernelArgument::Length(data.extents().iter().product()))
             };
             let actual = match (given, kind) {
                 (Given::Array(data), ParameterKind::Array { types, changes: false }) => array(data, types),
@@ -165,9 +165,9 @@ impl Callable {
                 }
                 (Given::Scalar(value), ParameterKind::Scalar(ty)) if value.ty() == *ty => {
                     Some(if self.shaping[number] {
-                        LaunchArgument::Scalar(*value)
+                        KernelArgument::Scalar(*value)
                     } else {
-                        LaunchArgument::Unknown(*ty)
+                        KernelArgument::Unknown(*ty)
                     })
                 }
                 _ => None,
@@ -181,7 +181,7 @@ impl Callable {
     }
 
     /// The kernel for these lengths and scalars.
-    fn ready(&self, actual: Vec<LaunchArgument>) -> Result<Arc<Ready>> {
+    fn ready(&self, actual: Vec<KernelArgument>) -> Result<Arc<Ready>> {
         let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(&actual).cloned();
         if let Some(ready) = known {
             return Ok(ready);
@@ -189,7 +189,7 @@ impl Callable {
         let device = self.engine.device();
         let special = self.definition.specialise(&actual, device.profile(), self.passes);
         let special = special.map_err(|error| Error::Invalid(error.to_string()))?;
-        let most = pumice_emit::MAX_BLOCKS as u64;
+        let most = pumice_program::MAX_BLOCKS as u64;
         if special.blocks > most {
             let (name, blocks) = (&special.program.name, special.blocks);
             return Err(Error::Invalid(format!(
@@ -219,7 +219,7 @@ impl Callable {
         let actual = self.actual(given)?;
         // By parameter; for arrays their lengths.
         let scalars = actual.iter().zip(given).map(|(actual, given)| match (actual, given) {
-            (LaunchArgument::Length(length), _) => Constant::from(*length as i64),
+            (KernelArgument::Length(length), _) => Constant::from(*length as i64),
             (_, Given::Scalar(value)) => *value,
             _ => Constant::from(0i64),
         });
@@ -269,23 +269,23 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn argument(&self, binding: &Binding) -> Result<Argument<'_>> {
+    fn argument(&self, binding: &Binding) -> Result<LaunchArgument<'_>> {
         let lost = || Error::Invalid("a kernel's argument is lost".into());
         match binding {
             Binding::Column { parameter, column } => {
                 let memory = self.arrays.get(*parameter).and_then(|columns| columns.get(*column));
-                memory.ok_or_else(lost)?.memory().map(Argument::Memory)
+                memory.ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
             }
             Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                self.scalars.get(*parameter).copied().map(Argument::Scalar).ok_or_else(lost)
+                self.scalars.get(*parameter).copied().map(LaunchArgument::Scalar).ok_or_else(lost)
             }
             Binding::Result { column } => {
-                self.results.get(*column).ok_or_else(lost)?.memory().map(Argument::Memory)
+                self.results.get(*column).ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
             }
-            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(Argument::Memory),
+            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(LaunchArgument::Memory),
             // A launch has its record for itself.
-            Binding::FailureBase => Ok(Argument::Scalar(Constant::from(0i64))),
-            Binding::Value(value) => Ok(Argument::Scalar(*value)),
+            Binding::FailureBase => Ok(LaunchArgument::Scalar(Constant::from(0i64))),
+            Binding::Value(value) => Ok(LaunchArgument::Scalar(*value)),
         }
     }
 
@@ -304,7 +304,7 @@ impl Call<'_> {
         let mut arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**device)?;
-            arguments.push(Argument::Memory(deadline.record.memory()?));
+            arguments.push(LaunchArgument::Memory(deadline.record.memory()?));
         }
         // SAFETY: the program comes from a definition of the kernel language, in which every index is below the length of
         // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it

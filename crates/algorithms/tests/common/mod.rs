@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use pumice::Elt;
-use pumice::layers::kernel::{Binding, KernelFunction, LaunchArgument, Passes, Specialised, define};
+use pumice::layers::kernel::{Binding, KernelArgument, KernelFunction, Passes, Specialised, define};
 use pumice::layers::program::{Operand, SimMemory, simulate, verify};
 use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, ScalarType};
@@ -79,10 +79,10 @@ fn value_of(binding: &Binding, arguments: &[Argument]) -> Option<Constant> {
 fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) -> [Kernel; 2] {
     let definition = define("test", threads, f).unwrap_or_else(|error| panic!("{error}"));
     let actual = |argument: &Argument| match argument {
-        Argument::Array(_, length) => LaunchArgument::Length(*length),
-        Argument::Scalar(value) => LaunchArgument::Scalar(*value),
+        Argument::Array(_, length) => KernelArgument::Length(*length),
+        Argument::Scalar(value) => KernelArgument::Scalar(*value),
     };
-    let actual: Vec<LaunchArgument> = arguments.iter().map(actual).collect();
+    let actual: Vec<KernelArgument> = arguments.iter().map(actual).collect();
     let special = definition.specialise(&actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
     let program = definition.kernel().program.clone();

@@ -2,8 +2,8 @@
 #![allow(dead_code)]
 
 use pumice::kernel::{Binding, Definition, KernelFunction};
-use pumice::layers::emit::{Dialect, Options, emit};
-use pumice::layers::kernel::{LaunchArgument, Passes, Specialised, define};
+use pumice::layers::emit::{Dialect, EmitOptions, emit};
+use pumice::layers::kernel::{KernelArgument, Passes, Specialised, define};
 use pumice::layers::program::simulate::Report;
 use pumice::layers::program::{SimMemory, simulate, verify};
 use pumice::layers::runtime::devices::Sim;
@@ -22,9 +22,9 @@ pub fn array(xs: &[i32]) -> Arguments<'_> {
 
 /// The kernel of a function for a launch.
 pub fn specialised(definition: &Definition, lengths: &[usize], scalars: &[i64]) -> Specialised {
-    let lengths = lengths.iter().map(|length| LaunchArgument::Length(*length));
-    let scalars = scalars.iter().map(|scalar| LaunchArgument::Scalar(Constant::from(*scalar)));
-    let actual: Vec<LaunchArgument> = lengths.chain(scalars).collect();
+    let lengths = lengths.iter().map(|length| KernelArgument::Length(*length));
+    let scalars = scalars.iter().map(|scalar| KernelArgument::Scalar(Constant::from(*scalar)));
+    let actual: Vec<KernelArgument> = lengths.chain(scalars).collect();
     let name = &definition.kernel().program.name;
     definition
         .specialise(&actual, &Sim::gpu_profile(), Passes::default())
@@ -107,7 +107,7 @@ pub fn cuda<P, F: KernelFunction<P>>(
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{name}: {error}"));
     let kernel = specialised(&definition, lengths, scalars);
     assert!(kernel.program.failure.is_none(), "{name}: a check is left\n{}", kernel.program);
-    let source = emit(&kernel.program, Dialect::Cuda, &Options::default());
+    let source = emit(&kernel.program, Dialect::Cuda, &EmitOptions::default());
     without_lines(&source.unwrap_or_else(|error| panic!("{name}: {error}")).text)
 }
 

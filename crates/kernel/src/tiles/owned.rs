@@ -2,7 +2,7 @@
 
 use crate::bounds::area;
 use crate::builder::{named, probe};
-use crate::check::{self};
+use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Grid, Loops};

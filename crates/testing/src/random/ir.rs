@@ -5,18 +5,13 @@ use super::compare::same;
 use crate::harness::Outcome;
 use pumice::layers::kernel::{Known, Passes, Ready, ready};
 use pumice::layers::program::{Param, Program, SimMemory, Verified, simulate};
-use pumice::layers::runtime::{Argument, Device, Engine, Kernel, Memory};
+use pumice::layers::runtime::{CompiledKernel, Device, DeviceMemory, Engine, LaunchArgument};
 use pumice::layers::scalar::Constant;
 use std::sync::Arc;
 
-/// The generator of the tests of Program IR, which is written for them and has more than is needed here.
-#[allow(dead_code)]
-#[path = "../../../program/tests/generate/mod.rs"]
-mod generate;
-
 /// Returns the program that these bytes make; the first two say how it is launched and which passes it takes.
 pub fn program(bytes: &[u8]) -> Program {
-    generate::program(bytes.get(2..).unwrap_or_default())
+    pumice_generate::program(bytes.get(2..).unwrap_or_default())
 }
 
 /// A kernel that is ready for a device.
@@ -32,7 +27,7 @@ impl PlannedKernel {
     /// Makes a kernel and runs the passes over it.
     pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedKernel, String> {
         let mut choices = Choices::new(bytes);
-        let scalars = generate::scalars(choices.below(50) as i64);
+        let scalars = pumice_generate::scalars(choices.below(50) as i64);
         let passes = choices.below(4);
         let passes = Passes { vectorise: passes & 1 == 0, narrow: passes & 2 == 0 };
         let before = program(bytes);
@@ -52,8 +47,8 @@ impl PlannedKernel {
     }
 
     /// Runs the kernel and compares what it leaves in memory with what the simulator does.
-    pub fn agrees(&self, engine: &Arc<Engine>, kernel: &Kernel) -> Outcome {
-        let mut expected = generate::memories();
+    pub fn agrees(&self, engine: &Arc<Engine>, kernel: &CompiledKernel) -> Outcome {
+        let mut expected = pumice_generate::memories();
         // Some lack a barrier on purpose, and nothing is promised about those.
         if simulate(&self.before, &mut expected, &self.scalars, &Default::default()).is_err() {
             return Ok(());
@@ -86,8 +81,8 @@ impl PlannedKernel {
     }
 
     /// Launches the kernel; gives the memories afterwards.
-    fn run(&self, device: &dyn Device, kernel: &Kernel) -> pumice::Result<Vec<Vec<u8>>> {
-        let upload = |memory: &SimMemory| -> pumice::Result<Memory> {
+    fn run(&self, device: &dyn Device, kernel: &CompiledKernel) -> pumice::Result<Vec<Vec<u8>>> {
+        let upload = |memory: &SimMemory| -> pumice::Result<DeviceMemory> {
             let on_device = device.allocate(memory.len())?;
             if memory.is_empty() {
                 return Ok(on_device);
@@ -95,18 +90,18 @@ impl PlannedKernel {
             device.upload(&on_device, memory.bytes())?;
             Ok(on_device)
         };
-        let memories = generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
+        let memories = pumice_generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
         let (mut next_memory, mut next_scalar) = (memories.iter(), self.scalars.iter());
         let before = self.before.params.iter().filter_map(|param| match param {
-            Param::Memory(_) => next_memory.next().map(Argument::Memory),
-            Param::Scalar(_) => next_scalar.next().map(|value| Argument::Scalar(*value)),
+            Param::Memory(_) => next_memory.next().map(LaunchArgument::Memory),
+            Param::Scalar(_) => next_scalar.next().map(|value| LaunchArgument::Scalar(*value)),
         });
-        let arguments = self.ready.bind(before, Argument::Scalar);
+        let arguments = self.ready.bind(before, LaunchArgument::Scalar);
         let scalars: Vec<Constant> = arguments
             .iter()
             .filter_map(|argument| match argument {
-                Argument::Scalar(value) => Some(*value),
-                Argument::Memory(_) => None,
+                LaunchArgument::Scalar(value) => Some(*value),
+                LaunchArgument::Memory(_) => None,
             })
             .collect();
         let blocks =
@@ -114,7 +109,7 @@ impl PlannedKernel {
         // SAFETY: the simulator ran the program with these arguments and found every access inside its memory; the passes
         // add none, and each memory is passed once.
         unsafe { device.launch(kernel, blocks, &arguments)? };
-        let download = |memory: &Memory| {
+        let download = |memory: &DeviceMemory| {
             let mut bytes = vec![0; memory.bytes()];
             device.download(memory, &mut bytes).map(|()| bytes)
         };
