@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::{print, simulate, target};
-use pumice::layers::array::{Options as PlanOptions, Plan};
+use pumice::layers::array::{Plan, PlanOptions};
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::program::Verified;
 use pumice::layers::scalar::{Constant, ScalarType};

@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::{print, target};
 use pumice::Compiler;
-use pumice::layers::array::Options as PlanOptions;
+use pumice::layers::array::PlanOptions;
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;

@@ -10,6 +10,7 @@ mod device_array;
 pub mod devices;
 mod engine;
 mod error;
+mod execute;
 mod files;
 mod host_memory;
 mod identity;
@@ -23,8 +24,9 @@ pub use device::{
     CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Signature, WaitCounter,
 };
 pub use devices::{KINDS, default_device, device_names, open, survey};
-pub use engine::{Engine, Execution, Inputs, PreparedPlan};
+pub use engine::Engine;
 pub use error::{Error, Result};
+pub use execute::{Execution, Inputs, PreparedPlan};
 pub use identity::{DeviceId, DeviceName};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
 pub use pumice_emit::EmitOptions;

@@ -49,6 +49,7 @@ impl Counting {
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
+            capabilities: pumice_program::Capabilities::ALL,
         };
         Counting {
             id: DeviceId::new(DeviceName::of_kind("counting")),

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use pumice_emit::{Dialect, EmitOptions};
 use pumice_kernel::Profile;
-use pumice_program::Verified;
+use pumice_program::{Capabilities, Verified};
 
 use self::driver::Driver;
 use self::gpu::{Gpu, Module};
@@ -28,6 +28,9 @@ use crate::identity::{DeviceId, DeviceName};
 mod tests;
 
 const KIND: &str = "cuda";
+
+/// The most bytes of arguments that a launch may have, on every architecture.
+const PARAMETER_BYTES: u32 = 4096;
 
 /// The most private memory that a thread may have, on every architecture.
 const PRIVATE_BYTES: u64 = 512 << 10;
@@ -74,6 +77,10 @@ impl CudaDevice {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: true,
+            capabilities: Capabilities {
+                parameter_bytes: PARAMETER_BYTES,
+                ..pumice_emit::capabilities(Dialect::Cuda)
+            },
         };
         CudaDevice { id: DeviceId::new(gpu.name()), gpu: Arc::new(gpu), nvrtc, profile }
     }

@@ -21,7 +21,7 @@ use opencl3::memory::{self, CL_MEM_READ_WRITE};
 use opencl3::types::cl_int;
 use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
-use pumice_program::Verified;
+use pumice_program::{Atomics, Capabilities, Verified, WideAtomics};
 
 use self::compile::Code;
 pub use self::find::{choose, chooses_gpu, find};
@@ -38,6 +38,25 @@ const BLOCKING: opencl3::types::cl_bool = 1;
 /// The most private memory that the threads of a block have together. No driver says what it can give; PoCL's is on the
 /// stack of one thread.
 const PRIVATE_BYTES: u64 = 4 << 20;
+
+/// Returns what a device has of what OpenCL C can say.
+fn capabilities(info: &Info) -> Capabilities {
+    let extensions = info.extensions().unwrap_or_default();
+    let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+    let wide = match (has("cl_khr_int64_base_atomics"), has("cl_khr_int64_extended_atomics")) {
+        (true, true) => WideAtomics::Extended,
+        (true, false) => WideAtomics::Base,
+        (false, _) => WideAtomics::None,
+    };
+    let all = pumice_emit::capabilities(Dialect::OpenCl);
+    let parameter_bytes = info.max_parameter_size().ok().and_then(|bytes| u32::try_from(bytes).ok());
+    Capabilities {
+        doubles: has("cl_khr_fp64"),
+        atomics: Atomics { wide, ..all.atomics },
+        parameter_bytes: parameter_bytes.unwrap_or(1024),
+        ..all
+    }
+}
 
 /// A device of some OpenCL platform.
 pub struct OpenClDevice {
@@ -84,6 +103,7 @@ impl OpenClDevice {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: false,
+            capabilities: capabilities(&info),
         };
         /// Among the abilities with single floats: division and square root are rounded correctly on demand.
         const CORRECTLY_ROUNDED: u64 = 1 << 7;
