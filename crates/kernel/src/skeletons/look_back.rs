@@ -92,7 +92,8 @@ pub(super) fn ticket(words: MemoryId, tiles: Ix) -> Ix {
         cell.write(0, &Scalars(before.into_iter().collect()));
     });
     effects::sync();
-    let ticket = cell.read(0).0.first().copied().map_or(Exp::from(0), |term| Exp::<u64>::from_term(term).cast());
+    let ticket =
+        cell.read(0).0.first().copied().map_or(Exp::from(0), |term| Exp::<u64>::from_term(term).cast());
     // The words were zero, so it is below the number of tiles: this is for whoever reasons about its range.
     let number: Ix = ticket.clamp(0, tiles - 1);
     effects::compute(&[number.term()]).first().map_or(number, |term| Exp::from_term(*term))
@@ -186,11 +187,7 @@ impl LookBack {
                 let content = found.first().copied().unwrap_or(first.term());
                 super::monoid::select(wanted, &unpack(content, &types, self.counts), &self.monoid.neutral)
             }
-            false => choose(
-                wanted,
-                || self.sums().read(word - 1),
-                || self.monoid.neutral.clone(),
-            ),
+            false => choose(wanted, || self.sums().read(word - 1), || self.monoid.neutral.clone()),
         }
     }
 
@@ -205,7 +202,9 @@ fn pack(scalars: &[Term], counts: bool) -> Term {
     let mut offset = 0;
     for term in scalars {
         let field = match term.ty() {
-            ScalarType::Bool => Exp::<bool>::from_term(*term).select(Exp::<u64>::from(1), Exp::from(0)).term(),
+            ScalarType::Bool => {
+                Exp::<bool>::from_term(*term).select(Exp::<u64>::from(1), Exp::from(0)).term()
+            }
             ScalarType::F32 => Term::apply(Op::Bitcast, ScalarType::U32, &[*term]).cast(ScalarType::U64),
             ScalarType::F64 => Term::apply(Op::Bitcast, ScalarType::U64, &[*term]),
             ScalarType::I32 => term.cast(ScalarType::U32).cast(ScalarType::U64),

@@ -3,6 +3,7 @@
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
 mod fold;
+mod listen;
 mod look_back;
 mod monoid;
 mod replace;
@@ -13,6 +14,8 @@ mod scan_tiles;
 mod write;
 
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub(crate) use listen::between_hooks;
+pub use listen::{Listener, hand_on};
 pub use look_back::{ScanState, StateSize};
 pub use monoid::Monoid;
 pub use replace::{

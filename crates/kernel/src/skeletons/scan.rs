@@ -169,7 +169,13 @@ impl ScanPlan {
 
     /// The scan of the tiles' sums, which is exclusive and from the left: the second of three kernels.
     pub fn sums_task(&self, task: &ScanTask) -> ScanTask {
-        ScanTask { rows: task.rows, columns: self.tiles, types: task.types.clone(), cost: 1, commutes: task.commutes }
+        ScanTask {
+            rows: task.rows,
+            columns: self.tiles,
+            types: task.types.clone(),
+            cost: 1,
+            commutes: task.commutes,
+        }
     }
 }
 

@@ -163,9 +163,7 @@ impl<'a> Tile<'a> {
                     let element = || (self.scan.at)(self.row, self.start + offset);
                     let element = match whole {
                         true => element(),
-                        false => {
-                            choose(offset.lt(self.length), element, || self.scan.monoid.neutral.clone())
-                        }
+                        false => choose(offset.lt(self.length), element, || self.scan.monoid.neutral.clone()),
                     };
                     parts.own.write(part * self.items() + self.turned(item), &element);
                 }
