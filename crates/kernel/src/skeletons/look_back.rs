@@ -126,11 +126,15 @@ impl LookBack {
         Turn { number, before: crate::named(remainder(tile, size), "before"), group, group_word }
     }
 
-    /// Tells the tile's sum, asks the tiles before it in the group, and writes the sum of what each warp has found to
-    /// `found`. For all threads of the block; a barrier must follow.
-    pub fn ask(&self, turn: Turn, thread: Ix, sum: &Scalars, found: &Cells) {
+    /// Tells the tile's sum. For all threads of the block.
+    pub fn tell_own(&self, turn: Turn, thread: Ix, sum: &Scalars) {
+        only_if(thread.eq(0), || self.tell(turn.number + 1, sum));
+    }
+
+    /// Asks the tiles before it in the group, and writes the sum of what each warp has found to `found`. For all threads of
+    /// the block; a barrier must follow.
+    pub fn ask(&self, turn: Turn, thread: Ix, found: &Cells) {
         let Turn { number, before, .. } = turn;
-        only_if(thread.eq(0), || self.tell(number + 1, sum));
         let asked = self.wait(thread.lt(before), number - before + thread + 1);
         let warp = i64::from(WARP);
         let lane = thread % warp;

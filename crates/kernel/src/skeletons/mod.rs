@@ -2,6 +2,7 @@
 //!
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
+mod compact;
 mod fold;
 mod listen;
 mod look_back;
@@ -13,6 +14,7 @@ mod scan_stretches;
 mod scan_tiles;
 mod write;
 
+pub use compact::{Compact, CompactPlan, CompactTask, counting};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};

@@ -4,7 +4,9 @@
 //! nothing is exchanged through shared memory but a sum per warp and part.
 
 use super::look_back::{LookBack, Turn, ticket};
-use super::monoid::{Cells, Monoid, before_lanes, choose, each_thread, now, only_if, scan_lanes, shuffle};
+use super::monoid::{
+    Cells, Monoid, before_lanes, choose, each_thread, now, only_if, scan_lanes, select, shuffle,
+};
 use super::scan::{Before, Scan, ScanKind, ScanPlan, Write};
 use crate::effects;
 use crate::item::{Ix, Scalars};
@@ -38,7 +40,10 @@ pub(super) fn write(scan: &Scan, plan: ScanPlan, before: &Before, write: Write<'
                 };
                 let turn = asks.turn(tile.row, tile.number);
                 let found = Cells::shared(&scan.monoid.types(), tile.warps());
-                tile.scan_parts(&parts, |thread, sum| asks.ask(turn, thread, sum, &found));
+                tile.scan_parts(&parts, |thread, sum| {
+                    asks.tell_own(turn, thread, sum);
+                    asks.ask(turn, thread, &found);
+                });
                 effects::sync();
                 Prefix::LookBack(asks, turn, found)
             }
@@ -206,66 +211,14 @@ impl<'a> Tile<'a> {
     /// Finds what stands before each group in the tile, and the sum of the tile, with which each thread does `then`.
     fn scan_parts(&self, parts: &Parts, then: impl Fn(Ix, &Scalars)) {
         let monoid = &self.scan.monoid;
-        let count = self.groups() * self.warps();
         each_thread(self.plan.threads, |thread| {
-            let (lane, warp) = (thread % LANES, thread / LANES);
-            // A lane has the total with its number, and those that are 32 further.
-            let total = |first: i64| match first + LANES <= count {
-                true => parts.totals.read(lane + first),
-                false => choose(
-                    lane.lt(count - first),
-                    || parts.totals.read(lane + first),
-                    || monoid.neutral.clone(),
-                ),
-            };
-            let rounds = (0..count).step_by(LANES as usize);
-            let scanned = scan_lanes(monoid, lane, LANES, rounds.map(total).collect());
-            // For each 32 totals, everything before them.
-            let mut carries = vec![None];
-            for totals in &scanned {
-                let all = shuffle(totals, Exp::from(LANES - 1));
-                carries.push(Some(match carries.last() {
-                    Some(Some(carry)) => now(&monoid.combine(carry, &all)),
-                    _ => all,
-                }));
+            let (bases, sum) = scan_totals(monoid, thread, self.warps(), self.groups(), &parts.totals);
+            for (part, base) in (0..).zip(&bases) {
+                parts.bases.write(part, &monoid.combine(base, &parts.bases.read(part)));
             }
-            for part in 0..self.groups() {
-                let first = part * self.warps();
-                let base = self.before_total(monoid, warp, first, &scanned, &carries);
-                parts.bases.write(part, &monoid.combine(&base, &parts.bases.read(part)));
-            }
-            if let Some(Some(sum)) = carries.last() {
-                parts.sum.write(0, sum);
-                then(thread, sum);
-            }
+            parts.sum.write(0, &sum);
+            then(thread, &sum);
         });
-    }
-
-    /// Everything in the tile before the total with the number `first + warp`.
-    fn before_total(
-        &self,
-        monoid: &Monoid,
-        warp: Ix,
-        first: i64,
-        scanned: &[Scalars],
-        carries: &[Option<Scalars>],
-    ) -> Scalars {
-        let before_round = |round: i64| carries.get(round as usize).cloned().flatten();
-        let in_round = |round: i64| {
-            let index = warp + (first - round * LANES);
-            let scanned = scanned.get(round as usize).unwrap_or(&monoid.neutral);
-            let below = shuffle(scanned, index - 1);
-            let below = super::monoid::select(index.eq(0), &monoid.neutral, &below);
-            match before_round(round) {
-                Some(carry) => now(&monoid.combine(&carry, &below)),
-                None => below,
-            }
-        };
-        let (low, high) = (first / LANES, (first + self.warps() - 1) / LANES);
-        (low + 1..=high).fold(in_round(low), |base, round| {
-            let own = in_round(round);
-            super::monoid::select((warp + first).ge(round * LANES), &own, &base)
-        })
     }
 
     /// Writes the results.
@@ -315,4 +268,52 @@ impl<'a> Tile<'a> {
             });
         });
     }
+}
+
+/// Scans the totals of a block's warps, of which there is one per part and warp, those of a part side by side. Returns what
+/// stands before the thread's warp in each part, and the sum of all. For all threads of the block.
+pub(super) fn scan_totals(
+    monoid: &Monoid,
+    thread: Ix,
+    warps: i64,
+    parts: i64,
+    totals: &Cells,
+) -> (Vec<Scalars>, Scalars) {
+    let (lane, warp, count) = (thread % LANES, thread / LANES, parts * warps);
+    // A lane has the total with its number, and those that are 32 further.
+    let total = |first: i64| match first + LANES <= count {
+        true => totals.read(lane + first),
+        false => choose(lane.lt(count - first), || totals.read(lane + first), || monoid.neutral.clone()),
+    };
+    let rounds = (0..count).step_by(LANES as usize);
+    let scanned = scan_lanes(monoid, lane, LANES, rounds.map(total).collect());
+    // For each 32 totals, everything before them.
+    let mut carries = vec![None];
+    for totals in &scanned {
+        let all = shuffle(totals, Exp::from(LANES - 1));
+        carries.push(Some(match carries.last() {
+            Some(Some(carry)) => now(&monoid.combine(carry, &all)),
+            _ => all,
+        }));
+    }
+    let in_round = |first: i64, round: i64| {
+        let index = warp + (first - round * LANES);
+        let scanned = scanned.get(round as usize).unwrap_or(&monoid.neutral);
+        let below = select(index.eq(0), &monoid.neutral, &shuffle(scanned, index - 1));
+        match carries.get(round as usize).cloned().flatten() {
+            Some(carry) => now(&monoid.combine(&carry, &below)),
+            None => below,
+        }
+    };
+    let base = |part: i64| {
+        let first = part * warps;
+        // The totals of a part may be among different 32, for different warps.
+        let (low, high) = (first / LANES, (first + warps - 1) / LANES);
+        (low + 1..=high).fold(in_round(first, low), |base, round| {
+            let own = in_round(first, round);
+            select((warp + first).ge(round * LANES), &own, &base)
+        })
+    };
+    let bases = (0..parts).map(base).collect();
+    (bases, carries.pop().flatten().unwrap_or(monoid.neutral.clone()))
 }
