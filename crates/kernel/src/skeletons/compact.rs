@@ -13,7 +13,7 @@ use super::scan_tiles::scan_totals;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::{Grid, Profile, Push, effects, named};
 use pumice_program::WARP;
-use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType};
+use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType, Term};
 use std::rc::Rc;
 
 const LANES: i64 = WARP as i64;
@@ -35,6 +35,9 @@ pub struct CompactPlan {
     /// As a scan of one row would be divided, by tiles or stretches.
     pub scan: ScanPlan,
 }
+
+/// The most elements of a thread: their flags are bits of a word.
+const FLAGS: i64 = 32;
 
 /// The types of a count.
 const COUNT: [ScalarType; 1] = [ScalarType::I64];
@@ -58,10 +61,11 @@ impl CompactPlan {
                 ScanPlan { tiles, ..cut }
             }
             ScanWay::Tiles | ScanWay::Lanes { .. } => {
-                // Counts of four parts are found together, and the staged elements must fit.
+                // The staged elements must fit, and a thread's flags into a word.
                 let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
                 let most = i64::from(profile.shared_bytes) / 2 / bytes / i64::from(long.threads * long.items);
-                let groups = i64::from(long.groups).clamp(1, most.max(1)) as u32;
+                let most = most.min(FLAGS / i64::from(long.items)).max(1);
+                let groups = i64::from(long.groups).min(most) as u32;
                 let tile = i64::from(long.threads * long.items * groups);
                 let tiles = divide_rounding_up(columns, tile);
                 let fold = FoldPlan {
@@ -284,6 +288,7 @@ struct Tile<'a> {
 
 /// What each thread has of a tile.
 struct Own {
+    /// A word, with a bit per element.
     flags: Cells,
     elements: Cells,
 }
@@ -388,38 +393,39 @@ impl<'a> Tile<'a> {
 
     /// Reads the tile; beyond its end nothing is kept.
     fn load(&self) -> Own {
-        let cells = std::cell::RefCell::new(None);
+        let elements = std::cell::RefCell::new(None);
+        let flags = Cells::private(&[ScalarType::U32], 1);
         let load = |whole: bool| {
             each_thread(self.plan.threads, |thread| {
+                let mut word = Exp::<u32>::from(0);
                 for (part, item) in self.each_item() {
                     let offset = self.offset(thread, part) + item;
                     let scalars = || {
                         let (flag, element) = (self.compact.at)(self.start + offset);
                         std::iter::once(flag.term()).chain(element.0).collect()
                     };
-                    let scalars = match whole {
+                    let scalars: Vec<Term> = match whole {
                         true => scalars(),
                         false => effects::choose(offset.lt(self.length).term(), scalars, effects::zeros),
                     };
-                    let mut cells = cells.borrow_mut();
-                    let cells = cells.get_or_insert_with(|| {
-                        let types: Vec<ScalarType> = scalars.iter().map(|term| term.ty()).collect();
+                    let Some((flag, element)) = scalars.split_first() else { continue };
+                    let mut elements = elements.borrow_mut();
+                    let elements = elements.get_or_insert_with(|| {
+                        let types: Vec<ScalarType> = element.iter().map(|term| term.ty()).collect();
                         Cells::private(&types, self.groups() * self.items())
                     });
-                    cells.write(part * self.items() + item, &Scalars(scalars));
+                    elements.write(part * self.items() + item, &Scalars(element.to_vec()));
+                    let bit = 1u32 << (part * self.items() + item);
+                    word = word | Exp::<bool>::from_term(*flag).select(Exp::<u32>::from(bit), Exp::from(0));
                 }
+                flags.write(0, &element(word));
             });
         };
         match self.plan.whole_tiles {
             false => load(false),
             true => effects::either(self.length.eq(self.plan.tile).term(), || load(true), || load(false)),
         }
-        let mut cells = cells.into_inner().map_or(Vec::new(), |cells| cells.0).into_iter();
-        Own { flags: Cells(cells.next().into_iter().collect()), elements: Cells(cells.collect()) }
-    }
-
-    fn flag(&self, flags: &Cells, part: i64, item: i64) -> Exp<bool> {
-        number(&flags.read(part * self.items() + item))
+        Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
     }
 
     /// Counts what lanes keep of each part: for each lane how many the lanes below it keep, and for each warp how many.
@@ -427,13 +433,12 @@ impl<'a> Tile<'a> {
         let lane = thread % LANES;
         let bytes = adding(ScalarType::U32);
         let parts: Vec<i64> = (0..self.groups()).collect();
+        let flags = number::<u32>(&flags.read(0));
         let word = |parts: &[i64]| {
             let mut word = Exp::<u32>::from(0);
             for (byte, part) in (0u32..).zip(parts) {
-                let kept = (0..self.items()).map(|item| {
-                    self.flag(flags, *part, item).select(Exp::<u32>::from(1u32 << (8 * byte)), Exp::from(0))
-                });
-                word = kept.fold(word, |word, kept| word + kept);
+                let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
+                word = word + (of_part.count_ones() << (8 * byte));
             }
             now(&element(word))
         };
@@ -460,18 +465,21 @@ impl<'a> Tile<'a> {
 
     /// Writes a thread's elements to shared memory, each where it belongs in the tile's part of the result.
     fn stage(&self, thread: Ix, own: &Own, ranks: &Cells, bases: &[Scalars], count: Ix, staged: &Cells) {
+        let flags = number::<u32>(&own.flags.read(0));
         for (part, base) in (0..).zip(bases) {
             let mut rank = number::<i32>(base) + number::<i32>(&ranks.read(part));
             for item in 0..self.items() {
-                let flag = self.flag(&own.flags, part, item);
-                let element = own.elements.read(part * self.items() + item);
+                let place = part * self.items() + item;
+                let flag = ((flags >> place as u32) & 1).ne(0);
+                let own_element = own.elements.read(place);
+                rank = number(&now(&element(rank)));
                 let kept = rank.cast::<i64>();
                 match self.compact.kept {
-                    None => only_if(flag, || staged.write(kept, &element)),
+                    None => only_if(flag, || staged.write(kept, &own_element)),
                     Some(_) => {
                         let offset = self.offset(thread, part) + item;
                         let place = flag.select(kept, count + (offset - kept));
-                        only_if(offset.lt(self.length), || staged.write(place, &element));
+                        only_if(offset.lt(self.length), || staged.write(place, &own_element));
                     }
                 }
                 rank = rank + flag.select(Exp::<i32>::from(1), Exp::from(0));
