@@ -20,6 +20,7 @@ pub mod operations;
 mod plan;
 mod program;
 mod reduction;
+mod scans;
 mod shape;
 mod text;
 mod verify;
