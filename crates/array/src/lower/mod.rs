@@ -10,11 +10,13 @@ mod elements;
 mod kernel;
 mod parameters;
 mod place;
+mod scan;
 
 pub use consumers::{Consumer, Heard, Listeners};
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
+pub(crate) use scan::{ScanJob, ScanSource};
 
 pub use crate::plan::Step;
 
