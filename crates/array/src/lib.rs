@@ -21,6 +21,7 @@ pub mod operations;
 mod plan;
 mod program;
 mod reduction;
+mod scans;
 mod shape;
 pub mod text;
 mod verify;

@@ -4,15 +4,16 @@
 //! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
+use crate::binding::Binding;
 use crate::builder::{build, known_length_parameter, memory_parameter, scalar_parameter, with};
 use crate::built::{BuiltKernel, known_at_launch};
 use crate::error::BuildError;
-use crate::item::Ix;
+use crate::item::{Ix, Storable};
 use crate::level::Grid;
 use crate::size::Size;
 use crate::{Mutable, Pull, Push};
 use pumice_program::{Access, MemoryId, Operand, Param};
-use pumice_scalar::{Constant, Elt, Exp, Primitive, ScalarType};
+use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
 
 /// What a parameter of a kernel-language function is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,39 +27,6 @@ pub enum ParameterKind {
     },
     /// A scalar.
     Scalar(ScalarType),
-}
-
-/// What a parameter of the program stands for, in the order of the program's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// A column of the function's parameter with this number.
-    Column {
-        /// The parameter.
-        parameter: usize,
-        /// The column.
-        column: usize,
-    },
-    /// The length of the array that is this parameter.
-    Length {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// The scalar that is this parameter.
-    Scalar {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// A column of the result.
-    Result {
-        /// The column.
-        column: usize,
-    },
-    /// Where failures are recorded.
-    Failure,
-    /// The number that codes of failures start from.
-    FailureBase,
-    /// A value that was computed before the launch.
-    Value(Constant),
 }
 
 /// What a kernel gives.
@@ -140,14 +108,16 @@ pub trait KernelParameter: sealed::KernelParameter + Sized + 'static {
     unsafe fn declare(number: usize) -> Self;
 }
 
-fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
+/// Adds memory for the columns of a parameter.
+pub(crate) fn columns(types: &[ScalarType], number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
     let name =
         |column: usize| if column == 0 { format!("in{number}") } else { format!("in{number}_{column}") };
-    let types = T::types().into_iter().enumerate();
-    types.map(|(column, ty)| (memory_parameter(&name(column), ty, access), ty)).collect()
+    let types = types.iter().enumerate();
+    types.map(|(column, ty)| (memory_parameter(&name(column), *ty, access), *ty)).collect()
 }
 
-fn length(number: usize) -> Ix {
+/// Adds the length of a parameter.
+pub(crate) fn length(number: usize) -> Ix {
     Exp::from_term(known_length_parameter(&format!("n{number}")))
 }
 
@@ -156,7 +126,7 @@ impl<T: Elt> KernelParameter for Pull<T, Ix> {
         ParameterKind::Array { types: T::types(), changes: false }
     }
     unsafe fn declare(number: usize) -> Self {
-        let cells = columns::<T>(number, Access::Read);
+        let cells = columns(&T::types(), number, Access::Read);
         Pull::in_memory(length(number), cells)
     }
 }
@@ -166,7 +136,7 @@ impl<T: Elt> KernelParameter for Mutable<T> {
         ParameterKind::Array { types: T::types(), changes: true }
     }
     unsafe fn declare(number: usize) -> Self {
-        let cells = columns::<T>(number, Access::ReadWrite);
+        let cells = columns(&T::types(), number, Access::ReadWrite);
         Mutable::global(cells, length(number))
     }
 }
@@ -200,21 +170,28 @@ pub trait KernelResult: sealed::KernelResult {
 impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
     type Elt = T;
     unsafe fn write(self) -> Option<Outcome> {
-        let length = known_at_launch(self.len().to_ix().term());
-        if length.is_none() {
-            with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
-        }
-        let name = |column: usize| if column == 0 { "out".to_string() } else { format!("out_{column}") };
-        let types = T::types();
-        let memories: Vec<MemoryId> = types
-            .iter()
-            .enumerate()
-            .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
-            .collect();
-        let complete = self.is_complete();
-        self.write_in(&memories);
-        Some(Outcome { types, length: length?, complete })
+        write_result(&self, T::types())
     }
+}
+
+/// Writes a result with columns of these types to memory, which becomes parameters of the program being built.
+pub(crate) fn write_result<T: Storable, S: Size>(
+    result: &Push<Grid, T, S>,
+    types: Vec<ScalarType>,
+) -> Option<Outcome> {
+    let length = known_at_launch(result.len().to_ix().term());
+    if length.is_none() {
+        with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
+    }
+    let name = |column: usize| if column == 0 { "out".to_string() } else { format!("out_{column}") };
+    let memories: Vec<MemoryId> = types
+        .iter()
+        .enumerate()
+        .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
+        .collect();
+    let complete = result.is_complete();
+    result.write_in(&memories);
+    Some(Outcome { types, length: length?, complete })
 }
 
 impl KernelResult for () {
@@ -291,14 +268,22 @@ pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result
     // SAFETY: the definition says what each parameter stands for, and has no others; how long memory for the result must be,
     // it computes for the arguments of each launch.
     let kernel = build(name, threads, || outcome = unsafe { f.describe().write() })?;
-    let parameters = F::parameters();
-    let bindings = bindings(&kernel, &parameters);
-    let definition = Definition { kernel, parameters, bindings, outcome };
-    definition.check()?;
-    Ok(definition)
+    Definition::new(kernel, F::parameters(), outcome)
 }
 
 impl Definition {
+    /// The definition of a kernel with these parameters; an error unless the program has them.
+    pub(crate) fn new(
+        kernel: BuiltKernel,
+        parameters: Vec<ParameterKind>,
+        outcome: Option<Outcome>,
+    ) -> Result<Definition, BuildError> {
+        let bindings = bindings(&kernel, &parameters);
+        let definition = Definition { kernel, parameters, bindings, outcome };
+        definition.check()?;
+        Ok(definition)
+    }
+
     /// An error unless the program's parameters are those of the function, and memory for each column of the result: then
     /// each length is bound beside the memory that has it.
     fn check(&self) -> Result<(), BuildError> {

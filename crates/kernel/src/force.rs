@@ -7,7 +7,7 @@ use crate::builder::{probe, with};
 use crate::check;
 use crate::effects;
 use crate::item::{ItemForm, Ix, Storable};
-use crate::level::{Block, Forces, Level};
+use crate::level::{AnyLevel, Forces, Level};
 use crate::place::at_place;
 use crate::pull::Rows;
 use crate::push::{for_tile, now};
@@ -53,16 +53,16 @@ impl Layout {
 }
 
 /// Memory of an array that is being written: one a scalar. The scalars of an element are known when the first one comes.
-pub(crate) struct Target<L: Forces> {
+pub(crate) struct Target {
+    level: AnyLevel,
     capacity: usize,
     cells: RefCell<Vec<(MemoryId, ScalarType, Ix)>>,
-    level: std::marker::PhantomData<L>,
 }
 
-impl<L: Forces> Target<L> {
-    /// Memory of this many cells.
-    pub fn new(capacity: usize) -> Self {
-        Target { capacity, cells: RefCell::default(), level: std::marker::PhantomData }
+impl Target {
+    /// Memory of a level, of this many cells.
+    pub fn new(level: AnyLevel, capacity: usize) -> Self {
+        Target { level, capacity, cells: RefCell::default() }
     }
 
     /// Writes an element.
@@ -74,7 +74,7 @@ impl<L: Forces> Target<L> {
         let mut cells = self.cells.borrow_mut();
         if cells.is_empty() {
             cells.extend(terms.iter().map(|term| {
-                let (memory, start) = L::allocate(term.ty(), effects::cells(self.capacity));
+                let (memory, start) = self.level.allocate(term.ty(), effects::cells(self.capacity));
                 (memory, term.ty(), start)
             }));
         }
@@ -90,15 +90,15 @@ impl<L: Forces> Target<L> {
     }
 
     /// Zeroes `count` cells from `first` on and waits, if an array that is to be written there may leave some out.
-    pub fn prepare<T: Storable, S: Size>(&self, array: &Push<L, T, S>, first: Ix, count: usize) {
+    pub fn prepare<L: Level, T: Storable, S: Size>(&self, array: &Push<L, T, S>, first: Ix, count: usize) {
         if array.is_complete() {
             return;
         }
         let zeros = RefCell::new(Vec::new());
         probe(|| array.write(&|_, value| *zeros.borrow_mut() = effects::zeros(&T::terms(&value))));
         let zeros = zeros.into_inner();
-        L::for_each(count.to_ix(), &|cell| self.store(first + cell, &zeros));
-        L::sync();
+        self.level.for_each(count.to_ix(), &|cell| self.store(first + cell, &zeros));
+        self.level.sync();
     }
 
     /// A function that reads what was written.
@@ -149,7 +149,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         L: Forces,
     {
         at_place(place, || {
-            let target = Target::<L>::new(layout.cells(capacity));
+            let target = Target::new(self.level(), layout.cells(capacity));
             let limit = Exp::from(whole(capacity));
             let fits = check::at_most(self.len().to_ix(), limit);
             target.prepare(&self, Exp::from(0), layout.cells(capacity));
@@ -161,7 +161,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 }
             });
             if wait {
-                L::sync();
+                self.level().sync();
             }
             let read = target.reader::<T>();
             let length = if fits { self.len() } else { self.len().least(S::of(capacity)) };
@@ -316,7 +316,7 @@ impl<T: Storable> Rows<T> {
             false => row * width + column,
         };
         at_place(place, || {
-            let target = Target::<Block>::new((side * width) as usize);
+            let target = Target::new(AnyLevel::Block, (side * width) as usize);
             let fits = |length| check::no_longer_than(length, Exp::from(side), place).min(side);
             let (rows, columns) = (fits(rows), fits(columns));
             let read = |row, column| self.get_below(row, rows, place).get_below(column, columns, place);

@@ -5,12 +5,14 @@
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
 mod atomic;
+mod binding;
 mod bounds;
 mod builder;
 mod built;
 mod check;
 mod control;
 mod define;
+mod define_data;
 mod device_length;
 mod effects;
 mod error;
@@ -26,24 +28,26 @@ mod profile;
 mod pull;
 mod push;
 mod raw;
+mod simulated;
 mod size;
 pub mod skeletons;
 mod specialise;
 mod tiles;
+mod value;
 pub mod warp;
 
 pub use atomic::{AtomicElt, fence_block, fence_grid};
+pub use binding::{Binding, Launcher};
 pub use builder::{build, named};
 pub use built::BuiltKernel;
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
-pub use define::{
-    Binding, Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define,
-};
+pub use define::{Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define};
+pub use define_data::define_data;
 pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
 pub use error::BuildError;
 pub use force::{Forced, Layout, force_scalar};
 pub use item::{Dynamic, INDEX, Item, ItemForm, Ix, Scalars, Storable};
-pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
+pub use level::{AnyLevel, Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::Mutable;
 pub use passes::{Known, Passes, PipelineError, Ready, ready};
 pub use place::on_behalf;
@@ -53,6 +57,8 @@ pub use pull::{Pull, Rows, generate, iota, replicate};
 pub use pumice_program::AtomicOp;
 pub use push::Push;
 pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
-pub use size::{IntoSize, Size, StaticLength, parts_for, quotient, remainder};
+pub use simulated::{SimArgument, SimResult, Simulated, simulate_bound};
+pub use size::{IntoSize, Length, Size, StaticLength, parts_for, quotient, remainder};
 pub use specialise::{KernelArgument, Specialised};
 pub use tiles::{Placed, Window, force_windows};
+pub use value::{Any, Value};

@@ -4,6 +4,7 @@
 
 pub mod capabilities;
 pub mod divergence;
+mod failure_record;
 pub mod file_test;
 pub mod interval;
 mod ir;
@@ -22,6 +23,7 @@ pub mod verify;
 
 pub use capabilities::{Atomics, Capabilities, Target, Warps, WideAtomics};
 pub use divergence::Divergence;
+pub use failure_record::{FAILURE_BYTES, FAILURE_WORDS, FailureRecord};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;
 pub use lanes::{LanePlan, LaneStep};

@@ -209,6 +209,42 @@ impl Function {
         })
     }
 
+    /// A neutral element of a function of two elements, if one is found: combined with it, from either side, every element
+    /// stays as it is to the bit. Decided on the graph, for elements of up to two scalars.
+    pub fn neutral(&self) -> Option<Vec<Constant>> {
+        let (types, half) = (self.parameters(), self.parameters().len() / 2);
+        if types.len() != 2 * half || types[..half] != types[half..] || half > 2 {
+            return None;
+        }
+        let mut candidates: Vec<Vec<Constant>> = vec![Vec::new()];
+        for ty in &types[..half] {
+            let extended = candidates.iter().flat_map(|first| {
+                neutral_candidates(*ty).into_iter().map(move |next| [&first[..], &[next]].concat())
+            });
+            candidates = extended.collect();
+        }
+        candidates.into_iter().find(|candidate| self.is_neutral(candidate))
+    }
+
+    /// Whether these scalars are seen to be neutral.
+    fn is_neutral(&self, candidate: &[Constant]) -> bool {
+        let types = &self.parameters()[..candidate.len()];
+        arena::scope(|| {
+            let element: Vec<arena::Term> = types
+                .iter()
+                .enumerate()
+                .map(|(index, ty)| arena::Term::variable(Variable::Parameter(index as u32), *ty))
+                .collect();
+            let neutral: Vec<arena::Term> = candidate.iter().map(|constant| (*constant).into()).collect();
+            let sides = [[&neutral[..], &element].concat(), [&element[..], &neutral].concat()];
+            sides.iter().all(|arguments| {
+                let results = self.apply(arguments);
+                let mut scalars = results.iter().zip(element.iter().zip(candidate));
+                scalars.all(|(result, (element, candidate))| is_unchanged(*result, *element, *candidate))
+            })
+        })
+    }
+
     /// Whether an associative function of two elements gives the same however often, but at least once, `initial` stands
     /// among the elements: it is neutral, or every scalar absorbs it after the first time, as a maximum does. Decided on
     /// the graph, from both sides; a `false` means that it could not be shown.
@@ -271,6 +307,48 @@ impl Arranged<'_> {
 /// Whether a node stands right before the first one that uses it.
 fn floats(node: &Node) -> bool {
     matches!(node, Node::Constant(_) | Node::Variable(..) | Node::Branch { .. } | Node::Loop { .. })
+}
+
+/// Constants of which one may be neutral for an operator on a type.
+fn neutral_candidates(ty: ScalarType) -> Vec<Constant> {
+    match ty {
+        ScalarType::Bool => vec![false.into(), true.into()],
+        ScalarType::I32 => vec![0i32.into(), 1i32.into(), i32::MIN.into(), i32::MAX.into(), (-1i32).into()],
+        ScalarType::I64 => vec![0i64.into(), 1i64.into(), i64::MIN.into(), i64::MAX.into(), (-1i64).into()],
+        ScalarType::U32 => vec![0u32.into(), 1u32.into(), u32::MAX.into()],
+        ScalarType::U64 => vec![0u64.into(), 1u64.into(), u64::MAX.into()],
+        // Adding 0.0 would change -0.0.
+        ScalarType::F32 => vec![(-0.0f32).into(), 1.0f32.into()],
+        ScalarType::F64 => vec![(-0.0f64).into(), 1.0f64.into()],
+    }
+}
+
+/// Whether `value`, which an operator made of a scalar and a constant, is that scalar to the bit.
+fn is_unchanged(value: arena::Term, element: arena::Term, constant: Constant) -> bool {
+    if value.id() == element.id() {
+        return true;
+    }
+    let with: arena::Term = constant.into();
+    let (value, element, with) = (value.id(), element.id(), with.id());
+    arena::inspect(|graph| match graph.node(value) {
+        Node::Apply { op, operands, ty } => {
+            let operands = operands.as_slice();
+            let (low, high) = ty.range();
+            let (minus_zero, one) = match ty {
+                ScalarType::F32 => (Constant::from(-0.0f32), Constant::from(1.0f32)),
+                _ => (Constant::from(-0.0f64), Constant::from(1.0f64)),
+            };
+            let unchanged = match op {
+                Op::Max if ty.is_integer() => constant.as_integer() == Some(low),
+                Op::Min if ty.is_integer() => constant.as_integer() == Some(high),
+                Op::Add if ty.is_float() => constant == minus_zero,
+                Op::Mul if ty.is_float() => constant == one,
+                _ => false,
+            };
+            unchanged && (operands == [element, with] || operands == [with, element])
+        }
+        _ => false,
+    })
 }
 
 /// Whether `value`, which an operator made of a scalar and its initial value, is that scalar, or the result of an

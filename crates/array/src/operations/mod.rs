@@ -5,20 +5,24 @@
 
 mod argument;
 mod backpermute;
+mod filter;
 mod fold;
 mod generate;
 mod kernel;
 mod reshape;
+mod scan;
 mod use_;
 mod view;
 mod zip_with;
 
 pub use argument::Argument;
 pub use backpermute::Backpermute;
+pub use filter::Filter;
 pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
 pub use reshape::Reshape;
+pub use scan::{Gives, Scan};
 pub use use_::Use;
 pub use view::{Axis, View};
 pub use zip_with::ZipWith;
@@ -50,9 +54,11 @@ pub struct Listed {
 pub const OPERATIONS: &[Listed] = &[
     argument::LISTED,
     backpermute::LISTED,
+    filter::LISTED,
     fold::LISTED,
     generate::LISTED,
     reshape::LISTED,
+    scan::LISTED,
     use_::LISTED,
     view::LISTED,
     zip_with::LISTED,
