@@ -28,6 +28,7 @@ macro_rules! for_each_case {
                 zips_of_three_and_four
                 pairs
                 tuples_of_eight
+                options
                 nested_tuples
                 arrays_of_truth_values
                 scalar_arguments_of_every_type
