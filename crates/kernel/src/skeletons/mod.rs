@@ -2,10 +2,12 @@
 //!
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
+mod combine;
 mod fold;
 mod replace;
 mod write;
 
+pub use combine::{Combine, CombinePlan, CombinePull, CombineTask, Combiner, Combining};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
