@@ -4,6 +4,7 @@
 //! statements that is open, each value once, as far out of the enclosing loops as its operands allow, and never out of
 //! an `if`. Memory is written once before it is read (see [`crate::Push::force`]), so a load is a value like any other.
 
+use crate::device_length::is_read_from_memory;
 use crate::effects::describe;
 use pumice_program::{
     Access, Carried, Failure, Interval, Joined, Memory, MemoryId, Operand, Param, Program, Ranges, Space,
@@ -163,6 +164,8 @@ pub(crate) struct Builder {
     pub guards: Vec<Term>,
     /// Between which values some variables are.
     pub ranges: Ranges,
+    /// Cells that hold lengths, with their bounds; see `device_length.rs`.
+    pub length_cells: HashMap<MemoryId, Term>,
     /// Memories that were only looked at; see [`probe`].
     spare: BTreeSet<MemoryId>,
     /// How many scopes there are around the kernel's expressions.
@@ -215,6 +218,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             guarded: false,
             guards: Vec::new(),
             ranges: Ranges::new(),
+            length_cells: HashMap::new(),
             spare: BTreeSet::new(),
             depth: scope_depth(),
             mistake: None,
@@ -699,7 +703,7 @@ pub fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> MemoryId 
 }
 
 /// Adds the length of an array as the next parameter.
-pub(crate) fn length_parameter(name: &str) -> Term {
+pub(crate) fn known_length_parameter(name: &str) -> Term {
     let term = scalar_parameter(name, ScalarType::I64);
     with(|builder| {
         if let Some(Param::Scalar(var)) = builder.program.params.last() {
@@ -808,12 +812,18 @@ impl Builder {
 /// The operand of a value that is known before the kernel starts.
 pub(crate) fn known_at_launch(term: Term) -> Option<Operand> {
     with(|builder| (builder.frames.len() == PROLOGUE + 1).then_some(()))?;
+    if is_read_from_memory(&[term]) {
+        return None;
+    }
     materialise(&[term]).first().copied()
 }
 
 /// Makes a condition one that the launcher checks, if it is known before the kernel starts; gives whether it is.
 pub(crate) fn require_at_launch(holds: Term, site: Site, index: Term, bound: Term) -> bool {
     if !with(|builder| builder.doer == Doer::Host && builder.frames.len() == PROLOGUE + 1) {
+        return false;
+    }
+    if is_read_from_memory(&[holds, index, bound]) {
         return false;
     }
     if let [holds, index, bound] = materialise(&[holds, index, bound])[..] {

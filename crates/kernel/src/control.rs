@@ -7,11 +7,12 @@ use crate::builder::{at_place, named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
-use crate::item::{Ix, Storable};
+use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
+use crate::push::now;
 use crate::size::Size;
 use crate::{Pull, Push};
-use pumice_scalar::{Exp, Lift, Place, Term};
+use pumice_scalar::{Exp, Place, Term};
 
 /// A loop with so few rounds is written out.
 const FEW: i64 = 16;
@@ -323,14 +324,14 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn accumulate<L: Lift>(
+pub fn accumulate<F: Form>(
     threads: usize,
     rounds: Ix,
-    initial: impl Fn(Ix) -> Vec<L>,
-    round: impl FnOnce(Ix) -> Round<L>,
-) -> Pull<Pull<L::Elt>>
+    initial: impl Fn(Ix) -> Vec<F>,
+    round: impl FnOnce(Ix) -> Round<F>,
+) -> Pull<Pull<F::Item>>
 where
-    L::Elt: Storable<Form = L>,
+    F::Item: Storable,
 {
     let place = Place::caller("accumulate");
     at_place(place, || {
@@ -342,18 +343,18 @@ where
             let mut own = own.borrow_mut();
             let own = own.get_or_insert_with(|| Target::<Thread>::new(values.len()));
             for (k, value) in values.iter().enumerate() {
-                own.write::<L::Elt>(Exp::from(k as i64), value);
+                own.write::<F::Item>(Exp::from(k as i64), value);
             }
         });
         let count = count.get();
         let own = own.into_inner().unwrap_or_else(|| Target::new(0));
-        let read = own.reader::<L::Elt>();
+        let read = own.reader::<F::Item>();
         effects::sequential(whole(0)..rounds.term(), whole(1), &[], |number, _| {
             let step = round(Exp::from_term(number));
             Block::each(threads.to_ix(), &|thread| {
-                let values: Vec<L> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
+                let values: Vec<F> = (0..count).map(|k| read(Exp::from(k as i64))).collect();
                 // All values are read before any is written.
-                let values: Vec<L> = values.into_iter().map(now).collect();
+                let values: Vec<F> = values.iter().map(now::<F::Item>).collect();
                 let next = step(thread, values);
                 if next.len() != count {
                     let found = next.len();
@@ -362,15 +363,11 @@ where
                     });
                 }
                 for (k, value) in next.iter().enumerate().take(count) {
-                    own.write::<L::Elt>(Exp::from(k as i64), value);
+                    own.write::<F::Item>(Exp::from(k as i64), value);
                 }
             });
             Vec::new()
         });
         Pull::new(threads, move |_| Pull::new(count, read.clone()))
     })
-}
-
-fn now<L: Lift>(value: L) -> L {
-    L::from_terms(&mut effects::compute(&value.terms()).into_iter())
 }

@@ -5,7 +5,8 @@
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
 use crate::builder::{
-    BuildError, Kernel, build, known_at_launch, length_parameter, memory_parameter, scalar_parameter, with,
+    BuildError, Kernel, build, known_at_launch, known_length_parameter, memory_parameter, scalar_parameter,
+    with,
 };
 use crate::item::Ix;
 use crate::level::Grid;
@@ -148,7 +149,7 @@ fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)>
 }
 
 fn length(number: usize) -> Ix {
-    Exp::from_term(length_parameter(&format!("n{number}")))
+    Exp::from_term(known_length_parameter(&format!("n{number}")))
 }
 
 impl<T: Elt> Parameter for Pull<T, Ix> {

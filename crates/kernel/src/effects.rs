@@ -6,6 +6,7 @@
 
 use crate::bounds::bounds;
 use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
+use crate::device_length::largest;
 use pumice_program::{
     AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
     Workers,
@@ -95,6 +96,8 @@ pub fn choose(
     }
     let (then, then_list) = side(then);
     let (otherwise, otherwise_list) = side(|| otherwise(&then.0));
+    let types = types_of(&then.0);
+    expect_types(&types, &otherwise.0, "the sides of a condition differ");
     if then.1.is_none() && otherwise.1.is_none() {
         return branch(condition, &then.0, &otherwise.0);
     }
@@ -102,7 +105,6 @@ pub fn choose(
         Some(operands) => (operands, list),
         None => framed(List::Side, || materialise(&terms)),
     };
-    let types: Vec<ScalarType> = then.0.iter().map(|term| term.ty()).collect();
     let Some(&condition) = materialise(&[condition]).first() else { return then.0 };
     let (values, then) = finished(then, then_list);
     let (other_values, otherwise) = finished(otherwise, otherwise_list);
@@ -122,6 +124,10 @@ pub fn zeros(like: &[Term]) -> Vec<Term> {
 
 /// Writes an element.
 pub fn store(memory: MemoryId, index: Term, value: Term) {
+    if let Some(ty) = with(|builder| builder.program.memories.get(memory.0 as usize).map(|memory| memory.ty))
+    {
+        expect_types(&[ty], &[value], "an element is written");
+    }
     let operands = materialise(&[value, index]);
     if let [value, index] = operands[..] {
         with(|builder| {
@@ -131,6 +137,35 @@ pub fn store(memory: MemoryId, index: Term, value: Term) {
             builder.push(Stmt::Store { memory, index, values: vec![value] });
         });
     }
+}
+
+/// Writes the scalars of an element, one a memory.
+pub fn store_element(memories: &[MemoryId], index: Term, terms: &[Term]) {
+    if memories.len() != terms.len() {
+        let (wanted, found) = (memories.len(), terms.len());
+        with(|builder| {
+            builder.mistake(format!("an element of {found} columns is written to memory of {wanted}"));
+        });
+    }
+    for (memory, term) in memories.iter().zip(terms) {
+        store(*memory, index, *term);
+    }
+}
+
+/// Notes a mistake unless values are of these types: those of elements whose columns are data may not be.
+fn expect_types(wanted: &[ScalarType], found: &[Term], what: &str) {
+    if !wanted.iter().copied().eq(found.iter().map(|term| term.ty())) {
+        let names = |types: &mut dyn Iterator<Item = ScalarType>| {
+            types.map(ScalarType::name).collect::<Vec<_>>().join(", ")
+        };
+        let (wanted, found) =
+            (names(&mut wanted.iter().copied()), names(&mut found.iter().map(|term| term.ty())));
+        with(|builder| builder.mistake(format!("{what}: ({found}) where ({wanted}) is wanted")));
+    }
+}
+
+fn types_of(terms: &[Term]) -> Vec<ScalarType> {
+    terms.iter().map(|term| term.ty()).collect()
 }
 
 /// Computes values now, once, and gives them as values.
@@ -211,16 +246,24 @@ fn indices(extent: Term) -> Interval {
     (0, largest.saturating_sub(1))
 }
 
-/// The grid: `body` describes what the block with a given index does. Once a kernel.
+/// The grid: `body` describes what the block with a given index does. Once a kernel. Where the number of blocks depends on
+/// a length that only the device knows, as many are launched as there can be, and those that are too many do nothing.
 pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
-    let indices = indices(blocks);
-    let blocks = materialise(&[blocks]);
+    let launched = largest(blocks);
+    let indices = indices(launched);
+    let too_many = launched.id() != blocks.id();
+    let wanted = blocks;
+    let blocks = materialise(&[launched]);
     let var = fresh(ScalarType::I64, "block");
     let ((), statements) = doing(Doer::Block, || {
         framed(List::Outermost, || {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
-            body(bind_within(var, ScalarType::I64, indices));
+            let block = bind_within(var, ScalarType::I64, indices);
+            match too_many {
+                true => either(block.compare(Op::Lt, wanted), || body(block), || {}),
+                false => body(block),
+            }
         })
     });
     with(|builder| {
@@ -330,6 +373,12 @@ fn carried(vars: &[(Var, ScalarType)], initial: &[Operand], next: &[Operand]) ->
     carried.map(|((var, _), (initial, next))| Carried { var: *var, initial: *initial, next: *next }).collect()
 }
 
+/// What a loop carries into the next round.
+fn next_values(initial: &[Term], next: &[Term]) -> Vec<Operand> {
+    expect_types(&types_of(initial), next, "a loop carries values of other types from round to round");
+    materialise(next)
+}
+
 /// Between two rounds of a loop: the next one may write what slower threads still read in this one.
 fn between_rounds() {
     with(|builder| {
@@ -371,7 +420,7 @@ pub fn sequential(
             false => bind(var, ScalarType::I64),
         };
         let values = bind_all(&vars);
-        let next = materialise(&body(index, &values));
+        let next = next_values(initial, &body(index, &values));
         between_rounds();
         next
     });
@@ -395,7 +444,7 @@ pub fn repeat_while(
         let values = bind_all(&vars);
         let condition = materialise(&[condition(&values)]);
         let (next, body) = framed(List::Body, || {
-            let next = materialise(&body(&values));
+            let next = next_values(initial, &body(&values));
             between_rounds();
             next
         });
@@ -432,6 +481,12 @@ pub fn atomic(
     operands: &[Term],
     wanted: bool,
 ) -> Option<Term> {
+    let what = format!("`atomic {}`", op.name());
+    if !op.accepts(ty) {
+        with(|builder| builder.mistake(format!("{what} is not there for elements of {ty}")));
+        return wanted.then(|| Constant::zero(ty).into());
+    }
+    expect_types(&vec![ty; op.operands()], operands, &what);
     let mut all = vec![index];
     all.extend_from_slice(operands);
     let all = materialise(&all);

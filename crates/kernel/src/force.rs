@@ -3,13 +3,13 @@
 //! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
 //! shared memory. Forced arrays are written once.
 
-use crate::builder::{at_place, probe};
+use crate::builder::{at_place, probe, with};
 use crate::check;
 use crate::effects;
-use crate::item::{Ix, Storable};
+use crate::item::{Form, Ix, Storable};
 use crate::level::{Block, Forces, Level};
 use crate::pull::Matrix;
-use crate::push::for_tile;
+use crate::push::{for_tile, now};
 use crate::size::{Size, StaticLength, side, whole};
 use crate::{Pull, Push};
 use pumice_program::MemoryId;
@@ -76,6 +76,12 @@ impl<L: Forces> Target<L> {
                 let (memory, start) = L::allocate(term.ty(), effects::cells(self.capacity));
                 (memory, term.ty(), start)
             }));
+        }
+        if cells.len() != terms.len() {
+            let (wanted, found) = (cells.len(), terms.len());
+            with(|builder| {
+                builder.mistake(format!("elements of {wanted} and of {found} columns in one array"));
+            });
         }
         for ((memory, _, start), term) in cells.iter().zip(terms) {
             effects::store(*memory, (*start + cell).term(), *term);
@@ -264,9 +270,12 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn force_scalar<L: pumice_scalar::Lift>(value: L) -> L {
+pub fn force_scalar<F: Form>(value: F) -> F
+where
+    F::Item: Storable,
+{
     let place = Place::caller("force_scalar");
-    at_place(place, || L::from_terms(&mut effects::compute(&value.terms()).into_iter()))
+    at_place(place, || now::<F::Item>(&value))
 }
 
 impl<T: Storable> Matrix<T> {

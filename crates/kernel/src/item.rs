@@ -58,6 +58,8 @@ pub trait Storable: Item {
     fn terms(form: &Self::Form) -> Vec<Term>;
     /// The value of scalars.
     fn from_terms(terms: Vec<Term>) -> Self::Form;
+    /// The types of the scalars, which may be known only from a value.
+    fn types_of(value: impl FnOnce() -> Self::Form) -> Vec<ScalarType>;
 }
 
 impl<T: Elt> Item for T {
@@ -77,6 +79,9 @@ impl<T: Elt> Storable for T {
     }
     fn from_terms(terms: Vec<Term>) -> T::Exp {
         T::Exp::from_terms(&mut terms.into_iter())
+    }
+    fn types_of(_: impl FnOnce() -> T::Exp) -> Vec<ScalarType> {
+        T::types()
     }
 }
 
@@ -106,6 +111,9 @@ impl Storable for Dynamic {
     }
     fn from_terms(terms: Vec<Term>) -> Scalars {
         Scalars(terms)
+    }
+    fn types_of(value: impl FnOnce() -> Scalars) -> Vec<ScalarType> {
+        value().0.iter().map(|term| term.ty()).collect()
     }
 }
 

@@ -4,11 +4,13 @@
 //! that it describes. Rust's loops and recursion are the meta-language: they are unrolled while the kernel is built.
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
+mod atomic;
 mod bounds;
 mod builder;
 mod check;
 mod control;
 mod define;
+mod device_length;
 mod effects;
 mod filter;
 mod force;
@@ -27,6 +29,7 @@ mod specialise;
 mod tiles;
 pub mod warp;
 
+pub use atomic::{AtomicElt, fence_block, fence_grid};
 pub use builder::{BuildError, Kernel, build, named};
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{
@@ -36,13 +39,14 @@ pub use effects::{block_threads, block_warps, comment, distribute, either, paral
 pub use force::{Forced, Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
-pub use mutable::{AtomicElt, Mutable, fence_block, fence_grid};
+pub use mutable::Mutable;
 pub use passes::{Known, Passes, Ready, ready};
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};
+pub use pumice_program::AtomicOp;
 pub use push::Push;
-pub use raw::{memory_parameter, read, scalar_parameter, store};
+pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
 pub use size::{IntoSize, Size, StaticLength, parts_for, quotient, remainder};
 pub use specialise::{Actual, Specialised};
 pub use tiles::{Placed, Window, force_windows};

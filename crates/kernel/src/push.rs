@@ -7,7 +7,7 @@
 
 use crate::bounds::{area, natural};
 use crate::builder::{at_place, bind_within, fresh, named, probe, with};
-use crate::item::{Form, INDEX, Ix, Storable};
+use crate::item::{Form, INDEX, Item, Ix, Storable};
 use crate::level::{Block, Grid, Level, Loops, Within};
 use crate::pull::Matrix;
 use crate::size::{Size, few, parts_for, quotient, remainder, side, whole};
@@ -181,11 +181,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 
     /// Runs the program, writing to memory that is long enough, one a scalar of the element.
     pub(crate) fn write_in(&self, cells: &[MemoryId]) {
-        self.write(&|index, value| {
-            for (memory, term) in cells.iter().zip(T::terms(&value)) {
-                effects::store(*memory, index.term(), term);
-            }
-        });
+        self.write(&|index, value| effects::store_element(cells, index.term(), &T::terms(&value)));
     }
 
     /// A function of every element.
@@ -604,12 +600,38 @@ impl<T: Elt, S: Size> Pull<(i64, T), S> {
     /// ```
     #[track_caller]
     pub fn scatter<L: Loops, R: Size>(self, length: R) -> Push<L, T, R> {
-        let place = Place::caller("scatter");
+        self.scatter_by(length, |pair| pair)
+    }
+}
+
+impl<T: Item, S: Size> Pull<T, S> {
+    /// An array of this length with the value that `place` makes of each element at the index that it gives, which is checked:
+    /// [`Pull::scatter`] for elements of any kind.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.scatter_by::<Grid, _, _>(length, |x| (x.cast::<i64>() % 3, x * 10))
+    /// })?;
+    /// assert_eq!(result, [30, 10, 20]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter_by<L: Loops, R: Size, F: Form>(
+        self,
+        length: R,
+        place: impl Fn(T::Form) -> (Ix, F) + 'static,
+    ) -> Push<L, F::Item, R>
+    where
+        F::Item: Storable,
+    {
+        let written = Place::caller("scatter");
         Push::trusted(length, move |write| {
-            at_place(place, || {
+            at_place(written, || {
                 L::each(self.len().to_ix(), &|k| {
-                    let (index, value) = self.get(k);
-                    write_within(index, length.to_ix(), place, |index| write(index, value));
+                    let (index, value) = place(self.get(k));
+                    write_within(index, length.to_ix(), written, |index| write(index, value));
                 });
             });
         })

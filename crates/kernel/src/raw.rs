@@ -1,7 +1,8 @@
 //! Memory by its number, without checks: for front ends that know their indices. What is here is unsafe, because kernels
 //! are launched by safe code, which relies on every index being in its memory.
 
-use crate::{builder, effects};
+use crate::item::Ix;
+use crate::{builder, device_length, effects};
 use pumice_program::{Access, MemoryId};
 use pumice_scalar::{ScalarType, Term};
 
@@ -21,6 +22,18 @@ pub unsafe fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> Me
 /// As for [`memory_parameter`].
 pub unsafe fn scalar_parameter(name: &str, ty: ScalarType) -> Term {
     builder::scalar_parameter(name, ty)
+}
+
+/// Adds a length that only the device knows as the next parameter: memory with one `i64`. The length is what it holds, but
+/// not below zero and not above `bound`, which is known before the kernel starts. Where the number of blocks depends on it,
+/// as many are launched as the bound needs, and those beyond the length end at once.
+///
+/// # Safety
+///
+/// As for [`memory_parameter`]; and in every launch the memory has an element, which is written before the kernel starts and
+/// not while it runs.
+pub unsafe fn length_parameter(name: &str, bound: Ix) -> Ix {
+    device_length::parameter(name, bound)
 }
 
 /// An element of memory that is not written while it can be read.

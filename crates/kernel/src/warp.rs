@@ -6,8 +6,9 @@
 
 use crate::builder::at_place;
 use crate::effects;
+use crate::item::{Form, Storable};
 use pumice_program::CollectiveOp;
-use pumice_scalar::{Exp, Lift, Place, ScalarType, Term};
+use pumice_scalar::{Exp, Place, ScalarType, Term};
 
 pub use pumice_program::WARP;
 
@@ -19,11 +20,14 @@ macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident $op:ident $lane:ident;)*) => { $(
         $(#[$doc])*
         #[track_caller]
-        pub fn $name<L: Lift>(value: L, $lane: impl Into<Exp<i32>>) -> L {
+        pub fn $name<F: Form>(value: F, $lane: impl Into<Exp<i32>>) -> F
+        where
+            F::Item: Storable,
+        {
             let place = Place::caller(stringify!($name));
             let lane = $lane.into().term();
             let exchange = |term: Term| together(CollectiveOp::$op, place, term.ty(), &[term, lane]);
-            L::from_terms(&mut value.terms().into_iter().map(exchange))
+            F::Item::from_terms(F::Item::terms(&value).into_iter().map(exchange).collect())
         }
     )* };
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub use apply::{Feeds, Inputs, apply};
 pub use arguments::{Arguments, Gives};
 pub use pumice_kernel::{
-    AtomicElt, Binding, Block, BuildError, Definition, Dynamic, Forced, Forces, Form, Grid, IntoSize, Item,
+    AtomicElt, AtomicOp, Binding, Block, BuildError, Definition, Dynamic, Forced, Forces, Form, Grid, IntoSize, Item,
     Ix, KernelFunction, KernelResult, Layout, Level, Loops, Matrix, Mutable, Outcome, Parameter,
     ParameterKind, Placed, PreviewError, Profile, Pull, Push, Round, Scalars, Size, StaticLength, Storable,
     Thread, Warp, Window, Within, accumulate, block_threads, block_warps, comment, cond, define, fence_block,
