@@ -12,6 +12,8 @@ use std::rc::Rc;
 pub struct CombinePull {
     /// How many elements there are.
     pub length: Ix,
+    /// How many blocks share them; 1 at least.
+    pub blocks: Ix,
     /// Whether the element with a number goes anywhere (always, where this is `None`), its target, and its value.
     pub at: Rc<dyn Fn(Ix) -> (Option<Exp<bool>>, Ix, Scalars)>,
 }
@@ -22,11 +24,11 @@ impl CombinePull {
         let (threads, items, unroll) =
             (i64::from(plan.threads), i64::from(plan.items), i64::from(plan.unroll));
         let parts = i64::from(plan.parts);
-        let blocks = plan.blocks as i64;
         let size = threads * items * unroll;
         let (length, at) = (self.length, self.at);
+        let blocks = self.blocks.max(1);
         let whole_tiles = named(length / size, "whole_tiles");
-        Block::parts(Exp::from(blocks * parts), &|block| {
+        Block::parts(blocks * parts, &|block| {
             let (first_tile, part) = match parts {
                 1 => (block, Exp::from(0)),
                 parts => (block / parts, block % parts),
@@ -39,7 +41,7 @@ impl CombinePull {
                 }
             };
             // Every thread has as many rounds as its block; there may be none.
-            let rounds = quotient(whole_tiles - first_tile + (blocks - 1), Exp::from(blocks)).max(0);
+            let rounds = quotient(whole_tiles - first_tile + (blocks - 1), blocks).max(0);
             let rounds = named(rounds, "rounds");
             Block::each(Exp::from(threads), &|thread| {
                 let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
@@ -56,7 +58,7 @@ impl CombinePull {
             });
             // The elements behind the last whole tile are the work of one block, which has less than others.
             let done = named(whole_tiles * size, "done");
-            let mine = remainder(whole_tiles, Exp::from(blocks)).eq(first_tile);
+            let mine = remainder(whole_tiles, blocks).eq(first_tile);
             let left = named(mine.select(length - done, Exp::from(0)), "left");
             Block::each(left, &|number| element(number, at(done + number)));
             running.finish();
