@@ -123,6 +123,7 @@ impl Writer<'_> {
         let name = match self.language.atomic(atomic) {
             Function::Builtin(name) => name,
             Function::Helper => {
+                self.helpers.extend(self.language.atomic_needs(atomic));
                 self.helpers.insert(Helper::Atomic(atomic));
                 atomic.name()
             }

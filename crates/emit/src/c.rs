@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use pumice_program::{Access, AtomicOp, Scope};
+use pumice_program::{Access, AtomicOp, Capabilities, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
@@ -21,6 +21,10 @@ const STACK_BYTES: u64 = 64 << 10;
 pub(crate) struct C;
 
 impl Language for C {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { warps: Warps::OneWorker, ..Capabilities::ALL }
+    }
+
     fn register(&self, ty: ScalarType) -> &'static str {
         match ty {
             // As wide as most values beside it, so that a truth value takes a lane like theirs.
@@ -99,6 +103,10 @@ impl Language for C {
         if atomic.shared { shared_body(atomic) } else { global_body(atomic) }
     }
 
+    fn atomic_needs(&self, atomic: Atomic) -> Option<Helper> {
+        extremum(atomic).map(|op| Helper::Operation(op, atomic.ty))
+    }
+
     fn private(&self, array: &PrivateArray, threads: u32) -> String {
         let PrivateArray { name, ty, length } = array;
         let bytes = ty.bytes() as u64 * u64::from(*length) * u64::from(threads);
@@ -164,11 +172,24 @@ impl Language for C {
     }
 }
 
+/// The operation on floats whose helper an atomic one calls.
+fn extremum(atomic: Atomic) -> Option<Op> {
+    match atomic.op {
+        AtomicOp::Min if atomic.ty.is_float() => Some(Op::Min),
+        AtomicOp::Max if atomic.ty.is_float() => Some(Op::Max),
+        _ => None,
+    }
+}
+
 /// What is done to memory of a block: nobody but its worker sees it.
 fn shared_body(atomic: Atomic) -> String {
     let Atomic { op, ty, .. } = atomic;
     let bits = atomic.bits();
     let changed = match op {
+        AtomicOp::Min | AtomicOp::Max if ty.is_float() => {
+            let helper = C.atomic_needs(atomic).map(Helper::name).unwrap_or_default();
+            format!("{helper}(old, v)")
+        }
         AtomicOp::Add | AtomicOp::Sub if !ty.is_float() => {
             let symbol = if op == AtomicOp::Add { "+" } else { "-" };
             format!("({ty})(({bits})old {symbol} ({bits})v)")
@@ -179,6 +200,9 @@ fn shared_body(atomic: Atomic) -> String {
         AtomicOp::And => "old & v".to_owned(),
         AtomicOp::Or => "old | v".to_owned(),
         AtomicOp::Xor => "old ^ v".to_owned(),
+        AtomicOp::CompareExchange if ty.is_float() => {
+            "__builtin_memcmp(&old, &expected, sizeof old) == 0 ? v : old".to_owned()
+        }
         AtomicOp::CompareExchange => "old == expected ? v : old".to_owned(),
         AtomicOp::Load => return "return *p;".to_owned(),
         AtomicOp::Store => return "*p = v;".to_owned(),
@@ -197,6 +221,15 @@ fn global_body(atomic: Atomic) -> String {
     let unless_exchanged =
         |new: &str| format!("!__atomic_compare_exchange(p, &old, &{new}, 1, {relaxed}, {relaxed})");
     match atomic.op {
+        AtomicOp::Min | AtomicOp::Max if atomic.ty.is_float() => {
+            let helper = C.atomic_needs(atomic).map(Helper::name).unwrap_or_default();
+            let compute = format!("new = {helper}(old, v)");
+            let changes = "__builtin_memcmp(&new, &old, sizeof old) != 0";
+            format!(
+                "{load}\n    {ty} {compute};\n    while ({changes} && {}) {compute};\n    return old;",
+                unless_exchanged("new")
+            )
+        }
         AtomicOp::Add if atomic.ty.is_float() => format!(
             "{load}\n    {ty} sum;\n    do sum = old + v; while ({});\n    return old;",
             unless_exchanged("sum")

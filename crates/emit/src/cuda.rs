@@ -1,6 +1,6 @@
 //! The dialect of NVIDIA's GPUs: CUDA C++ as NVRTC compiles it, without any header.
 
-use pumice_program::{Access, AtomicOp, CollectiveOp, Scope};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, CollectiveOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
@@ -32,6 +32,11 @@ static __device__ __forceinline__ bool stopped_i64(i64 *record, i64 end) {
 pub(crate) struct Cuda;
 
 impl Language for Cuda {
+    fn capabilities(&self) -> Capabilities {
+        let atomics = Atomics { float_min_max: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, ..Capabilities::ALL }
+    }
+
     fn register(&self, ty: ScalarType) -> &'static str {
         match ty {
             ScalarType::Bool => "bool",
@@ -90,7 +95,7 @@ impl Language for Cuda {
     }
 
     fn threads(&self) -> Threads {
-        Threads::Numbered { thread: "threadIdx.x", warps: true }
+        Threads::Numbered { thread: "threadIdx.x", warps: self.has_warps() }
     }
 
     fn barrier(&self) -> Option<&'static str> {
@@ -134,6 +139,7 @@ impl Language for Cuda {
             AtomicOp::Min | AtomicOp::Max => true,
             AtomicOp::Exchange => !matches!(atomic.ty, I64 | F64),
             AtomicOp::Sub => atomic.ty.bytes() == 4,
+            AtomicOp::CompareExchange => matches!(atomic.ty, I32 | U32 | U64),
             _ => atomic.ty != I64,
         };
         if direct { Function::Builtin(name.to_owned()) } else { Function::Helper }
@@ -167,6 +173,13 @@ impl Language for Cuda {
             AtomicOp::Exchange if ty == ScalarType::F64 => {
                 "return __longlong_as_double((i64)atomicExch((u64 *)p, (u64)__double_as_longlong(v)));"
                     .to_owned()
+            }
+            AtomicOp::CompareExchange if ty.is_float() => {
+                let (bits, to, from) = match ty {
+                    ScalarType::F32 => ("u32", "__float_as_uint", "__uint_as_float"),
+                    _ => ("u64", "(u64)__double_as_longlong", "__longlong_as_double"),
+                };
+                format!("return {from}(atomicCAS(({bits} *)p, {to}(expected), {to}(v)));")
             }
             AtomicOp::CompareExchange => {
                 format!("return ({register})atomicCAS((u64 *)p, (u64)expected, (u64)v);")

@@ -1,13 +1,13 @@
 //! What the dialects do differently. The writer asks a [`Language`] and never which one it is; a language writes
 //! pieces of text and knows nothing of the program as a whole.
 
-use pumice_program::{Access, CollectiveOp, Scope};
+use pumice_program::{Access, Capabilities, CollectiveOp, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
 use crate::atomics::Atomic;
 use crate::collectives::Exchange;
-use crate::helpers::Library;
+use crate::helpers::{Helper, Library};
 use crate::text::Text;
 
 /// A line of text that is easily read.
@@ -132,6 +132,9 @@ pub(crate) enum Threads {
 
 /// A C-family dialect.
 pub(crate) trait Language {
+    /// What can be said in it. Programs are legalised for that before they are written.
+    fn capabilities(&self) -> Capabilities;
+
     /// The type of a value in a register. A truth value is an integer or a `bool`, but always 0 or 1.
     fn register(&self, ty: ScalarType) -> &'static str;
 
@@ -159,6 +162,11 @@ pub(crate) trait Language {
 
     /// Opens the loop over blocks: `block`, an `i64`, up to `blocks`. Declares shared memory in or before it.
     fn open_blocks(&self, kernel: &Kernel, block: &str, blocks: &str, text: &mut Text);
+
+    /// Whether the threads of a warp do things together by instructions of their own.
+    fn has_warps(&self) -> bool {
+        self.capabilities().warps == Warps::Native
+    }
 
     /// How a block's threads are made.
     fn threads(&self) -> Threads;
@@ -196,6 +204,11 @@ pub(crate) trait Language {
 
     /// The body of an atomic operation's helper: of the address `p`, the value `v`, and what is `expected`.
     fn atomic_body(&self, atomic: Atomic) -> String;
+
+    /// The helper that this body calls, if it calls one.
+    fn atomic_needs(&self, _atomic: Atomic) -> Option<Helper> {
+        None
+    }
 
     /// The declaration of memory that each thread has for itself.
     fn private(&self, array: &PrivateArray, _threads: u32) -> String {

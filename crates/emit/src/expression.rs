@@ -141,9 +141,6 @@ impl Writer<'_> {
             Op::Div | Op::Rem if !float => self.division(ty, op, operands, values, exact),
             Op::Neg if float || exact => self.prefix("-", &values[0]),
             Op::Neg => {
-                if self.fits(ty, op, operands) {
-                    return self.prefix("-", &values[0]);
-                }
                 let zero = self.constant(Constant::zero(unsigned(ty)), true);
                 let value = self.as_type(unsigned(ty), operands[0], &values[0]);
                 let difference = self.infix("-", Binding::Sum, &[zero, value]);
@@ -219,27 +216,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a sum, difference, product or negation cannot leave its type.
-    fn fits(&self, ty: ScalarType, op: Op, operands: &[Operand]) -> bool {
-        let a = self.intervals.operand(operands[0]);
-        let b = operands.get(1).map_or((0, 0), |&operand| self.intervals.operand(operand));
-        let (low, high) = match op {
-            Op::Add => (a.0 + b.0, a.1 + b.1),
-            Op::Sub => (a.0 - b.1, a.1 - b.0),
-            Op::Neg => (-a.1, -a.0),
-            _ => {
-                // Of at most 64 bits each, so that products of bounds have room.
-                let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-                corners.into_iter().fold((corners[0], corners[0]), |(low, high), product| {
-                    (low.min(product), high.max(product))
-                })
-            }
-        };
-        let whole = ty.range();
-        whole.0 <= low && high <= whole.1
-    }
-
-    /// Integer arithmetic that wraps: in the unsigned type, unless it provably does not wrap.
+    /// Integer arithmetic that wraps: in the unsigned type.
     fn wrapping(
         &mut self,
         ty: ScalarType,
@@ -247,7 +224,7 @@ impl Writer<'_> {
         operands: &[Operand],
         values: &[Expression],
     ) -> Expression {
-        if !ty.is_signed() || self.fits(ty, op, operands) {
+        if !ty.is_signed() {
             return self.arithmetic(op, &values[0], &values[1]);
         }
         let a = self.as_type(unsigned(ty), operands[0], &values[0]);
@@ -266,9 +243,7 @@ impl Writer<'_> {
     ) -> Expression {
         let symbol = if op == Op::Div { "/" } else { "%" };
         let (a, b) = (self.intervals.operand(operands[0]), self.intervals.operand(operands[1]));
-        let trusted = !self.is_doubted(operands[1]);
-        let positive = trusted && (exact || b.0 > 0);
-        let excludes = |value: i128| positive || (trusted && (b.1 < value || value < b.0));
+        let positive = exact && !self.is_doubted(operands[1]);
         // Compilers make a shift of a division by a power of two.
         let shifts = a.0 >= 0 && b.0 == b.1 && b.0 > 0 && b.0 & (b.0 - 1) == 0;
         let small = ty.bytes() == 4 || a.0.abs().max(a.1.abs()) < EXACT_IN_DOUBLES;
@@ -282,7 +257,7 @@ impl Writer<'_> {
             let result = self.infix(symbol, Binding::Product, &[a, b]);
             return self.converted(ty, &result);
         }
-        if excludes(0) && (!ty.is_signed() || excludes(-1)) {
+        if positive {
             return self.infix(symbol, Binding::Product, values);
         }
         self.helper(Helper::Operation(op, ty), values)

@@ -22,7 +22,6 @@ use pumice_scalar::{Constant, Op, ScalarType};
 use crate::atomics::is_atomic;
 use crate::expression::{Binding, Expression};
 use crate::text::Text;
-use crate::threads::is_joint;
 use crate::writer::Writer;
 
 /// The most lanes that a strip has on any machine. The numbers of lanes in [`preamble`] divide it, and are whole warps.
@@ -291,7 +290,7 @@ impl Writer<'_> {
         let outer = std::mem::replace(&mut self.cell, Cell { index: Some(index), warp, round: None });
         // A thread with several indices has its private memory for all of them, and is the same lane for all of them.
         let has_place = body.iter().any(|stmt| self.uses_private(stmt))
-            || (!count.is_multiple_of(WARP) && body.iter().any(is_joint));
+            || (!count.is_multiple_of(WARP) && body.iter().any(Stmt::is_warp_collective));
         if range.1 > count.into() && has_place {
             let ty = self.register(index);
             let [round, end] = ["round", "end"].map(|hint| self.names.fresh(hint));
@@ -342,7 +341,7 @@ impl Writer<'_> {
     fn lanes_from(&mut self, start: &str, index: Var, range: (i128, i128), bound: &str, body: &[Stmt]) {
         let (ty, name) = (self.register(index), self.name(index).to_owned());
         let (low, high) = range;
-        let joint = body.iter().any(is_joint);
+        let joint = body.iter().any(Stmt::is_warp_collective);
         if (low, high) == (1, 1) && !joint {
             self.text.open_block();
             self.text.line(&format!("{ty} {name} = {start};"));

@@ -35,10 +35,11 @@ mod threads;
 mod uses;
 mod writer;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use pumice_program::{MemoryError, Verified};
+use pumice_program::{Capabilities, MemoryError, Target, Unsupported, Verified};
 
 pub use effort::Effort;
 
@@ -73,10 +74,6 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// No launch may have more blocks than this; devices refuse it. (At a nanosecond a block it would take 20 minutes.)
-/// It lets the emitter prove that indices made from a block's index do not overflow.
-pub const MAX_BLOCKS: i64 = 1 << 40;
-
 /// What the user may choose about emission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Options {
@@ -108,12 +105,15 @@ pub struct Source {
 pub enum EmitError {
     /// Its shared memory does not fit anywhere.
     Memory(MemoryError),
+    /// The dialect has no way to say something.
+    Unsupported(Unsupported),
 }
 
 impl fmt::Display for EmitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EmitError::Memory(error) => error.fmt(f),
+            EmitError::Unsupported(error) => error.fmt(f),
         }
     }
 }
@@ -122,17 +122,24 @@ impl std::error::Error for EmitError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             EmitError::Memory(error) => Some(error),
+            EmitError::Unsupported(error) => Some(error),
         }
     }
 }
 
-/// Writes a program in a dialect.
+/// Returns what can be said in a dialect: the capabilities of a device that has all that its language has.
+pub fn capabilities(dialect: Dialect) -> Capabilities {
+    language(dialect).capabilities()
+}
+
+/// Writes a program in a dialect. What the dialect does not have is lowered first ([`pumice_program::legalise`]).
 ///
 /// Whether the shared memory fits a device is for the device to say ([`pumice_program::plan`]); here it only has to
 /// fit 32-bit offsets.
 pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<Source, EmitError> {
     let language = language(dialect);
-    let piece = writer::write(program, &program.name, &layout(program)?, language, options);
+    let program = legal(program, dialect)?;
+    let piece = writer::write(&program, &program.name, &layout(&program)?, language, options);
     let text = writer::unite(std::slice::from_ref(&piece), language, options);
     Ok(piece.source(text, dialect))
 }
@@ -147,11 +154,17 @@ pub fn emit_unit(
     let language = language(dialect);
     let piece = |(number, program): (usize, &&Verified)| {
         let entry = format!("{}_{number}", program.name);
-        Ok(writer::write(program, &entry, &layout(program)?, language, options))
+        let program = legal(program, dialect)?;
+        Ok(writer::write(&program, &entry, &layout(&program)?, language, options))
     };
     let pieces = programs.iter().enumerate().map(piece).collect::<Result<Vec<_>, _>>()?;
     let text = writer::unite(&pieces, language, options);
     Ok(pieces.into_iter().map(|piece| piece.source(text.clone(), dialect)).collect())
+}
+
+fn legal(program: &Verified, dialect: Dialect) -> Result<Cow<'_, Verified>, EmitError> {
+    let target = Target { capabilities: capabilities(dialect), ..Target::ALL };
+    pumice_program::legal(program, &target).map_err(EmitError::Unsupported)
 }
 
 fn layout(program: &Verified) -> Result<pumice_program::Layout, EmitError> {
@@ -161,7 +174,7 @@ fn layout(program: &Verified) -> Result<pumice_program::Layout, EmitError> {
 /// Bytes of shared memory that a launch must ask for, as [`Source::dynamic_shared`] says: for who has a program's binary
 /// and not its source.
 pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitError> {
-    let bytes = layout(program)?.bytes;
+    let bytes = layout(&*legal(program, dialect)?)?.bytes;
     Ok(if bytes > language(dialect).static_shared_bytes() { bytes } else { 0 })
 }
 

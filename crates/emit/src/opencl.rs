@@ -1,6 +1,6 @@
 //! The dialect of OpenCL devices: OpenCL C 1.2.
 
-use pumice_program::{Access, AtomicOp, Scope};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::Options;
@@ -18,6 +18,11 @@ const BARRIER: &str = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
 pub(crate) struct OpenCl;
 
 impl Language for OpenCl {
+    fn capabilities(&self) -> Capabilities {
+        let atomics = Atomics { float_add: false, float_min_max: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, warps: Warps::ThroughShared, ..Capabilities::ALL }
+    }
+
     fn register(&self, ty: ScalarType) -> &'static str {
         match ty {
             ScalarType::Bool => "bool",
@@ -102,7 +107,7 @@ impl Language for OpenCl {
     }
 
     fn threads(&self) -> Threads {
-        Threads::Numbered { thread: "get_local_id(0)", warps: false }
+        Threads::Numbered { thread: "get_local_id(0)", warps: self.has_warps() }
     }
 
     fn barrier(&self) -> Option<&'static str> {
@@ -143,15 +148,10 @@ impl Language for OpenCl {
                 format!("{register} v = {};\n    {FENCE}\n    return v;", back(&call(AtomicOp::Add, "0")))
             }
             AtomicOp::Store => format!("{FENCE}\n    {};", call(AtomicOp::Exchange, &as_bits("v"))),
-            AtomicOp::Add => format!(
-                "{bits} old = {}, found;\n    while ((found = {}) != old) old = found;\n    return {};",
-                call(AtomicOp::Add, "0"),
-                call(
-                    AtomicOp::CompareExchange,
-                    &format!("old, {}", as_bits(&format!("{} + v", back("old"))))
-                ),
-                back("old")
-            ),
+            AtomicOp::CompareExchange => {
+                let values = format!("{}, {}", as_bits("expected"), as_bits("v"));
+                format!("return {};", back(&call(AtomicOp::CompareExchange, &values)))
+            }
             _ => format!("return {};", back(&call(AtomicOp::Exchange, &as_bits("v")))),
         }
     }

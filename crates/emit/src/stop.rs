@@ -6,7 +6,6 @@
 use pumice_program::Stmt;
 
 use crate::dialect::Threads;
-use crate::threads::is_joint;
 use crate::writer::Writer;
 
 impl Writer<'_> {
@@ -23,7 +22,7 @@ impl Writer<'_> {
     pub(crate) fn or_stopped(&mut self, stmt: &Stmt) -> String {
         let Some(stop) = self.stop.clone() else { return String::new() };
         let of_block = !self.in_threads && !self.in_warps;
-        let (lines, condition) = if !of_block && !is_joint(stmt) {
+        let (lines, condition) = if !of_block && !stmt.is_warp_collective() {
             (Vec::new(), self.language.is_stopped(&stop))
         } else {
             let warps = matches!(self.language.threads(), Threads::Numbered { warps: true, .. });

@@ -5,7 +5,7 @@
 //! memory. What has no effect is computed by all (every operation is total), so that the text stays free of branches.
 //! The group is a warp where warps go their own ways, and the block where a barrier of the block stands for a warp's.
 
-use pumice_program::{Operand, Scope, Stmt, Var, WARP, Workers};
+use pumice_program::{Operand, Stmt, Var, WARP, Workers};
 
 use crate::dialect::Threads;
 use crate::expression::Binding;
@@ -29,14 +29,6 @@ impl Along {
 
     fn var_varies(&self, var: Var) -> bool {
         self.varying.get(var.0 as usize).copied().unwrap_or(false)
-    }
-}
-
-/// Whether threads do something together, here or inside.
-pub(crate) fn is_joint(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Collective { .. } | Stmt::Sync { scope: Scope::Warp } => true,
-        stmt => stmt.children().into_iter().flatten().any(is_joint),
     }
 }
 
@@ -79,7 +71,7 @@ impl Writer<'_> {
             Workers::Warps => (format!("{thread} / {WARP}"), self.program.threads / WARP),
             Workers::Lanes => (format!("{thread} % {WARP}"), WARP),
         };
-        let joint = body.iter().any(is_joint);
+        let joint = body.iter().any(Stmt::is_warp_collective);
         if joint && !self.come_together(workers, extent, count, warps) {
             self.parallel_along(&number, count, var, extent, body);
             return;
@@ -198,7 +190,7 @@ impl Writer<'_> {
         };
         // If it gives something that is the same for all threads, then all of them go through it alike.
         let even = given.iter().any(|&var| !self.along.var_varies(var));
-        self.along.active.is_some() && !is_joint(stmt) && !even
+        self.along.active.is_some() && !stmt.is_warp_collective() && !even
     }
 
     /// Writes a statement for the active threads alone. Its values exist for the others too, and mean nothing.

@@ -9,7 +9,7 @@ use pumice_program::{
     Access, Carried, Intervals, Joined, Layout, Memory, MemoryId, Operand, Param, Program, Ranges, Scope,
     Space, Stmt, Var, WARP, Workers,
 };
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::{Constant, ScalarType};
 
 use crate::atomics::{Atomic, any_atomic, is_ordering};
 use crate::collectives::Exchange;
@@ -19,9 +19,9 @@ use crate::helpers::{self, Helper};
 use crate::lanes::{Cell, Lanes, UNVECTORISED, made_of_truth};
 use crate::names::Names;
 use crate::text::Text;
-use crate::threads::{Along, is_joint};
+use crate::threads::Along;
 use crate::uses::{Use, uses};
-use crate::{Dialect, Effort, MAX_BLOCKS, Options, Source};
+use crate::{Dialect, Effort, Options, Source};
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
@@ -104,7 +104,7 @@ pub(crate) fn write(
         program,
         language,
         options,
-        intervals: intervals(program),
+        intervals: Intervals::of(program, &Ranges::new()),
         in_threads: false,
         in_warps: false,
         stop,
@@ -174,16 +174,6 @@ impl Piece {
     }
 }
 
-/// What values integers can have, given that there are not too many blocks.
-fn intervals(program: &Program) -> Intervals {
-    let mut bounded = program.clone();
-    let blocks = bounded.add_var(ScalarType::I64, "blocks");
-    let operands = vec![program.blocks, Operand::Constant(MAX_BLOCKS.into())];
-    bounded.prologue.push(Stmt::Let { var: blocks, op: Op::Min, operands });
-    bounded.blocks = Operand::Var(blocks);
-    Intervals::of(&bounded, &Ranges::new())
-}
-
 /// Returns a character of a comment as it may stand in source text: itself, if no dialect gives it a meaning of its own
 /// there. A comment is not part of a kernel's key, so it must not change what the text around it means: `\` and the
 /// trigraph `??/` would join a line and the next one, and what is not ASCII may break or reorder lines.
@@ -208,7 +198,7 @@ pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
 impl Writer<'_> {
     /// What threads without warps need to do something together.
     fn exchange(&mut self) -> Option<Exchange> {
-        let joint = self.program.body.iter().any(is_joint);
+        let joint = self.program.body.iter().any(Stmt::is_warp_collective);
         let Threads::Numbered { warps: false, .. } = self.language.threads() else { return None };
         joint.then(|| Exchange {
             cells: self.names.fresh("cells"),
@@ -322,7 +312,7 @@ impl Writer<'_> {
         self.members = match (threads.is_multiple_of(WARP), threads < WARP) {
             (true, _) => all.to_owned(),
             (false, true) => some,
-            (false, false) if !self.program.body.iter().any(is_joint) => return,
+            (false, false) if !self.program.body.iter().any(Stmt::is_warp_collective) => return,
             (false, false) => {
                 let members = self.names.fresh("members");
                 let whole = threads / WARP * WARP;

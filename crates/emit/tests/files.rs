@@ -52,6 +52,7 @@ macro_rules! files {
 }
 
 files!(
+    atomics_floats,
     atomics_global,
     atomics_shared,
     chain,

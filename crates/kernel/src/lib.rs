@@ -40,7 +40,7 @@ pub use force::{Forced, Layout, force_scalar};
 pub use item::{Dynamic, Form, INDEX, Item, Ix, Scalars, Storable};
 pub use level::{Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::Mutable;
-pub use passes::{Known, Passes, Ready, ready};
+pub use passes::{Known, Passes, PipelineError, Ready, ready};
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Matrix, Pull, generate, iota, replicate};

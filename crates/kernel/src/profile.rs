@@ -3,6 +3,8 @@
 //! Skeletons choose by these numbers and never by vendor or device name. A profile holds facts only: no handles, no
 //! libraries, nothing that could run something.
 
+use pumice_program::Capabilities;
+
 /// The facts about a device that decide how a skeleton divides its work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Profile {
@@ -27,4 +29,6 @@ pub struct Profile {
     /// Whether a block that has started gets on while others wait for it, however many there are: then a block may wait
     /// for what blocks that started before it will write.
     pub forward_progress: bool,
+    /// The types and operations that it has: what the pipeline legalises programs against.
+    pub capabilities: Capabilities,
 }

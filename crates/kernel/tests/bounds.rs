@@ -21,6 +21,7 @@ const PROFILE: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    capabilities: pumice_program::Capabilities::ALL,
 };
 
 /// Results and memories that are longer than this are not simulated.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::ir::{Carried, Operand, Param, Program, Stmt, Var};
+use crate::ir::{Carried, MAX_BLOCKS, Operand, Param, Program, Stmt, Var};
 
 /// The smallest and the largest value.
 pub type Interval = (i128, i128);
@@ -48,7 +48,7 @@ impl Intervals {
         }
         analysis.list(&program.prologue);
         let blocks = analysis.get(program.blocks);
-        analysis.set(program.block, below(0, blocks.1));
+        analysis.set(program.block, below(0, blocks.1.min(MAX_BLOCKS.into())));
         analysis.list(&program.body);
         analysis.intervals
     }
@@ -56,6 +56,12 @@ impl Intervals {
     /// The bounds of a variable; the widest there are for floats and for numbers that no variable has.
     pub fn var(&self, var: Var) -> Interval {
         self.bounds.get(var.0 as usize).copied().unwrap_or((i128::MIN, i128::MAX))
+    }
+
+    /// Whether the sum, difference, product or negation that defines a variable of this type stays within it. This is the
+    /// one place where that is decided: what can wrap has the bounds of its type.
+    pub fn stays_within(&self, var: Var, ty: ScalarType) -> bool {
+        self.var(var) != ty.range()
     }
 
     /// The bounds of an operand.

@@ -21,7 +21,8 @@ pub struct VarInfo {
     /// What to call it in text; need not be unique, printers add the number where it matters.
     pub name: String,
     /// Whether the integer operation that defines it is known to stay within its type (and to divide by a positive number
-    /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only.
+    /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only; only
+    /// [`mark_exact`](crate::mark_exact) sets it, and emitters know of wrapping by it alone.
     pub exact: bool,
 }
 
@@ -70,6 +71,10 @@ pub enum Space {
     },
 }
 
+/// No launch may have more blocks than this; the runtime refuses it. (At a nanosecond per block it would take 20 minutes.) So
+/// indices that are made from a block's index can be shown not to overflow.
+pub const MAX_BLOCKS: i64 = 1 << 40;
+
 /// Threads of a warp, on every device: a language's unit, which devices with another number imitate.
 pub const WARP: u32 = 32;
 
@@ -107,9 +112,9 @@ pub enum AtomicOp {
     Add,
     /// Subtracts; integers.
     Sub,
-    /// The smaller one; integers.
+    /// The smaller one, as [`Op::Min`] says; integers and floats.
     Min,
-    /// The larger one; integers.
+    /// The larger one, as [`Op::Max`] says; integers and floats.
     Max,
     /// Bits in both; integers.
     And,
@@ -119,7 +124,7 @@ pub enum AtomicOp {
     Xor,
     /// Replaces it; any type but `bool`.
     Exchange,
-    /// Replaces it by the second operand if it equals the first, bit by bit; integers.
+    /// Replaces it by the second operand if it equals the first, bit by bit; any type but `bool`.
     CompareExchange,
     /// Only reads it; what the one who released it wrote before is visible after (acquire). Any type but `bool`.
     Load,
@@ -407,8 +412,8 @@ impl AtomicOp {
     /// Whether it can be done to elements of this type.
     pub fn accepts(self, ty: ScalarType) -> bool {
         match self {
-            AtomicOp::Exchange | AtomicOp::Load | AtomicOp::Store | AtomicOp::Add => ty != ScalarType::Bool,
-            _ => ty.is_integer(),
+            AtomicOp::Sub | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => ty.is_integer(),
+            _ => ty != ScalarType::Bool,
         }
     }
 }
@@ -488,6 +493,15 @@ impl Stmt {
             Stmt::For { body, .. } | Stmt::Parallel { body, .. } => vec![body],
             Stmt::While { header, body, .. } => vec![header, body],
             _ => vec![],
+        }
+    }
+
+    /// Whether the lanes of a warp do something together in this statement or one inside it: a shuffle, a vote or a barrier
+    /// of the warp.
+    pub fn is_warp_collective(&self) -> bool {
+        match self {
+            Stmt::Collective { .. } | Stmt::Sync { scope: Scope::Warp } => true,
+            stmt => stmt.children().into_iter().flatten().any(Stmt::is_warp_collective),
         }
     }
 

@@ -2,40 +2,39 @@
 
 #![forbid(unsafe_code)]
 
-pub mod dead;
-mod exact;
+pub mod capabilities;
 pub mod file_test;
-mod hoist;
 pub mod interval;
 mod ir;
 mod launch;
 mod lex;
 mod linear;
 pub mod memory;
-pub mod narrow;
 pub mod parse;
+pub mod passes;
+pub mod pipeline;
 mod prove;
-pub mod settle;
 pub mod simulate;
-mod stop;
 pub mod text;
 pub mod uniform;
-pub mod vectorise;
 pub mod verify;
 
-pub use dead::{drop_spare_vars, eliminate_dead};
-pub use exact::mark_exact;
-pub use hoist::{drop_spare_params, hoist};
+pub use capabilities::{Atomics, Capabilities, Target, Warps, WideAtomics};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;
 pub use launch::LaunchError;
 pub use memory::{Layout, MemoryError, plan};
-pub use narrow::narrow;
 pub use parse::{ParseError, parse};
+pub use passes::dead::{drop_spare_vars, eliminate_dead};
+pub use passes::exact::mark_exact;
+pub use passes::hoist::{drop_spare_params, hoist};
+pub use passes::legalise::{Unsupported, legal, legalise};
+pub use passes::narrow::narrow;
+pub use passes::settle::settle;
+pub use passes::stop::{STOP_WORDS, make_stoppable};
+pub use passes::vectorise::{VectorOptions, vectorise};
+pub use pipeline::{Known, Passes, PipelineError, Ready};
 pub use pumice_scalar::MAX_NESTING;
-pub use settle::settle;
 pub use simulate::{Fault, FaultKind, SimMemory, simulate};
-pub use stop::{STOP_WORDS, make_stoppable};
 pub use uniform::{Level, Uniformity};
-pub use vectorise::{VectorOptions, vectorise};
 pub use verify::{Verified, VerifyError, check, verify};

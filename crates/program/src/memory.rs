@@ -46,12 +46,19 @@ pub struct MemoryError {
     pub memories: Vec<(String, u64)>,
 }
 
+impl MemoryError {
+    /// What is wrong, as the end of a sentence that begins with the kernel.
+    pub(crate) fn reason(&self) -> String {
+        let MemoryError { needed, limit, memories, .. } = self;
+        let sizes: Vec<String> = memories.iter().map(|(name, bytes)| format!("`{name}` {bytes}")).collect();
+        let sizes = sizes.join(", ");
+        format!("needs {needed} bytes of shared memory, and the limit is {limit} ({sizes})")
+    }
+}
+
 impl fmt::Display for MemoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let MemoryError { program, needed, limit, memories } = self;
-        let sizes: Vec<String> = memories.iter().map(|(name, bytes)| format!("`{name}` {bytes}")).collect();
-        write!(f, "kernel `{program}` needs {needed} bytes of shared memory, and the limit is {limit} (")?;
-        write!(f, "{})", sizes.join(", "))
+        write!(f, "kernel `{}` {}", self.program, self.reason())
     }
 }
 

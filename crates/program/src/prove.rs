@@ -162,8 +162,7 @@ impl<'a> Prover<'a> {
             let full = ty.range();
             return (full.0 <= low && high <= full.1).then(|| form.clone());
         }
-        // What can wrap has the bounds of its type.
-        if self.intervals.var(var) == ty.range() {
+        if !self.intervals.stays_within(var, ty) {
             return None;
         }
         match (op, forms) {
@@ -203,7 +202,7 @@ impl<'a> Prover<'a> {
             }
             Op::Shr if low(0) >= 0 => quotient(a, &result, power_of_two(b, ty)?)?,
             Op::And if low(0) >= 0 => vec![a.plus(&result, -1)?],
-            Op::Mul if self.intervals.var(var) != ty.range() => {
+            Op::Mul if self.intervals.stays_within(var, ty) => {
                 let divided = |quotient: &Form, divisor: &Form| {
                     let (&atom, _) = quotient.terms.iter().next()?;
                     let (dividend, by) =

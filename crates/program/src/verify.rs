@@ -887,12 +887,14 @@ mod tests {
         refused("%x: i32 = atomic add @s[0:i64], %n", "the memory holds i64");
         refused("atomic add @s[0:i64], %n, %n", "takes 1 values");
         refused("atomic compare_exchange @s[0:i64], %n", "takes 2 values");
-        refused("atomic min @f[0:i64], 1.0:f32", "`atomic min` does not work on f32");
+        refused("atomic sub @f[0:i64], 1.0:f32", "`atomic sub` does not work on f32");
         refused("atomic load @s[0:i64]", "without a variable");
         refused("%x: i64 = atomic store @s[0:i64], %n", "gives nothing");
         refused("atomic add @s[1.0:f32], %n", "the index is f32");
         for statement in [
             "atomic add @f[0:i32], 1.0:f32",
+            "atomic min @f[0:i32], 1.0:f32",
+            "%x: f32 = atomic compare_exchange @f[0:i32], 1.0:f32, 2.0:f32",
             "%x: i64 = atomic load @r[%n]",
             "atomic store @o[%n], %n",
             "%x: i64 = atomic compare_exchange @w[%n], 0:i64, %n",

@@ -185,7 +185,7 @@ impl Callable {
         let device = self.engine.device();
         let special = self.definition.specialise(&actual, device.profile(), self.passes);
         let special = special.map_err(|error| Error::Invalid(error.to_string()))?;
-        let most = pumice_emit::MAX_BLOCKS as u64;
+        let most = pumice_program::MAX_BLOCKS as u64;
         if special.blocks > most {
             let (name, blocks) = (&special.program.name, special.blocks);
             return Err(Error::Invalid(format!(

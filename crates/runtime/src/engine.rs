@@ -228,7 +228,7 @@ impl Prepared {
             let scalars: Vec<Constant> = scalars.collect();
             let blocks =
                 launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))?;
-            match blocks <= pumice_emit::MAX_BLOCKS as u64 {
+            match blocks <= pumice_program::MAX_BLOCKS as u64 {
                 true => Ok(blocks),
                 false => Err(Error::Invalid(format!("{} needs {blocks} blocks, too many", launch.place))),
             }

@@ -20,6 +20,7 @@ const GPU: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    capabilities: pumice_program::Capabilities::ALL,
 };
 
 /// What a CPU is like.
@@ -33,6 +34,7 @@ const CPU: Profile = Profile {
     vector_bytes: 0,
     coalesces: false,
     forward_progress: false,
+    capabilities: pumice_program::Capabilities::ALL,
 };
 
 /// The example with this name, for a million elements.

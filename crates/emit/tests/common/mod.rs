@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use pumice_emit::{Dialect, Effort, Options, Source, compiler_flags, emit, gcc_flags};
-use pumice_program::{Param, Program, SimMemory, Space, Verified, parse, simulate, verify};
+use pumice_program::{
+    Param, Program, Ranges, SimMemory, Space, Verified, mark_exact, parse, simulate, verify,
+};
 use pumice_scalar::{Constant, ScalarType};
 
 /// The system's C compiler, if there is one.
@@ -171,7 +173,9 @@ pub fn run_sim(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]) -
 }
 
 pub fn read(text: &str) -> Verified {
-    let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    // As the pipeline does: what is not marked is taken to wrap.
+    mark_exact(&mut program, &Ranges::new());
     verify(program).unwrap_or_else(|error| panic!("{error}"))
 }
 

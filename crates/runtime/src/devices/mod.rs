@@ -9,6 +9,7 @@ pub mod cuda;
 mod opencl;
 mod sim;
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use pumice_emit::{Dialect, Options, Source};
@@ -107,15 +108,10 @@ fn may_have_gpu() -> bool {
     !cfg!(target_os = "linux") || files.iter().any(|name| std::path::Path::new("/dev").join(name).exists())
 }
 
-/// Refuses a program that needs more than a device has.
-fn check_fits(program: &Verified, profile: &Profile) -> Result<()> {
-    pumice_program::plan(program, profile.shared_bytes).map_err(|error| Error::Invalid(error.to_string()))?;
-    let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
-    if threads > most {
-        let reason = format!("kernel `{name}` has {threads} threads in a block, and the limit is {most}");
-        return Err(Error::Invalid(reason));
-    }
-    Ok(())
+/// Returns a program as a device can run it; refuses one that needs more than it has. What comes out of the pipeline is
+/// legal already and stays as it is.
+fn legal<'p>(program: &'p Verified, profile: &Profile) -> Result<Cow<'p, Verified>> {
+    pumice_program::legal(program, &profile.target()).map_err(|error| Error::Invalid(error.to_string()))
 }
 
 /// Refuses a program whose threads need more private memory than this, all threads of a block together.
@@ -146,24 +142,15 @@ fn emit(
     private: impl Fn(&Verified) -> u64,
 ) -> Result<Vec<Source>> {
     for program in programs {
-        check_fits(program, profile)?;
         check_private(program, private(program))?;
     }
-    let sources = match programs {
+    let legal = programs.iter().map(|program| legal(program, profile)).collect::<Result<Vec<_>>>()?;
+    let programs: Vec<&Verified> = legal.iter().map(AsRef::as_ref).collect();
+    let sources = match programs.as_slice() {
         [program] => pumice_emit::emit(program, dialect, options).map(|source| vec![source]),
-        _ => pumice_emit::emit_unit(programs, dialect, options),
+        programs => pumice_emit::emit_unit(programs, dialect, options),
     };
-    let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
-    for (program, source) in programs.iter().zip(&sources) {
-        let (name, needed, limit) = (&program.name, source.shared_bytes, profile.shared_bytes);
-        if needed > limit {
-            // What the program asks for fits, and what its emission adds does not.
-            return Err(Error::Invalid(format!(
-                "kernel `{name}` needs {needed} bytes of shared memory with what its warps exchange, and the limit is {limit}"
-            )));
-        }
-    }
-    Ok(sources)
+    sources.map_err(|error| Error::Invalid(error.to_string()))
 }
 
 /// Compiles sources that share a text, and gives each the code with its own entry point. `compile` is told a name for

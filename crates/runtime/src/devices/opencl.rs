@@ -22,7 +22,7 @@ use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::{cl_command_queue, cl_context, cl_event, cl_int, cl_kernel, cl_mem, cl_program};
 use pumice_emit::{Dialect, Effort, Options};
 use pumice_kernel::Profile;
-use pumice_program::Verified;
+use pumice_program::{Atomics, Capabilities, Verified, WideAtomics};
 
 use crate::deadline;
 use crate::device::{Argument, Device, Kernel, Memory, Signature};
@@ -33,6 +33,24 @@ const NAME: &str = "opencl";
 /// The most private memory that the threads of a block have together. No driver says what it can give; PoCL's is on the
 /// stack of one thread.
 const PRIVATE_BYTES: u64 = 4 << 20;
+
+/// Returns what a device has of what OpenCL C can say.
+fn capabilities(info: &Info) -> Capabilities {
+    let extensions = info.extensions().unwrap_or_default();
+    let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+    let wide = match (has("cl_khr_int64_base_atomics"), has("cl_khr_int64_extended_atomics")) {
+        (true, true) => WideAtomics::Extended,
+        (true, false) => WideAtomics::Base,
+        (false, _) => WideAtomics::None,
+    };
+    let all = pumice_emit::capabilities(Dialect::OpenCl);
+    Capabilities {
+        doubles: has("cl_khr_fp64"),
+        atomics: Atomics { wide, ..all.atomics },
+        parameter_bytes: info.max_parameter_size().ok().and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(1024),
+        ..all
+    }
+}
 
 /// A device of some OpenCL platform.
 pub struct OpenCl {
@@ -119,6 +137,7 @@ impl OpenCl {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: false,
+            capabilities: capabilities(&info),
         };
         /// Among the abilities with single floats: division and square root are rounded correctly on demand.
         const CORRECTLY_ROUNDED: u64 = 1 << 7;

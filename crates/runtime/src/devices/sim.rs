@@ -93,6 +93,7 @@ impl Sim {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: true,
+            capabilities: pumice_program::Capabilities::ALL,
         }
     }
 }
@@ -153,7 +154,7 @@ impl Device for Sim {
 
     fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
         let text = |program: &&Verified| {
-            super::check_fits(program, &self.profile)?;
+            super::legal(program, &self.profile)?;
             Ok(program.key_text().into_bytes())
         };
         programs.iter().map(text).collect()

@@ -47,6 +47,7 @@ impl Counting {
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
+            capabilities: pumice_program::Capabilities::ALL,
         };
         Counting { identity, built: AtomicUsize::new(0), loaded: Arc::default(), refuse: false, profile }
     }

@@ -63,6 +63,7 @@ impl Cpu {
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
+            capabilities: pumice_emit::capabilities(Dialect::C),
         };
         let identity = format!("{}; {}", compiler.identity(), processor.identity());
         Ok(Cpu { compiler, processor, profile, identity })

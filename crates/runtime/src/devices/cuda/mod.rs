@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use pumice_emit::{Dialect, Options};
 use pumice_kernel::Profile;
-use pumice_program::Verified;
+use pumice_program::{Capabilities, Verified};
 
 use self::driver::{Buffer, Gpu, Module};
 use self::nvrtc::Nvrtc;
@@ -23,6 +23,9 @@ use crate::error::{Error, Result};
 mod tests;
 
 const NAME: &str = "cuda";
+
+/// The most bytes of arguments that a launch may have, on every architecture.
+const PARAMETER_BYTES: u32 = 4096;
 
 /// The most private memory that a thread may have, on every architecture.
 const PRIVATE_BYTES: u64 = 512 << 10;
@@ -57,6 +60,10 @@ impl Cuda {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: true,
+            capabilities: Capabilities {
+                parameter_bytes: PARAMETER_BYTES,
+                ..pumice_emit::capabilities(Dialect::Cuda)
+            },
         };
         Cuda { gpu: Arc::new(gpu), nvrtc, profile }
     }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::dead::eliminate_dead;
+use crate::passes::dead::eliminate_dead;
 use crate::interval::{Intervals, Ranges};
 use crate::ir::{Carried, MemoryId, Operand, Param, Program, Stmt, Var};
 use crate::prove::Prover;

@@ -1,7 +1,8 @@
 //! A pass: marks the integer operations that cannot wrap, so that emitters need not guard against it.
 //!
-//! A mark holds for the given ranges of scalar arguments; whoever launches the program answers for those. The program
-//! computes the same with and without marks.
+//! Needs: types that are final, so it comes after the passes that choose them. Leaves: the same program, with marks
+//! ([`VarInfo::exact`](crate::VarInfo)) that hold for the given ranges of scalar arguments; the launcher answers for those.
+//! Nothing else decides whether arithmetic can wrap: emitters believe the marks, and take what is not marked to wrap.
 
 use pumice_scalar::Op;
 
@@ -26,12 +27,12 @@ fn find(program: &Program, intervals: &Intervals, list: &[Stmt], exact: &mut Vec
         {
             let ty = info.ty;
             let proved = match op {
-                // What can wrap has the bounds of its type.
-                Op::Add | Op::Sub | Op::Mul | Op::Neg => intervals.var(*var) != ty.range(),
-                Op::Div | Op::Rem => operands.get(1).is_some_and(|divisor| intervals.operand(*divisor).0 > 0),
+                // Unsigned arithmetic is the same whether it wraps or not.
+                Op::Add | Op::Sub | Op::Mul | Op::Neg => ty.is_signed() && intervals.stays_within(*var, ty),
+                Op::Div | Op::Rem if ty.is_integer() => operands.get(1).is_some_and(|divisor| intervals.operand(*divisor).0 > 0),
                 _ => false,
             };
-            if proved && ty.is_signed() {
+            if proved {
                 exact.push(*var);
             }
         }

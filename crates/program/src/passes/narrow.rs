@@ -2,7 +2,7 @@
 //!
 //! 64-bit arithmetic costs a GPU several instructions, and indices are `i64` to the user. The result computes the same
 //! as long as the scalar arguments are in the given ranges; parameters and memory keep their types. Unused casts that
-//! it leaves are for [`crate::dead`] to remove.
+//! it leaves are for [`crate::passes::dead`] to remove.
 
 use std::collections::HashMap;
 
@@ -322,8 +322,8 @@ mod tests {
         crate::check(&program).unwrap();
         let ranges = ranges.iter().map(|&(number, interval)| (Var(number), interval)).collect();
         let mut program = narrow(&program, &ranges);
-        crate::dead::eliminate_dead(&mut program);
-        crate::dead::drop_spare_vars(&mut program);
+        crate::passes::dead::eliminate_dead(&mut program);
+        crate::passes::dead::drop_spare_vars(&mut program);
         crate::check(&program).unwrap_or_else(|error| panic!("{error}\n{program}"));
         program.to_string()
     }
