@@ -156,6 +156,8 @@ pub(crate) struct Builder {
     pub doer: Doer,
     /// The warp's own number among the block's warps, where a warp or its lanes are at work.
     pub warp: Option<Term>,
+    /// Who listens to the elements that the kernel hands on.
+    pub listeners: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
     /// The operation that is being described.
     pub place: Option<Place>,
     /// Whether what is read now is in bounds only under a condition; see [`crate::effects::guarded`].
@@ -214,6 +216,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<Kernel, Build
             distributed: false,
             doer: Doer::Host,
             warp: None,
+            listeners: Vec::new(),
             place: None,
             guarded: false,
             guards: Vec::new(),

@@ -7,6 +7,7 @@
 use crate::bounds::bounds;
 use crate::builder::{Doer, List, bind, bind_within, during, framed, fresh, materialise, with};
 use crate::device_length::largest;
+use crate::skeletons::between_hooks;
 use pumice_program::{
     AtomicOp, Carried, CollectiveOp, Interval, Joined, MemoryId, Operand, Scope, Space, Stmt, Var, WARP,
     Workers,
@@ -260,9 +261,10 @@ pub fn distribute(blocks: Term, body: impl FnOnce(Term)) {
             // No statement stands around a block's, so the first of them says where it comes from.
             with(|builder| builder.forget_place());
             let block = bind_within(var, ScalarType::I64, indices);
+            let work = || between_hooks(Exp::from_term(block), || body(block));
             match too_many {
-                true => either(block.compare(Op::Lt, wanted), || body(block), || {}),
-                false => body(block),
+                true => either(block.compare(Op::Lt, wanted), work, || {}),
+                false => work(),
             }
         })
     });

@@ -4,11 +4,14 @@
 
 mod combine;
 mod fold;
+mod listen;
 mod replace;
 mod write;
 
 pub use combine::{Combine, CombinePlan, CombinePull, CombineTask, Combiner, Combining};
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub(crate) use listen::between_hooks;
+pub use listen::{Listener, hand_on};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };
