@@ -1,7 +1,7 @@
 //! Elements that are combined into targets, in every way that their operator allows, on every device that is here.
 
-use pumice::layers::kernel::skeletons::{Combine, CombinePlan, CombinePull, CombineTask, Combiner};
-use pumice::layers::kernel::{Ix, Mutable, Profile, Pull, Scalars, Storable};
+use pumice::layers::kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Rounds, hand_on};
+use pumice::layers::kernel::{Dynamic, Ix, Mutable, Profile, Pull, Scalars, Storable};
 use pumice::layers::scalar::{Function, Lift, Place, ScalarType, function};
 use pumice::{Array, Compiler, Dim1, Elt, Exp, OptionExp, cond};
 use std::fmt::Debug;
@@ -40,18 +40,23 @@ fn places(n: usize, spread: bool) -> Vec<Option<i64>> {
 
 /// Plans that differ in all that matters, for one way to combine.
 fn plans(profile: &Profile, task: &CombineTask<'_>) -> Vec<CombinePlan> {
-    let plan = CombinePlan { blocks: 5, threads: 64, ..CombinePlan::new(profile, task) };
-    let several = CombinePlan { items: 2, unroll: 2, ..plan };
+    let plan = CombinePlan::new(profile, task);
+    let with = |threads, items, unroll, parts| CombinePlan {
+        blocks: 5,
+        rounds: Rounds { threads, items, unroll, parts },
+        ..plan
+    };
+    let (plain, several) = (with(64, 1, 1, 1), with(64, 2, 2, 1));
     match plan.how {
         Combine::Privatised => vec![
-            CombinePlan { copies: 1, parts: 1, table: 64, ..plan },
-            CombinePlan { copies: 8, parts: 1, table: 37, ..several },
+            CombinePlan { copies: 1, table: 64, ..plain },
+            CombinePlan { copies: 8, table: 37, ..several },
             // No part has all targets, and the last one has few.
-            CombinePlan { copies: 2, parts: 3, table: 16, blocks: 2, ..several },
+            CombinePlan { copies: 2, table: 16, ..with(32, 2, 2, 3) },
         ],
         // Several targets have one lock.
-        Combine::Lock => vec![plan, CombinePlan { locks: 8, ..several }],
-        _ => vec![plan, several],
+        Combine::Lock => vec![plain, CombinePlan { locks: 8, ..several }],
+        _ => vec![plain, several],
     }
 }
 
@@ -67,15 +72,17 @@ fn run<T: Elt>(
     let kernel =
         move |targets: Mutable<T>, locks: Mutable<i32>, xs: Pull<(Option<i64>, T), Ix>, blocks: Ix| {
             let place = Place::caller("permute");
-            let combiner = Combiner::new(plan, &operator, &targets, Some(&locks), place);
-            let length = xs.len();
-            let at = move |i: Ix| {
-                let (place, value): (OptionExp<Ix>, T::Exp) = xs.at(i);
+            let route = |_: Ix, value: Scalars| {
+                let (place, value): (OptionExp<Ix>, T::Exp) = <(Option<i64>, T)>::from_terms(value.0);
                 (Some(place.is_some()), place.unwrap_or(-1), Scalars(T::terms(&value)))
             };
-            CombinePull { length, blocks, at: Rc::new(at) }.combine(&plan, &combiner);
+            let combiner = Combiner::new(plan, &operator, &targets, Some(&locks), Rc::new(route), place);
+            let elements = Pull::<Dynamic, Ix>::new(xs.len(), move |i| {
+                Scalars(<(Option<i64>, T) as Storable>::terms(&xs.at(i)))
+            });
+            hand_on(&plan.rounds.push(elements, blocks), &[Rc::new(combiner)]);
         };
-    let kernel = compiler.kernel("combine", plan.threads, kernel)?;
+    let kernel = compiler.kernel("combine", plan.rounds.threads, kernel)?;
     let mut targets = compiler.upload(defaults)?;
     let mut locks = compiler.upload(&vec![0i32; plan.locks.max(1) as usize])?;
     kernel.run((&mut targets, &mut locks, elements, i64::from(plan.blocks)))?;
@@ -94,7 +101,7 @@ fn check<T: Elt + Debug>(
     let all = [Combine::Native, Combine::CompareAndSwap, Combine::Lock, Combine::Privatised];
     let possible: Vec<Combine> = all.into_iter().filter(|how| how.is_possible(&operator)).collect();
     assert_eq!(possible, ways);
-    let defaults: Vec<T> = (0..TARGETS as u64).map(|i| value(mix(i))).collect();
+    let defaults: Vec<T> = (0..TARGETS as u64).map(|i| value((mix(i) >> 8) * 11 + 1)).collect();
     for compiler in compilers() {
         let profile = compiler.device().profile().clone();
         for how in ways {
@@ -153,7 +160,23 @@ fn extrema_and_bits_of_integers() {
 }
 
 #[test]
+fn extrema_of_floats_prefer_numbers() {
+    let every = [Native, CompareAndSwap, Lock, Privatised];
+    let value = |bits: u64| if bits % 11 == 0 { f32::NAN } else { (bits % 1000) as f32 - 500.0 };
+    // All defaults are numbers (see `check`), so no result is NaN.
+    check::<f32>(&every, |a, b| a.min(b), |a, b| a.min(b), value);
+    let value = |bits: u64| if bits % 11 == 0 { f64::NEG_INFINITY } else { (bits % 1000) as f64 - 500.0 };
+    check::<f64>(&every, |a, b| a.max(b), |a, b| a.max(b), value);
+}
+
+#[test]
 fn products_are_compared_and_swapped() {
+    check::<f32>(
+        &[CompareAndSwap, Lock],
+        |a, b| a * b,
+        |a, b| a * b,
+        |bits| if bits % 2 == 0 { 1.0 } else { -1.0 },
+    );
     check::<i32>(&[CompareAndSwap, Lock], |a, b| a * b, |a, b| a.wrapping_mul(b), |bits| bits as i32 | 1);
     let both = |(a, b): (Exp<u64>, Exp<i32>), (c, d): (Exp<u64>, Exp<i32>)| (a * c, b + d);
     let plain = |(a, b): (u64, i32), (c, d): (u64, i32)| (a.wrapping_mul(c), b.wrapping_add(d));

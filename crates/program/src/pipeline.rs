@@ -123,12 +123,7 @@ impl From<Unsupported> for PipelineError {
 ///
 /// # Errors
 /// Fails if the program is not well formed, or needs what the target lacks; then with the place in the user's program.
-pub fn run(
-    program: Program,
-    target: &Target,
-    passes: Passes,
-    known: &Known,
-) -> Result<Ready, PipelineError> {
+pub fn run(program: Program, target: &Target, passes: Passes, known: &Known) -> Result<Ready, PipelineError> {
     run_passes(program, target, passes, known, PASSES)
 }
 

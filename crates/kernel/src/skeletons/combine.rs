@@ -1,25 +1,24 @@
 //! Combining elements into targets by index: what `permute`, `scatter` and histograms do with what they are given.
 //!
-//! A [`Combiner`] consumes elements of any producer. It has three hooks around the producer's loops: [`Combiner::start`]
-//! where the block begins, [`Combining::element`] for each element where a thread is at work, and [`Combining::finish`]
-//! where the block ends. The operator is associative and commutative, so elements may come in any order; it is given as
-//! data, and what devices do natively is recognised in it.
+//! A [`Combiner`] listens to any producer. The operator is associative and commutative, so elements may come in any order;
+//! it is given as data, and what devices do natively is recognised in it.
 
 mod operator;
-mod pull;
 mod table;
 mod update;
 
-pub use pull::CombinePull;
-
+use super::{Listener, Rounds};
 use crate::builder::{at_place, with};
 use crate::check;
+use crate::effects;
 use crate::item::{Ix, Scalars, Storable};
 use crate::{Mutable, Profile};
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;
-use pumice_scalar::{Function, Place, ScalarType};
+use pumice_scalar::{Exp, Function, Place, ScalarType};
+use std::cell::RefCell;
 use std::fmt;
+use std::rc::Rc;
 use table::Table;
 
 /// How elements are combined into their targets.
@@ -95,20 +94,15 @@ pub struct CombineTask<'a> {
 pub struct CombinePlan {
     /// How they are combined.
     pub how: Combine,
-    /// Threads of a block.
-    pub threads: u32,
+    /// How a pull array hands them on. The targets are cut into as many parts as this has, each with blocks of its own:
+    /// every one looks at all elements.
+    pub rounds: Rounds,
     /// Blocks that share the elements.
     pub blocks: u32,
-    /// Neighbouring elements that a thread takes at a time.
-    pub items: u32,
-    /// Groups of neighbouring elements that a thread takes before it combines any.
-    pub unroll: u32,
     /// Targets of a block's table; 0 if there are none.
     pub table: u32,
     /// Copies of each target in a table, a power of two.
     pub copies: u32,
-    /// Parts that the targets are cut into, each with tables and blocks of its own: every one looks at all elements.
-    pub parts: u32,
     /// The number of locks, a power of two; 0 if there are none. The target `i` has the lock `i` modulo this.
     pub locks: u32,
 }
@@ -151,35 +145,31 @@ impl CombinePlan {
         };
         let plain = CombinePlan {
             how,
-            threads: profile.threads,
+            rounds: Rounds { threads: profile.threads, items, unroll, parts: 1 },
             blocks: 1,
-            items,
-            unroll,
             table: 0,
             copies: 1,
-            parts: 1,
             locks: 0,
         };
         let mut plan = match (how, table()) {
-            (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => {
-                CombinePlan { table: size, copies, parts, threads, blocks, ..plain }
-            }
+            (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => CombinePlan {
+                table: size,
+                copies,
+                blocks,
+                rounds: Rounds { threads, parts, ..plain.rounds },
+                ..plain
+            },
             (Combine::Lock, _) => {
                 let locks = (task.targets.max(1) as u64).next_power_of_two().min(MOST_LOCKS) as u32;
-                CombinePlan { locks, unroll: 1, items: 1, ..plain }
+                CombinePlan { locks, rounds: Rounds { items: 1, unroll: 1, ..plain.rounds }, ..plain }
             }
             _ => plain,
         };
         if how != Combine::Privatised {
             // Every block is short, so that none is left with much to do in the end.
-            plan.blocks = elements.div_ceil(plan.tile()).clamp(1, MOST_BLOCKS) as u32;
+            plan.blocks = elements.div_ceil(plan.rounds.tile()).clamp(1, MOST_BLOCKS) as u32;
         }
         plan
-    }
-
-    /// Elements that a block takes in one round.
-    fn tile(&self) -> u64 {
-        u64::from(self.threads) * u64::from(self.items) * u64::from(self.unroll)
     }
 }
 
@@ -234,7 +224,11 @@ impl Tables {
     }
 }
 
-/// Combines elements into the targets in global memory.
+/// Where an element goes: whether anywhere (`None` if it always does), its target, and its value, of its index and value
+/// as the producer hands them on.
+pub type Route = Rc<dyn Fn(Ix, Scalars) -> (Option<Exp<bool>>, Ix, Scalars)>;
+
+/// Combines elements into the targets in global memory: a [`Listener`].
 pub struct Combiner {
     plan: CombinePlan,
     operator: Function,
@@ -242,7 +236,10 @@ pub struct Combiner {
     cells: Vec<(MemoryId, ScalarType)>,
     targets: Ix,
     locks: Option<(MemoryId, Ix)>,
+    route: Route,
     place: Place,
+    /// The table of the block that is described, if it has one.
+    table: RefCell<Option<Table>>,
 }
 
 impl Combiner {
@@ -254,6 +251,7 @@ impl Combiner {
         operator: &Function,
         targets: &Mutable<T>,
         locks: Option<&Mutable<i32>>,
+        route: Route,
         place: Place,
     ) -> Combiner {
         let cells = targets.cells().to_vec();
@@ -267,50 +265,57 @@ impl Combiner {
             let how = plan.how;
             with(|builder| builder.mistake(format!("these elements cannot be combined by {how}")));
         }
-        Combiner { plan, operator: operator.clone(), updates, cells, targets: targets.len(), locks, place }
+        let operator = operator.clone();
+        let (targets, table) = (targets.len(), RefCell::new(None));
+        Combiner { plan, operator, updates, cells, targets, locks, route, place, table }
     }
 
-    /// Begins the work of a block, for one of the plan's parts of the targets.
-    pub fn start(&self, part: Ix) -> Combining<'_> {
-        let table = (self.plan.how == Combine::Privatised).then(|| {
-            let CombinePlan { table, copies, .. } = self.plan;
-            let first = part * i64::from(table);
-            at_place(self.place, || {
-                Table::new(&self.cells, &self.updates, table, copies, first, self.targets)
-            })
-        });
-        Combining { combiner: self, table }
+    /// Combines an element into a target that there is. `lane` is a number that neighbouring threads have neighbouring
+    /// ones of.
+    fn combine(&self, lane: Ix, target: Ix, value: &Scalars) {
+        let Combiner { plan, operator, updates, cells, locks, place, .. } = self;
+        match (&*self.table.borrow(), locks) {
+            (Some(table), _) => table.element(lane, target, value),
+            (None, Some((memory, length))) if plan.how == Combine::Lock => {
+                let lock = target & i64::from(plan.locks.max(1) - 1);
+                check::if_within(lock, *length, *place, |lock| {
+                    update::under_lock(operator, cells, target.term(), value, (*memory, lock));
+                });
+            }
+            _ => update::by_columns(operator, updates, cells, target.term(), value),
+        }
     }
 }
 
-/// A block that combines elements.
-pub struct Combining<'a> {
-    combiner: &'a Combiner,
-    table: Option<Table>,
-}
+impl Listener for Combiner {
+    fn start(&self, block: Ix) {
+        if self.plan.how != Combine::Privatised {
+            return;
+        }
+        let CombinePlan { table, copies, rounds, .. } = self.plan;
+        let part = if rounds.parts == 1 { Exp::from(0) } else { block % i64::from(rounds.parts) };
+        let first = part * i64::from(table);
+        let table = at_place(self.place, || {
+            Table::new(&self.cells, &self.updates, (table, copies), first, self.targets)
+        });
+        *self.table.borrow_mut() = Some(table);
+    }
 
-impl Combining<'_> {
-    /// Combines an element. `lane` is a number that neighbouring threads have neighbouring ones of.
-    pub fn element(&self, lane: Ix, index: Ix, value: &Scalars) {
-        let Combiner { plan, operator, updates, cells, targets, locks, place } = self.combiner;
-        at_place(*place, || {
-            check::if_within(index, *targets, *place, |index| match (&self.table, locks) {
-                (Some(table), _) => table.element(lane, index, value),
-                (None, Some((memory, length))) if plan.how == Combine::Lock => {
-                    let lock = index & i64::from(plan.locks.max(1) - 1);
-                    check::if_within(lock, *length, *place, |lock| {
-                        update::under_lock(operator, cells, index.term(), value, (*memory, lock));
-                    });
-                }
-                _ => update::by_columns(operator, updates, cells, index.term(), value),
-            });
+    fn element(&self, index: Ix, value: Scalars) {
+        let (goes, target, value) = (self.route)(index, value);
+        let lane = index / i64::from(self.plan.rounds.items.max(1));
+        let combine = || {
+            check::if_within(target, self.targets, self.place, |target| self.combine(lane, target, &value));
+        };
+        at_place(self.place, || match goes {
+            None => combine(),
+            Some(goes) => effects::either(goes.term(), combine, || {}),
         });
     }
 
-    /// Ends the work of the block.
-    pub fn finish(&self) {
-        if let Some(table) = &self.table {
-            at_place(self.combiner.place, || table.finish());
+    fn finish(&self, _block: Ix) {
+        if let Some(table) = self.table.borrow_mut().take() {
+            at_place(self.place, || table.finish());
         }
     }
 }

@@ -6,13 +6,15 @@ mod combine;
 mod fold;
 mod listen;
 mod replace;
+mod rounds;
 mod write;
 
-pub use combine::{Combine, CombinePlan, CombinePull, CombineTask, Combiner, Combining};
+pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };
+pub use rounds::Rounds;
 pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -29,7 +29,9 @@ fn find(program: &Program, intervals: &Intervals, list: &[Stmt], exact: &mut Vec
             let proved = match op {
                 // Unsigned arithmetic is the same whether it wraps or not.
                 Op::Add | Op::Sub | Op::Mul | Op::Neg => ty.is_signed() && intervals.stays_within(*var, ty),
-                Op::Div | Op::Rem if ty.is_integer() => operands.get(1).is_some_and(|divisor| intervals.operand(*divisor).0 > 0),
+                Op::Div | Op::Rem if ty.is_integer() => {
+                    operands.get(1).is_some_and(|divisor| intervals.operand(*divisor).0 > 0)
+                }
                 _ => false,
             };
             if proved {

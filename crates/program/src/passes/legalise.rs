@@ -273,8 +273,7 @@ fn exchange_loop(program: &mut Program, op: Op, ty: ScalarType, stmt: Stmt, out:
         _ => Operand::Constant(Constant::zero(ty)),
     };
     let old = var.unwrap_or_else(|| program.add_var(ty, "old"));
-    let [first, new, found, next] =
-        ["first", "new", "found", "next"].map(|name| program.add_var(ty, name));
+    let [first, new, found, next] = ["first", "new", "found", "next"].map(|name| program.add_var(ty, name));
     let [going, is_old, is_same, done, again] =
         ["going", "is_old", "is_same", "done", "again"].map(|name| program.add_var(ScalarType::Bool, name));
     out.push(Stmt::Let { var: first, op, operands: vec![guess, value] });
@@ -418,9 +417,13 @@ mod tests {
                     legalise(&mut after, &BARE).unwrap_or_else(|error| panic!("{error}"));
                     crate::check(&after).unwrap_or_else(|error| panic!("{error}\n{after}"));
                     let printed = after.to_string();
-                    assert!(printed.contains("atomic compare_exchange") && !printed.contains(&format!("atomic {op}")));
+                    assert!(
+                        printed.contains("atomic compare_exchange")
+                            && !printed.contains(&format!("atomic {op}"))
+                    );
                     for start in values(ty).into_iter().take(8).chain([Constant::zero(ty)]) {
-                        let (expected, found) = (run(&before, &values(ty), start), run(&after, &values(ty), start));
+                        let (expected, found) =
+                            (run(&before, &values(ty), start), run(&after, &values(ty), start));
                         assert_eq!(expected[1], found[1], "{op} on {ty} in {space}, from {start:?}");
                         // Lanes get their turns in another order, so that they find other values before theirs.
                         assert_eq!(expected[2].len(), found[2].len());
@@ -436,7 +439,8 @@ mod tests {
     #[test]
     fn the_value_before_is_the_one_before() {
         // One lane after the other, so that the order is the same.
-        let text = "kernel k memory @out: global readwrite f32 memory @old: global write f32 params @out, @old
+        let text =
+            "kernel k memory @out: global readwrite f32 memory @old: global write f32 params @out, @old
             threads 1 blocks %block: i64 < 1:i64 body { parallel %t: i32 < 1:i32 {
               %a: f32 = atomic min @out[0:i32], 2.0:f32
               %b: f32 = atomic min @out[0:i32], 5.0:f32
@@ -529,7 +533,14 @@ mod tests {
             "needs 576 bytes of shared memory with what its warps exchange, and the limit is 500",
         );
         assert_eq!(legalise(&mut program(text), &Target { shared_bytes: 576, ..target }), Ok(()));
-        assert_eq!(legalise(&mut program(text), &Target { capabilities: Capabilities::ALL, ..target }), Ok(()));
-        refused(text, Target { shared_bytes: 60, ..target }, "needs 64 bytes of shared memory, and the limit is 60 (`s` 64)");
+        assert_eq!(
+            legalise(&mut program(text), &Target { capabilities: Capabilities::ALL, ..target }),
+            Ok(())
+        );
+        refused(
+            text,
+            Target { shared_bytes: 60, ..target },
+            "needs 64 bytes of shared memory, and the limit is 60 (`s` 64)",
+        );
     }
 }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::passes::dead::eliminate_dead;
 use crate::interval::{Intervals, Ranges};
 use crate::ir::{Carried, MemoryId, Operand, Param, Program, Stmt, Var};
+use crate::passes::dead::eliminate_dead;
 use crate::prove::Prover;
 
 /// Chains of values that stand for each other are shorter than this, in a program that the verifier accepts.

@@ -47,7 +47,11 @@ fn capabilities(info: &Info) -> Capabilities {
     Capabilities {
         doubles: has("cl_khr_fp64"),
         atomics: Atomics { wide, ..all.atomics },
-        parameter_bytes: info.max_parameter_size().ok().and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(1024),
+        parameter_bytes: info
+            .max_parameter_size()
+            .ok()
+            .and_then(|bytes| u32::try_from(bytes).ok())
+            .unwrap_or(1024),
         ..all
     }
 }

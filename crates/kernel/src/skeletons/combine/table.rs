@@ -41,8 +41,7 @@ impl Table {
     pub fn new(
         cells: &Cells,
         updates: &[ColumnUpdate],
-        size: u32,
-        copies: u32,
+        (size, copies): (u32, u32),
         first: Ix,
         targets: Ix,
     ) -> Table {
