@@ -5,7 +5,7 @@
 
 use pumice::Exp;
 use pumice::kernel::{Ix, KernelFunction, Layout, Mutable, Pull};
-use pumice::layers::emit::{Dialect, Options, emit};
+use pumice::layers::emit::{Dialect, EmitOptions, emit};
 use pumice::layers::kernel::{Actual, Passes, define};
 use pumice::layers::runtime::devices::Sim;
 use pumice_algorithms::scan::Monoid;
@@ -16,7 +16,7 @@ fn cuda<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, actual: &[Actua
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{error}"));
     let special = definition.specialise(actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
-    let source = emit(&special.program, Dialect::Cuda, &Options::default());
+    let source = emit(&special.program, Dialect::Cuda, &EmitOptions::default());
     without_lines(&source.unwrap_or_else(|error| panic!("{error}")).text)
 }
 

@@ -1,7 +1,12 @@
-//! Array programs as users write them: a thin typed layer over [`Node`].
+//! Array programs as users write them: a thin typed layer over [`Described`].
 
 use crate::data::{Array, Matrix, Scalar, Vector};
-use crate::node::{Node, Operation, remember};
+use crate::described::{Described, remember};
+use crate::operation::Operation;
+use crate::operations::{
+    Argument, Axis, Backpermute, Fold, Generate, KernelCall, Reshape, Use, View, ZipWith,
+};
+use crate::program::ArrayProgram;
 use crate::shape::{Dim0, Dim1, IntoExtent, IntoShape, Larger, Shape};
 use pumice_kernel::{BuildError, Definition};
 use pumice_scalar::{
@@ -15,59 +20,60 @@ use std::sync::Arc;
 /// Operations only describe the program; `pumice::run` or `pumice::compile` execute it. Cloning is free, and an array
 /// that is used twice is still one array.
 pub struct Acc<A> {
-    node: Arc<Node>,
+    described: Arc<Described>,
     of: PhantomData<fn() -> A>,
 }
 
 impl<A> Clone for Acc<A> {
     fn clone(&self) -> Self {
-        Acc { node: self.node.clone(), of: PhantomData }
+        Acc { described: self.described.clone(), of: PhantomData }
     }
 }
 
 impl<A> std::fmt::Debug for Acc<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&crate::node::print_program(std::slice::from_ref(&self.node)))
+        write!(f, "{}", ArrayProgram::of(std::slice::from_ref(&self.described)))
     }
 }
 
 /// A function of lifted values.
-fn lifted<A: Lift, L: Lift>(f: impl FnOnce(A) -> L) -> Function {
+pub(crate) fn lifted<A: Lift, L: Lift>(f: impl FnOnce(A) -> L) -> Function {
     function(&A::Elt::types(), |terms| f(A::from_terms(&mut terms.iter().copied())).terms())
 }
 
 /// A function without parameters.
-fn nullary(f: impl FnOnce() -> Vec<Term>) -> Function {
+pub(crate) fn nullary(f: impl FnOnce() -> Vec<Term>) -> Function {
     function(&[], |_| f())
 }
 
 impl<A> Acc<A> {
-    /// The operation.
-    pub fn node(&self) -> &Arc<Node> {
-        &self.node
+    /// The description of the array.
+    pub fn described(&self) -> &Arc<Described> {
+        &self.described
     }
 }
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
-    /// The array that a node computes. The caller answers for rank and element type.
-    pub fn from_node(node: Arc<Node>) -> Self {
-        Acc { node, of: PhantomData }
+    /// The array of this description. If it is of another rank or element type, the program is refused when it is
+    /// compiled.
+    pub fn from_described(described: Arc<Described>) -> Self {
+        Acc { described, of: PhantomData }
     }
 
-    fn new(operation: Operation, place: Place) -> Self {
-        Self::from_node(Node::new(operation, D::RANK, T::types(), place))
+    pub(crate) fn new(operation: impl Operation, inputs: Vec<Arc<Described>>, place: Place) -> Self {
+        Self::from_described(Described::new(operation, inputs, D::RANK, T::types(), place))
     }
 
     /// The array that is given as argument `number` when the program is run.
     #[track_caller]
     pub fn argument(number: u32) -> Self {
-        Self::new(Operation::Argument(number), Place::caller("argument"))
+        Self::new(Argument(number), Vec::new(), Place::caller("argument"))
     }
 
     /// The extents, as an expression: use it inside functions on elements and for other arrays' shapes.
     pub fn shape(&self) -> D::Index {
         // What is known is a constant: it belongs to no scope, and no graph grows by it.
-        let extent = |dimension: usize| match &self.node.known_extents {
+        let extent = |dimension: usize| match self.described.known_extents() {
             Some(extents) => Exp::from(extents[dimension]).term(),
             None => self.extent(dimension).term(),
         };
@@ -82,8 +88,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     /// An extent by name, so that extents which must be equal are seen to be.
     fn extent(&self, dimension: usize) -> Exp<i64> {
-        remember(&self.node);
-        let variable = Variable::Extent { array: self.node.id, dimension: dimension as u32 };
+        remember(&self.described);
+        let variable = Variable::Extent { array: self.described.id(), dimension: dimension as u32 };
         Exp::from_term(Term::variable(variable, ScalarType::I64))
     }
 
@@ -97,8 +103,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
-        let operation = Operation::ZipWith { function: lifted(f), inputs: vec![self.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("map"))
+        let operation = ZipWith { function: lifted(f) };
+        Acc::<Array<D, L::Elt>>::new(operation, vec![self.described], Place::caller("map"))
     }
 
     /// A function of the elements of two arrays of the same shape.
@@ -117,8 +123,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(T::Exp, U::Exp) -> L,
     ) -> Acc<Array<D, L::Elt>> {
         let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
-        let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with"))
+        let inputs = vec![self.described, other.described];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller("zip_with"))
     }
 
     /// A function of the elements of three arrays of the same shape.
@@ -130,8 +136,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(T::Exp, U::Exp, V::Exp) -> L,
     ) -> Acc<Array<D, L::Elt>> {
         let function = lifted(|(x, y, z): (T::Exp, U::Exp, V::Exp)| f(x, y, z));
-        let operation = Operation::ZipWith { function, inputs: vec![self.node, second.node, third.node] };
-        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with3"))
+        let inputs = vec![self.described, second.described, third.described];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller("zip_with3"))
     }
 
     /// A function of the elements of four arrays of the same shape.
@@ -144,9 +150,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(T::Exp, U::Exp, V::Exp, W::Exp) -> L,
     ) -> Acc<Array<D, L::Elt>> {
         let function = lifted(|(x, y, z, w): (T::Exp, U::Exp, V::Exp, W::Exp)| f(x, y, z, w));
-        let inputs = vec![self.node, second.node, third.node, fourth.node];
-        let operation = Operation::ZipWith { function, inputs };
-        Acc::<Array<D, L::Elt>>::new(operation, Place::caller("zip_with4"))
+        let inputs = vec![self.described, second.described, third.described, fourth.described];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller("zip_with4"))
     }
 
     /// The pairs of the elements of two arrays of the same shape.
@@ -154,8 +159,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     pub fn zip<U: Elt>(self, other: Acc<Array<D, U>>) -> Acc<Array<D, (T, U)>> {
         let place = Place::caller("zip");
         let function = lifted(|pair: (T::Exp, U::Exp)| pair);
-        let operation = Operation::ZipWith { function, inputs: vec![self.node, other.node] };
-        Acc::<Array<D, (T, U)>>::new(operation, place)
+        let inputs = vec![self.described, other.described];
+        Acc::<Array<D, (T, U)>>::new(ZipWith { function }, inputs, place)
     }
 
     /// The same elements, row by row, in another shape of the same size.
@@ -170,8 +175,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn reshape<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
         let shape = nullary(|| shape.into_terms());
-        let operation = Operation::Reshape { shape, input: self.node };
-        Acc::<Array<S::Dim, T>>::new(operation, Place::caller("reshape"))
+        Acc::<Array<S::Dim, T>>::new(Reshape { shape }, vec![self.described], Place::caller("reshape"))
     }
 
     /// The elements in one dimension, row by row.
@@ -179,8 +183,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     pub fn flatten(self) -> Acc<Vector<T>> {
         let place = Place::caller("flatten");
         let size = self.size();
-        let operation = Operation::Reshape { shape: nullary(|| vec![size.term()]), input: self.node };
-        Acc::<Vector<T>>::new(operation, place)
+        let shape = nullary(|| vec![size.term()]);
+        Acc::<Vector<T>>::new(Reshape { shape }, vec![self.described], place)
     }
 
     /// For every index of a new shape, the element at the index that `f` gives. An index outside the array is an error
@@ -200,18 +204,17 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
     ) -> Acc<Array<S::Dim, T>> {
         let place = Place::caller("backpermute");
-        self.permuted(|_| shape, f, place)
+        let shape = nullary(|| shape.into_terms());
+        let operation = Backpermute { shape, index: lifted(f) };
+        Acc::<Array<S::Dim, T>>::new(operation, vec![self.described], place)
     }
 
-    fn permuted<S: IntoShape>(
-        self,
-        shape: impl FnOnce(&Self) -> S,
-        f: impl FnOnce(<S::Dim as Shape>::Index) -> D::Index,
-        place: Place,
-    ) -> Acc<Array<S::Dim, T>> {
-        let shape = nullary(|| shape(&self).into_terms());
-        let operation = Operation::Backpermute { shape, index: lifted(f), input: self.node };
-        Acc::<Array<S::Dim, T>>::new(operation, place)
+    /// The same elements with other dimensions: for each dimension of this array which one of the result's it is.
+    fn viewed<S: IntoShape>(self, shape: S, axes: &[Axis], place: Place) -> Acc<Array<S::Dim, T>> {
+        let shape = nullary(|| shape.into_terms());
+        let starts = nullary(|| axes.iter().map(|_| Exp::<i64>::from(0).term()).collect());
+        let view = View { shape, starts, axes: axes.to_vec() };
+        Acc::<Array<S::Dim, T>>::new(view, vec![self.described], place)
     }
 
     /// Reduces the innermost dimension with an associative operator, which need not commute.
@@ -254,8 +257,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     {
         let operator = lifted(|(a, b): (T::Exp, T::Exp)| f(a, b));
         let initial = nullary(|| initial.terms());
-        let operation = Operation::Fold { operator, initial, input: self.node };
-        Acc::<Array<S, T>>::new(operation, place)
+        Acc::<Array<S, T>>::new(Fold { operator, initial }, vec![self.described], place)
     }
 
     /// The sum along the innermost dimension.
@@ -282,8 +284,8 @@ impl<T: Elt> Acc<Matrix<T>> {
     #[track_caller]
     pub fn transpose(self) -> Acc<Matrix<T>> {
         let place = Place::caller("transpose");
-        let shape = |this: &Self| (this.extent(1), this.extent(0));
-        self.permuted(shape, |(i, j)| (j, i), place)
+        let shape = (self.extent(1), self.extent(0));
+        self.viewed(shape, &[Axis::Of(1), Axis::Of(0)], place)
     }
 }
 
@@ -300,16 +302,16 @@ impl<T: Elt> Acc<Vector<T>> {
     #[track_caller]
     pub fn replicate_rows(self, rows: impl IntoExtent) -> Acc<Matrix<T>> {
         let place = Place::caller("replicate_rows");
-        let shape = |this: &Self| (rows.into_extent(), this.extent(0));
-        self.permuted(shape, |(_, j)| j, place)
+        let shape = (rows.into_extent(), self.extent(0));
+        self.viewed(shape, &[Axis::Of(1)], place)
     }
 
     /// The matrix that has this vector as each of its `columns` columns.
     #[track_caller]
     pub fn replicate_columns(self, columns: impl IntoExtent) -> Acc<Matrix<T>> {
         let place = Place::caller("replicate_columns");
-        let shape = |this: &Self| (this.extent(0), columns.into_extent());
-        self.permuted(shape, |(i, _)| i, place)
+        let shape = (self.extent(0), columns.into_extent());
+        self.viewed(shape, &[Axis::Of(0)], place)
     }
 }
 
@@ -318,7 +320,7 @@ impl<T: Elt> Acc<Scalar<T>> {
     #[track_caller]
     pub fn replicate<S: IntoShape>(self, shape: S) -> Acc<Array<S::Dim, T>> {
         let place = Place::caller("replicate");
-        self.permuted(|_| shape, |_| (), place)
+        self.viewed(shape, &[], place)
     }
 }
 
@@ -332,7 +334,7 @@ impl<T: Elt> Acc<Scalar<T>> {
 #[track_caller]
 pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
     let place = Place::caller("use_");
-    Acc::<Array<D, T>>::new(Operation::Use(array.into_array().data().clone()), place)
+    Acc::<Array<D, T>>::new(Use(array.into_array().data().clone()), Vec::new(), place)
 }
 
 /// What can be used as an array in a program.
@@ -398,10 +400,8 @@ impl<T: Elt, const N: usize> IntoArray<Dim1, T> for [T; N] {
 pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
     let value = value.into_exp();
     let element = nullary(|| value.terms());
-    Acc::<Array<Dim0, T>>::new(
-        Operation::Generate { shape: nullary(Vec::new), element },
-        Place::caller("unit"),
-    )
+    let operation = Generate { shape: nullary(Vec::new), element };
+    Acc::<Array<Dim0, T>>::new(operation, Vec::new(), Place::caller("unit"))
 }
 
 /// The array with the element `f(index)` at every index.
@@ -420,14 +420,14 @@ pub fn generate<S: IntoShape, L: Lift>(
     f: impl FnOnce(<S::Dim as Shape>::Index) -> L,
 ) -> Acc<Array<S::Dim, L::Elt>> {
     let shape = nullary(|| shape.into_terms());
-    let operation = Operation::Generate { shape, element: lifted(f) };
-    Acc::<Array<S::Dim, L::Elt>>::new(operation, Place::caller("generate"))
+    let operation = Generate { shape, element: lifted(f) };
+    Acc::<Array<S::Dim, L::Elt>>::new(operation, Vec::new(), Place::caller("generate"))
 }
 
 /// What a kernel inside an array program is given for one of its parameters.
 pub enum KernelInput {
     /// An array.
-    Array(Arc<Node>),
+    Array(Arc<Described>),
     /// A scalar.
     Scalar(Term),
 }
@@ -443,12 +443,12 @@ pub fn kernel<T: Elt>(
     let (mut scalars, mut inputs) = (Vec::new(), Vec::new());
     for given in given {
         match given {
-            KernelInput::Array(node) => inputs.push(node),
+            KernelInput::Array(described) => inputs.push(described),
             KernelInput::Scalar(term) => scalars.push(nullary(|| vec![term])),
         }
     }
-    let operation = Operation::Kernel { definition: definition.map(Arc::new), scalars, inputs };
-    Acc::<Vector<T>>::new(operation, place)
+    let operation = KernelCall { definition: definition.map(Arc::new), scalars };
+    Acc::<Vector<T>>::new(operation, inputs, place)
 }
 
 /// A scalar that is given as argument `number` when the program is run.

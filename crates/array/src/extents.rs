@@ -1,39 +1,284 @@
 //! The extents of every array of a program, once those of its arguments are known, and which extents are the same.
 //!
+//! An extent is a number, or a cell of device memory with an upper bound: how many elements a filter keeps is known on the
+//! device only. Kernels read the cell; everything that is planned uses the bound. Where the host must know more, planning
+//! says which length it needs ([`Unplanned::NeedsLength`]), and goes on once that has been read.
+//!
 //! This is where shapes are checked: an error names the operation and where the user wrote it.
 
+use crate::described::Described;
 use crate::error::Error;
-use crate::node::{Node, Operation, actual};
-use pumice_kernel::{Actual, Definition};
-use pumice_scalar::{Constant, Environment, Evaluator, Function, Id, Node as ScalarNode, Variable};
+use crate::operation::{Listens, Nature};
+use crate::program::{Node, NodeId};
+use crate::verify::CheckedProgram;
+use pumice_scalar::{Constant, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, Variable};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// The largest number of elements of an array: byte offsets must fit.
 const MOST_ELEMENTS: i64 = i64::MAX / 16;
 
-/// The extents of the arrays of a program.
-pub struct Extents {
-    of: HashMap<u64, Vec<i64>>,
-    /// For every dimension of every array, the class of extents that must be equal.
-    classes: HashMap<(u64, u32), usize>,
-    /// The value of each class, in the order in which they were found.
-    values: Vec<i64>,
-    parents: Vec<usize>,
+/// One extent of an operation's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The extent of another array, whatever that is.
+    Same {
+        /// The array.
+        array: u64,
+        /// Its dimension.
+        dimension: u32,
+    },
+    /// A number.
+    Number(i64),
+    /// A number that the operation finds on the device, at most this one.
+    UpTo(i64),
 }
 
-struct Arguments<'a> {
-    extents: &'a HashMap<u64, Vec<i64>>,
-    scalars: &'a [Constant],
+/// How long a dimension is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Length {
+    /// The length, or the most that it can be.
+    pub bound: i64,
+    /// The array that finds it on the device, if it is no number.
+    pub cell: Option<NodeId>,
 }
 
-impl Environment for Arguments<'_> {
+/// Why extents could not be computed.
+#[derive(Clone, Debug)]
+pub enum Unplanned {
+    /// They do not fit.
+    Error(Error),
+    /// They depend on the length of an array that only the device knows.
+    NeedsLength(NodeId),
+    /// They depend on arguments, which are not there yet.
+    NeedsArguments,
+}
+
+impl From<Error> for Unplanned {
+    fn from(error: Error) -> Unplanned {
+        Unplanned::Error(error)
+    }
+}
+
+impl Unplanned {
+    /// As an error, where nothing can be read first.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Unplanned::Error(error) => error,
+            Unplanned::NeedsLength(_) => Error::Program("a length that only the device knows".into()),
+            Unplanned::NeedsArguments => Error::Program("an argument is missing".into()),
+        }
+    }
+}
+
+/// What is known of the arrays that an operation's extents depend on.
+trait Source {
+    /// An extent of an array.
+    fn length(&self, array: u64, dimension: u32) -> Option<Length>;
+    /// Whether two extents are the same whatever the arguments.
+    fn is_same(&self, one: (u64, u32), other: (u64, u32)) -> bool;
+    /// A scalar argument.
+    fn scalar(&self, number: u32) -> Option<Constant>;
+    /// The extents of an array argument.
+    fn argument(&self, number: u32) -> Option<&[usize]>;
+    /// The length of a filter's result, if it has been counted.
+    fn counted(&self) -> Option<i64>;
+}
+
+/// The arrays around an operation, for [`crate::Operation::extents`].
+pub struct Shapes<'a> {
+    source: &'a dyn Source,
+    inputs: Vec<(u64, usize)>,
+    /// The rank of the operation's result.
+    pub rank: usize,
+    /// The operation's place.
+    pub place: Place,
+}
+
+impl Shapes<'_> {
+    /// The lengths of an input's dimensions.
+    pub fn lengths(&self, input: usize) -> Result<Vec<Length>, Unplanned> {
+        let (array, rank) = self.inputs.get(input).copied().unwrap_or((u64::MAX, 0));
+        let length = |dimension| self.source.length(array, dimension as u32);
+        (0..rank).map(length).collect::<Option<_>>().ok_or(Unplanned::NeedsArguments)
+    }
+
+    /// The most elements that an input can have.
+    pub fn bound(&self, input: usize) -> Result<i64, Unplanned> {
+        Ok(self.lengths(input)?.iter().map(|length| length.bound).product())
+    }
+
+    /// An input's extents, as numbers.
+    pub fn numbers(&self, input: usize) -> Result<Vec<i64>, Unplanned> {
+        let number = |length: Length| match length.cell {
+            None => Ok(length.bound),
+            Some(cell) => Err(Unplanned::NeedsLength(cell)),
+        };
+        self.lengths(input)?.into_iter().map(number).collect()
+    }
+
+    /// The extents of an input, as they are.
+    pub fn same(&self, input: usize) -> Vec<Extent> {
+        let (array, rank) = self.inputs.get(input).copied().unwrap_or((u64::MAX, 0));
+        (0..rank as u32).map(|dimension| Extent::Same { array, dimension }).collect()
+    }
+
+    /// The extents that a shape, a function from no parameters, gives.
+    pub fn shape(&self, function: &Function) -> Result<Vec<Extent>, Unplanned> {
+        let plain: Vec<Option<Extent>> =
+            (0..function.results().len()).map(|dimension| plain_extent(function, dimension)).collect();
+        if let Some(all) = plain.iter().copied().collect::<Option<Vec<_>>>() {
+            return Ok(all);
+        }
+        let values = self.values(function)?;
+        let numbers: Vec<i64> = values.iter().map(|value| value.as_integer().unwrap_or(-1) as i64).collect();
+        if numbers.iter().any(|extent| *extent < 0) {
+            return Err(self.mistake(format!("extents {numbers:?} are not possible")));
+        }
+        let extent = |(plain, number): (Option<Extent>, i64)| plain.unwrap_or(Extent::Number(number));
+        Ok(plain.into_iter().zip(numbers).map(extent).collect())
+    }
+
+    /// The values of a function from no parameters.
+    pub fn values(&self, function: &Function) -> Result<Vec<Constant>, Unplanned> {
+        for node in function.nodes() {
+            match node {
+                ScalarNode::Variable(Variable::Extent { array, dimension }, _) => {
+                    match self.source.length(*array, *dimension) {
+                        Some(Length { cell: Some(cell), .. }) => return Err(Unplanned::NeedsLength(cell)),
+                        Some(_) => {}
+                        None => return Err(Unplanned::NeedsArguments),
+                    }
+                }
+                ScalarNode::Variable(Variable::Argument(number), _)
+                    if self.source.scalar(*number).is_none() =>
+                {
+                    return Err(Unplanned::NeedsArguments);
+                }
+                _ => {}
+            }
+        }
+        let failed = |failure: pumice_scalar::CheckFailure| {
+            Unplanned::Error(Error::Failure(failure.site.message(failure.index, failure.bound)))
+        };
+        let evaluator = Evaluator::new(function).map_err(Error::from)?;
+        evaluator.evaluate(&Values(self.source), &[]).map_err(failed)
+    }
+
+    /// Whether two inputs have the same extents; an error if they plainly do not.
+    pub fn require_same(&self, one: usize, other: usize) -> Result<(), Unplanned> {
+        let (first, second) = (self.lengths(one)?, self.lengths(other)?);
+        let differ = || {
+            let numbers = |lengths: &[Length]| lengths.iter().map(|length| length.bound).collect::<Vec<_>>();
+            self.mistake(format!("shapes differ, {:?} and {:?},", numbers(&first), numbers(&second)))
+        };
+        if first.len() != second.len() {
+            return Err(differ());
+        }
+        for (dimension, (a, b)) in first.iter().zip(&second).enumerate() {
+            let at = |input: usize| (self.inputs[input].0, dimension as u32);
+            if self.source.is_same(at(one), at(other)) {
+                continue;
+            }
+            match (a.cell, b.cell) {
+                (None, None) if a.bound == b.bound => {}
+                (None, None) => return Err(differ()),
+                (Some(cell), _) | (None, Some(cell)) => return Err(Unplanned::NeedsLength(cell)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these extents have as many elements as an input; an error if not.
+    pub fn require_size(&self, input: usize, extents: &[Extent]) -> Result<(), Unplanned> {
+        let mut theirs = self.same(input);
+        let mut others: Vec<Extent> = Vec::new();
+        for extent in extents {
+            match theirs.iter().position(|own| self.is_same(*own, *extent)) {
+                Some(position) => drop(theirs.swap_remove(position)),
+                None => others.push(*extent),
+            }
+        }
+        let numbers = |extents: &[Extent]| {
+            extents.iter().map(|extent| self.number(*extent)).collect::<Result<Vec<i64>, Unplanned>>()
+        };
+        let (from, to) = (numbers(&theirs)?, numbers(&others)?);
+        let product = |numbers: &[i64]| numbers.iter().fold(1i64, |all, one| all.saturating_mul(*one));
+        // An empty array has as many elements in any shape that has none.
+        let empty = |extents: &[Extent]| extents.iter().any(|extent| matches!(self.number(*extent), Ok(0)));
+        if product(&from) == product(&to) || (empty(&self.same(input)) && empty(extents)) {
+            return Ok(());
+        }
+        let (from, to) = (self.numbers(input)?, numbers(extents)?);
+        Err(self.mistake(format!("extents {from:?} and {to:?} have different numbers of elements")))
+    }
+
+    /// How many inputs there are.
+    pub fn inputs(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether two extents are the same whatever the arguments.
+    pub fn is_same(&self, one: Extent, other: Extent) -> bool {
+        match (one, other) {
+            (Extent::Same { array: a, dimension: d }, Extent::Same { array: b, dimension: e }) => {
+                self.source.is_same((a, d), (b, e))
+            }
+            _ => false,
+        }
+    }
+
+    /// An extent as a number.
+    pub fn number(&self, extent: Extent) -> Result<i64, Unplanned> {
+        match extent {
+            Extent::Number(number) | Extent::UpTo(number) => Ok(number),
+            Extent::Same { array, dimension } => match self.source.length(array, dimension) {
+                Some(Length { cell: Some(cell), .. }) => Err(Unplanned::NeedsLength(cell)),
+                Some(length) => Ok(length.bound),
+                None => Err(Unplanned::NeedsArguments),
+            },
+        }
+    }
+
+    /// The extents of an array argument.
+    pub fn argument(&self, number: u32) -> Result<Vec<Extent>, Unplanned> {
+        let extents = self.source.argument(number).ok_or(Unplanned::NeedsArguments)?;
+        if extents.len() != self.rank {
+            return Err(Error::Program(format!("array argument {number} is missing")).into());
+        }
+        Ok(extents.iter().map(|extent| Extent::Number(*extent as i64)).collect())
+    }
+
+    /// The extent of a result of which the device finds how long it is, unless that has been counted.
+    pub fn found_on_device(&self, bound: i64) -> Extent {
+        self.source.counted().map_or(Extent::UpTo(bound), Extent::Number)
+    }
+
+    /// A mistake in the shapes of the operation.
+    pub fn mistake(&self, message: String) -> Unplanned {
+        Unplanned::Error(Error::Shape(format!("{message} in {}", self.place)))
+    }
+}
+
+/// The extent that a shape's dimension is, if it is just another array's extent.
+fn plain_extent(shape: &Function, dimension: usize) -> Option<Extent> {
+    let Id(result) = *shape.results().get(dimension)?;
+    match shape.nodes()[result as usize] {
+        ScalarNode::Variable(Variable::Extent { array, dimension }, _) => {
+            Some(Extent::Same { array, dimension })
+        }
+        _ => None,
+    }
+}
+
+/// What functions of extents are evaluated with.
+struct Values<'a>(&'a dyn Source);
+
+impl Environment for Values<'_> {
     fn variable(&self, variable: Variable) -> Option<Constant> {
         match variable {
-            Variable::Argument(number) => self.scalars.get(number as usize).copied(),
+            Variable::Argument(number) => self.0.scalar(number),
             Variable::Extent { array, dimension } => {
-                let extent = *self.extents.get(&array)?.get(dimension as usize)?;
-                Some(extent.into())
+                self.0.length(array, dimension).map(|length| Constant::from(length.bound))
             }
             _ => None,
         }
@@ -43,158 +288,192 @@ impl Environment for Arguments<'_> {
     }
 }
 
+/// What is known when a program is planned.
+#[derive(Clone, Default)]
+pub struct Knowledge {
+    /// The extents of array arguments, by argument number.
+    pub arguments: HashMap<u32, Vec<usize>>,
+    /// The scalar arguments, by argument number; those that are none have any value.
+    pub scalars: Vec<Constant>,
+    /// The extents of arrays that have been computed already.
+    pub computed: HashMap<NodeId, Vec<usize>>,
+    /// The numbers of elements that filters keep, where they have been counted.
+    pub counted: HashMap<NodeId, i64>,
+}
+
+impl Knowledge {
+    /// Knowledge of arguments alone.
+    pub fn of(arguments: HashMap<u32, Vec<usize>>, scalars: &[Constant]) -> Knowledge {
+        Knowledge { arguments, scalars: scalars.to_vec(), ..Knowledge::default() }
+    }
+}
+
+/// The extents of the arrays of a program.
+#[derive(Default)]
+pub struct Extents {
+    /// For every array and dimension, the class of extents that are equal in every run.
+    classes: Vec<Vec<usize>>,
+    /// The length of each class, in the order in which they were found.
+    lengths: Vec<Length>,
+    parents: Vec<usize>,
+}
+
+struct Planned<'a> {
+    extents: &'a Extents,
+    knowledge: &'a Knowledge,
+    node: NodeId,
+}
+
+impl Source for Planned<'_> {
+    fn length(&self, array: u64, dimension: u32) -> Option<Length> {
+        let class = self.extents.class(NodeId(u32::try_from(array).ok()?), dimension)?;
+        Some(self.extents.length(class))
+    }
+    fn is_same(&self, one: (u64, u32), other: (u64, u32)) -> bool {
+        let class = |(array, dimension): (u64, u32)| {
+            u32::try_from(array).ok().and_then(|array| self.extents.class(NodeId(array), dimension))
+        };
+        class(one).is_some() && class(one) == class(other)
+    }
+    fn scalar(&self, number: u32) -> Option<Constant> {
+        self.knowledge.scalars.get(number as usize).copied()
+    }
+    fn argument(&self, number: u32) -> Option<&[usize]> {
+        self.knowledge.arguments.get(&number).map(Vec::as_slice)
+    }
+    fn counted(&self) -> Option<i64> {
+        self.knowledge.counted.get(&self.node).copied()
+    }
+}
+
 impl Extents {
-    /// Computes and checks the extents of `nodes`, which stand in order. `arguments` are the extents of the program's
-    /// array arguments, `scalars` its scalar arguments (by their numbers; those that are none are ignored).
-    pub fn new(
-        nodes: &[Arc<Node>],
-        arguments: &HashMap<u32, Vec<usize>>,
-        scalars: &[Constant],
-    ) -> Result<Extents, Error> {
-        let mut extents =
-            Extents { of: HashMap::new(), classes: HashMap::new(), values: Vec::new(), parents: Vec::new() };
-        for node in nodes {
-            let found = extents.compute(node, arguments, scalars)?;
-            let size = found.iter().try_fold(1i64, |product, extent| product.checked_mul(*extent));
-            if size.is_none_or(|size| size > MOST_ELEMENTS) {
-                return Err(Error::Shape(format!("extents {found:?} are too large in {}", node.place())));
-            }
-            extents.of.insert(node.id, found);
-            extents.classify(node);
-        }
+    /// Computes and checks the extents of a program's arrays.
+    pub fn new(program: &CheckedProgram, knowledge: &Knowledge) -> Result<Extents, Unplanned> {
+        let mut extents = Extents::default();
+        program.nodes().iter().try_for_each(|node| extents.add_node(program, node, knowledge))?;
         Ok(extents)
     }
 
-    /// The extents of an array.
-    pub fn of(&self, node: &Node) -> &[i64] {
-        self.of.get(&node.id).map_or(&[], Vec::as_slice)
+    /// Computes and checks the extents of the next array.
+    pub(crate) fn add_node(
+        &mut self,
+        program: &CheckedProgram,
+        node: &Node,
+        knowledge: &Knowledge,
+    ) -> Result<(), Unplanned> {
+        let found = match knowledge.computed.get(&node.id) {
+            Some(extents) => extents.iter().map(|extent| Extent::Number(*extent as i64)).collect(),
+            None => {
+                let source = Planned { extents: self, knowledge, node: node.id };
+                let inputs = program.inputs(node).map(|input| (input.id.0.into(), input.rank)).collect();
+                let shapes = Shapes { source: &source, inputs, rank: node.rank, place: node.place };
+                match node.operation.extents(&shapes) {
+                    Err(Unplanned::NeedsArguments) => {
+                        let message = format!("an argument is missing for {}", node.place);
+                        return Err(Error::Program(message).into());
+                    }
+                    other => other?,
+                }
+            }
+        };
+        Ok(self.add(node, &found)?)
     }
 
-    /// The number of elements of an array.
-    pub fn size(&self, node: &Node) -> i64 {
-        self.of(node).iter().product()
+    /// Forgets the array that was added last.
+    pub(crate) fn remove_last(&mut self) {
+        self.classes.pop();
     }
 
-    /// The class of an extent: extents that are equal in every run of the program have one class.
-    pub fn class(&self, array: u64, dimension: u32) -> Option<usize> {
-        self.classes.get(&(array, dimension)).map(|class| self.root(*class))
+    fn add(&mut self, node: &Node, found: &[Extent]) -> Result<(), Error> {
+        let mut classes = Vec::new();
+        for extent in found.iter().take(node.rank) {
+            let new = |extents: &mut Extents, length| {
+                extents.lengths.push(length);
+                extents.parents.push(extents.parents.len());
+                extents.lengths.len() - 1
+            };
+            classes.push(match *extent {
+                Extent::Number(number) => new(self, Length { bound: number, cell: None }),
+                Extent::UpTo(bound) => new(self, Length { bound, cell: Some(node.id) }),
+                Extent::Same { array, dimension } => {
+                    let array = NodeId(u32::try_from(array).unwrap_or(u32::MAX));
+                    self.class(array, dimension).ok_or_else(|| {
+                        Error::Program(format!(
+                            "an extent of an array that is not part of the program in {}",
+                            node.place
+                        ))
+                    })?
+                }
+            });
+        }
+        let bounds: Vec<i64> = classes.iter().map(|class| self.length(*class).bound).collect();
+        let size = bounds.iter().try_fold(1i64, |product, extent| product.checked_mul(*extent));
+        if classes.len() != node.rank || size.is_none_or(|size| size > MOST_ELEMENTS) {
+            return Err(Error::Shape(format!("extents {bounds:?} are too large in {}", node.place)));
+        }
+        self.classes.push(classes);
+        // What was seen to be equal is one class from here on: kernels take one argument for both.
+        if node.operation.nature() == Nature::Pull && node.operation.listens(0) == Listens::Maps {
+            for input in &node.inputs {
+                for dimension in 0..node.rank as u32 {
+                    self.unite((node.id, dimension), (*input, dimension));
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// The extent that a class stands for.
-    pub fn class_value(&self, class: usize) -> i64 {
-        self.values.get(class).copied().unwrap_or(0)
+    /// The lengths of an array's dimensions.
+    pub fn lengths(&self, node: NodeId) -> Vec<Length> {
+        self.classes(node).iter().map(|class| self.length(*class)).collect()
     }
 
-    fn compute(
+    /// The extents of an array, or their bounds.
+    pub fn bounds(&self, node: NodeId) -> Vec<i64> {
+        self.lengths(node).iter().map(|length| length.bound).collect()
+    }
+
+    /// The number of elements of an array, or the most that there can be.
+    pub fn size(&self, node: NodeId) -> i64 {
+        self.bounds(node).iter().product()
+    }
+
+    /// Whether all extents of an array are numbers.
+    pub fn is_known(&self, node: NodeId) -> bool {
+        self.lengths(node).iter().all(|length| length.cell.is_none())
+    }
+
+    /// The classes of an array's extents: those that are equal in every run of the program have one class.
+    pub fn classes(&self, node: NodeId) -> Vec<usize> {
+        let classes = self.classes.get(node.0 as usize).map_or(&[][..], Vec::as_slice);
+        classes.iter().map(|class| self.root(*class)).collect()
+    }
+
+    /// The class of one extent.
+    pub fn class(&self, node: NodeId, dimension: u32) -> Option<usize> {
+        let class = *self.classes.get(node.0 as usize)?.get(dimension as usize)?;
+        Some(self.root(class))
+    }
+
+    /// The length that a class stands for.
+    pub fn length(&self, class: usize) -> Length {
+        self.lengths.get(class).copied().unwrap_or(Length { bound: 0, cell: None })
+    }
+
+    /// All classes with their lengths.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, Length)> {
+        self.lengths.iter().copied().enumerate()
+    }
+
+    /// Evaluates a function from no parameters; extents in it are numbers.
+    pub fn values(
         &self,
         node: &Node,
-        arguments: &HashMap<u32, Vec<usize>>,
-        scalars: &[Constant],
-    ) -> Result<Vec<i64>, Error> {
-        let shape = |function: &Function| self.evaluate(node, function, scalars);
-        match &node.operation {
-            Operation::Use(data) => Ok(data.extents().iter().map(|extent| *extent as i64).collect()),
-            Operation::Argument(number) => {
-                let extents = arguments.get(number).filter(|extents| extents.len() == node.rank);
-                let extents =
-                    extents.ok_or_else(|| Error::Program(format!("array argument {number} is missing")))?;
-                Ok(extents.iter().map(|extent| *extent as i64).collect())
-            }
-            Operation::Generate { shape: function, .. } | Operation::Backpermute { shape: function, .. } => {
-                shape(function)
-            }
-            Operation::Reshape { shape: function, input } => {
-                let (from, to) = (self.of(input), shape(function)?);
-                if from.iter().product::<i64>() != to.iter().product::<i64>() {
-                    let place = node.place();
-                    return Err(Error::Shape(format!(
-                        "extents {from:?} and {to:?} have different numbers of elements in {place}"
-                    )));
-                }
-                Ok(to)
-            }
-            Operation::ZipWith { inputs, .. } => {
-                let Some(first) = inputs.first() else { return Ok(Vec::new()) };
-                let expected = self.of(first);
-                for input in &inputs[1..] {
-                    let found = self.of(input);
-                    if found != expected {
-                        let place = node.place();
-                        return Err(Error::Shape(format!(
-                            "shapes differ, {expected:?} and {found:?}, in {place}"
-                        )));
-                    }
-                }
-                Ok(expected.to_vec())
-            }
-            Operation::Fold { input, .. } => {
-                let extents = self.of(input);
-                Ok(extents[..extents.len().saturating_sub(1)].to_vec())
-            }
-            Operation::Kernel { .. } => {
-                let length = match self.kernel_arguments(node, scalars)? {
-                    Some((definition, actual)) => definition.length_for(&actual),
-                    None => Ok(None),
-                };
-                let length = length.map_err(|error| Error::Shape(format!("{error} in {}", node.place())))?;
-                Ok(vec![length.unwrap_or(0) as i64])
-            }
-        }
-    }
-
-    /// A kernel and what its parameters are; nothing if the node is none.
-    pub(crate) fn kernel_arguments<'a>(
-        &self,
-        node: &'a Node,
-        scalars: &[Constant],
-    ) -> Result<Option<(&'a Definition, Vec<Actual>)>, Error> {
-        let Operation::Kernel { definition: Ok(definition), scalars: functions, inputs } = &node.operation
-        else {
-            return Ok(None);
-        };
-        let sizes: Vec<i64> = inputs.iter().map(|input| self.size(input)).collect();
-        let values = functions.iter().map(|function| self.values(function, scalars));
-        let values = values.collect::<Result<Vec<_>, Error>>()?.concat();
-        Ok(Some((definition, actual(definition, &sizes, &values))))
-    }
-
-    fn values(&self, function: &Function, scalars: &[Constant]) -> Result<Vec<Constant>, Error> {
-        let environment = Arguments { extents: &self.of, scalars };
-        Evaluator::new(function)?
-            .evaluate(&environment, &[])
-            .map_err(|failure| Error::Failure(failure.site.message(failure.index, failure.bound)))
-    }
-
-    fn evaluate(&self, node: &Node, function: &Function, scalars: &[Constant]) -> Result<Vec<i64>, Error> {
-        let values = self.values(function, scalars)?;
-        let extents: Vec<i64> = values.iter().map(|value| value.as_integer().unwrap_or(-1) as i64).collect();
-        match extents.iter().all(|extent| *extent >= 0) {
-            true => Ok(extents),
-            false => Err(Error::Shape(format!("extents {extents:?} are not possible in {}", node.place()))),
-        }
-    }
-
-    /// Finds for each dimension of a new array whether its extent is another's.
-    fn classify(&mut self, node: &Node) {
-        for dimension in 0..node.rank as u32 {
-            let value = self.of(node)[dimension as usize];
-            self.values.push(value);
-            self.parents.push(self.parents.len());
-            self.classes.insert((node.id, dimension), self.values.len() - 1);
-            let same: Vec<(u64, u32)> = match &node.operation {
-                Operation::ZipWith { inputs, .. } => {
-                    inputs.iter().map(|input| (input.id, dimension)).collect()
-                }
-                Operation::Fold { input, .. } => vec![(input.id, dimension)],
-                Operation::Generate { shape, .. }
-                | Operation::Backpermute { shape, .. }
-                | Operation::Reshape { shape, .. } => mentioned(shape, dimension).into_iter().collect(),
-                Operation::Use(_) | Operation::Argument(_) | Operation::Kernel { .. } => vec![],
-            };
-            for other in same {
-                self.unite((node.id, dimension), other);
-            }
-        }
+        function: &Function,
+        knowledge: &Knowledge,
+    ) -> Result<Vec<Constant>, Unplanned> {
+        let source = Planned { extents: self, knowledge, node: node.id };
+        Shapes { source: &source, inputs: Vec::new(), rank: node.rank, place: node.place }.values(function)
     }
 
     fn root(&self, mut class: usize) -> usize {
@@ -204,7 +483,7 @@ impl Extents {
         class
     }
 
-    fn unite(&mut self, one: (u64, u32), other: (u64, u32)) {
+    fn unite(&mut self, one: (NodeId, u32), other: (NodeId, u32)) {
         if let (Some(one), Some(other)) = (self.class(one.0, one.1), self.class(other.0, other.1)) {
             // The older class stands for both, so that numbering does not depend on the order of unions.
             self.parents[one.max(other)] = one.min(other);
@@ -212,11 +491,45 @@ impl Extents {
     }
 }
 
-/// The extent that a shape's dimension is, if it is just another array's extent.
-fn mentioned(shape: &Function, dimension: u32) -> Option<(u64, u32)> {
-    let Id(result) = *shape.results().get(dimension as usize)?;
-    match shape.nodes()[result as usize] {
-        ScalarNode::Variable(Variable::Extent { array, dimension }, _) => Some((array, dimension)),
-        _ => None,
+/// What is known of a description's extents while the program is written.
+struct Writing<'a>(&'a Described);
+
+impl Writing<'_> {
+    fn find(&self, array: u64) -> Option<&Described> {
+        self.0.needs().map(|needed| &**needed).find(|needed| needed.id() == array)
     }
+}
+
+impl Source for Writing<'_> {
+    fn length(&self, array: u64, dimension: u32) -> Option<Length> {
+        let bound = *self.find(array)?.known_extents()?.get(dimension as usize)?;
+        Some(Length { bound, cell: None })
+    }
+    fn is_same(&self, one: (u64, u32), other: (u64, u32)) -> bool {
+        one == other
+    }
+    fn scalar(&self, _: u32) -> Option<Constant> {
+        None
+    }
+    fn argument(&self, _: u32) -> Option<&[usize]> {
+        None
+    }
+    fn counted(&self) -> Option<i64> {
+        None
+    }
+}
+
+/// The extents of a described array, if they are numbers that are known already.
+pub(crate) fn known_extents(described: &Described) -> Option<Vec<i64>> {
+    let source = Writing(described);
+    let inputs = described.inputs().iter().map(|input| (input.id(), input.rank())).collect();
+    let shapes = Shapes { source: &source, inputs, rank: described.rank(), place: described.place() };
+    let number = |extent: Extent| match extent {
+        Extent::Number(number) => Some(number),
+        Extent::Same { array, dimension } => source.length(array, dimension).map(|length| length.bound),
+        Extent::UpTo(_) => None,
+    };
+    let extents: Vec<i64> =
+        described.operation().extents(&shapes).ok()?.into_iter().map(number).collect::<Option<_>>()?;
+    (extents.len() == described.rank()).then_some(extents)
 }

@@ -1,13 +1,12 @@
 //! The array interpreter: what a program means, computed operation by operation with no fusion and no kernels.
 //!
-//! It is the specification that devices are tested against, and slow.
+//! It is the specification that devices are tested against, and slow. What each operation means is in its file.
 
 use crate::data::{ArrayData, HostData, whole_columns};
 use crate::error::Error;
-use crate::extents::Extents;
-use crate::node::{Node, Operation, in_order};
-use pumice_kernel::{Actual, Binding};
-use pumice_program::{SimMemory, simulate};
+use crate::extents::{Extents, Knowledge, Unplanned};
+use crate::program::{Node, NodeId};
+use crate::verify::CheckedProgram;
 use pumice_scalar::{
     CheckFailure, Constant, Environment, Evaluator, FailureKind, Function, ScalarType, Site, Variable,
 };
@@ -15,39 +14,45 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// An array as the interpreter has it: for every element its scalars.
-type Elements = Vec<Vec<Constant>>;
+pub type Elements = Vec<Vec<Constant>>;
 
-/// Computes the result of `root` on these arguments (arrays and scalars, by argument number).
+/// Computes the results of a program on these arguments (arrays and scalars, by argument number).
 pub fn interpret(
-    root: &Arc<Node>,
+    program: &CheckedProgram,
     arrays: &HashMap<u32, Arc<dyn ArrayData>>,
     scalars: &[Constant],
-) -> Result<HostData, Error> {
-    let order = in_order(std::slice::from_ref(root));
-    for node in &order {
-        if let Some(mistake) = node.mistake() {
-            return Err(Error::Program(mistake));
-        }
-    }
+) -> Result<Vec<HostData>, Error> {
     let given = arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
-    let extents = Extents::new(&order, &given, scalars)?;
-    let mut interpreter = Interpreter { extents, scalars, arrays, values: HashMap::new() };
-    for node in &order {
-        let value = interpreter.array(node)?;
-        interpreter.values.insert(node.id, value);
+    let mut knowledge = Knowledge::of(given, scalars);
+    let mut interpreter = Interpreter { scalars, arrays, extents: Extents::default(), values: Vec::new() };
+    for node in program.nodes() {
+        interpreter.extents.add_node(program, node, &knowledge).map_err(Unplanned::into_error)?;
+        let value = node.operation.interpret(&interpreter, node)?;
+        if !interpreter.extents.is_known(node.id) {
+            // The operation has found how long its result is.
+            knowledge.counted.insert(node.id, value.len() as i64);
+            interpreter.extents.remove_last();
+            interpreter.extents.add_node(program, node, &knowledge).map_err(Unplanned::into_error)?;
+        }
+        interpreter.values.push(value);
     }
-    let elements = interpreter.values.remove(&root.id).unwrap_or_default();
-    let column = |column: usize| elements.iter().flat_map(|element| element[column].to_bytes()).collect();
-    let columns = (0..root.types.len()).map(column).collect();
-    let extents = interpreter.extents.of(root).iter().map(|extent| *extent as usize).collect();
-    Ok(HostData::new(extents, root.types.clone(), columns))
+    let result = |id: &NodeId| {
+        let node = program.node(*id);
+        let elements = &interpreter.values[id.0 as usize];
+        let column = |column: usize| elements.iter().flat_map(|element| element[column].to_bytes()).collect();
+        let columns = (0..node.types.len()).map(column).collect();
+        let extents = interpreter.extents(*id).iter().map(|extent| *extent as usize).collect();
+        HostData::new(extents, node.types.clone(), columns)
+    };
+    Ok(program.results().iter().map(result).collect())
 }
 
-struct Interpreter<'a> {
+/// What the interpreter has computed so far.
+pub struct Interpreter<'a> {
     extents: Extents,
     scalars: &'a [Constant],
     arrays: &'a HashMap<u32, Arc<dyn ArrayData>>,
-    values: HashMap<u64, Elements>,
+    values: Vec<Elements>,
 }
 
 impl Environment for Interpreter<'_> {
@@ -55,8 +60,8 @@ impl Environment for Interpreter<'_> {
         match variable {
             Variable::Argument(number) => self.scalars.get(number as usize).copied(),
             Variable::Extent { array, dimension } => {
-                let class = self.extents.class(array, dimension)?;
-                Some(Constant::from(self.extents.class_value(class)))
+                let class = self.extents.class(NodeId(u32::try_from(array).ok()?), dimension)?;
+                Some(Constant::from(self.extents.length(class).bound))
             }
             _ => None,
         }
@@ -70,6 +75,75 @@ fn failure(failure: CheckFailure) -> Error {
     Error::Failure(failure.site.message(failure.index, failure.bound))
 }
 
+impl<'a> Interpreter<'a> {
+    /// The elements of an array that was computed before.
+    pub fn elements(&self, node: NodeId) -> &Elements {
+        &self.values[node.0 as usize]
+    }
+
+    /// The elements of one of an operation's inputs.
+    pub fn input(&self, node: &Node, number: usize) -> &Elements {
+        self.elements(node.inputs[number])
+    }
+
+    /// The extents of an array.
+    pub fn extents(&self, node: NodeId) -> Vec<i64> {
+        self.extents.bounds(node)
+    }
+
+    /// An array argument.
+    pub fn argument(&self, number: u32) -> Option<&'a Arc<dyn ArrayData>> {
+        self.arrays.get(&number)
+    }
+
+    /// A scalar function, to be called.
+    pub fn evaluator(
+        &self,
+        function: &Function,
+    ) -> Result<impl Fn(&[Constant]) -> Result<Vec<Constant>, Error>, Error> {
+        let evaluator = Evaluator::new(function)?;
+        Ok(move |arguments: &[Constant]| evaluator.evaluate(self, arguments).map_err(failure))
+    }
+
+    /// The elements that data holds.
+    pub fn stored(&self, node: &Node, data: &dyn ArrayData) -> Result<Elements, Error> {
+        let columns = whole_columns(data)?;
+        let element = |position: usize| {
+            let scalar = |(ty, column): (&ScalarType, &std::borrow::Cow<'_, [u8]>)| {
+                Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
+            };
+            node.types.iter().zip(&columns).map(scalar).collect()
+        };
+        Ok((0..self.extents.size(node.id) as usize).map(element).collect())
+    }
+
+    /// All indices of an array, row by row.
+    pub fn indices(&self, node: &Node) -> Vec<Vec<Constant>> {
+        let extents = self.extents(node.id);
+        (0..self.extents.size(node.id)).map(|linear| unflatten(&extents, linear)).collect()
+    }
+
+    /// A function of each index of an array.
+    pub fn generated(&self, node: &Node, function: &Function) -> Result<Elements, Error> {
+        let evaluate = self.evaluator(function)?;
+        self.indices(node).iter().map(|index| evaluate(index)).collect()
+    }
+
+    /// The number, row by row, of an index into an array; an error in this operation if it is out of bounds.
+    pub fn checked_index(&self, node: &Node, array: NodeId, index: &[Constant]) -> Result<usize, Error> {
+        let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
+        let mut linear = 0;
+        for (part, extent) in index.iter().zip(self.extents(array)) {
+            let part = part.as_integer().unwrap_or(-1) as i64;
+            if !(0..extent).contains(&part) {
+                return Err(failure(CheckFailure { site, index: part, bound: extent }));
+            }
+            linear = linear * extent + part;
+        }
+        Ok(linear as usize)
+    }
+}
+
 /// The index that a number, row by row, stands for.
 fn unflatten(extents: &[i64], mut linear: i64) -> Vec<Constant> {
     let mut index = vec![0; extents.len()];
@@ -78,151 +152,4 @@ fn unflatten(extents: &[i64], mut linear: i64) -> Vec<Constant> {
         linear /= extent.max(&1);
     }
     index.into_iter().map(Constant::from).collect()
-}
-
-impl Interpreter<'_> {
-    fn evaluate(&self, evaluator: &Evaluator, arguments: &[Constant]) -> Result<Vec<Constant>, Error> {
-        evaluator.evaluate(self, arguments).map_err(failure)
-    }
-
-    fn stored(&self, node: &Node, data: &dyn ArrayData) -> Result<Elements, Error> {
-        let columns = whole_columns(data)?;
-        let element = |position: usize| {
-            let scalar = |(ty, column): (&pumice_scalar::ScalarType, &std::borrow::Cow<'_, [u8]>)| {
-                Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
-            };
-            node.types.iter().zip(&columns).map(scalar).collect()
-        };
-        Ok((0..self.extents.size(node) as usize).map(element).collect())
-    }
-
-    fn generated(&self, node: &Node, function: &Function) -> Result<Elements, Error> {
-        let evaluator = Evaluator::new(function)?;
-        let extents = self.extents.of(node);
-        (0..self.extents.size(node))
-            .map(|linear| self.evaluate(&evaluator, &unflatten(extents, linear)))
-            .collect()
-    }
-
-    fn array(&self, node: &Node) -> Result<Elements, Error> {
-        match &node.operation {
-            Operation::Use(data) => self.stored(node, &**data),
-            Operation::Argument(number) => match self.arrays.get(number) {
-                Some(data) => self.stored(node, &**data),
-                None => Err(Error::Program(format!("array argument {number} is missing"))),
-            },
-            Operation::Generate { element, .. } => self.generated(node, element),
-            Operation::ZipWith { function, inputs } => {
-                let evaluator = Evaluator::new(function)?;
-                let inputs: Vec<&Elements> = inputs.iter().map(|input| &self.values[&input.id]).collect();
-                let element = |position: usize| {
-                    let arguments: Vec<Constant> =
-                        inputs.iter().flat_map(|input| input[position].iter().copied()).collect();
-                    self.evaluate(&evaluator, &arguments)
-                };
-                (0..self.extents.size(node) as usize).map(element).collect()
-            }
-            Operation::Reshape { input, .. } => Ok(self.values[&input.id].clone()),
-            Operation::Backpermute { index, input, .. } => {
-                let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
-                let from = &self.values[&input.id];
-                let indices = self.generated(node, index)?;
-                let element = |index: Vec<Constant>| {
-                    let mut linear = 0;
-                    for (part, extent) in index.iter().zip(self.extents.of(input)) {
-                        let part = part.as_integer().unwrap_or(-1) as i64;
-                        if !(0..*extent).contains(&part) {
-                            return Err(failure(CheckFailure { site, index: part, bound: *extent }));
-                        }
-                        linear = linear * extent + part;
-                    }
-                    Ok(from[linear as usize].clone())
-                };
-                indices.into_iter().map(element).collect()
-            }
-            Operation::Fold { operator, initial, input } => {
-                let operator = Evaluator::new(operator)?;
-                let initial = self.evaluate(&Evaluator::new(initial)?, &[])?;
-                let from = &self.values[&input.id];
-                let columns = self.extents.of(input).last().copied().unwrap_or(1) as usize;
-                let row = |row: usize| {
-                    let elements = &from[row * columns..(row + 1) * columns];
-                    elements.iter().try_fold(initial.clone(), |accumulator, element| {
-                        self.evaluate(&operator, &[accumulator, element.clone()].concat())
-                    })
-                };
-                (0..self.extents.size(node) as usize).map(row).collect()
-            }
-            Operation::Kernel { inputs, .. } => self.kernel(node, inputs),
-        }
-    }
-
-    /// What a user's kernel gives: what the simulator, which says what kernels mean, makes of it.
-    fn kernel(&self, node: &Node, inputs: &[Arc<Node>]) -> Result<Elements, Error> {
-        let Some((definition, actual)) = self.extents.kernel_arguments(node, self.scalars)? else {
-            return Ok(Vec::new());
-        };
-        let program = &definition.kernel().program;
-        let length = self.extents.size(node) as usize;
-        let mut arrays = inputs.iter().map(|input| &self.values[&input.id]);
-        let arrays: Vec<Option<&Elements>> = actual
-            .iter()
-            .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
-            .collect();
-        let (mut memories, mut scalars) = (Vec::new(), Vec::new());
-        for binding in definition.bindings() {
-            match *binding {
-                Binding::Column { parameter, column } => {
-                    let elements = arrays.get(parameter).copied().flatten();
-                    let bytes = elements.into_iter().flatten().flat_map(|element| element[column].to_bytes());
-                    memories.push(SimMemory::from_bytes(bytes.collect()));
-                }
-                Binding::Result { column } => {
-                    memories.push(SimMemory::unwritten(length * node.types[column].bytes()));
-                }
-                Binding::Failure => memories.push(SimMemory::from_bytes(vec![0; 24])),
-                Binding::FailureBase => scalars.push(Constant::from(0i64)),
-                Binding::Value(value) => scalars.push(value),
-                Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                    scalars.push(match actual.get(parameter) {
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
-                        None => Constant::from(0i64),
-                    });
-                }
-            }
-        }
-        let options = simulate::Options { costs: false, ..Default::default() };
-        simulate(program, &mut memories, &scalars, &options)
-            .map_err(|fault| Error::Program(format!("{fault} in {}", node.place())))?;
-        let is_memory = |binding: &&Binding| {
-            matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
-        };
-        let mut results: Vec<&[u8]> = Vec::new();
-        for (binding, memory) in definition.bindings().iter().filter(is_memory).zip(&memories) {
-            match binding {
-                Binding::Failure => {
-                    let word = |number: usize| {
-                        let bytes = memory.bytes().get(number * 8..).unwrap_or(&[]);
-                        Constant::from_bytes(ScalarType::I64, bytes).as_integer().unwrap_or(0) as i64
-                    };
-                    let site =
-                        usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel().sites.get(n));
-                    if let Some(site) = site {
-                        return Err(Error::Failure(site.message(word(1), word(2))));
-                    }
-                }
-                Binding::Result { .. } => results.push(memory.bytes()),
-                _ => {}
-            }
-        }
-        let element = |position: usize| {
-            let scalar = |(ty, column): (&ScalarType, &&[u8])| {
-                Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
-            };
-            node.types.iter().zip(&results).map(scalar).collect()
-        };
-        Ok((0..length).map(element).collect())
-    }
 }

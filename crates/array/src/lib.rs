@@ -1,32 +1,42 @@
 //! The array language: collective operations over shaped arrays, from the user's program to a plan of kernels.
 //!
-//! [`Acc`] is how users write it, [`Node`] is the same as data, [`Forms`] decides what is fused, [`Plan`] is what a
-//! runtime executes, and [`interpret`] says what it all means. This layer builds kernels with the kernel language; it
-//! knows no device.
+//! [`Acc`] is how users write it, [`ArrayProgram`] is the same as data and [`CheckedProgram`] the same verified; [`Forms`]
+//! decides what is fused, [`Plan`] is what a runtime executes, and [`interpret`] says what it all means. An [`Operation`] is
+//! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;
-mod check;
 mod data;
+mod described;
 mod error;
 mod extents;
 mod form;
+mod fuser;
 mod interpret;
 mod lower;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-mod node;
+mod operation;
+pub mod operations;
 mod plan;
+mod program;
 mod reduction;
 mod shape;
+mod text;
+mod verify;
 
 pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
+pub use described::Described;
 pub use error::Error;
-pub use extents::Extents;
+pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use form::{Form, Forms, RECOMPUTE};
-pub use interpret::interpret;
+pub use fuser::{Element, Elements as FusedElements, Fuser};
+pub use interpret::{Elements, Interpreter, interpret};
+pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;
-pub use node::{Node, Operation, in_order, print_program};
-pub use plan::{Argument, Buffer, Launch, Options, Plan, Step};
+pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
+pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
+pub use program::{ArrayProgram, Node, NodeId};
 pub use shape::{Dim0, Dim1, Dim2, Dim3, Dim4, IntoExtent, IntoShape, Larger, Shape};
+pub use verify::CheckedProgram;

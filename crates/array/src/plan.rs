@@ -4,10 +4,12 @@
 //! plans of one program are mostly the same.
 
 use crate::error::Error;
-use crate::extents::Extents;
-use crate::form::{Forms, Fuser};
-use crate::lower::{Lowered, Lowering};
-use crate::node::{Node, Operation, in_order};
+use crate::extents::{Extents, Knowledge, Length, Unplanned};
+use crate::form::{Form, Forms};
+use crate::fuser::Fuser;
+use crate::lower::Lowering;
+use crate::program::{Node, NodeId};
+use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
 use pumice_kernel::skeletons::Skeletons;
 use pumice_program::Verified;
@@ -35,7 +37,7 @@ impl Buffer {
 
 /// An argument of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum PlanArgument {
     /// A buffer of the plan.
     Buffer(usize),
     /// A number that the plan knows.
@@ -44,8 +46,6 @@ pub enum Argument {
     Scalar(u32),
     /// The memory in which failures are recorded.
     Failure,
-    /// The number of the launch's first failure site; a finished plan has a constant instead.
-    FailureBase,
 }
 
 /// One kernel with its arguments.
@@ -54,9 +54,7 @@ pub struct Launch {
     /// The kernel.
     pub program: Arc<Verified>,
     /// Its arguments.
-    pub arguments: Vec<Argument>,
-    /// Buffers that are zeroed first, as it may not write all of their elements.
-    pub clears: Vec<usize>,
+    pub arguments: Vec<PlanArgument>,
     /// The operation that it comes from.
     pub place: String,
     /// The skeleton that it was made by.
@@ -68,6 +66,15 @@ pub struct Launch {
 pub enum Step {
     /// Make a buffer.
     Allocate(usize),
+    /// Fill a buffer with zeros.
+    Zero(usize),
+    /// Copy a buffer's elements to another one of the same type and length.
+    Copy {
+        /// The buffer that is read.
+        from: usize,
+        /// The buffer that is written.
+        to: usize,
+    },
     /// Run a kernel.
     Launch(Launch),
     /// A buffer is not needed any more.
@@ -77,61 +84,98 @@ pub enum Step {
 /// An array that exists before the plan is executed.
 #[derive(Clone)]
 pub struct Input {
-    /// The operation that brings it: a use or an argument.
-    pub node: Arc<Node>,
+    /// The operation that brings it, or that has computed it before.
+    pub node: Node,
     /// Its buffers, one for each scalar type.
     pub buffers: Vec<usize>,
 }
 
 /// Choices about how a program is compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct PlanOptions {
     /// Whether producers are fused with consumers; without it every array is written to memory.
     pub fuse: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
     pub narrow: bool,
+    /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
+    /// elements are counted first, and the count is read.
+    pub most_unread: u64,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
 }
 
-impl Default for Options {
+impl Default for PlanOptions {
     fn default() -> Self {
-        Options { fuse: true, vectorise: true, narrow: true, skeletons: Skeletons::default() }
+        PlanOptions {
+            fuse: true,
+            vectorise: true,
+            narrow: true,
+            most_unread: 4 << 30,
+            skeletons: Skeletons::default(),
+        }
     }
 }
 
-/// What to do to execute a program on arrays of certain extents.
+/// An array that a plan computes.
+#[derive(Clone, Debug)]
+pub struct ResultArray {
+    /// Its extents, or the most that they can be.
+    pub extents: Vec<usize>,
+    /// The buffer with the length that the device finds, for extents that are none.
+    pub cells: Vec<Option<usize>>,
+    /// Its buffers, one for each scalar type.
+    pub buffers: Vec<usize>,
+}
+
+/// A compiled program for given extents: the steps that the runtime executes in order.
 #[derive(Clone)]
 pub struct Plan {
     // Private, because a runtime relies on it: programs stay within the buffers that they are given.
     buffers: Vec<Buffer>,
     inputs: Vec<Input>,
     steps: Vec<Step>,
-    results: Vec<(Vec<usize>, Vec<usize>)>,
+    results: Vec<ResultArray>,
     sites: Vec<Site>,
+    reads: Option<Read>,
+}
+
+/// What must be known before a program can be planned to its end: a plan's first result, when it has been computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The result is this array, and its extents are to be read.
+    Extents(NodeId),
+    /// The result is the number of elements that this array has.
+    Count(NodeId),
 }
 
 impl Plan {
-    /// Plans the computation of `roots`. `arguments` are the extents of array arguments and `scalars` the scalar
-    /// arguments, both by argument number.
+    /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
+    /// device knows must be read first, the plan ends there ([`Plan::reads`]), and another one is made with what was read.
     pub fn new(
-        roots: &[Arc<Node>],
+        program: &CheckedProgram,
         profile: &Profile,
-        arguments: &HashMap<u32, Vec<usize>>,
-        scalars: &[Constant],
-        options: &Options,
+        knowledge: &Knowledge,
+        options: &PlanOptions,
     ) -> Result<Plan, Error> {
-        let order = in_order(roots);
-        for node in &order {
-            if let Some(mistake) = node.mistake() {
-                return Err(Error::Program(mistake));
+        let extents = match Extents::new(program, knowledge) {
+            Ok(extents) => extents,
+            Err(Unplanned::NeedsLength(array)) => {
+                let first = program.giving(&[array]);
+                let plan = Plan::new(&first, profile, knowledge, options)?;
+                return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
             }
-        }
-        let extents = Extents::new(&order, arguments, scalars)?;
-        let forms = if options.fuse { Forms::new(&order, roots) } else { Forms::all_manifest(&order) };
-        Plan::make(&order, roots, profile, options, &extents, &forms, scalars)
+            Err(other) => return Err(other.into_error()),
+        };
+        let computed = knowledge.computed.keys().copied().collect();
+        let forms = Forms::new(program, &extents, &computed, options.fuse);
+        Planner { program, profile, options, knowledge, extents: &extents, forms: &forms }.plan()
+    }
+
+    /// What is to be read when the steps have been executed, before the rest of the program is planned.
+    pub fn reads(&self) -> Option<Read> {
+        self.reads
     }
 
     /// All buffers.
@@ -149,8 +193,8 @@ impl Plan {
         &self.steps
     }
 
-    /// For each result its extents and buffers.
-    pub fn results(&self) -> &[(Vec<usize>, Vec<usize>)] {
+    /// The results.
+    pub fn results(&self) -> &[ResultArray] {
         &self.results
     }
 
@@ -195,65 +239,165 @@ impl Buffers {
     }
 }
 
-impl Plan {
-    fn make(
-        order: &[Arc<Node>],
-        roots: &[Arc<Node>],
-        profile: &Profile,
-        options: &Options,
-        extents: &Extents,
-        forms: &Forms,
-        scalars: &[Constant],
-    ) -> Result<Plan, Error> {
-        let buffers = RefCell::new(Buffers::default());
-        let mut slots: HashMap<u64, usize> = HashMap::new();
-        let (mut inputs, mut steps, mut sites) = (Vec::new(), Vec::new(), Vec::new());
-        for node in order.iter().filter(|node| forms.is_manifest(node)) {
-            let slot = buffers.borrow_mut().add(&node.types, extents.size(node));
-            slots.insert(node.id, slot);
-            let mine = buffers.borrow().of(slot).to_vec();
-            if matches!(node.operation, Operation::Use(_) | Operation::Argument(_)) {
-                inputs.push(Input { node: node.clone(), buffers: mine });
+struct Planner<'a> {
+    program: &'a CheckedProgram,
+    profile: &'a Profile,
+    options: &'a PlanOptions,
+    knowledge: &'a Knowledge,
+    extents: &'a Extents,
+    forms: &'a Forms,
+}
+
+impl Planner<'_> {
+    fn plan(&self) -> Result<Plan, Error> {
+        let Planner { program, profile, options, knowledge, extents, forms } = *self;
+        let (buffers, sites) = (RefCell::new(Buffers::default()), RefCell::new(Vec::new()));
+        let mut slots: HashMap<NodeId, usize> = HashMap::new();
+        let mut cells: HashMap<NodeId, usize> = HashMap::new();
+        let (mut inputs, mut steps) = (Vec::new(), Vec::new());
+        let mut done: HashSet<NodeId> = HashSet::new();
+        for node in program.nodes().iter().filter(|node| forms.is_manifest(node.id)) {
+            if done.contains(&node.id) {
                 continue;
             }
-            steps.extend(mine.into_iter().map(Step::Allocate));
-            // A user's kernel may have something to say even if it gives nothing.
-            if extents.size(node) == 0 && !matches!(node.operation, Operation::Kernel { .. }) {
+            if matches!(forms.of(node.id), Some(Form::Given)) {
+                let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
+                slots.insert(node.id, slot);
+                done.insert(node.id);
+                inputs.push(Input { node: node.clone(), buffers: buffers.borrow().of(slot).to_vec() });
                 continue;
             }
-            let fuser = Fuser::new(extents, forms, &slots);
-            let Lowered { kernels, temporary } =
-                Lowering { profile, options, extents, scalars, fuser, buffers: &buffers }
-                    .array(node, slot)?;
-            let between = temporary.map_or(Vec::new(), |slot| buffers.borrow().of(slot).to_vec());
-            steps.extend(between.iter().copied().map(Step::Allocate));
-            for kernel in kernels {
-                let first_site = sites.len();
-                sites.extend(kernel.sites.iter().copied());
-                steps.push(Step::Launch(kernel.launch(first_site)));
+            // Others that come out of the same kernel.
+            let group = self.group(node, &done, &slots, &buffers, &cells, &sites);
+            for member in &group {
+                let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
+                slots.insert(member.id, slot);
+                done.insert(member.id);
+                steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
+                for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
+                    if !cells.contains_key(&cell) {
+                        let slot = buffers.borrow_mut().add(&[ScalarType::I64], 1);
+                        steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
+                        cells.insert(cell, slot);
+                    }
+                }
+            }
+            let fuser = Fuser::new(program, extents, forms, &slots);
+            let lowering = Lowering {
+                profile,
+                options,
+                program,
+                extents,
+                knowledge,
+                fuser,
+                cells: &cells,
+                buffers: &buffers,
+                sites: &sites,
+            };
+            steps.extend(self.lower(&lowering, &group)?);
+        }
+        let result = |root: &NodeId| {
+            let lengths = extents.lengths(*root);
+            let cell = |length: &Length| {
+                let slot = length.cell.and_then(|cell| cells.get(&cell));
+                slot.and_then(|slot| buffers.borrow().of(*slot).first().copied())
+            };
+            ResultArray {
+                extents: lengths.iter().map(|length| length.bound as usize).collect(),
+                cells: lengths.iter().map(cell).collect(),
+                buffers: slots.get(root).map_or(Vec::new(), |slot| buffers.borrow().of(*slot).to_vec()),
+            }
+        };
+        let results: Vec<ResultArray> = program.results().iter().map(result).collect();
+        let steps = release_after_last_use(steps, &results);
+        let (buffers, sites) = (buffers.into_inner().all, sites.into_inner());
+        Ok(Plan { buffers, inputs, steps, results, sites, reads: None })
+    }
+
+    /// The steps that write arrays which are computed together.
+    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node]) -> Result<Vec<Step>, Error> {
+        let [node] = group else {
+            let writing = |node: &&Node| Ok(lowering.writing(node, lowering.slot(node.id)?));
+            let listeners = group.iter().map(writing).collect::<Result<Vec<_>, Error>>()?;
+            let Some(first) = listeners.first() else { return Ok(Vec::new()) };
+            return self.program.node(first.producer).operation.produce(lowering, listeners);
+        };
+        let empty = self.extents.size(node.id) == 0;
+        match self.forms.of(node.id) {
+            // A kernel may have something to say even if it gives nothing, and so may a filter: how much it has kept.
+            Some(Form::Pull | Form::Push { .. }) if empty => Ok(Vec::new()),
+            _ => lowering.array(node, lowering.slot(node.id)?),
+        }
+    }
+
+    /// The arrays that are computed together with one: producers of the same kind that have in common what they ask for,
+    /// read an array that it reads too, and need nothing that is not there yet.
+    fn group<'b>(
+        &'b self,
+        node: &'b Node,
+        done: &HashSet<NodeId>,
+        slots: &HashMap<NodeId, usize>,
+        buffers: &RefCell<Buffers>,
+        cells: &HashMap<NodeId, usize>,
+        sites: &RefCell<Vec<Site>>,
+    ) -> Vec<&'b Node> {
+        let Planner { program, profile, options, knowledge, extents, forms } = *self;
+        let fuser = Fuser::new(program, extents, forms, slots);
+        let lowering =
+            Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+        let producer = |node: &Node| match forms.of(node.id) {
+            Some(Form::Push { producer, .. }) => Some(program.node(*producer)),
+            _ => None,
+        };
+        let key = |node: &Node| {
+            let producer = producer(node)?;
+            Some((producer.operation.keyword(), producer.operation.shares(&lowering, producer)?))
+        };
+        let mut group = vec![node];
+        let (Some(mine), true) = (key(node), options.fuse && extents.size(node.id) > 0) else { return group };
+        let reads = self.reads(node);
+        for other in &program.nodes()[node.id.0 as usize + 1..] {
+            if !forms.is_manifest(other.id) || key(other).as_ref() != Some(&mine) {
+                continue;
+            }
+            let theirs = self.reads(other);
+            if theirs.iter().all(|read| done.contains(read)) && theirs.iter().any(|read| reads.contains(read))
+            {
+                group.push(other);
             }
         }
-        let result = |root: &Arc<Node>| {
-            let extents = extents.of(root).iter().map(|extent| *extent as usize).collect();
-            let mine = slots.get(&root.id).map_or(Vec::new(), |slot| buffers.borrow().of(*slot).to_vec());
-            (extents, mine)
-        };
-        let results: Vec<(Vec<usize>, Vec<usize>)> = roots.iter().map(result).collect();
-        let steps = release_after_last_use(steps, &results);
-        Ok(Plan { buffers: buffers.into_inner().all, inputs, steps, results, sites })
+        group
+    }
+
+    /// The arrays in memory that the kernel which writes an array reads.
+    fn reads(&self, node: &Node) -> HashSet<NodeId> {
+        let mut found = HashSet::new();
+        let mut seen = HashSet::new();
+        let mut waiting: Vec<NodeId> = node.inputs.clone();
+        while let Some(id) = waiting.pop() {
+            if self.forms.is_manifest(id) {
+                found.insert(id);
+            } else if seen.insert(id) {
+                waiting.extend(&self.program.node(id).inputs);
+            }
+        }
+        found
     }
 }
 
 /// Adds a release of every buffer that is no result after its last use.
-fn release_after_last_use(steps: Vec<Step>, results: &[(Vec<usize>, Vec<usize>)]) -> Vec<Step> {
-    let kept: HashSet<usize> = results.iter().flat_map(|(_, buffers)| buffers.iter().copied()).collect();
+fn release_after_last_use(steps: Vec<Step>, results: &[ResultArray]) -> Vec<Step> {
+    let cells = results.iter().flat_map(|result| result.cells.iter().flatten());
+    let kept: HashSet<usize> =
+        results.iter().flat_map(|result| &result.buffers).chain(cells).copied().collect();
     let mut last: HashMap<usize, usize> = HashMap::new();
     for (position, step) in steps.iter().enumerate() {
         match step {
-            Step::Allocate(buffer) => drop(last.insert(*buffer, position)),
+            Step::Allocate(buffer) | Step::Zero(buffer) => drop(last.insert(*buffer, position)),
+            Step::Copy { from, to } => last.extend([(*from, position), (*to, position)]),
             Step::Launch(launch) => {
                 last.extend(launch.arguments.iter().filter_map(|argument| match argument {
-                    Argument::Buffer(buffer) => Some((*buffer, position)),
+                    PlanArgument::Buffer(buffer) => Some((*buffer, position)),
                     _ => None,
                 }))
             }
@@ -278,7 +422,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |buffers: &[usize]| buffers.iter().map(|b| format!("b{b}")).collect::<Vec<_>>().join(", ");
         for input in &self.inputs {
-            writeln!(f, "input ({}) // {}", list(&input.buffers), input.node.place())?;
+            writeln!(f, "input ({}) // {}", list(&input.buffers), input.node.place)?;
         }
         for step in &self.steps {
             match step {
@@ -287,24 +431,33 @@ impl fmt::Display for Plan {
                     writeln!(f, "allocate b{number}: {} {}", buffer.length, buffer.ty)?;
                 }
                 Step::Release(number) => writeln!(f, "release b{number}")?,
+                Step::Zero(number) => writeln!(f, "zero b{number}")?,
+                Step::Copy { from, to } => writeln!(f, "copy b{from} to b{to}")?,
                 Step::Launch(launch) => {
                     let arguments = launch.arguments.iter().map(|argument| match argument {
-                        Argument::Buffer(number) => format!("b{number}"),
-                        Argument::Constant(constant) => constant.to_string(),
-                        Argument::Scalar(number) => format!("argument {number}"),
-                        Argument::Failure | Argument::FailureBase => "failure".to_string(),
+                        PlanArgument::Buffer(number) => format!("b{number}"),
+                        PlanArgument::Constant(constant) => constant.to_string(),
+                        PlanArgument::Scalar(number) => format!("argument {number}"),
+                        PlanArgument::Failure => "failure".to_string(),
                     });
                     let arguments = arguments.collect::<Vec<_>>().join(", ");
-                    for buffer in &launch.clears {
-                        writeln!(f, "zero b{buffer}")?;
-                    }
                     let (name, place, skeleton) = (&launch.program.name, &launch.place, &launch.skeleton);
                     writeln!(f, "launch {name}({arguments}) // {place}, by {skeleton}")?;
                 }
             }
         }
-        for (extents, buffers) in &self.results {
-            writeln!(f, "return {extents:?} ({})", list(buffers))?;
+        for result in &self.results {
+            let extent = |(extent, cell): (&usize, &Option<usize>)| match cell {
+                None => extent.to_string(),
+                Some(cell) => format!("b{cell} of at most {extent}"),
+            };
+            let extents: Vec<String> = result.extents.iter().zip(&result.cells).map(extent).collect();
+            writeln!(f, "return [{}] ({})", extents.join(", "), list(&result.buffers))?;
+        }
+        match self.reads {
+            Some(Read::Extents(_)) => writeln!(f, "read its length, and plan the rest with it")?,
+            Some(Read::Count(_)) => writeln!(f, "read the count, and plan the rest with it")?,
+            None => {}
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! not known to be of that kind, the elements are folded under "present or absent" instead, where absent is neutral, and
 //! the initial value is combined with the result at the end.
 
+use crate::fuser::Elements;
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
 
 /// What a skeleton folds, and what becomes of a result before it is written.
@@ -17,26 +18,35 @@ pub(crate) struct Reduction {
     pub operator: Function,
     /// Its neutral element, from no parameters.
     pub neutral: Function,
-    /// The element to write, from a row's result.
+    /// The element of the result, from what is folded.
     pub finish: Function,
 }
 
 impl Reduction {
-    /// The fold of these elements by an operator from an initial value. `finish` is a function of its results.
-    pub(crate) fn new(
-        elements: Function,
-        operator: Function,
-        initial: Function,
-        finish: Function,
-    ) -> Reduction {
+    /// The fold of these elements by an operator from an initial value.
+    pub(crate) fn new(elements: Elements, operator: Function, initial: Function) -> Reduction {
         let types = initial.result_types();
+        let Elements { function: all, loose } = elements;
         if operator.absorbs(&initial) {
+            let elements = match loose {
+                false => all,
+                true => function(all.parameters(), |index| {
+                    let element = instantiate(&all, index);
+                    let (present, value) = (element[0], &element[1..]);
+                    let neutral = instantiate(&initial, &[]);
+                    value.iter().zip(neutral).map(|(a, b)| choose(present, a, &b)).collect()
+                }),
+            };
+            let finish = function(&types, <[Term]>::to_vec);
             return Reduction { types, elements, operator, neutral: initial, finish };
         }
         let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
         let twice = [&with_flag[..], &with_flag].concat();
         Reduction {
-            elements: function(elements.parameters(), |index| flagged(true, instantiate(&elements, index))),
+            elements: match loose {
+                true => all,
+                false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
+            },
             operator: function(&twice, |values| {
                 let (one, other) = values.split_at(with_flag.len());
                 combine(&operator, one, other)
@@ -46,11 +56,42 @@ impl Reduction {
             }),
             finish: function(&with_flag, |value| {
                 let initial = flagged(true, instantiate(&initial, &[]));
-                instantiate(&finish, &combine(&operator, &initial, value)[1..])
+                combine(&operator, &initial, value)[1..].to_vec()
             }),
             types: with_flag,
         }
     }
+
+    /// Several folds as one of tuples. What becomes of its results is for each of them.
+    pub(crate) fn together<'a>(parts: impl Iterator<Item = &'a Reduction> + Clone) -> Reduction {
+        let types: Vec<ScalarType> = parts.clone().flat_map(|part| part.types.iter().copied()).collect();
+        let index = [ScalarType::I64; 2];
+        let joined = |functions: Vec<&Function>, parameters: &[ScalarType]| {
+            function(parameters, |terms| functions.iter().flat_map(|one| instantiate(one, terms)).collect())
+        };
+        Reduction {
+            elements: joined(parts.clone().map(|part| &part.elements).collect(), &index),
+            operator: function(&[&types[..], &types].concat(), |terms| {
+                let (one, other) = terms.split_at(types.len());
+                let mut first = 0;
+                let mut all = Vec::new();
+                for part in parts.clone() {
+                    let mine = first..first + part.types.len();
+                    first = mine.end;
+                    let arguments = [&one[mine.clone()], &other[mine]].concat();
+                    all.extend(instantiate(&part.operator, &arguments));
+                }
+                all
+            }),
+            neutral: joined(parts.map(|part| &part.neutral).collect(), &[]),
+            finish: function(&types, <[Term]>::to_vec),
+            types,
+        }
+    }
+}
+
+fn choose(condition: Term, a: &Term, b: &Term) -> Term {
+    Term::apply(Op::Select, a.ty(), &[condition, *a, *b])
 }
 
 fn flagged(present: bool, value: Vec<Term>) -> Vec<Term> {
@@ -60,7 +101,6 @@ fn flagged(present: bool, value: Vec<Term>) -> Vec<Term> {
 /// The two values combined where both are present, the present one where one is. Each begins with its flag.
 fn combine(operator: &Function, one: &[Term], other: &[Term]) -> Vec<Term> {
     let ([has_one, one @ ..], [has_other, other @ ..]) = (one, other) else { return Vec::new() };
-    let choose = |condition: Term, a: &Term, b: &Term| Term::apply(Op::Select, a.ty(), &[condition, *a, *b]);
     let either: Vec<Term> = one.iter().zip(other).map(|(a, b)| choose(*has_one, a, b)).collect();
     let both = has_one.binary(Op::And, *has_other);
     let combined = instantiate(operator, &[one, other].concat());
@@ -73,7 +113,7 @@ fn combine(operator: &Function, one: &[Term], other: &[Term]) -> Vec<Term> {
 }
 
 /// A function written once more over other arguments. What else it mentions stays as it is.
-fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
+pub(crate) fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
     of.instantiate(
         &mut |variable, ty| match variable {
             Variable::Parameter(number) => match arguments.get(number as usize) {

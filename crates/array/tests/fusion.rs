@@ -20,20 +20,29 @@ fn gpu() -> Profile {
     }
 }
 
+fn try_plan<A>(
+    program: &Acc<A>,
+    arguments: HashMap<u32, Vec<usize>>,
+    scalars: &[Constant],
+    options: &PlanOptions,
+) -> Result<Plan, Error> {
+    let program = CheckedProgram::new(ArrayProgram::of(std::slice::from_ref(program.described())))?;
+    Plan::new(&program, &gpu(), &Knowledge::of(arguments, scalars), options)
+}
+
 fn plan_with<D: Shape, T: pumice_scalar::Elt>(
     program: &Acc<Array<D, T>>,
     extents: &[&[usize]],
-    options: &Options,
+    options: &PlanOptions,
 ) -> Plan {
     let arguments: HashMap<u32, Vec<usize>> =
         extents.iter().enumerate().map(|(number, extents)| (number as u32, extents.to_vec())).collect();
     let scalars = [Constant::from(0i64); 4];
-    Plan::new(std::slice::from_ref(program.node()), &gpu(), &arguments, &scalars, options)
-        .unwrap_or_else(|error| panic!("{error}"))
+    try_plan(program, arguments, &scalars, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn plan<D: Shape, T: pumice_scalar::Elt>(program: &Acc<Array<D, T>>, extents: &[&[usize]]) -> Plan {
-    plan_with(program, extents, &Options::default())
+    plan_with(program, extents, &PlanOptions::default())
 }
 
 fn vector(number: u32) -> Acc<Vector<f32>> {
@@ -53,7 +62,7 @@ fn count(plan: &Plan, word: &str) -> usize {
 fn a_chain_of_maps_is_one_kernel() {
     let chain = (0..20).fold(vector(0), |xs, k| xs.map(move |x| x * 1.5 + k as f32));
     assert_eq!(plan(&chain, &[&[1000]]).launches().count(), 1);
-    let unfused = plan_with(&chain, &[&[1000]], &Options { fuse: false, ..Options::default() });
+    let unfused = plan_with(&chain, &[&[1000]], &PlanOptions { fuse: false, ..PlanOptions::default() });
     assert_eq!(unfused.launches().count(), 20);
 }
 
@@ -118,7 +127,7 @@ fn element_wise_kernels_use_wide_accesses_and_narrow_indices() {
     assert_eq!(text.lines().filter(four_wide).count(), 2, "{text}");
     assert!(text.contains("parallel %t.") && text.contains("i32 < 256:i32"), "{text}");
     // Beyond what 32 bits can count, indices are 64 bits wide.
-    let large = plan_with(&saxpy, &[&[1 << 32], &[1 << 32]], &Options::default());
+    let large = plan_with(&saxpy, &[&[1 << 32], &[1 << 32]], &PlanOptions::default());
     let text = large.launches().next().unwrap().program.to_string();
     assert!(text.contains("mul! %block") && text.contains("i64 = mul!"), "{text}");
 }
@@ -160,7 +169,7 @@ fn shapes_that_do_not_fit_are_errors_that_name_the_place() {
     let message = |program: &Acc<Vector<f32>>, extents: &[&[usize]]| {
         let arguments: HashMap<u32, Vec<usize>> =
             extents.iter().enumerate().map(|(number, extents)| (number as u32, extents.to_vec())).collect();
-        match Plan::new(std::slice::from_ref(program.node()), &gpu(), &arguments, &[], &Options::default()) {
+        match try_plan(program, arguments, &[], &PlanOptions::default()) {
             Ok(plan) => panic!("accepted: {plan}"),
             Err(error) => error.to_string(),
         }
@@ -199,8 +208,7 @@ fn conditions_that_are_nested_too_deeply_are_refused_with_the_place() {
     };
     assert_eq!(plan(&nested(150), &[&[1000]]).launches().count(), 1);
     let arguments = HashMap::from([(0, vec![1000])]);
-    let node = nested(20_000).node().clone();
-    let error = Plan::new(&[node], &gpu(), &arguments, &[], &Options::default());
+    let error = try_plan(&nested(20_000), arguments, &[], &PlanOptions::default());
     let message = error.err().map(|error| error.to_string()).unwrap_or_default();
     for part in ["nested more than 200 deep", "in map at crates/array/tests/fusion.rs:"] {
         assert!(message.contains(part), "{message}");

@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 #[test]
 fn building_for_ever_does_not_grow_memory() -> Result<(), Box<dyn std::error::Error>> {
-    use pumice_array::{Acc, Vector, generate, print_program};
+    use pumice_array::{Acc, ArrayProgram, Vector, generate};
     let resident_pages = || -> Result<usize, Box<dyn std::error::Error>> {
         let statm = std::fs::read_to_string("/proc/self/statm")?;
         Ok(statm.split(' ').nth(1).ok_or("no resident pages")?.parse()?)
@@ -18,7 +18,7 @@ fn building_for_ever_does_not_grow_memory() -> Result<(), Box<dyn std::error::Er
                 let scaled = xs.map(|x| x * k as f32 + n.cast::<f32>());
                 let indices = generate(n, |i| i.cast::<f32>());
                 let root = scaled.zip_with(indices, |a, b| a - b).sum();
-                assert!(k > 0 || print_program(&[root.node().clone()]).contains("sum"));
+                assert!(k > 0 || ArrayProgram::of(&[root.described().clone()]).to_string().contains("sum"));
             })
         });
     };

@@ -10,7 +10,7 @@ use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
 use pumice::layers::runtime::{
-    Device, Engine, KernelTable, NAMES, default_device,
+    Device, Engine, KernelTable, default_device, device_names,
     devices::{cuda::nvrtc, set_default_compile_seconds},
     open,
 };
@@ -27,8 +27,9 @@ pub fn run(_: &Options) -> Result<()> {
     set_default_compile_seconds(COMPILE_SECONDS);
     let mut progress = Progress::new();
     let mut usable = 0;
-    for (number, name) in NAMES.iter().enumerate() {
-        progress.step(number, NAMES.len(), name);
+    let names = device_names();
+    for (number, name) in names.iter().enumerate() {
+        progress.step(number, names.len(), name);
         let line = match open(name) {
             Err(pumice::Error::DeviceUnavailable { reason, .. }) => {
                 entry(name, &format!("not usable: {reason}"))
@@ -62,11 +63,11 @@ pub fn run(_: &Options) -> Result<()> {
     }
 }
 
-/// A name, and a text whose further lines are indented.
+/// A name, and a text whose further lines are indented as it is unless the name is very long.
 fn entry(name: &str, text: &str) -> String {
     const WIDTH: usize = 9;
     let text = text.trim_end().replace('\n', &format!("\n{:WIDTH$}", ""));
-    format!("{name:<WIDTH$}{text}\n")
+    format!("{name:<0$} {text}\n", WIDTH - 1)
 }
 
 /// Compiles a program and runs it, and says how long both took.
@@ -100,7 +101,7 @@ fn nvrtc() -> String {
 
 /// Where kernels are kept, and what is wrong with that.
 fn cache() -> String {
-    let opened = NAMES.iter().filter_map(|name| open(name).ok());
+    let opened = device_names().into_iter().filter_map(|name| open(&name).ok());
     let mut notes: Vec<String> =
         opened.flat_map(|device| Engine::of(device).kernels().diagnostics()).collect();
     let table = KernelTable::new();

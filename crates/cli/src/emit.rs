@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::{print, simulate, target};
-use pumice::layers::array::{Options as PlanOptions, Plan};
+use pumice::layers::array::{Plan, PlanOptions};
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::program::Verified;
 use pumice::layers::scalar::{Constant, ScalarType};
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// The text of a kernel.
 fn source(program: &Verified, dialect: Dialect) -> Result<String> {
-    let source = emit::emit(program, dialect, &emit::Options::default());
+    let source = emit::emit(program, dialect, &emit::EmitOptions::default());
     source.map(|source| source.text.to_string()).map_err(|error| Error::Failed(error.to_string()))
 }
 

@@ -73,7 +73,8 @@ commands:
   cache clear           remove all that is kept, results of tuning too
   help, version         this text; the version (also --help, --version)
 
-devices: cuda, opencl, cpu, sim. Without --device it is the one that PUMICE_DEVICE names, or the best that works.
+devices: cuda, opencl, cpu, sim; of several GPUs cuda:0, cuda:1, opencl:0, … (`pumice doctor` lists them). Without --device
+it is the one that PUMICE_DEVICE names, or the best that works.
 Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder: up to PUMICE_CACHE_BYTES bytes (1 GiB; with 0
 none are), and of those in memory PUMICE_KERNELS for each device (1024).
 ";

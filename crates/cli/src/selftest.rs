@@ -7,7 +7,7 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::{print, target};
 use pumice::Compiler;
-use pumice::layers::array::Options as PlanOptions;
+use pumice::layers::array::PlanOptions;
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
@@ -56,7 +56,8 @@ fn prepare(chosen: &[Case], device: &Arc<dyn Device>, options: &PlanOptions) {
     let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
     let engine = Engine::of(device.clone());
     for unit in programs.chunks(64) {
-        let built = engine.kernels().get_or_build_all(&**device, unit, &emit::Options::default(), || Ok(()));
+        let built =
+            engine.kernels().get_or_build_all(&**device, unit, &emit::EmitOptions::default(), || Ok(()));
         drop(built);
     }
 }
@@ -165,7 +166,7 @@ impl KernelCompiler {
     fn compile(&self, program: &Verified) -> Outcome {
         let mut first = None;
         for fast_math in [false, true] {
-            let options = emit::Options { fast_math };
+            let options = emit::EmitOptions { fast_math };
             let source = emit::emit(program, self.dialect(), &options).map_err(|error| error.to_string())?;
             if first.as_ref() == Some(&source.text) {
                 break;

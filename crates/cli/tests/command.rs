@@ -46,7 +46,9 @@ fn help_and_version() {
 fn doctor_names_every_device_and_the_cache() {
     let text = stdout(&["doctor"]);
     for name in ["cuda", "opencl", "cpu", "sim", "default", "nvrtc", "cache"] {
-        assert!(text.lines().any(|line| line.starts_with(&format!("{name} "))), "{name} is missing:\n{text}");
+        // Alone, or with a number.
+        let is_named = |line: &str| [' ', ':'].iter().any(|end| line.starts_with(&format!("{name}{end}")));
+        assert!(text.lines().any(is_named), "{name} is missing:\n{text}");
     }
     assert!(text.contains("sim      usable: "), "{text}");
 }
@@ -214,6 +216,7 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["frobnicate"], "there is no command `frobnicate`; the commands are doctor");
     wrong(&["doctor", "--verbose"], "there is no option --verbose");
     wrong(&["selftest", "--device", "gpu"], "there is no device `gpu`; the devices are cuda");
+    wrong(&["selftest", "--device", "sim:1"], "there is no device `sim:1`; the devices are sim");
     wrong(&["selftest", "--shard", "3/2"], "--shard needs a part such as 1/2");
     wrong(&["random", "--program", "arrays:0g"], "hexadecimal digits");
     wrong(&["random", "--minutes", "many"], "--minutes needs a number of minutes");

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use pumice_program::{Access, AtomicOp, Capabilities, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::dialect::{Function, Kernel, Language, PrivateArray, Stop, Threads};
 use crate::helpers::{Helper, Library, library};
@@ -38,7 +38,7 @@ impl Language for C {
         }
     }
 
-    fn preamble(&self, _kernels: &[&Kernel], _options: &Options, text: &mut Text) {
+    fn preamble(&self, _kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
         text.line("typedef int i32;");
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");
@@ -128,7 +128,7 @@ impl Language for C {
         values.join(", ")
     }
 
-    fn function(&self, op: Op, ty: ScalarType, _options: &Options) -> Function {
+    fn function(&self, op: Op, ty: ScalarType, _options: &EmitOptions) -> Function {
         if MATH.contains_key(Helper::Operation(op, ty).name().as_str()) {
             return Function::Helper;
         }

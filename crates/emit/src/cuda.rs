@@ -3,7 +3,7 @@
 use pumice_program::{Access, AtomicOp, Atomics, Capabilities, CollectiveOp, Scope};
 use pumice_scalar::{Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::dialect::{Function, Kernel, Language, Stop, Threads};
 use crate::text::Text;
@@ -49,7 +49,7 @@ impl Language for Cuda {
         }
     }
 
-    fn preamble(&self, kernels: &[&Kernel], _options: &Options, text: &mut Text) {
+    fn preamble(&self, kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
         text.line("typedef int i32;");
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");
@@ -223,7 +223,7 @@ impl Language for Cuda {
         format!("make_{vector}({})", values.join(", "))
     }
 
-    fn function(&self, op: Op, ty: ScalarType, _options: &Options) -> Function {
+    fn function(&self, op: Op, ty: ScalarType, _options: &EmitOptions) -> Function {
         // Fast variants are the compiler's to choose: `--use_fast_math`.
         let name = match op {
             Op::Abs => "fabs",

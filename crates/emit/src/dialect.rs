@@ -4,7 +4,7 @@
 use pumice_program::{Access, Capabilities, CollectiveOp, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::collectives::Exchange;
 use crate::helpers::{Helper, Library};
@@ -147,7 +147,7 @@ pub(crate) trait Language {
     }
 
     /// What stands before everything: pragmas and types.
-    fn preamble(&self, kernels: &[&Kernel], options: &Options, text: &mut Text);
+    fn preamble(&self, kernels: &[&Kernel], options: &EmitOptions, text: &mut Text);
 
     /// What stands before a helper function's type.
     fn helper(&self) -> &'static str;
@@ -235,7 +235,7 @@ pub(crate) trait Language {
     fn make_vector(&self, vector: &str, values: &[String]) -> String;
 
     /// How a mathematical operation on floats is written.
-    fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function;
+    fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function;
 
     /// The body of the helper for an operation on floats `a` and `b`, where [`Language::function`] asks for one that the
     /// library does not have.

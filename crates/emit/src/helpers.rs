@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pumice_scalar::{Constant, Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::dialect::Language;
 use crate::expression::literal;
@@ -75,7 +75,7 @@ pub(crate) fn library(text: &'static str) -> Library {
 pub(crate) fn write_all(
     helpers: &BTreeSet<Helper>,
     language: &dyn Language,
-    options: &Options,
+    options: &EmitOptions,
     text: &mut Text,
 ) {
     let mut written = BTreeSet::new();
@@ -104,7 +104,7 @@ impl Helper {
     fn write_once(
         self,
         language: &dyn Language,
-        options: &Options,
+        options: &EmitOptions,
         written: &mut BTreeSet<String>,
         text: &mut Text,
     ) {
@@ -122,7 +122,7 @@ impl Helper {
         section.text.lines().for_each(|line| text.directive(line));
     }
 
-    fn write(self, language: &dyn Language, options: &Options, text: &mut Text) {
+    fn write(self, language: &dyn Language, options: &EmitOptions, text: &mut Text) {
         let name = self.name();
         let prefix = language.helper();
         let function = |text: &mut Text, result: &str, parameters: &str, body: &str| {
@@ -213,7 +213,7 @@ fn saturate_body(to: ScalarType, from: ScalarType, truncated: &str) -> String {
 
 /// The quotient of two integers below 2^53, rounded, has the right integer part: it is nearer to the next integer than
 /// the rounding only if it is that integer.
-fn divide_in_doubles(op: Op, ty: ScalarType, positive: bool, options: &Options) -> String {
+fn divide_in_doubles(op: Op, ty: ScalarType, positive: bool, options: &EmitOptions) -> String {
     // Of the divisors, zero and -1 are kept away: one has no quotient, the other's may not fit.
     let divisor = match (positive, ty.is_signed()) {
         (true, _) => "b",

@@ -76,7 +76,7 @@ impl fmt::Display for Dialect {
 
 /// What the user may choose about emission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Options {
+pub struct EmitOptions {
     /// Let go of IEEE: contraction, reassociation and approximate functions are welcome.
     pub fast_math: bool,
 }
@@ -136,7 +136,7 @@ pub fn capabilities(dialect: Dialect) -> Capabilities {
 ///
 /// Whether the shared memory fits a device is for the device to say ([`pumice_program::plan`]); here it only has to
 /// fit 32-bit offsets.
-pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<Source, EmitError> {
+pub fn emit(program: &Verified, dialect: Dialect, options: &EmitOptions) -> Result<Source, EmitError> {
     let language = language(dialect);
     let program = legal(program, dialect)?;
     let piece = writer::write(&program, &program.name, &layout(&program)?, language, options);
@@ -149,7 +149,7 @@ pub fn emit(program: &Verified, dialect: Dialect, options: &Options) -> Result<S
 pub fn emit_unit(
     programs: &[&Verified],
     dialect: Dialect,
-    options: &Options,
+    options: &EmitOptions,
 ) -> Result<Vec<Source>, EmitError> {
     let language = language(dialect);
     let piece = |(number, program): (usize, &&Verified)| {
@@ -201,7 +201,7 @@ fn language(dialect: Dialect) -> &'static dyn dialect::Language {
 ///
 /// For C, compile with these and `-c`, and link in a second step: gcc's `-ffast-math -shared` in one step changes the
 /// floating-point mode of the process that loads the result. Link with `-lm`. If the compiler is gcc, add [`gcc_flags`].
-pub fn compiler_flags(dialect: Dialect, options: &Options, effort: Effort) -> Vec<&'static str> {
+pub fn compiler_flags(dialect: Dialect, options: &EmitOptions, effort: Effort) -> Vec<&'static str> {
     let mut flags = effort.flags(dialect).to_vec();
     match (dialect, options.fast_math) {
         (Dialect::C, fast) => {

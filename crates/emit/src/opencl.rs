@@ -3,7 +3,7 @@
 use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
-use crate::Options;
+use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::dialect::{Function, Kernel, Language, Stop, Threads};
 use crate::text::Text;
@@ -42,7 +42,7 @@ impl Language for OpenCl {
         }
     }
 
-    fn preamble(&self, kernels: &[&Kernel], options: &Options, text: &mut Text) {
+    fn preamble(&self, kernels: &[&Kernel], options: &EmitOptions, text: &mut Text) {
         if kernels.iter().any(|kernel| kernel.doubles) {
             text.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
@@ -181,7 +181,7 @@ impl Language for OpenCl {
         format!("({vector})({})", values.join(", "))
     }
 
-    fn function(&self, op: Op, ty: ScalarType, options: &Options) -> Function {
+    fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function {
         let name = match op {
             Op::Abs => "fabs",
             Op::Min | Op::Max if !options.fast_math => return Function::Helper,

@@ -21,7 +21,7 @@ use crate::names::Names;
 use crate::text::Text;
 use crate::threads::Along;
 use crate::uses::{Use, uses};
-use crate::{Dialect, Effort, Options, Source};
+use crate::{Dialect, Effort, EmitOptions, Source};
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
 const INLINE_SIZE: u32 = 6;
@@ -35,7 +35,7 @@ const UNROLLED_ROUNDS: i128 = 64;
 pub(crate) struct Writer<'a> {
     pub(crate) program: &'a Program,
     pub(crate) language: &'a dyn Language,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a EmitOptions,
     /// What is known of the values of integers.
     pub(crate) intervals: Intervals,
     pub(crate) uses: Vec<Use>,
@@ -88,7 +88,7 @@ pub(crate) fn write(
     entry: &str,
     layout: &Layout,
     language: &dyn Language,
-    options: &Options,
+    options: &EmitOptions,
 ) -> Piece {
     let mut names = Names::default();
     let entry = names.fresh(entry);
@@ -135,7 +135,7 @@ pub(crate) fn write(
 }
 
 /// Puts programs together in one text: what they build on stands there once.
-pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &Options) -> Arc<str> {
+pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOptions) -> Arc<str> {
     let mut text = Text::default();
     for Piece { kernel, .. } in pieces {
         text.line(&format!("// {}: {} threads a block. Written by Pumice.", kernel.entry, kernel.threads));

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{compiler, run_c};
-use pumice_emit::{Dialect, Options, emit};
+use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_program::{file_test, verify};
 use std::path::Path;
 
@@ -22,9 +22,9 @@ fn check(name: &str) {
     let narrow: &[&str] = if cfg!(target_arch = "x86_64") { &["-mno-avx512f"] } else { &[] };
     for flags in [&[], narrow] {
         for case in &test.cases {
-            let found = run_c(&program, &case.bytes(), &case.scalars, &Options::default(), flags);
+            let found = run_c(&program, &case.bytes(), &case.scalars, &EmitOptions::default(), flags);
             if let Err(difference) = case.compare(&found) {
-                let source = emit(&program, Dialect::C, &Options::default()).unwrap();
+                let source = emit(&program, Dialect::C, &EmitOptions::default()).unwrap();
                 panic!("{name} {} {flags:?}: {difference}\n{}", case.name, source.text);
             }
         }
@@ -79,7 +79,7 @@ fn loops_that_load_at_a_truth_value_are_not_vectorised() {
     let program = file_test::read(text).unwrap_or_else(|error| panic!("{error}")).program;
     let program = verify(program).unwrap_or_else(|error| panic!("{error}"));
     for dialect in Dialect::ALL {
-        let source = emit(&program, dialect, &Options::default()).unwrap();
+        let source = emit(&program, dialect, &EmitOptions::default()).unwrap();
         assert_eq!(source.text.contains("__asm__ volatile(\"\");"), dialect == Dialect::C, "{}", source.text);
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Folder, bytes_of, c_flags, compile_text, compiler, elements, is_gcc, read, run_c};
-use pumice_emit::{Dialect, Options, emit};
+use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_program::Verified;
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -79,7 +79,7 @@ fn check(op: Op, inputs: &[(f32, f32)]) {
     let flag_sets: &[&[&str]] =
         if cfg!(target_arch = "x86_64") { &[&[], &["-mno-fma", "-mno-avx512f"]] } else { &[&[]] };
     for flags in flag_sets {
-        let found = run_c(&program(op, ScalarType::F32), &memories, &scalars, &Options::default(), flags);
+        let found = run_c(&program(op, ScalarType::F32), &memories, &scalars, &EmitOptions::default(), flags);
         let found = elements(ScalarType::F32, &found[2]);
         for (&(x, y), found) in inputs.iter().zip(found) {
             let operands = [f64::from(x).into(), f64::from(y).into()];
@@ -160,7 +160,7 @@ fn functions_of_doubles_are_exact_to_two_units() {
     let memories = [column.clone(), column.clone(), column];
     for op in [Op::Exp, Op::Log] {
         let scalars = [(inputs.len() as i64).into()];
-        let found = run_c(&program(op, ScalarType::F64), &memories, &scalars, &Options::default(), &[]);
+        let found = run_c(&program(op, ScalarType::F64), &memories, &scalars, &EmitOptions::default(), &[]);
         for (&x, found) in inputs.iter().zip(elements(ScalarType::F64, &found[2])) {
             let (found, exact) = (found.as_float().unwrap(), op.evaluate(ScalarType::F64, &[x.into()]));
             let exact = exact.as_float().unwrap();
@@ -176,7 +176,7 @@ fn functions_of_doubles_are_exact_to_two_units() {
 
 /// Whether the compiler is gcc, which says what it has vectorised.
 fn vectorised_loops(program: &Verified) -> usize {
-    let options = Options::default();
+    let options = EmitOptions::default();
     let source = emit(program, Dialect::C, &options).unwrap();
     let mut flags = c_flags(&options);
     flags.push("-fopt-info-vec-optimized");

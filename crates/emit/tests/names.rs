@@ -4,7 +4,7 @@ mod common;
 
 use common::{Folder, c_flags, compile_text, compiler, read};
 use proptest::prelude::*;
-use pumice_emit::{Dialect, Options, emit};
+use pumice_emit::{Dialect, EmitOptions, emit};
 use pumice_program::{Program, Stmt, verify};
 
 /// Words that are taken in one dialect or another, or would be if nobody looked.
@@ -64,7 +64,7 @@ fn declared(text: &str) -> Vec<&str> {
 fn reserved_words_are_escaped() {
     let program = verify(program()).unwrap();
     for dialect in Dialect::ALL {
-        let source = emit(&program, dialect, &Options::default()).unwrap();
+        let source = emit(&program, dialect, &EmitOptions::default()).unwrap();
         assert_ne!(source.entry, "double");
         let body = source.text.split_once(&format!("{}(", source.entry)).unwrap().1;
         let declared = declared(body);
@@ -85,7 +85,7 @@ fn reserved_words_are_escaped() {
         }
     }
     if compiler().is_some() {
-        let options = Options::default();
+        let options = EmitOptions::default();
         let source = emit(&program, Dialect::C, &options).unwrap();
         compile_text(&source.text, &Folder::new(), &c_flags(&options));
     }
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn a_comment_changes_comments_only(comment in strings()) {
-        let options = Options::default();
+        let options = EmitOptions::default();
         let bare = verify(commented("")).unwrap();
         let program = verify(commented(&comment)).unwrap();
         for dialect in Dialect::ALL {

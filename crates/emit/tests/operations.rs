@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bytes_of, compiler, elements, memory_types, read, run_c, same};
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_scalar::{Constant, Op, ScalarType};
 
 /// Values that are likely to show mistakes.
@@ -85,7 +85,7 @@ fn distance(a: Constant, b: Constant) -> u64 {
     (order(a) - order(b)).unsigned_abs() as u64
 }
 
-fn check_type(from: ScalarType, options: &Options) {
+fn check_type(from: ScalarType, options: &EmitOptions) {
     if compiler().is_none() {
         return;
     }
@@ -172,44 +172,44 @@ fn check_type(from: ScalarType, options: &Options) {
 
 #[test]
 fn operations_on_bool() {
-    check_type(ScalarType::Bool, &Options::default());
+    check_type(ScalarType::Bool, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_i32() {
-    check_type(ScalarType::I32, &Options::default());
+    check_type(ScalarType::I32, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_i64() {
-    check_type(ScalarType::I64, &Options::default());
+    check_type(ScalarType::I64, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_u32() {
-    check_type(ScalarType::U32, &Options::default());
+    check_type(ScalarType::U32, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_u64() {
-    check_type(ScalarType::U64, &Options::default());
+    check_type(ScalarType::U64, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_f32() {
-    check_type(ScalarType::F32, &Options::default());
+    check_type(ScalarType::F32, &EmitOptions::default());
 }
 
 #[test]
 fn operations_on_f64() {
-    check_type(ScalarType::F64, &Options::default());
+    check_type(ScalarType::F64, &EmitOptions::default());
 }
 
 /// Integers are exact with `fast_math` too, though some divisions go through doubles.
 #[test]
 fn integers_are_exact_with_fast_math() {
-    check_type(ScalarType::I32, &Options { fast_math: true });
-    check_type(ScalarType::U32, &Options { fast_math: true });
+    check_type(ScalarType::I32, &EmitOptions { fast_math: true });
+    check_type(ScalarType::U32, &EmitOptions { fast_math: true });
 }
 
 /// 64-bit dividends that are known to be small are divided in doubles.
@@ -249,7 +249,8 @@ fn small_integers_divide_exactly() {
     let empty = vec![0; 8 * cases.len()];
     let memories = [common::i64s(xs), common::i64s(ys), empty.clone(), empty];
     for fast_math in [false, true] {
-        let found = run_c(&program, &memories, &[(cases.len() as i64).into()], &Options { fast_math }, &[]);
+        let found =
+            run_c(&program, &memories, &[(cases.len() as i64).into()], &EmitOptions { fast_math }, &[]);
         let (q, r) = (elements(ScalarType::I64, &found[2]), elements(ScalarType::I64, &found[3]));
         for (i, &(x, y)) in cases.iter().enumerate() {
             let x = x % (1 << 53);

@@ -3,12 +3,12 @@
 mod common;
 
 use common::read;
-use pumice_emit::{Dialect, Options, emit};
+use pumice_emit::{Dialect, EmitOptions, emit};
 
 fn snapshot(name: &str, text: &str) {
     let program = read(text);
     for dialect in Dialect::ALL {
-        let source = emit(&program, dialect, &Options::default()).unwrap();
+        let source = emit(&program, dialect, &EmitOptions::default()).unwrap();
         assert_eq!((source.dialect, source.threads), (dialect, program.threads));
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(format!("{name}.{dialect}"), source.text);

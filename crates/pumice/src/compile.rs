@@ -2,15 +2,16 @@
 
 use crate::arguments::{Arguments, Function};
 use pumice_array::{
-    Acc, Array, ArrayData, Launch, Node, Options as PlanOptions, Plan, Shape, in_order, print_program,
+    Acc, Array, ArrayData, ArrayProgram, CheckedProgram, Dim0, Knowledge, Launch, NodeId, Plan, PlanOptions,
+    Read, Shape,
 };
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::Skeletons;
 use pumice_runtime::{
-    Device, Engine, Error, Execution, Inputs, Options, Prepared, Result, default_device, open,
+    Device, EmitOptions, Engine, Error, Execution, Inputs, PreparedPlan, Result, default_device, open,
 };
-use pumice_scalar::{Constant, Elt, Node as ScalarNode, Variable, scope};
-use std::collections::{HashMap, HashSet};
+use pumice_scalar::{Constant, Elt, scope};
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -27,7 +28,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Compiler {
     device: Arc<dyn Device>,
-    options: Options,
+    options: EmitOptions,
     plan: PlanOptions,
     limit: Option<Duration>,
 }
@@ -45,7 +46,7 @@ impl Compiler {
 
     /// For this device.
     pub fn with(device: Arc<dyn Device>) -> Compiler {
-        Compiler { device, options: Options::default(), plan: PlanOptions::default(), limit: None }
+        Compiler { device, options: EmitOptions::default(), plan: PlanOptions::default(), limit: None }
     }
 
     /// Whether floats may be computed less exactly than IEEE says, for speed: contraction, reassociation, approximate
@@ -136,7 +137,7 @@ impl Compiler {
     /// The device.
     ///
     /// ```
-    /// assert_eq!(pumice::Compiler::on("sim")?.device().name(), "sim");
+    /// assert_eq!(pumice::Compiler::on("sim")?.device().name().to_string(), "sim");
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn device(&self) -> &Arc<dyn Device> {
@@ -149,24 +150,23 @@ impl Compiler {
     }
 
     /// How kernels become text.
-    pub(crate) fn emit_options(&self) -> Options {
+    pub(crate) fn emit_options(&self) -> EmitOptions {
         self.options.clone()
     }
 
     /// Compiles a program.
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
-        let root = scope(|| program.describe().node().clone());
-        Ok(Compiled { untyped: self.compile_node(root)?, of: PhantomData })
+        let root = scope(|| program.describe().described().clone());
+        Ok(Compiled { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
     }
 
-    /// Compiles the program whose result this operation is, for front ends that have no Rust types.
-    pub fn compile_node(&self, root: Arc<Node>) -> Result<Untyped> {
-        self.check(&root)?;
+    /// Compiles a program of array IR, for front ends that have no Rust types.
+    pub fn compile_program(&self, program: ArrayProgram) -> Result<Untyped> {
         Ok(Untyped {
             compiler: self.clone(),
             engine: Engine::of(self.device.clone()),
-            shaping: shaping_arguments(&root),
-            root,
+            shaping: program.shaping_arguments(),
+            program: CheckedProgram::new(program)?,
             plans: Mutex::default(),
         })
     }
@@ -174,16 +174,6 @@ impl Compiler {
     /// Runs a program once.
     pub fn run<D: Shape, T: Elt>(&self, program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
         self.compile(|| program)?.run(())
-    }
-
-    /// Mistakes that need no extents to be seen.
-    fn check(&self, root: &Arc<Node>) -> Result<()> {
-        for node in in_order(std::slice::from_ref(root)) {
-            if let Some(mistake) = node.mistake() {
-                return Err(Error::Invalid(mistake));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -222,14 +212,14 @@ pub struct Compiled<P, D, T> {
 pub struct Untyped {
     compiler: Compiler,
     engine: Arc<Engine>,
-    root: Arc<Node>,
+    program: CheckedProgram,
     /// The scalar arguments that extents depend on.
     shaping: Vec<u32>,
-    plans: Mutex<HashMap<PlanKey, Arc<Prepared>>>,
+    plans: Mutex<HashMap<PlanKey, Arc<PreparedPlan>>>,
 }
 
-/// What a plan depends on: the extents of array arguments, and scalars that extents depend on.
-type PlanKey = (Vec<(u32, Vec<usize>)>, Vec<Option<Constant>>);
+/// What a plan depends on: the extents of array arguments, scalars that extents depend on, and what has been read so far.
+type PlanKey = (Vec<(u32, Vec<usize>)>, Vec<Option<Constant>>, Vec<(NodeId, Vec<usize>)>, Vec<(NodeId, i64)>);
 
 /// Plans that a program keeps; kernels are kept elsewhere, so a plan is cheap to make again.
 const MOST_PLANS: usize = 64;
@@ -281,9 +271,9 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
         self.untyped.describe()
     }
 
-    /// The operation that the program's result is.
-    pub fn root(&self) -> &Arc<Node> {
-        self.untyped.root()
+    /// The program.
+    pub fn program(&self) -> &CheckedProgram {
+        self.untyped.program()
     }
 
     /// The device that it runs on.
@@ -295,23 +285,45 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
 impl Untyped {
     /// Runs the program. The result stays on the device until it is looked at.
     pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
-        let prepared = self.prepare(inputs)?;
-        let execution = prepared.bind(&self.engine, inputs)?;
+        let (last, reading) = self.read(inputs)?;
+        let execution = last.bind(&self.engine, reading.inputs(inputs))?;
         execution.launch()?;
-        let results = execution.results()?;
-        results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
+        first(execution)
     }
 
-    /// See [`Compiled::time`].
+    /// See [`Compiled::time`]. Of a program that reads a length on the way, the time is that of the last part.
     pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
-        let prepared = self.prepare(inputs)?;
-        let execution: Execution<'_> = prepared.bind(&self.engine, inputs)?;
+        let (last, reading) = self.read(inputs)?;
+        let execution: Execution<'_> = last.bind(&self.engine, reading.inputs(inputs))?;
         (0..runs).map(|_| execution.time()).collect()
     }
 
-    /// See [`Compiled::plan`].
+    /// Runs the plans after which a length is read; gives the last one, and what was read.
+    fn read(&self, inputs: &Inputs) -> Result<(Arc<PreparedPlan>, Reading)> {
+        let mut reading = Reading::default();
+        loop {
+            let prepared = self.prepare(reading.inputs(inputs), &reading.counted)?;
+            let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
+            let execution = prepared.bind(&self.engine, reading.inputs(inputs))?;
+            execution.launch()?;
+            let result = first(execution)?;
+            match read {
+                Read::Extents(node) => {
+                    // A failure has no extents.
+                    result.extents();
+                    reading.add(inputs, node, result);
+                }
+                Read::Count(node) => {
+                    let count = Array::<Dim0, i64>::from_data(result)?.to_value()?;
+                    reading.counted.insert(node, count);
+                }
+            }
+        }
+    }
+
+    /// See [`Compiled::plan`]. Of a program that reads a length on the way, it is the first plan.
     pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
-        Ok(self.prepare(inputs)?.plan().clone())
+        Ok(self.prepare(inputs, &HashMap::new())?.plan().clone())
     }
 
     /// See [`Compiled::explain`].
@@ -326,12 +338,12 @@ impl Untyped {
 
     /// The program in the array language's text form.
     pub fn describe(&self) -> String {
-        print_program(std::slice::from_ref(&self.root))
+        self.program.to_string()
     }
 
-    /// The operation that the program's result is.
-    pub fn root(&self) -> &Arc<Node> {
-        &self.root
+    /// The program.
+    pub fn program(&self) -> &CheckedProgram {
+        &self.program
     }
 
     /// The device that it runs on.
@@ -339,23 +351,31 @@ impl Untyped {
         self.engine.device()
     }
 
-    fn prepare(&self, inputs: &Inputs) -> Result<Arc<Prepared>> {
-        let extents: HashMap<u32, Vec<usize>> =
-            inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
-        let mut arrays: Vec<(u32, Vec<usize>)> = extents.clone().into_iter().collect();
+    fn prepare(&self, inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Result<Arc<PreparedPlan>> {
+        let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
+        let knowledge = Knowledge {
+            arguments: inputs.arrays.iter().map(|(number, data)| (*number, extents(data))).collect(),
+            scalars: inputs.scalars.clone(),
+            computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
+            counted: counted.clone(),
+        };
+        let mut arrays: Vec<(u32, Vec<usize>)> = knowledge.arguments.clone().into_iter().collect();
         arrays.sort_unstable();
         let scalars =
             self.shaping.iter().map(|number| inputs.scalars.get(*number as usize).copied()).collect();
-        let key = (arrays, scalars);
+        let mut computed: Vec<(NodeId, Vec<usize>)> = knowledge.computed.clone().into_iter().collect();
+        computed.sort_unstable();
+        let mut counted: Vec<(NodeId, i64)> = knowledge.counted.clone().into_iter().collect();
+        counted.sort_unstable();
+        let key = (arrays, scalars, computed, counted);
         let known = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(prepared) = known {
             return Ok(prepared);
         }
         let device = self.engine.device();
-        let roots = std::slice::from_ref(&self.root);
-        let plan = Plan::new(roots, device.profile(), &extents, &inputs.scalars, &self.compiler.plan)?;
-        let prepared =
-            Arc::new(Prepared::new(&self.engine, plan, &self.compiler.options, inputs, self.compiler.limit)?);
+        let plan = Plan::new(&self.program, device.profile(), &knowledge, &self.compiler.plan)?;
+        let Compiler { options, limit, .. } = &self.compiler;
+        let prepared = Arc::new(PreparedPlan::new(&self.engine, plan, options, inputs, *limit)?);
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if plans.len() >= MOST_PLANS {
             plans.clear();
@@ -365,17 +385,27 @@ impl Untyped {
     }
 }
 
-/// The scalar arguments that a plan depends on.
-fn shaping_arguments(root: &Arc<Node>) -> Vec<u32> {
-    let mut numbers = HashSet::new();
-    for node in in_order(std::slice::from_ref(root)) {
-        let functions = node.shaping().into_iter().flat_map(|function| function.nodes());
-        numbers.extend(functions.filter_map(|node| match node {
-            ScalarNode::Variable(Variable::Argument(number), _) => Some(*number),
-            _ => None,
-        }));
+/// What was read while a program ran: arrays whose extents only the device knew, and counts.
+#[derive(Default)]
+struct Reading {
+    /// The program's inputs with the arrays, once there is one.
+    inputs: Option<Inputs>,
+    counted: HashMap<NodeId, i64>,
+}
+
+impl Reading {
+    fn inputs<'a>(&'a self, given: &'a Inputs) -> &'a Inputs {
+        self.inputs.as_ref().unwrap_or(given)
     }
-    let mut numbers: Vec<u32> = numbers.into_iter().collect();
-    numbers.sort_unstable();
-    numbers
+
+    fn add(&mut self, given: &Inputs, node: NodeId, data: Arc<dyn ArrayData>) {
+        let inputs = self.inputs.get_or_insert_with(|| given.clone());
+        inputs.computed.insert(node, data);
+    }
+}
+
+/// The result of a program that has one.
+fn first(execution: Execution<'_>) -> Result<Arc<dyn ArrayData>> {
+    let results = execution.results()?;
+    results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
 }

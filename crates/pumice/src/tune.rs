@@ -301,7 +301,7 @@ pub fn kept_in(compiler: &Compiler, program: &str, space: &Space) -> Option<Path
 fn key(compiler: &Compiler, program: &str, space: &Space) -> Vec<String> {
     let device = compiler.device();
     let parameters = space.parameters.iter().map(|parameter| format!("{parameter:?}"));
-    let fixed = ["tuned".into(), program.into(), device.name().into(), device.identity()];
+    let fixed = ["tuned".into(), program.into(), device.name().kind().into(), device.fingerprint()];
     fixed.into_iter().chain([space.size_class().to_string()]).chain(parameters).collect()
 }
 

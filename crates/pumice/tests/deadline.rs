@@ -33,7 +33,7 @@ fn check_kernel(
     f: impl Fn(Pull<i32, Ix>) -> Push<Grid, i32, Ix> + Clone + 'static,
 ) -> pumice::Result<()> {
     for compiler in compilers() {
-        let device = compiler.device().name();
+        let device = &compiler.device().name().to_string();
         let kernel = compiler.kernel(name, 64, f.clone())?;
         let start = Instant::now();
         let result = kernel.run(vec![1; 256])?.to_vec().map_err(Error::from);
@@ -48,7 +48,7 @@ fn check_kernel(
 #[test]
 fn an_endless_program_is_stopped_and_the_next_one_runs() -> pumice::Result<()> {
     for compiler in compilers() {
-        let device = compiler.device().name();
+        let device = &compiler.device().name().to_string();
         let halves = compiler.compile(|xs: Acc<Vector<f32>>| {
             let endless = xs.map(|x| while_(x, |x| x.ge(0.0), |x| x * 0.5));
             endless.map(|x| x + 1.0).sum()
@@ -107,7 +107,7 @@ fn an_array_that_a_stopped_kernel_changes_is_an_error() -> pumice::Result<()> {
         });
     }
     for compiler in compilers() {
-        let device = compiler.device().name();
+        let device = &compiler.device().name().to_string();
         let kernel = compiler.kernel("spin", 64, spin)?;
         let (mut sums, start) = (compiler.upload(&[0])?, Instant::now());
         kernel.run((&mut sums, vec![1; 100]))?;

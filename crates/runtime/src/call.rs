@@ -5,14 +5,14 @@
 //! loops launch small kernels many times, so nothing here may wait for the device or write text on that way.
 
 use crate::deadline::Deadline;
-use crate::device::{Argument, Kernel};
+use crate::device::{CompiledKernel, LaunchArgument};
 use crate::device_array::DeviceArray;
 use crate::engine::{Engine, Resident};
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
 use crate::status::{RECORD_BYTES, Status};
 use pumice_array::{Array, ArrayData, Shape};
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::{Actual, Binding, Definition, ParameterKind, Passes};
 use pumice_scalar::{Constant, Elt, ScalarType, Site};
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ pub struct Callable {
     engine: Arc<Engine>,
     definition: Definition,
     passes: Passes,
-    options: Options,
+    options: EmitOptions,
     /// How long a launch may take.
     limit: Option<Duration>,
     /// For each parameter whether kernels are made for its value.
@@ -65,7 +65,7 @@ pub struct Callable {
 
 /// A kernel for certain lengths and integers.
 struct Ready {
-    kernel: Arc<Kernel>,
+    kernel: Arc<CompiledKernel>,
     bindings: Vec<Binding>,
     blocks: u64,
     length: usize,
@@ -88,7 +88,7 @@ impl Callable {
         engine: Arc<Engine>,
         definition: Definition,
         passes: Passes,
-        options: Options,
+        options: EmitOptions,
     ) -> Result<Callable> {
         definition.fits(engine.device().profile()).map_err(|error| Error::Invalid(error.to_string()))?;
         let columns = |kind: &ParameterKind| match kind {
@@ -265,23 +265,23 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn argument(&self, binding: &Binding) -> Result<Argument<'_>> {
+    fn argument(&self, binding: &Binding) -> Result<LaunchArgument<'_>> {
         let lost = || Error::Invalid("a kernel's argument is lost".into());
         match binding {
             Binding::Column { parameter, column } => {
                 let memory = self.arrays.get(*parameter).and_then(|columns| columns.get(*column));
-                memory.ok_or_else(lost)?.memory().map(Argument::Memory)
+                memory.ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
             }
             Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                self.scalars.get(*parameter).copied().map(Argument::Scalar).ok_or_else(lost)
+                self.scalars.get(*parameter).copied().map(LaunchArgument::Scalar).ok_or_else(lost)
             }
             Binding::Result { column } => {
-                self.results.get(*column).ok_or_else(lost)?.memory().map(Argument::Memory)
+                self.results.get(*column).ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
             }
-            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(Argument::Memory),
+            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(LaunchArgument::Memory),
             // A launch has its record for itself.
-            Binding::FailureBase => Ok(Argument::Scalar(Constant::from(0i64))),
-            Binding::Value(value) => Ok(Argument::Scalar(*value)),
+            Binding::FailureBase => Ok(LaunchArgument::Scalar(Constant::from(0i64))),
+            Binding::Value(value) => Ok(LaunchArgument::Scalar(*value)),
         }
     }
 
@@ -300,7 +300,7 @@ impl Call<'_> {
         let mut arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**device)?;
-            arguments.push(Argument::Memory(deadline.record.memory()?));
+            arguments.push(LaunchArgument::Memory(deadline.record.memory()?));
         }
         // SAFETY: the program comes from a definition of the kernel language, in which every index is below the length of
         // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pumice_program::STOP_WORDS;
 
-use crate::device::{Device, Memory};
+use crate::device::{Device, DeviceMemory};
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
 
@@ -45,7 +45,7 @@ impl Deadline {
 }
 
 /// Begins a launch that the host watches: returns how much time is left to it, or nothing if the run is stopped.
-pub(crate) fn begin(device: &dyn Device, record: &Memory) -> Result<Option<Duration>> {
+pub(crate) fn begin(device: &dyn Device, record: &DeviceMemory) -> Result<Option<Duration>> {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     // This waits for the work before, whose time does not count.
     let [stopped, limit, known] = read(device, record)?;
@@ -63,11 +63,11 @@ pub(crate) fn begin(device: &dyn Device, record: &Memory) -> Result<Option<Durat
 }
 
 /// Says in a record that the run is stopped.
-pub(crate) fn stop(device: &dyn Device, record: &Memory) -> Result<()> {
+pub(crate) fn stop(device: &dyn Device, record: &DeviceMemory) -> Result<()> {
     device.upload(record, &1i64.to_le_bytes())
 }
 
-fn read(device: &dyn Device, record: &Memory) -> Result<[i64; STOP_WORDS]> {
+fn read(device: &dyn Device, record: &DeviceMemory) -> Result<[i64; STOP_WORDS]> {
     let mut bytes = [0u8; STOP_BYTES];
     device.download(record, &mut bytes)?;
 
@@ -78,6 +78,6 @@ fn read(device: &dyn Device, record: &Memory) -> Result<[i64; STOP_WORDS]> {
     Ok(words)
 }
 
-fn write(device: &dyn Device, record: &Memory, words: [i64; STOP_WORDS]) -> Result<()> {
+fn write(device: &dyn Device, record: &DeviceMemory, words: [i64; STOP_WORDS]) -> Result<()> {
     device.upload(record, words.map(i64::to_le_bytes).as_flattened())
 }

@@ -6,13 +6,15 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::{Param, Program, Verified};
 use pumice_scalar::{Constant, ScalarType};
 
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
 /// Something that runs programs.
 ///
@@ -20,15 +22,20 @@ use crate::error::{Error, Result};
 /// and [`synchronize`](Self::synchronize) wait for it. Calls may come from any thread, but two threads that use the
 /// *same* memory at once, one of them writing, must order themselves: on a CPU nothing else does.
 pub trait Device: Send + Sync {
-    /// The name by which it is chosen: `sim`, `cpu`, `opencl` or `cuda`.
-    fn name(&self) -> &'static str;
+    /// Returns its identity, which its memory and kernels carry.
+    fn id(&self) -> DeviceId;
+
+    /// Returns the name by which it is chosen: `sim`, `cpu`, `opencl:0`, `cuda:1`.
+    fn name(&self) -> DeviceName {
+        self.id().name()
+    }
 
     /// What it is, for people: model, driver, compiler.
     fn description(&self) -> String;
 
     /// Everything besides the program and the options that a binary depends on: compiler, flags, processor, driver.
     /// It is part of a kernel's key, so it must be quick, and must not start processes.
-    fn identity(&self) -> String;
+    fn fingerprint(&self) -> String;
 
     /// The facts that skeletons choose by.
     fn profile(&self) -> &Profile;
@@ -39,17 +46,17 @@ pub trait Device: Send + Sync {
     }
 
     /// Reserves memory, of no particular content, aligned for every scalar and vector type. `bytes` may be 0.
-    fn allocate(&self, bytes: usize) -> Result<Memory>;
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory>;
 
     /// Copies `from` to the beginning of `to`. The bytes have been read when it returns.
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()>;
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()>;
 
     /// Copies the beginning of `from` to `to`, after all work before it.
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()>;
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()>;
 
     /// Copies the first `bytes` bytes of one memory to another (or to itself, which changes nothing), after all work before
     /// it.
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         // Through the host; devices that can do better do.
         let mut between = crate::host_memory::zeroed(bytes)?;
         self.download(from, &mut between)?;
@@ -57,14 +64,14 @@ pub trait Device: Send + Sync {
     }
 
     /// Sets the first `bytes` bytes to zero.
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()>;
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()>;
 
     /// Compiles programs to binaries that can be kept on disk, in their order. Several at once are quicker than one by one
     /// where starting the compiler takes long; if one cannot be compiled, none is.
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>>;
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>>;
 
     /// Compiles a program to a binary that can be kept on disk.
-    fn build(&self, program: &Verified, options: &Options) -> Result<Vec<u8>> {
+    fn build(&self, program: &Verified, options: &EmitOptions) -> Result<Vec<u8>> {
         let lost = || Error::Invalid(format!("kernel `{}` was compiled to nothing", program.name));
         self.build_unit(&[program], options)?.pop().ok_or_else(lost)
     }
@@ -73,7 +80,7 @@ pub trait Device: Send + Sync {
     ///
     /// # Safety
     /// The binary is one that this device's `build` or `build_unit` made of this program: it is code that will run.
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel>;
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel>;
 
     /// Starts `blocks` blocks of a kernel. The arguments are in the order of the program's parameters; nothing happens
     /// if `blocks` is 0.
@@ -81,10 +88,21 @@ pub trait Device: Send + Sync {
     /// # Safety
     /// Each memory is as large as the program's accesses to it go, and no memory that the program writes is another
     /// argument too. Nothing on a device checks that.
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()>;
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()>;
 
     /// Waits until all work is done, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;
+
+    /// Returns in how many calls so far the host waited for this device, as far as a driver shows that: uploads, downloads,
+    /// [`synchronize`](Self::synchronize), [`time`](Self::time), launches that the host watches for their deadline, and
+    /// memory or kernels that are given back to the driver. Devices that work within the call count the same calls, so
+    /// that a test of what waits is the same everywhere.
+    fn waits(&self) -> u64;
 
     /// Milliseconds that the launches of `work` took: by the device's own clock on a GPU, by the wall's elsewhere.
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;
@@ -92,24 +110,24 @@ pub trait Device: Send + Sync {
 
 /// One argument of a launch.
 #[derive(Clone, Copy, Debug)]
-pub enum Argument<'a> {
+pub enum LaunchArgument<'a> {
     /// Memory, for a buffer parameter.
-    Memory(&'a Memory),
+    Memory(&'a DeviceMemory),
     /// A value, for a scalar parameter.
     Scalar(Constant),
 }
 
 /// Memory of a device. It is freed when this is dropped.
-pub struct Memory {
-    device: &'static str,
+pub struct DeviceMemory {
+    device: DeviceId,
     bytes: usize,
     handle: Box<dyn Any + Send + Sync>,
 }
 
-impl Memory {
+impl DeviceMemory {
     /// Wraps a device's own handle, whose `Drop` frees the memory.
-    pub fn new(device: &'static str, bytes: usize, handle: impl Any + Send + Sync) -> Memory {
-        Memory { device, bytes, handle: Box::new(handle) }
+    pub fn new(device: DeviceId, bytes: usize, handle: impl Any + Send + Sync) -> DeviceMemory {
+        DeviceMemory { device, bytes, handle: Box::new(handle) }
     }
 
     /// The size that was asked for.
@@ -117,14 +135,14 @@ impl Memory {
         self.bytes
     }
 
-    /// The name of the device that it belongs to.
-    pub fn device(&self) -> &'static str {
+    /// Returns the device that it belongs to.
+    pub fn device(&self) -> DeviceId {
         self.device
     }
 
     /// The handle that `device` put in, or an error if this memory is another device's.
-    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
-        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "memory", device, found: self.device })
+    pub fn handle<T: Any>(&self, device: DeviceId) -> Result<&T> {
+        own("memory", self.device, &*self.handle, device)
     }
 
     /// An error unless a copy of `bytes` bytes stays inside.
@@ -139,23 +157,34 @@ impl Memory {
     }
 }
 
-impl fmt::Debug for Memory {
+impl fmt::Debug for DeviceMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Memory({}, {} bytes)", self.device, self.bytes)
+        write!(f, "DeviceMemory({}, {} bytes)", self.device, self.bytes)
     }
 }
 
+/// Returns a handle as what `device` put in, or an error if it is of another device, be it of the same kind.
+fn own<'a, T: Any>(
+    what: &'static str,
+    found: DeviceId,
+    handle: &'a (dyn Any + Send + Sync),
+    device: DeviceId,
+) -> Result<&'a T> {
+    let handle = handle.downcast_ref().filter(|_| found == device);
+    handle.ok_or(Error::WrongDevice { what, device: device.name(), found: found.name() })
+}
+
 /// A program, compiled and loaded.
-pub struct Kernel {
-    device: &'static str,
+pub struct CompiledKernel {
+    device: DeviceId,
     signature: Signature,
     handle: Box<dyn Any + Send + Sync>,
 }
 
-impl Kernel {
+impl CompiledKernel {
     /// Wraps a device's own handle, whose `Drop` unloads the kernel.
-    pub fn new(device: &'static str, signature: Signature, handle: impl Any + Send + Sync) -> Kernel {
-        Kernel { device, signature, handle: Box::new(handle) }
+    pub fn new(device: DeviceId, signature: Signature, handle: impl Any + Send + Sync) -> CompiledKernel {
+        CompiledKernel { device, signature, handle: Box::new(handle) }
     }
 
     /// The program's name.
@@ -169,42 +198,43 @@ impl Kernel {
     }
 
     /// The stop record among the arguments of a launch, if the program can be stopped.
-    pub(crate) fn stop_record<'a>(&self, arguments: &[Argument<'a>]) -> Option<&'a Memory> {
+    pub(crate) fn stop_record<'a>(&self, arguments: &[LaunchArgument<'a>]) -> Option<&'a DeviceMemory> {
         match arguments.get(self.signature.stop?)? {
-            Argument::Memory(memory) => Some(memory),
-            Argument::Scalar(_) => None,
+            LaunchArgument::Memory(memory) => Some(memory),
+            LaunchArgument::Scalar(_) => None,
         }
     }
 
-    /// The name of the device that it belongs to.
-    pub fn device(&self) -> &'static str {
+    /// Returns the device that it belongs to.
+    pub fn device(&self) -> DeviceId {
         self.device
     }
 
     /// The handle that `device` put in, or an error if this kernel is another device's.
-    pub fn handle<T: Any>(&self, device: &'static str) -> Result<&T> {
-        self.handle.downcast_ref().ok_or(Error::WrongDevice { what: "a kernel", device, found: self.device })
+    pub fn handle<T: Any>(&self, device: DeviceId) -> Result<&T> {
+        own("a kernel", self.device, &*self.handle, device)
     }
 
     /// An error unless the arguments are those that the kernel was compiled for.
-    pub(crate) fn check_arguments(&self, arguments: &[Argument<'_>]) -> Result<()> {
-        let fail =
-            |reason| Err(Error::Launch { device: self.device, kernel: self.signature.name.clone(), reason });
+    pub(crate) fn check_arguments(&self, arguments: &[LaunchArgument<'_>]) -> Result<()> {
+        let fail = |reason| {
+            Err(Error::Launch { device: self.device.name(), kernel: self.signature.name.clone(), reason })
+        };
         let parameters = &self.signature.parameters;
         if parameters.len() != arguments.len() {
             return fail(format!("it takes {} arguments, {} were given", parameters.len(), arguments.len()));
         }
         for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
             match (parameter, argument) {
-                (Parameter::Buffer, Argument::Memory(_)) => {}
-                (Parameter::Scalar(ty), Argument::Scalar(value)) if *ty == value.ty() => {}
-                (Parameter::Buffer, Argument::Scalar(value)) => {
+                (LaunchParameter::Buffer, LaunchArgument::Memory(_)) => {}
+                (LaunchParameter::Scalar(ty), LaunchArgument::Scalar(value)) if *ty == value.ty() => {}
+                (LaunchParameter::Buffer, LaunchArgument::Scalar(value)) => {
                     return fail(format!("argument {number} must be memory, not the value {value:?}"));
                 }
-                (Parameter::Scalar(ty), Argument::Memory(_)) => {
+                (LaunchParameter::Scalar(ty), LaunchArgument::Memory(_)) => {
                     return fail(format!("argument {number} must be a value of type {ty}, not memory"));
                 }
-                (Parameter::Scalar(ty), Argument::Scalar(value)) => {
+                (LaunchParameter::Scalar(ty), LaunchArgument::Scalar(value)) => {
                     return fail(format!("argument {number} must be of type {ty}, not {}", value.ty()));
                 }
             }
@@ -213,9 +243,9 @@ impl Kernel {
     }
 }
 
-impl fmt::Debug for Kernel {
+impl fmt::Debug for CompiledKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Kernel({}, {})", self.device, self.signature.name)
+        write!(f, "CompiledKernel({}, {})", self.device, self.signature.name)
     }
 }
 
@@ -227,7 +257,7 @@ pub struct Signature {
     /// Threads of a block.
     pub threads: u32,
     /// The parameters in order.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<LaunchParameter>,
     /// The position of the stop record among them, if the program can be stopped. Devices without a clock of their own stop
     /// it from the host; a launch whose record says to stop does nothing.
     pub stop: Option<usize>,
@@ -237,8 +267,8 @@ impl Signature {
     /// The signature of a program.
     pub fn of(program: &Program) -> Signature {
         let kind = |param: &Param| match param {
-            Param::Memory(_) => Parameter::Buffer,
-            Param::Scalar(var) => Parameter::Scalar(program.var_type(*var)),
+            Param::Memory(_) => LaunchParameter::Buffer,
+            Param::Scalar(var) => LaunchParameter::Scalar(program.var_type(*var)),
         };
         let parameters = program.params.iter().map(kind).collect();
         let stop = program.params.iter().position(|param| match param {
@@ -251,11 +281,27 @@ impl Signature {
 
 /// The kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parameter {
+pub enum LaunchParameter {
     /// An address in the device's memory.
     Buffer,
     /// A value, passed by copy.
     Scalar(ScalarType),
+}
+
+/// Counts the calls in which the host waited for a device.
+#[derive(Debug, Default)]
+pub struct WaitCounter(AtomicU64);
+
+impl WaitCounter {
+    /// Counts one call.
+    pub fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many were counted so far.
+    pub fn total(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
@@ -270,21 +316,25 @@ pub(crate) mod tests {
         pumice_program::verify(program).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn kernel() -> Kernel {
-        let parameters = vec![Parameter::Buffer, Parameter::Scalar(ScalarType::F32)];
-        Kernel::new("cpu", Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
+    fn cpu() -> DeviceId {
+        DeviceId::new(DeviceName::of_kind("cpu"))
+    }
+
+    fn kernel() -> CompiledKernel {
+        let parameters = vec![LaunchParameter::Buffer, LaunchParameter::Scalar(ScalarType::F32)];
+        CompiledKernel::new(cpu(), Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
     }
 
     #[test]
     fn arguments_must_fit_the_parameters() {
-        let memory = Memory::new("cpu", 4, ());
-        let buffer = Argument::Memory(&memory);
-        assert_eq!(kernel().check_arguments(&[buffer, Argument::Scalar(1.0f32.into())]), Ok(()));
+        let memory = DeviceMemory::new(cpu(), 4, ());
+        let buffer = LaunchArgument::Memory(&memory);
+        assert_eq!(kernel().check_arguments(&[buffer, LaunchArgument::Scalar(1.0f32.into())]), Ok(()));
         for (arguments, reason) in [
             (vec![buffer], "it takes 2 arguments, 1 were given"),
             (vec![buffer, buffer], "argument 1 must be a value of type f32, not memory"),
-            (vec![buffer, Argument::Scalar(1i32.into())], "argument 1 must be of type f32, not i32"),
-            (vec![Argument::Scalar(1i32.into()); 2], "argument 0 must be memory, not the value 1:i32"),
+            (vec![buffer, LaunchArgument::Scalar(1i32.into())], "argument 1 must be of type f32, not i32"),
+            (vec![LaunchArgument::Scalar(1i32.into()); 2], "argument 0 must be memory, not the value 1:i32"),
         ] {
             let Err(Error::Launch { reason: found, .. }) = kernel().check_arguments(&arguments) else {
                 panic!("accepted {arguments:?}");
@@ -295,10 +345,17 @@ pub(crate) mod tests {
 
     #[test]
     fn handles_remember_their_device() {
-        let memory = Memory::new("cpu", 4, 5u8);
-        assert_eq!(memory.handle::<u8>("cpu"), Ok(&5));
-        let wrong = Error::WrongDevice { what: "memory", device: "cuda", found: "cpu" };
-        assert_eq!(memory.handle::<u64>("cuda"), Err(wrong));
+        let (one, other) = (cpu(), cpu());
+        let memory = DeviceMemory::new(one, 4, 5u8);
+        assert_eq!(memory.handle::<u8>(one), Ok(&5));
+        let gpu = DeviceId::new(DeviceName::numbered("cuda", 1));
+        let refusal = |device| memory.handle::<u8>(device).err().map(|error| error.to_string());
+        assert_eq!(refusal(gpu).as_deref(), Some("memory of device `cpu` was given to device `cuda:1`"));
+        assert_eq!(
+            refusal(other).as_deref(),
+            Some("memory of another device `cpu` was given to device `cpu`")
+        );
+        assert!(memory.handle::<u64>(one).is_err());
         assert!(memory.check_copy("an upload", 4).is_ok());
         assert!(matches!(memory.check_copy("an upload", 5), Err(Error::Invalid(_))));
     }

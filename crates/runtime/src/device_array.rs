@@ -13,7 +13,12 @@ use std::sync::{Arc, OnceLock};
 /// An array in a device's memory.
 pub(crate) struct DeviceArray {
     pub(crate) engine: Arc<Engine>,
-    extents: Vec<usize>,
+    /// The extents, or the most that they can be.
+    bounds: Vec<usize>,
+    /// For extents that only the device knows, the cells that they are in.
+    lengths: Vec<Option<Arc<Pooled>>>,
+    /// The extents, once somebody has asked.
+    extents: OnceLock<Vec<usize>>,
     types: Arc<[ScalarType]>,
     pub(crate) columns: Vec<Arc<Pooled>>,
     pub(crate) status: Arc<Status>,
@@ -30,12 +35,33 @@ impl DeviceArray {
         columns: Vec<Arc<Pooled>>,
         status: Arc<Status>,
     ) -> DeviceArray {
-        DeviceArray { engine, extents, types, columns, status, host: OnceLock::new() }
+        let (lengths, extents_known, host) = (Vec::new(), OnceLock::new(), OnceLock::new());
+        DeviceArray { engine, bounds: extents, lengths, extents: extents_known, types, columns, status, host }
+    }
+
+    /// The same with extents that are in these cells, where there is one.
+    pub(crate) fn with_lengths(self, lengths: Vec<Option<Arc<Pooled>>>) -> DeviceArray {
+        DeviceArray { lengths, ..self }
+    }
+
+    /// Waits for the device and reads the extents that only it knows.
+    fn find_extents(&self) -> Result<Vec<usize>> {
+        if self.lengths.iter().any(Option::is_some) {
+            self.status.check()?;
+        }
+        let length = |(bound, cell): (&usize, Option<&Arc<Pooled>>)| {
+            let Some(cell) = cell else { return Ok(*bound) };
+            let mut bytes = [0u8; 8];
+            self.engine.device().download(cell.memory()?, &mut bytes)?;
+            Ok(usize::try_from(i64::from_le_bytes(bytes)).unwrap_or(0).min(*bound))
+        };
+        let cells = self.lengths.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+        self.bounds.iter().zip(cells).map(length).collect()
     }
 
     fn fetch(&self) -> Result<Vec<Vec<u8>>> {
         self.status.check()?;
-        let count: usize = self.extents.iter().product();
+        let count: usize = self.extents().iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
             let mut bytes = host_memory::zeroed(count.saturating_mul(ty.bytes()))?;
             self.engine.device().download(column.memory()?, &mut bytes)?;
@@ -46,8 +72,21 @@ impl DeviceArray {
 }
 
 impl ArrayData for DeviceArray {
+    /// Of a run that failed, extents that only the device knew are 0; the failure is told with the elements.
     fn extents(&self) -> &[usize] {
-        &self.extents
+        if self.extents.get().is_none() {
+            let none = || {
+                let unknown = self.lengths.iter().map(Option::is_some).chain(std::iter::repeat(false));
+                self.bounds
+                    .iter()
+                    .zip(unknown)
+                    .map(|(bound, unknown)| if unknown { 0 } else { *bound })
+                    .collect()
+            };
+            // Not in `get_or_init`; see `columns`.
+            let _ = self.extents.set(self.find_extents().unwrap_or_else(|_| none()));
+        }
+        self.extents.get().map_or(&[], Vec::as_slice)
     }
     fn types(&self) -> &[ScalarType] {
         &self.types

@@ -6,6 +6,8 @@
 
 use thiserror::Error as ThisError;
 
+use crate::identity::DeviceName;
+
 /// The result of everything in the runtime.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -44,7 +46,7 @@ pub enum Error {
     #[error("the {device} compiler ({compiler}) failed on kernel `{kernel}`:\n{log}")]
     Compiler {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// Which compiler it was.
         compiler: String,
         /// The kernel's name.
@@ -57,7 +59,7 @@ pub enum Error {
     #[error("device `{device}` cannot load the binary of kernel `{kernel}`: {reason}")]
     Binary {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// The kernel's name.
         kernel: String,
         /// What the loader said.
@@ -68,7 +70,7 @@ pub enum Error {
     #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes")]
     OutOfMemory {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// The size that was asked for.
         bytes: usize,
     },
@@ -84,7 +86,7 @@ pub enum Error {
     #[error("kernel `{kernel}` cannot be launched on `{device}`: {reason}")]
     Launch {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// The kernel's name.
         kernel: String,
         /// What does not fit.
@@ -95,7 +97,7 @@ pub enum Error {
     #[error("{call} failed on device `{device}`: {name} (code {code})")]
     Driver {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// The function that was called.
         call: &'static str,
         /// The code that it returned.
@@ -105,21 +107,21 @@ pub enum Error {
     },
 
     /// Memory or a kernel of one device was given to another.
-    #[error("{what} of device `{found}` was given to device `{device}`")]
+    #[error("{what} of {} was given to device `{device}`", other(found, device))]
     WrongDevice {
-        /// What was given: "memory" or "a kernel".
+        /// What was given: "memory", "a kernel" or "a plan".
         what: &'static str,
         /// The device that was called.
-        device: &'static str,
+        device: DeviceName,
         /// The device that it belongs to.
-        found: &'static str,
+        found: DeviceName,
     },
 
     /// A file or process of the host that a device needs failed.
     #[error("device `{device}`: {action}: {reason}")]
     Host {
         /// The device's name.
-        device: &'static str,
+        device: DeviceName,
         /// What was being done.
         action: String,
         /// What the operating system said.
@@ -148,6 +150,11 @@ pub enum Error {
     Invalid(String),
 }
 
+/// A device that is not `device`, though it may have its name: simulators and openings of tests do.
+fn other(found: &DeviceName, device: &DeviceName) -> String {
+    if found == device { format!("another device `{found}`") } else { format!("device `{found}`") }
+}
+
 /// The message: it is what a program prints whose `main` returns an error.
 impl std::fmt::Debug for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -162,16 +169,16 @@ mod tests {
     #[test]
     fn messages_say_what_failed_and_where() {
         let error = Error::Driver {
-            device: "cuda",
+            device: DeviceName::numbered("cuda", 1),
             call: "cuLaunchKernel",
             code: 700,
             name: "CUDA_ERROR_ILLEGAL_ADDRESS".into(),
         };
         assert_eq!(
             error.to_string(),
-            "cuLaunchKernel failed on device `cuda`: CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"
+            "cuLaunchKernel failed on device `cuda:1`: CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"
         );
-        let error = Error::OutOfMemory { device: "cpu", bytes: 1 << 40 };
+        let error = Error::OutOfMemory { device: DeviceName::of_kind("cpu"), bytes: 1 << 40 };
         assert_eq!(
             error.to_string(),
             "device `cpu` is out of memory: it could not allocate 1099511627776 bytes"

@@ -10,17 +10,23 @@ mod device_array;
 pub mod devices;
 mod engine;
 mod error;
+mod execute;
 mod files;
 mod host_memory;
+mod identity;
 mod kernel_table;
 mod parallel;
 mod pool;
 mod status;
 
 pub use call::{Callable, Change, Given};
-pub use device::{Argument, Device, Kernel, Memory, Parameter, Signature};
-pub use devices::{NAMES, default_device, open, survey};
-pub use engine::{Engine, Execution, Inputs, Prepared};
+pub use device::{
+    CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Signature, WaitCounter,
+};
+pub use devices::{KINDS, default_device, device_names, open, survey};
+pub use engine::Engine;
 pub use error::{Error, Result};
+pub use execute::{Execution, Inputs, PreparedPlan};
+pub use identity::{DeviceId, DeviceName};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
-pub use pumice_emit::Options;
+pub use pumice_emit::EmitOptions;

@@ -1,6 +1,6 @@
 //! Device memory that is used again: buffers come from here and go back when nobody holds them.
 
-use crate::device::{Device, Memory};
+use crate::device::{Device, DeviceMemory};
 use crate::error::{Error, Result};
 use crate::host_memory;
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ pub struct Pool {
 #[derive(Default)]
 struct Free {
     /// None of the lists is empty.
-    by_size: BTreeMap<usize, Vec<Memory>>,
+    by_size: BTreeMap<usize, Vec<DeviceMemory>>,
     bytes: usize,
     pieces: usize,
 }
 
 impl Free {
-    fn take(&mut self, size: usize) -> Option<Memory> {
+    fn take(&mut self, size: usize) -> Option<DeviceMemory> {
         let Entry::Occupied(mut entry) = self.by_size.entry(size) else { return None };
         let memory = entry.get_mut().pop();
         if entry.get().is_empty() {
@@ -46,13 +46,13 @@ const MOST_FREE_PIECES: usize = 1024;
 
 /// Memory that goes back to its pool.
 pub struct Pooled {
-    memory: Option<Memory>,
+    memory: Option<DeviceMemory>,
     pool: Weak<Pool>,
 }
 
 impl Pooled {
     /// The memory.
-    pub fn memory(&self) -> Result<&Memory> {
+    pub fn memory(&self) -> Result<&DeviceMemory> {
         self.memory.as_ref().ok_or_else(|| Error::Invalid("memory is used after it was released".into()))
     }
 }
@@ -104,7 +104,7 @@ impl Pool {
         self.lock().bytes
     }
 
-    fn give_back(&self, memory: Memory) {
+    fn give_back(&self, memory: DeviceMemory) {
         if self.lock().pieces >= MOST_FREE_PIECES {
             self.empty();
         }

@@ -2,7 +2,7 @@
 
 use pumice_program::file_test::{self, Expectation};
 use pumice_program::{Param, verify};
-use pumice_runtime::{Argument, Device, Error, Options, open};
+use pumice_runtime::{Device, EmitOptions, Error, LaunchArgument, open};
 use std::path::Path;
 
 /// Runs every file of a folder whose result is defined, and says how many cases there were.
@@ -20,7 +20,7 @@ fn run_files(device: &dyn Device, folder: &str) -> Result<usize, String> {
             continue; // What a broken kernel does on a device is undefined.
         }
         let program = verify(test.program).map_err(|error| error.to_string())?;
-        let binary = device.build(&program, &Options::default()).map_err(|error| error.to_string())?;
+        let binary = device.build(&program, &EmitOptions::default()).map_err(|error| error.to_string())?;
         // SAFETY: it was built the line before.
         let kernel = unsafe { device.load(&program, &binary) }.map_err(|error| error.to_string())?;
         for case in &test.cases {
@@ -34,10 +34,10 @@ fn run_files(device: &dyn Device, folder: &str) -> Result<usize, String> {
                 }
                 let (mut memory, mut scalar) = (memories.iter(), case.scalars.iter());
                 let argument = |param: &Param| match param {
-                    Param::Memory(_) => memory.next().map(Argument::Memory),
-                    Param::Scalar(_) => scalar.next().copied().map(Argument::Scalar),
+                    Param::Memory(_) => memory.next().map(LaunchArgument::Memory),
+                    Param::Scalar(_) => scalar.next().copied().map(LaunchArgument::Scalar),
                 };
-                let arguments: Vec<Argument<'_>> = program.params.iter().filter_map(argument).collect();
+                let arguments: Vec<LaunchArgument<'_>> = program.params.iter().filter_map(argument).collect();
                 let blocks = program.blocks_for(&case.scalars).map_err(|e| Error::Invalid(e.to_string()))?;
                 // SAFETY: the simulator ran the same case and found every access in bounds.
                 unsafe { device.launch(&kernel, blocks, &arguments)? };

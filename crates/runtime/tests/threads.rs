@@ -4,7 +4,7 @@ use pumice::{Compiler, prelude::*};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 use pumice_runtime::devices::Sim;
-use pumice_runtime::{Argument, Device, Kernel, Memory, Options, Result};
+use pumice_runtime::{CompiledKernel, Device, DeviceId, DeviceMemory, EmitOptions, LaunchArgument, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::available_parallelism;
@@ -71,13 +71,13 @@ struct Counting {
 }
 
 impl Device for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
+    fn id(&self) -> DeviceId {
+        self.sim.id()
     }
     fn description(&self) -> String {
         self.sim.description()
     }
-    fn identity(&self) -> String {
+    fn fingerprint(&self) -> String {
         // No other process knows it, so that nothing comes from disk.
         format!("counting {} {:p}", std::process::id(), self)
     }
@@ -87,19 +87,19 @@ impl Device for Counting {
     fn rounds_sizes(&self) -> bool {
         self.sim.rounds_sizes()
     }
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         self.sim.allocate(bytes)
     }
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         self.sim.upload(to, from)
     }
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         self.sim.download(from, to)
     }
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         self.sim.zero(memory, bytes)
     }
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let at_work = self.at_work.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(at_work, Ordering::SeqCst);
         // Long enough for others to begin, if they could.
@@ -109,16 +109,24 @@ impl Device for Counting {
         self.built.fetch_add(programs.len(), Ordering::SeqCst);
         binaries
     }
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         // SAFETY: as the caller promises.
         unsafe { self.sim.load(program, binary) }
     }
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
         // SAFETY: as the caller promises.
         unsafe { self.sim.launch(kernel, blocks, arguments) }
     }
     fn synchronize(&self) -> Result<()> {
         self.sim.synchronize()
+    }
+    fn waits(&self) -> u64 {
+        self.sim.waits()
     }
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         self.sim.time(work)

@@ -1,6 +1,9 @@
 //! What a case is written with: it runs programs and compares, or only plans them.
 
-use pumice::layers::array::{Array, ArrayData, HostData, Node, Operation, Options, Plan};
+use pumice::layers::array::operations::{Argument, ZipWith};
+use pumice::layers::array::{
+    Array, ArrayData, ArrayProgram, CheckedProgram, HostData, Knowledge, Plan, PlanOptions,
+};
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::Inputs;
@@ -34,7 +37,7 @@ pub struct Harness {
 
 struct Planning {
     profile: Profile,
-    options: Options,
+    options: PlanOptions,
     seen: RefCell<HashSet<String>>,
     programs: RefCell<Vec<Arc<Verified>>>,
 }
@@ -47,7 +50,7 @@ impl Harness {
 
     /// Plans programs for a device that is like this, and runs nothing. Results are zeros of the right shape, and what
     /// is expected of them is not looked at.
-    pub fn planning(profile: &Profile, options: &Options) -> Result<Harness, String> {
+    pub fn planning(profile: &Profile, options: &PlanOptions) -> Result<Harness, String> {
         let planning = Planning {
             profile: profile.clone(),
             options: options.clone(),
@@ -76,13 +79,13 @@ impl Harness {
 
     /// Describes a program, to run it several times.
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Program<'_, P, F::Dim, F::Elt>, String> {
-        let root = scope(|| program.describe().node().clone());
-        Ok(Program { untyped: self.compile_node(root)?, of: PhantomData })
+        let root = scope(|| program.describe().described().clone());
+        Ok(Program { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
     }
 
     /// What need not be compiled anew for each program's types.
-    fn compile_node(&self, root: Arc<Node>) -> Result<UntypedProgram<'_>, String> {
-        let compiled = self.compiler.compile_node(root).map_err(|error| error.to_string())?;
+    fn compile_program(&self, program: ArrayProgram) -> Result<UntypedProgram<'_>, String> {
+        let compiled = self.compiler.compile_program(program).map_err(|error| error.to_string())?;
         Ok(UntypedProgram { harness: self, compiled })
     }
 
@@ -132,13 +135,14 @@ impl Harness {
         expressions: &dyn Fn(&[Term]) -> Vec<Term>,
     ) -> Result<Option<Vec<Constant>>, String> {
         let place = Place::caller("map");
-        let argument = Node::new(Operation::Argument(0), 1, input.types().to_vec(), place.named("argument"));
+        let mut program = ArrayProgram::new();
+        let argument = program.add(Argument(0), &[], 1, input.types(), place.named("argument"));
         let function = function(input.types(), expressions);
         let types = function.result_types();
-        let root =
-            Node::new(Operation::ZipWith { function, inputs: vec![argument] }, 1, types.clone(), place);
-        let inputs = Inputs { arrays: HashMap::from([(0, input.clone())]), scalars: Vec::new() };
-        let data = self.compile_node(root)?.run(&inputs)?;
+        let result = program.add(ZipWith { function }, &[argument], 1, &types, place);
+        program.give(result);
+        let inputs = Inputs { arrays: HashMap::from([(0, input.clone())]), ..Inputs::default() };
+        let data = self.compile_program(program)?.run(&inputs)?;
         if self.is_planning() {
             return Ok(None);
         }
@@ -201,23 +205,24 @@ impl Harness {
     fn plan(
         &self,
         planning: &Planning,
-        root: &Arc<Node>,
+        program: &CheckedProgram,
         inputs: &Inputs,
     ) -> Result<Arc<dyn ArrayData>, String> {
         let extents: HashMap<u32, Vec<usize>> =
             inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
-        let roots = std::slice::from_ref(root);
-        let plan = Plan::new(roots, &planning.profile, &extents, &inputs.scalars, &planning.options)
+        let knowledge = Knowledge::of(extents, &inputs.scalars);
+        let plan = Plan::new(program, &planning.profile, &knowledge, &planning.options)
             .map_err(|error| error.to_string())?;
         for launch in plan.launches() {
             if planning.seen.borrow_mut().insert(launch.program.key_text()) {
                 planning.programs.borrow_mut().push(launch.program.clone());
             }
         }
-        let (extents, _) = plan.results().first().cloned().ok_or("a plan without a result")?;
-        let count: usize = extents.iter().product();
+        let root = program.results().first().ok_or("a program without a result")?;
+        let (root, result) = (program.node(*root), plan.results().first().ok_or("a plan without a result")?);
+        let count: usize = result.extents.iter().product();
         let columns = root.types.iter().map(|ty: &ScalarType| vec![0; count * ty.bytes()]).collect();
-        Ok(Arc::new(HostData::new(extents, root.types.clone(), columns)))
+        Ok(Arc::new(HostData::new(result.extents.clone(), root.types.clone(), columns)))
     }
 }
 
@@ -236,7 +241,7 @@ impl UntypedProgram<'_> {
     fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>, String> {
         match &self.harness.planning {
             None => self.compiled.run(inputs).map_err(|error| error.to_string()),
-            Some(planning) => self.harness.plan(planning, self.compiled.root(), inputs),
+            Some(planning) => self.harness.plan(planning, self.compiled.program(), inputs),
         }
     }
 }

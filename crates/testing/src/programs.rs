@@ -3,7 +3,7 @@
 //! They are written as a user would write them, with nothing of the layers below.
 
 use pumice::Function;
-use pumice::layers::array::{Error, Node, Options, Plan};
+use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Knowledge, Plan, PlanOptions};
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
@@ -100,7 +100,7 @@ pub struct Example {
     /// What it computes.
     pub about: &'static str,
     /// Its result.
-    pub root: Arc<Node>,
+    pub root: Arc<Described>,
     /// The extents of its array arguments, by argument number.
     pub extents: HashMap<u32, Vec<usize>>,
     /// Its scalar arguments; numbers that are arrays' have any value.
@@ -115,19 +115,20 @@ impl Example {
         extents: &[(u32, &[usize])],
         scalars: &[Constant],
     ) -> Example {
-        let root = scope(|| program.describe().node().clone());
+        let root = scope(|| program.describe().described().clone());
         let extents = extents.iter().map(|(number, extents)| (*number, extents.to_vec())).collect();
         Example { name, about, root, extents, scalars: scalars.to_vec() }
     }
 
     /// The program in the array language's text form.
     pub fn describe(&self) -> String {
-        pumice::layers::array::print_program(std::slice::from_ref(&self.root))
+        ArrayProgram::of(std::slice::from_ref(&self.root)).to_string()
     }
 
     /// The plan for a device that is like this.
-    pub fn plan(&self, profile: &Profile, options: &Options) -> Result<Plan, Error> {
-        Plan::new(std::slice::from_ref(&self.root), profile, &self.extents, &self.scalars, options)
+    pub fn plan(&self, profile: &Profile, options: &PlanOptions) -> Result<Plan, Error> {
+        let program = CheckedProgram::new(ArrayProgram::of(std::slice::from_ref(&self.root)))?;
+        Plan::new(&program, profile, &Knowledge::of(self.extents.clone(), &self.scalars), options)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::harness::{Harness, Outcome};
 use pumice::Compiler;
-use pumice::layers::array::Options;
+use pumice::layers::array::PlanOptions;
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::devices::Sim;
@@ -43,7 +43,7 @@ impl Case {
     }
 
     /// The kernels that the case launches on a device that is like this, without running any on one.
-    pub fn kernels(&self, profile: &Profile, options: &Options) -> Result<Vec<Arc<Verified>>, String> {
+    pub fn kernels(&self, profile: &Profile, options: &PlanOptions) -> Result<Vec<Arc<Verified>>, String> {
         match self.body {
             Body::Arrays(body) => {
                 let harness = Harness::planning(profile, options)?;
@@ -153,7 +153,7 @@ pub fn kernels(profile: &Profile) -> Result<Vec<Arc<Verified>>, String> {
     let mut seen = HashSet::new();
     let mut all = Vec::new();
     for case in cases() {
-        let kernels = case.kernels(profile, &Options::default());
+        let kernels = case.kernels(profile, &PlanOptions::default());
         let kernels = kernels.map_err(|message| format!("{}: {message}", case.name))?;
         all.extend(kernels.into_iter().filter(|kernel| seen.insert(kernel.key_text())));
     }

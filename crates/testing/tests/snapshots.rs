@@ -3,8 +3,8 @@
 //! The texts are in `snapshots/`, for people to read when they change; `INSTA_UPDATE=always` writes them anew. They are
 //! planned for made-up devices, so that they are the same on every machine.
 
-use pumice::layers::array::Options as PlanOptions;
-use pumice::layers::emit::{Dialect, Options, emit};
+use pumice::layers::array::PlanOptions;
+use pumice::layers::emit::{Dialect, EmitOptions, emit};
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_testing::programs::{self, Example};
@@ -55,7 +55,7 @@ fn kernels(name: &str, dialect: Dialect) -> String {
     let plan = example(name).plan(profile, &PlanOptions::default());
     let plan = plan.unwrap_or_else(|error| panic!("{name} for {dialect}: {error}"));
     let texts = plan.launches().map(|launch| {
-        let source = emit(&launch.program, dialect, &Options::default());
+        let source = emit(&launch.program, dialect, &EmitOptions::default());
         without_lines(&source.unwrap_or_else(|error| panic!("{name} for {dialect}: {error}")).text)
     });
     texts.collect::<Vec<_>>().join("\n")

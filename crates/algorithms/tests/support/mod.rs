@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use pumice::kernel::{Binding, Definition, KernelFunction};
-use pumice::layers::emit::{Dialect, Options, emit};
+use pumice::layers::emit::{Dialect, EmitOptions, emit};
 use pumice::layers::kernel::{Actual, Passes, Specialised, define};
 use pumice::layers::program::simulate::Report;
 use pumice::layers::program::{SimMemory, simulate, verify};
@@ -107,7 +107,7 @@ pub fn cuda<P, F: KernelFunction<P>>(
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{name}: {error}"));
     let kernel = specialised(&definition, lengths, scalars);
     assert!(kernel.program.failure.is_none(), "{name}: a check is left\n{}", kernel.program);
-    let source = emit(&kernel.program, Dialect::Cuda, &Options::default());
+    let source = emit(&kernel.program, Dialect::Cuda, &EmitOptions::default());
     without_lines(&source.unwrap_or_else(|error| panic!("{name}: {error}")).text)
 }
 

@@ -24,7 +24,7 @@ use workloads::{Sizes, Workload};
 pub fn run(options: &Options) -> Result<()> {
     let device = options.value("--device").map_or_else(default_device, open)?;
     let quick = options.has("--quick");
-    let sizes = match (device.name(), quick) {
+    let sizes = match (device.name().kind(), quick) {
         ("sim", _) => {
             let reason =
                 "`sim` executes threads one by one to find mistakes: it has no speed that could be measured";
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<()> {
     let filter = options.value("--filter").unwrap_or_default();
     let mut all = workloads::workloads(&sizes);
     // The programs' sizes are a GPU's.
-    all.extend(workloads::programs_in_sizes(quick || device.name() != "cuda"));
+    all.extend(workloads::programs_in_sizes(quick || device.name().kind() != "cuda"));
     let chosen: Vec<&Workload> = all.iter().filter(|workload| workload.name.contains(filter)).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = all.iter().map(|workload| workload.name.as_str()).collect();
@@ -59,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
             progress.clear();
             match measured {
                 Ok(measured) => {
-                    let row = Row::new(workload, device.name(), implementation, measured);
+                    let row = Row::new(workload, device.name().kind(), implementation, measured);
                     print(&format!("{}\n", row.line()))?;
                     rows.push(row);
                 }

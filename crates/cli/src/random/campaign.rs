@@ -30,7 +30,7 @@ const MOST_FAILURES: u64 = 20;
 /// Random programs on one device.
 pub struct Campaign {
     /// The device.
-    pub device: &'static str,
+    pub device: String,
     /// The seed of all programs.
     pub seed: u64,
     /// No batch is started after this time.
@@ -77,7 +77,7 @@ impl Campaign {
     /// Runs it; `told` is told of every failure.
     pub fn run(&self, mut told: impl FnMut(&Failure) -> Result<()>) -> Result<Totals> {
         let folder = Folder::new()?;
-        let children = Children { device: self.device, seed: self.seed, folder: &folder.0 };
+        let children = Children { device: &self.device, seed: self.seed, folder: &folder.0 };
         let start = Instant::now();
         // The first batches are small, and show how long one may be.
         let next = Mutex::new((0u64, 16u64));

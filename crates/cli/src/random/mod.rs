@@ -24,7 +24,7 @@ pub const OPTIONS: &[&str] =
 pub fn run(options: &Options) -> Result<()> {
     let device = match options.value("--device") {
         Some(device) => device.to_owned(),
-        None => default_device()?.name().to_owned(),
+        None => default_device()?.name().to_string(),
     };
     let seed = number(options, "--seed")?;
     match (options.value("--run"), options.value("--program")) {
@@ -42,7 +42,7 @@ pub fn run(options: &Options) -> Result<()> {
         (None, None) => {
             let campaign = Campaign {
                 // An error now is better than one in each child.
-                device: pumice::layers::runtime::open(&device)?.name(),
+                device: pumice::layers::runtime::open(&device)?.name().to_string(),
                 seed: seed.unwrap_or_else(seed_of_now),
                 time: options.value("--minutes").map_or(Ok(Duration::from_secs(60)), parse_minutes)?,
                 programs: number(options, "--programs")?,

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use pumice_emit::{Dialect, Effort, Options, Source, compiler_flags, emit, gcc_flags};
+use pumice_emit::{Dialect, Effort, EmitOptions, Source, compiler_flags, emit, gcc_flags};
 use pumice_program::{
     Param, Program, Ranges, SimMemory, Space, Verified, mark_exact, parse, simulate, verify,
 };
@@ -53,7 +53,7 @@ impl Drop for Folder {
 }
 
 /// The flags for the compiler that there is.
-pub fn c_flags(options: &Options) -> Vec<&'static str> {
+pub fn c_flags(options: &EmitOptions) -> Vec<&'static str> {
     let mut flags = compiler_flags(Dialect::C, options, Effort::Full);
     if is_gcc() {
         flags.extend(gcc_flags(Effort::Full));
@@ -133,7 +133,7 @@ pub fn run_c(
     program: &Verified,
     memories: &[Vec<u8>],
     scalars: &[Constant],
-    options: &Options,
+    options: &EmitOptions,
     more_flags: &[&str],
 ) -> Vec<Vec<u8>> {
     let Source { text, entry, .. } = emit(program, Dialect::C, options).unwrap();
@@ -216,7 +216,7 @@ pub fn check_with(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]
         return;
     }
     let expected = run_sim(program, memories, scalars);
-    let found = run_c(program, memories, scalars, &Options::default(), flags);
+    let found = run_c(program, memories, scalars, &EmitOptions::default(), flags);
     for (number, (ty, (expected, found))) in
         memory_types(program).into_iter().zip(expected.iter().zip(&found)).enumerate()
     {
@@ -224,7 +224,7 @@ pub fn check_with(program: &Verified, memories: &[Vec<u8>], scalars: &[Constant]
             assert!(
                 same(a, b),
                 "memory {number} [{index}]: expected {a:?}, found {b:?}\n{}",
-                emit(program, Dialect::C, &Options::default()).unwrap().text
+                emit(program, Dialect::C, &EmitOptions::default()).unwrap().text
             );
         }
     }

@@ -25,13 +25,13 @@ pub trait Feeds<P> {
 
 impl<T: Elt> Feeds<Pull<T, Ix>> for Acc<Vector<T>> {
     fn feed(self) -> KernelInput {
-        KernelInput::Array(self.node().clone())
+        KernelInput::Array(self.described().clone())
     }
 }
 
 impl<T: Elt> Feeds<Pull<T, Ix>> for &Acc<Vector<T>> {
     fn feed(self) -> KernelInput {
-        KernelInput::Array(self.node().clone())
+        KernelInput::Array(self.described().clone())
     }
 }
 

@@ -1,112 +1,24 @@
-//! The devices: which there are, which of them work here, and which is used if nobody chooses.
-//!
-//! Each is opened at most once in a process, when it is first asked for, and a failure is remembered too. Nothing
-//! outside this folder may name a vendor's library.
+//! The devices: which there are (`open.rs`), one module per kind, and what those share on the way from programs to
+//! binaries. Nothing outside this folder may name a vendor's library.
 
 mod cpu;
 pub mod cuda;
+mod open;
 #[cfg(feature = "opencl")]
 mod opencl;
 mod sim;
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
 
-use pumice_emit::{Dialect, Options, Source};
+use pumice_emit::{Dialect, EmitOptions, Source};
 use pumice_kernel::Profile;
 use pumice_program::{Program, Space, Verified};
 
-use self::cpu::Cpu;
 pub use self::cpu::set_default_compile_seconds;
-use self::cuda::Cuda;
+pub use self::open::{KINDS, default_device, device_names, open, survey};
 pub use self::sim::{Recorded, Sim};
-use crate::device::Device;
 use crate::error::{Error, Result};
-
-/// The names of the devices, the fastest first.
-pub const NAMES: [&str; 4] = ["cuda", "opencl", "cpu", "sim"];
-
-/// The device with this name.
-pub fn open(name: &str) -> Result<Arc<dyn Device>> {
-    Ok(match name {
-        "cuda" => once!(Cuda)?,
-        "opencl" => opencl()?,
-        "cpu" => once!(Cpu)?,
-        "sim" => once!(Sim)?,
-        _ => return Err(Error::UnknownDevice { name: name.into(), known: NAMES.join(", ") }),
-    })
-}
-
-/// The device that `PUMICE_DEVICE` names; without it the best that works here. That is never the simulator, which is
-/// far too slow to be used by accident: if nothing else works, the error says why.
-pub fn default_device() -> Result<Arc<dyn Device>> {
-    match std::env::var_os("PUMICE_DEVICE").filter(|name| !name.is_empty()) {
-        Some(name) => open(&name.to_string_lossy()),
-        None => best(),
-    }
-}
-
-/// Every device with its description, or why it cannot be used.
-pub fn survey() -> Vec<(&'static str, Result<String>)> {
-    NAMES.iter().map(|name| (*name, open(name).map(|device| device.description()))).collect()
-}
-
-/// A device of a type, opened the first time that this place is reached.
-macro_rules! once {
-    ($device:ty) => {{
-        static DEVICE: OnceLock<Result<Arc<$device>>> = OnceLock::new();
-        DEVICE.get_or_init(|| <$device>::open().map(Arc::new)).clone()
-    }};
-}
-use once;
-
-#[cfg(feature = "opencl")]
-fn opencl() -> Result<Arc<opencl::OpenCl>> {
-    once!(opencl::OpenCl)
-}
-
-#[cfg(not(feature = "opencl"))]
-fn opencl() -> Result<Arc<dyn Device>> {
-    let reason = "Pumice was built without OpenCL (the feature `opencl` of the crate `pumice`)".into();
-    Err(Error::DeviceUnavailable { device: "opencl".into(), reason })
-}
-
-/// The OpenCL device, if it is a GPU.
-fn opencl_gpu() -> Option<Arc<dyn Device>> {
-    #[cfg(feature = "opencl")]
-    if may_have_gpu()
-        && let Ok(device) = opencl()
-        && device.is_gpu()
-    {
-        return Some(device);
-    }
-    None
-}
-
-fn best() -> Result<Arc<dyn Device>> {
-    if let Ok(device) = open("cuda") {
-        return Ok(device);
-    }
-    // OpenCL on the processor is slower than C on the processor.
-    if let Some(device) = opencl_gpu() {
-        return Ok(device);
-    }
-    open("cpu").or_else(|_| open("opencl")).map_err(|_| {
-        let reason = |name: &&str| match open(name).err()? {
-            Error::DeviceUnavailable { reason, .. } => Some(format!("  {name}: {reason}")),
-            error => Some(format!("  {name}: {error}")),
-        };
-        Error::NoDevice { reasons: NAMES.iter().filter_map(reason).collect::<Vec<_>>().join("\n") }
-    })
-}
-
-/// Whether the system shows a GPU's device file. Asking OpenCL itself loads every driver, and PoCL's takes longer than a
-/// small program takes from start to end.
-#[cfg(feature = "opencl")]
-fn may_have_gpu() -> bool {
-    let files = ["dri", "nvidiactl", "kfd", "dxg", "mali0", "kgsl-3d0"];
-    !cfg!(target_os = "linux") || files.iter().any(|name| std::path::Path::new("/dev").join(name).exists())
-}
+use crate::identity::DeviceName;
 
 /// Returns a program as a device can run it; refuses one that needs more than it has. What comes out of the pipeline is
 /// legal already and stays as it is.
@@ -137,7 +49,7 @@ fn check_private(program: &Verified, limit: u64) -> Result<()> {
 fn emit(
     programs: &[&Verified],
     dialect: Dialect,
-    options: &Options,
+    options: &EmitOptions,
     profile: &Profile,
     private: impl Fn(&Verified) -> u64,
 ) -> Result<Vec<Source>> {
@@ -171,7 +83,7 @@ fn pack(entry: &str, code: &[u8]) -> Vec<u8> {
 }
 
 /// The entry point's name and the code of what [`pack`] made.
-fn unpack<'a>(device: &'static str, program: &Program, binary: &'a [u8]) -> Result<(&'a str, &'a [u8])> {
+fn unpack<'a>(device: DeviceName, program: &Program, binary: &'a [u8]) -> Result<(&'a str, &'a [u8])> {
     let end = binary.iter().position(|byte| *byte == 0);
     let parts = end.and_then(|end| Some((std::str::from_utf8(&binary[..end]).ok()?, &binary[end + 1..])));
     let reason = "it does not begin with the name of an entry point".into();
@@ -181,8 +93,14 @@ fn unpack<'a>(device: &'static str, program: &Program, binary: &'a [u8]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Argument, Kernel};
+    use crate::device::{CompiledKernel, Device, LaunchArgument};
     use crate::kernel_table::KernelTable;
+    use std::sync::Arc;
+
+    /// The devices that work here.
+    pub(super) fn every_device() -> impl Iterator<Item = Arc<dyn Device>> {
+        device_names().into_iter().filter_map(|name| open(&name).ok())
+    }
 
     const ADD: &str = "kernel add
 memory @xs: global read f32
@@ -217,7 +135,7 @@ body {
     }
 
     /// Runs a program like [`ADD`] on vectors of these lengths and compares with `expected`, by index.
-    fn check(device: &dyn Device, kernel: &Kernel, expected: impl Fn(f32) -> f32) -> Result<()> {
+    fn check(device: &dyn Device, kernel: &CompiledKernel, expected: impl Fn(f32) -> f32) -> Result<()> {
         for n in [0usize, 1, 4, 5, 1000] {
             let bytes = |f: &dyn Fn(f32) -> f32| -> Vec<u8> {
                 (0..n).flat_map(|i| f(i as f32).to_le_bytes()).collect()
@@ -225,8 +143,8 @@ body {
             let (xs, ys, out) = (device.allocate(4 * n)?, device.allocate(4 * n)?, device.allocate(4 * n)?);
             device.upload(&xs, &bytes(&|i| i))?;
             device.upload(&ys, &bytes(&|i| 0.5 * i))?;
-            let memories = [&xs, &ys, &out].map(Argument::Memory);
-            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            let memories = [&xs, &ys, &out].map(LaunchArgument::Memory);
+            let arguments = [&memories[..], &[LaunchArgument::Scalar((n as i64).into())]].concat();
             unsafe { device.launch(kernel, n.div_ceil(4) as u64, &arguments) }?;
             let mut result = vec![0; 4 * n];
             device.download(&out, &mut result)?;
@@ -238,9 +156,9 @@ body {
     #[test]
     fn a_program_gives_the_same_on_every_device_that_works_here() -> Result<()> {
         let (program, table) = (add(), KernelTable::with_folder(None));
-        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+        for device in every_device() {
             for fast_math in [false, true] {
-                let options = Options { fast_math };
+                let options = EmitOptions { fast_math };
                 let kernel = table.get_or_build(&*device, &program, &program.key_text(), &options)?;
                 check(&*device, &kernel, |i| 1.5 * i)?;
             }
@@ -260,10 +178,10 @@ body {
         let programs = [add(), larger(), smaller(), larger()];
         let programs: Vec<&Verified> = programs.iter().collect();
         let table = KernelTable::with_folder(None);
-        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
-            let binaries = device.build_unit(&programs, &Options::default())?;
+        for device in every_device() {
+            let binaries = device.build_unit(&programs, &EmitOptions::default())?;
             assert_eq!(binaries.len(), programs.len());
-            let kernels = table.get_or_build_all(&*device, &programs, &Options::default(), || Ok(()))?;
+            let kernels = table.get_or_build_all(&*device, &programs, &EmitOptions::default(), || Ok(()))?;
             let expected: [fn(f32) -> f32; 4] = [|i| 1.5 * i, |i| i, |i| 0.5 * i, |i| i];
             for ((kernel, expected), (program, binary)) in
                 kernels.iter().zip(expected).zip(programs.iter().zip(&binaries))
@@ -278,7 +196,7 @@ body {
 
     #[test]
     fn memory_is_copied_on_every_device_that_works_here() -> Result<()> {
-        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+        for device in every_device() {
             for bytes in [0usize, 1, 1000, (4 << 20) + 13] {
                 let pattern: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8).collect();
                 let (from, to) = (device.allocate(bytes + 8)?, device.allocate(bytes + 3)?);
@@ -311,12 +229,16 @@ body {
             "kernel hoard\nmemory @s: private i64[10000000]\nthreads 8\nprologue {\n}\n\
              blocks %b.0: i64 < 1:i64\nbody {\n  parallel %i.1: i64 < 1:i64 {\n    store @s[%i.1] = %i.1\n  }\n}\n",
         );
-        for device in NAMES.iter().filter_map(|name| open(name).ok()) {
+        for device in every_device() {
             let message =
-                |program| device.build(program, &Options::default()).err().map(|error| error.to_string());
+                |program| device.build(program, &EmitOptions::default()).err().map(|error| error.to_string());
             let private = message(&private).unwrap_or_default();
             let expected = "`hoard` needs 640000000 bytes of private memory for a block (80000000 for each of 8 threads)";
-            assert!(device.name() == "sim" || private.contains(expected), "{}: {private}", device.name());
+            assert!(
+                device.name().kind() == "sim" || private.contains(expected),
+                "{}: {private}",
+                device.name()
+            );
             let (crowded, large) =
                 (message(&crowded).unwrap_or_default(), message(&large).unwrap_or_default());
             assert!(crowded.contains("`add` has 100000 threads in a block, and the limit is "), "{crowded}");
@@ -355,7 +277,7 @@ body {
         // Each by itself, and all together.
         for unit in all.chunks(1).chain([&all[..]]) {
             for fast_math in [false, true] {
-                let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &Options { fast_math });
+                let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &EmitOptions { fast_math });
                 let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
                 let binaries = compile_unit(unit, &sources, |name, source| {
@@ -368,44 +290,17 @@ body {
     }
 
     #[test]
-    fn a_device_is_opened_once() -> Result<()> {
-        for name in ["cpu", "sim"] {
-            let device = open(name)?;
-            assert_eq!(device.name(), name);
-            assert!(Arc::ptr_eq(&device, &open(name)?));
-        }
-        Ok(())
-    }
-
-    #[test]
-    fn an_unknown_name_is_an_error_that_lists_the_names() {
-        let error = open("gpu").err().map(|error| error.to_string());
-        assert_eq!(
-            error.as_deref(),
-            Some("there is no device `gpu`; the devices are cuda, opencl, cpu, sim")
-        );
-    }
-
-    #[test]
-    fn the_survey_has_every_device_and_the_best_of_them_works() -> Result<()> {
-        let survey = survey();
-        assert_eq!(survey.iter().map(|(name, _)| *name).collect::<Vec<_>>(), NAMES);
-        assert!(
-            survey
-                .iter()
-                .all(|(_, result)| result.as_ref().map_or(true, |description| !description.is_empty()))
-        );
-        let best = best()?;
-        assert!(survey.iter().any(|(name, result)| *name == best.name() && result.is_ok()));
-        Ok(())
-    }
-
-    #[test]
     fn binaries_carry_the_name_of_their_entry_point() -> Result<()> {
         let program = crate::device::tests::empty_program("kernel");
-        assert_eq!(unpack("cpu", &program, &pack("kernel_", &[0, 1, 2]))?, ("kernel_", &[0, 1, 2][..]));
+        assert_eq!(
+            unpack(DeviceName::of_kind("cpu"), &program, &pack("kernel_", &[0, 1, 2]))?,
+            ("kernel_", &[0, 1, 2][..])
+        );
         for damaged in [&b""[..], b"kernel", b"\xff\0code"] {
-            assert!(matches!(unpack("cpu", &program, damaged), Err(Error::Binary { .. })));
+            assert!(matches!(
+                unpack(DeviceName::of_kind("cpu"), &program, damaged),
+                Err(Error::Binary { .. })
+            ));
         }
         Ok(())
     }

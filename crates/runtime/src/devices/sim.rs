@@ -7,26 +7,29 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::simulate::Report;
 use pumice_program::{Access, FaultKind, Param, Program, SimMemory, Space, Verified, simulate};
 use pumice_scalar::ScalarType;
 
 use crate::deadline;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
 use crate::host_memory;
+use crate::identity::{DeviceId, DeviceName};
 
-const NAME: &str = "sim";
+const NAME: DeviceName = DeviceName::of_kind("sim");
 
 /// The simulator as a device.
 pub struct Sim {
+    id: DeviceId,
     profile: Profile,
     /// What was launched, if somebody wants to know.
     recorded: Option<Mutex<Vec<Recorded>>>,
     /// One call at a time: a launch takes the memories out of their places and puts them back.
     turn: Mutex<()>,
+    waits: WaitCounter,
 }
 
 /// The device memory that a handle stands for.
@@ -47,7 +50,7 @@ impl Sim {
     /// Opens the device, which works everywhere.
     pub fn open() -> Result<Sim> {
         // A GPU in small, so that programs are made as for a GPU, and several blocks are few elements.
-        Ok(Sim { profile: Sim::small_profile(), recorded: None, turn: Mutex::new(()) })
+        Ok(Sim::with(Sim::small_profile(), None))
     }
 
     /// A simulator that stands in for a device with this profile, and remembers every launch with what it would cost.
@@ -61,7 +64,12 @@ impl Sim {
     /// assert!(sim.recorded().is_empty());
     /// ```
     pub fn observing(profile: Profile) -> Sim {
-        Sim { profile, recorded: Some(Mutex::default()), turn: Mutex::new(()) }
+        Sim::with(profile, Some(Mutex::default()))
+    }
+
+    fn with(profile: Profile, recorded: Option<Mutex<Vec<Recorded>>>) -> Sim {
+        let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
+        Sim { id, profile, recorded, turn: Mutex::new(()), waits }
     }
 
     /// The launches so far, in order. Launches of no blocks are not among them, and nothing is unless this simulator
@@ -99,17 +107,17 @@ impl Sim {
 }
 
 impl Device for Sim {
-    fn name(&self) -> &'static str {
-        NAME
+    fn id(&self) -> DeviceId {
+        self.id
     }
 
     fn description(&self) -> String {
         "the simulator: slow, and checks for races, bounds, barriers and unwritten memory".into()
     }
 
-    fn identity(&self) -> String {
+    fn fingerprint(&self) -> String {
         match &self.recorded {
-            None => NAME.into(),
+            None => NAME.to_string(),
             // What fits one profile need not fit another.
             Some(_) => format!("{NAME} {:?}", self.profile),
         }
@@ -123,36 +131,41 @@ impl Device for Sim {
         false
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         // The simulator's own allocation would end the process if there were no room.
         // With it comes a bit per byte.
         let whole = bytes.saturating_add(bytes / 8);
         if whole > host_memory::physical() || Vec::<u8>::new().try_reserve_exact(whole).is_err() {
             return Err(Error::OutOfMemory { device: NAME, bytes });
         }
-        Ok(Memory::new(NAME, bytes, Place::new(SimMemory::unwritten(bytes))))
+        Ok(DeviceMemory::new(self.id, bytes, Place::new(SimMemory::unwritten(bytes))))
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
+        self.waits.count();
         let _turn = lock(&self.turn);
-        lock(to.handle::<Place>(NAME)?).write_bytes(0, from);
+        lock(to.handle::<Place>(self.id)?).write_bytes(0, from);
         Ok(())
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
+        self.waits.count();
         let _turn = lock(&self.turn);
-        to.copy_from_slice(&lock(from.handle::<Place>(NAME)?).bytes()[..to.len()]);
+        to.copy_from_slice(&lock(from.handle::<Place>(self.id)?).bytes()[..to.len()]);
         Ok(())
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
-        self.upload(memory, &host_memory::zeroed(bytes)?)
+        let zeros = host_memory::zeroed(bytes)?;
+        let _turn = lock(&self.turn);
+        lock(memory.handle::<Place>(self.id)?).write_bytes(0, &zeros);
+        Ok(())
     }
 
-    fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], _options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let text = |program: &&Verified| {
             super::legal(program, &self.profile)?;
             Ok(program.key_text().into_bytes())
@@ -160,24 +173,29 @@ impl Device for Sim {
         programs.iter().map(text).collect()
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         // The program that is given has the comments, which say where a fault comes from.
         if binary != program.key_text().as_bytes() {
             let reason = "it is the text of another program".into();
             return Err(Error::Binary { device: NAME, kernel: program.name.clone(), reason });
         }
-        Ok(Kernel::new(NAME, Signature::of(program), Arc::new(program.clone())))
+        Ok(CompiledKernel::new(self.id, Signature::of(program), Arc::new(program.clone())))
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
-        let program = kernel.handle::<Arc<Verified>>(NAME)?;
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
+        let program = kernel.handle::<Arc<Verified>>(self.id)?;
         kernel.check_arguments(arguments)?;
         let refuse = |reason: String| Error::Launch { device: NAME, kernel: kernel.name().into(), reason };
         let (mut handles, mut scalars) = (Vec::new(), Vec::new());
         for argument in arguments {
             match argument {
-                Argument::Memory(memory) => handles.push(memory.handle::<Place>(NAME)?),
-                Argument::Scalar(value) => scalars.push(*value),
+                LaunchArgument::Memory(memory) => handles.push(memory.handle::<Place>(self.id)?),
+                LaunchArgument::Scalar(value) => scalars.push(*value),
             }
         }
         let expected = program.blocks_for(&scalars).map_err(|error| refuse(error.to_string()))?;
@@ -251,10 +269,16 @@ impl Device for Sim {
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.waits.count();
         Ok(())
     }
 
+    fn waits(&self) -> u64 {
+        self.waits.total()
+    }
+
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.waits.count();
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -302,13 +326,13 @@ mod tests {
     fn a_program_runs_from_its_text() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &EmitOptions::default())?) }?;
         for n in [0usize, 1, 4, 5, 15] {
             let values: Vec<u8> = (0..n).flat_map(|i| (i as f32).to_le_bytes()).collect();
             let (xs, out) = (sim.allocate(4 * n)?, sim.allocate(4 * n)?);
             sim.upload(&xs, &values)?;
-            let memories = [&xs, &xs, &out].map(Argument::Memory);
-            let arguments = [&memories[..], &[Argument::Scalar((n as i64).into())]].concat();
+            let memories = [&xs, &xs, &out].map(LaunchArgument::Memory);
+            let arguments = [&memories[..], &[LaunchArgument::Scalar((n as i64).into())]].concat();
             unsafe { sim.launch(&kernel, n.div_ceil(4) as u64, &arguments) }?;
             let mut result = vec![0; 4 * n];
             sim.download(&out, &mut result)?;
@@ -325,10 +349,10 @@ mod tests {
     fn faults_and_wrong_launches_are_errors() -> Result<()> {
         let sim = Sim::open()?;
         let program = program();
-        let kernel = unsafe { sim.load(&program, &sim.build(&program, &Options::default())?) }?;
-        let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, Argument::Scalar(4i64.into()));
-        fn pass<'a>(memories: [&'a Memory; 3], n: Argument<'a>) -> Vec<Argument<'a>> {
-            [&memories.map(Argument::Memory)[..], &[n]].concat()
+        let kernel = unsafe { sim.load(&program, &sim.build(&program, &EmitOptions::default())?) }?;
+        let (xs, out, n) = (sim.allocate(16)?, sim.allocate(16)?, LaunchArgument::Scalar(4i64.into()));
+        fn pass<'a>(memories: [&'a DeviceMemory; 3], n: LaunchArgument<'a>) -> Vec<LaunchArgument<'a>> {
+            [&memories.map(LaunchArgument::Memory)[..], &[n]].concat()
         }
         // Nobody wrote the input.
         assert!(matches!(

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::sync::{Arc, MutexGuard};
 use std::thread::available_parallelism;
 
-use pumice_emit::{Effort, Options};
+use pumice_emit::{Effort, EmitOptions};
 use pumice_program::Verified;
 
 use super::entry::hashed;
 use super::loaded::Slot;
 use super::{BUILT, DISK, KernelTable, MEMORY, lock};
-use crate::device::{Device, Kernel};
+use crate::device::{CompiledKernel, Device};
 use crate::error::{Error, Result};
 use crate::parallel;
 
@@ -45,8 +45,8 @@ impl KernelTable {
         device: &dyn Device,
         program: &Verified,
         key_text: &str,
-        options: &Options,
-    ) -> Result<Arc<Kernel>> {
+        options: &EmitOptions,
+    ) -> Result<Arc<CompiledKernel>> {
         let key = key(device, key_text, options);
         let mut kernels = self.unit(device, &[Wanted { program, key: &key }], options)?;
         kernels.pop().ok_or_else(lost)
@@ -58,9 +58,9 @@ impl KernelTable {
         &self,
         device: &dyn Device,
         programs: &[&Verified],
-        options: &Options,
+        options: &EmitOptions,
         meanwhile: impl FnOnce() -> Result<()>,
-    ) -> Result<Vec<Arc<Kernel>>> {
+    ) -> Result<Vec<Arc<CompiledKernel>>> {
         let keys: Vec<String> =
             programs.iter().map(|program| key(device, &program.key_text(), options)).collect();
         // Each once: a thread must not wait for itself.
@@ -71,7 +71,7 @@ impl KernelTable {
         let units: Vec<&[Wanted<'_>]> = wanted.chunks(wanted.len().div_ceil(cores).clamp(1, UNIT)).collect();
         let built =
             parallel::collect(units.len(), |unit| self.unit(device, units[unit], options), meanwhile)?;
-        let kernels: BTreeMap<&str, Arc<Kernel>> =
+        let kernels: BTreeMap<&str, Arc<CompiledKernel>> =
             wanted.iter().map(|wanted| wanted.key).zip(built.into_iter().flatten()).collect();
         keys.iter().map(|key| kernels.get(key.as_str()).cloned().ok_or_else(lost)).collect()
     }
@@ -81,11 +81,12 @@ impl KernelTable {
         &self,
         device: &dyn Device,
         wanted: &[Wanted<'_>],
-        options: &Options,
-    ) -> Result<Vec<Arc<Kernel>>> {
-        let slots: Vec<Arc<Slot>> = wanted.iter().map(|wanted| lock(&self.loaded).slot(wanted.key)).collect();
+        options: &EmitOptions,
+    ) -> Result<Vec<Arc<CompiledKernel>>> {
+        let slots: Vec<Arc<Slot>> =
+            wanted.iter().map(|wanted| lock(&self.loaded).slot(device.id(), wanted.key)).collect();
         let kernels = {
-            let mut places: Vec<MutexGuard<'_, Option<Arc<Kernel>>>> =
+            let mut places: Vec<MutexGuard<'_, Option<Arc<CompiledKernel>>>> =
                 slots.iter().map(|slot| lock(slot)).collect();
             self.fill(device, wanted, &mut places, options)
                 .and_then(|()| places.iter().map(|place| (**place).clone().ok_or_else(lost)).collect())
@@ -101,8 +102,8 @@ impl KernelTable {
         &self,
         device: &dyn Device,
         wanted: &[Wanted<'_>],
-        places: &mut [MutexGuard<'_, Option<Arc<Kernel>>>],
-        options: &Options,
+        places: &mut [MutexGuard<'_, Option<Arc<CompiledKernel>>>],
+        options: &EmitOptions,
     ) -> Result<()> {
         let folder = self.usable_folder();
         let mut missing = Vec::new();
@@ -137,7 +138,7 @@ impl KernelTable {
     }
 
     /// The kernel that is kept in the folder, if there is one that the device takes.
-    fn kept(&self, device: &dyn Device, wanted: &Wanted<'_>, folder: &Path) -> Option<Kernel> {
+    fn kept(&self, device: &dyn Device, wanted: &Wanted<'_>, folder: &Path) -> Option<CompiledKernel> {
         let binary = self.read(folder, wanted.key)?;
         // SAFETY: the entry is whole, the user's own, and has the key of this program on this device.
         match unsafe { device.load(wanted.program, &binary) } {
@@ -155,7 +156,7 @@ impl KernelTable {
 }
 
 /// Compiles programs: small ones together, large ones and those that cannot be compiled together one by one.
-fn build_all(device: &dyn Device, programs: &[&Verified], options: &Options) -> Vec<Result<Vec<u8>>> {
+fn build_all(device: &dyn Device, programs: &[&Verified], options: &EmitOptions) -> Vec<Result<Vec<u8>>> {
     let alone = |program: &&Verified| device.build(program, options);
     let small = programs.iter().all(|program| Effort::of(program) == Effort::Full);
     match programs {
@@ -173,7 +174,7 @@ fn lost() -> Error {
 }
 
 /// The key of a kernel, as the name of a file.
-fn key(device: &dyn Device, key_text: &str, options: &Options) -> String {
+fn key(device: &dyn Device, key_text: &str, options: &EmitOptions) -> String {
     let options = format!("{options:?}");
-    hashed(&[EMITTER, device.name(), &device.identity(), &options, key_text])
+    hashed(&[EMITTER, device.name().kind(), &device.fingerprint(), &options, key_text])
 }

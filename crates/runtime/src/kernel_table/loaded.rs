@@ -7,15 +7,17 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::lock;
-use crate::device::Kernel;
+use crate::device::CompiledKernel;
+use crate::identity::DeviceId;
 
 /// The place of one kernel. Who builds it holds the lock, and the others who want it wait for that.
-pub(super) type Slot = Mutex<Option<Arc<Kernel>>>;
+pub(super) type Slot = Mutex<Option<Arc<CompiledKernel>>>;
 
-/// The places by the kernels' keys.
+/// The places by the devices' identities and the kernels' keys: devices of one model share binaries, and load them for
+/// themselves.
 #[derive(Default)]
 pub(super) struct Loaded {
-    slots: HashMap<String, Used>,
+    slots: HashMap<(u64, String), Used>,
     /// Goes up with every use.
     clock: u64,
 }
@@ -27,15 +29,16 @@ struct Used {
 
 impl Loaded {
     /// Returns the place of a kernel, which counts as a use.
-    pub(super) fn slot(&mut self, key: &str) -> Arc<Slot> {
+    pub(super) fn slot(&mut self, device: DeviceId, key: &str) -> Arc<Slot> {
+        let key = (device.opening(), key.to_owned());
         self.clock += 1;
         let clock = self.clock;
-        if let Some(used) = self.slots.get_mut(key) {
+        if let Some(used) = self.slots.get_mut(&key) {
             used.last = clock;
             return used.slot.clone();
         }
         let slot = Arc::<Slot>::default();
-        self.slots.insert(key.into(), Used { slot: slot.clone(), last: clock });
+        self.slots.insert(key, Used { slot: slot.clone(), last: clock });
         slot
     }
 
@@ -62,7 +65,7 @@ impl Loaded {
         }
         unheld.sort_unstable();
         let surplus = self.slots.len().saturating_sub(most);
-        let unneeded = |(place, (last, _)): &(usize, (u64, String))| *place < surplus || *last == 0;
+        let unneeded = |(place, (last, _)): &(usize, (u64, (u64, String)))| *place < surplus || *last == 0;
         let evicted = unheld.into_iter().enumerate().take_while(unneeded);
         evicted.filter_map(|(_, (_, key))| self.slots.remove(&key)).map(|used| used.slot).collect()
     }

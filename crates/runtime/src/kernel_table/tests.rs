@@ -6,19 +6,21 @@ mod limits;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Barrier};
 
-use pumice_emit::Options;
+use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
 use super::entry::{HEADER, MAGIC};
 use super::*;
 use crate::device::tests::empty_program;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
 /// A device whose binaries are texts.
 struct Counting {
-    identity: &'static str,
+    id: DeviceId,
+    fingerprint: &'static str,
     built: AtomicUsize,
     /// Kernels that are loaded.
     loaded: Arc<AtomicUsize>,
@@ -36,7 +38,7 @@ impl Drop for Counted {
 }
 
 impl Counting {
-    fn new(identity: &'static str) -> Counting {
+    fn new(fingerprint: &'static str) -> Counting {
         let profile = Profile {
             threads: 1,
             lanes: 1,
@@ -49,7 +51,14 @@ impl Counting {
             forward_progress: false,
             capabilities: pumice_program::Capabilities::ALL,
         };
-        Counting { identity, built: AtomicUsize::new(0), loaded: Arc::default(), refuse: false, profile }
+        Counting {
+            id: DeviceId::new(DeviceName::of_kind("counting")),
+            fingerprint,
+            built: AtomicUsize::new(0),
+            loaded: Arc::default(),
+            refuse: false,
+            profile,
+        }
     }
 
     fn built(&self) -> usize {
@@ -64,56 +73,64 @@ impl Counting {
 const DONE: Result<()> = Ok(());
 
 impl Device for Counting {
-    fn name(&self) -> &'static str {
-        "counting"
+    fn id(&self) -> DeviceId {
+        self.id
     }
     fn description(&self) -> String {
         "it counts".into()
     }
-    fn identity(&self) -> String {
-        self.identity.into()
+    fn fingerprint(&self) -> String {
+        self.fingerprint.into()
     }
     fn profile(&self) -> &Profile {
         &self.profile
     }
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
-        Ok(Memory::new("counting", bytes, ()))
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        Ok(DeviceMemory::new(self.id, bytes, ()))
     }
-    fn upload(&self, _to: &Memory, _from: &[u8]) -> Result<()> {
+    fn upload(&self, _to: &DeviceMemory, _from: &[u8]) -> Result<()> {
         DONE
     }
-    fn download(&self, _from: &Memory, _to: &mut [u8]) -> Result<()> {
+    fn download(&self, _from: &DeviceMemory, _to: &mut [u8]) -> Result<()> {
         DONE
     }
-    fn zero(&self, _memory: &Memory, _bytes: usize) -> Result<()> {
+    fn zero(&self, _memory: &DeviceMemory, _bytes: usize) -> Result<()> {
         DONE
     }
-    fn build_unit(&self, programs: &[&Verified], _options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], _options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         if self.refuse || programs.iter().any(|program| program.name == "broken") {
             return Err(Error::Invalid("refused".into()));
         }
         // Long enough for others to come in between, if they could.
         std::thread::sleep(std::time::Duration::from_millis(5));
         self.built.fetch_add(programs.len(), Ordering::SeqCst);
-        let binary = |program: &&Verified| format!("binary of {} for {}", program.name, self.identity);
+        let binary = |program: &&Verified| format!("binary of {} for {}", program.name, self.fingerprint);
         Ok(programs.iter().map(|program| binary(program).into_bytes()).collect())
     }
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
-        let expected = format!("binary of {} for {}", program.name, self.identity);
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
+        let expected = format!("binary of {} for {}", program.name, self.fingerprint);
         let refusal =
-            Error::Binary { device: "counting", kernel: program.name.clone(), reason: "it is wrong".into() };
+            Error::Binary { device: self.name(), kernel: program.name.clone(), reason: "it is wrong".into() };
         if binary == expected.as_bytes() {
             self.loaded.fetch_add(1, Ordering::SeqCst);
-            Ok(Kernel::new("counting", Signature::of(program), Counted(self.loaded.clone())))
+            Ok(CompiledKernel::new(self.id, Signature::of(program), Counted(self.loaded.clone())))
         } else {
             Err(refusal)
         }
     }
-    unsafe fn launch(&self, _kernel: &Kernel, _blocks: u64, _arguments: &[Argument<'_>]) -> Result<()> {
+    unsafe fn launch(
+        &self,
+        _kernel: &CompiledKernel,
+        _blocks: u64,
+        _arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
         DONE
     }
     fn synchronize(&self) -> Result<()> {
         DONE
+    }
+    fn waits(&self) -> u64 {
+        0
     }
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
         work().map(|()| 0.0)
@@ -148,8 +165,8 @@ impl Drop for Temporary {
     }
 }
 
-fn get(table: &KernelTable, device: &Counting) -> Result<Arc<Kernel>> {
-    table.get_or_build(device, &empty_program("k"), "text", &Options::default())
+fn get(table: &KernelTable, device: &Counting) -> Result<Arc<CompiledKernel>> {
+    table.get_or_build(device, &empty_program("k"), "text", &EmitOptions::default())
 }
 
 #[test]
@@ -171,7 +188,7 @@ fn a_kernel_is_built_once_and_kept_for_the_next_process() -> Result<()> {
 fn everything_that_decides_a_binary_is_in_the_key() -> Result<()> {
     let (temporary, device, other) = (Temporary::new(), Counting::new("one"), Counting::new("two"));
     let table = temporary.table();
-    let (exact, fast) = (Options { fast_math: false }, Options { fast_math: true });
+    let (exact, fast) = (EmitOptions { fast_math: false }, EmitOptions { fast_math: true });
     let program = empty_program("k");
     table.get_or_build(&device, &program, "text", &exact)?;
     table.get_or_build(&device, &program, "text", &fast)?;
@@ -179,6 +196,16 @@ fn everything_that_decides_a_binary_is_in_the_key() -> Result<()> {
     table.get_or_build(&other, &program, "text", &exact)?;
     assert_eq!(table.counts().built, 4);
     assert_eq!(temporary.entries().len(), 4);
+    Ok(())
+}
+
+#[test]
+fn devices_of_one_model_share_binaries_and_no_kernels() -> Result<()> {
+    let (temporary, one, other) = (Temporary::new(), Counting::new("one"), Counting::new("one"));
+    let table = temporary.table();
+    let (first, second) = (get(&table, &one)?, get(&table, &other)?);
+    assert_eq!((first.device(), second.device()), (one.id, other.id));
+    assert_eq!(table.counts(), Counts { memory: 0, disk: 1, built: 1 });
     Ok(())
 }
 
@@ -222,11 +249,11 @@ fn an_entry_under_another_name_or_for_another_device_is_not_trusted() -> Result<
     get(&temporary.table(), &device)?;
     let entry = temporary.entries().remove(0);
     let table = temporary.table();
-    table.get_or_build(&device, &empty_program("other"), "other text", &Options::default())?;
+    table.get_or_build(&device, &empty_program("other"), "other text", &EmitOptions::default())?;
     let other = temporary.entries().into_iter().find(|path| *path != entry).expect("a second entry");
     std::fs::copy(&entry, &other).expect("copying the entry");
     let table = temporary.table();
-    table.get_or_build(&device, &empty_program("other"), "other text", &Options::default())?;
+    table.get_or_build(&device, &empty_program("other"), "other text", &EmitOptions::default())?;
     assert_eq!(table.counts().built, 1);
 
     // Whole, but the device refuses it.
@@ -413,7 +440,7 @@ fn several_programs_are_built_together_and_each_once() -> Result<()> {
     let programs: Vec<Verified> = (0..40).map(|number| empty_program(&format!("k{}", number % 30))).collect();
     let programs: Vec<&Verified> = programs.iter().collect();
     let all =
-        |table: &KernelTable| table.get_or_build_all(&device, &programs, &Options::default(), || Ok(()));
+        |table: &KernelTable| table.get_or_build_all(&device, &programs, &EmitOptions::default(), || Ok(()));
     let table = folder.table();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| all(&table))).collect();
@@ -434,10 +461,10 @@ fn one_program_that_cannot_be_built_does_not_keep_the_others_from_it() {
     let programs = ["k0", "broken", "k1"].map(empty_program);
     let programs: Vec<&Verified> = programs.iter().collect();
     let table = folder.table();
-    let error = table.get_or_build_all(&device, &programs, &Options::default(), || Ok(())).err();
+    let error = table.get_or_build_all(&device, &programs, &EmitOptions::default(), || Ok(())).err();
     assert_eq!(error, Some(Error::Invalid("refused".into())));
     for program in [programs[0], programs[2]] {
-        let kernel = table.get_or_build(&device, program, &program.key_text(), &Options::default());
+        let kernel = table.get_or_build(&device, program, &program.key_text(), &EmitOptions::default());
         assert_eq!(kernel.map(|kernel| kernel.name().to_string()), Ok(program.name.clone()));
     }
 }

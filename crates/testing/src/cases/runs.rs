@@ -2,7 +2,7 @@
 
 use crate::data::{FEW_SIZES, SIZES, floats, values};
 use crate::{Harness, Outcome, Tolerance};
-use pumice::layers::runtime::NAMES;
+use pumice::layers::runtime::device_names;
 use pumice::prelude::*;
 use pumice::{Compiler, Elt};
 
@@ -145,8 +145,8 @@ pub fn results_on_another_device(h: &Harness) -> Outcome {
     let text = |error: pumice::Error| error.to_string();
     let step = |xs: Acc<Vector<(f64, bool)>>| xs.map(|(x, flag)| (x * 2.0, !flag));
     let here = h.compile(step)?;
-    for name in NAMES {
-        let Ok(other) = Compiler::on(name) else { continue };
+    for name in device_names() {
+        let Ok(other) = Compiler::on(&name) else { continue };
         let there = other.compile(step).map_err(text)?;
         for n in [0, 1, 1000] {
             let xs = values::<(f64, bool)>(96, n);

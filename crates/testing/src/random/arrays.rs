@@ -2,7 +2,8 @@
 
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
-use pumice::layers::array::{Acc, Array, ArrayData, HostData, Node, Operation};
+use pumice::layers::array::operations::{Argument, Backpermute, Fold, Generate, Reshape, Use, ZipWith};
+use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Function, Lift, Op, Place, ScalarType, Term, function, scope};
 use pumice::{Dim1, Dim2, Dim3, Dim4};
@@ -19,20 +20,20 @@ const EXTENTS: [usize; 30] = [
 const MOST: usize = 3000;
 
 /// An array program with its arguments.
-pub struct ArrayProgram {
+pub struct GivenProgram {
     /// The arguments.
     pub inputs: Inputs,
-    /// The operation that the result is.
-    pub root: Arc<Node>,
+    /// The result.
+    pub root: Arc<Described>,
 }
 
 /// Returns the program that these choices make.
-pub fn program(choices: &mut Choices<'_>) -> ArrayProgram {
+pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
     scope(|| {
         let scalars = (0..FIRST_SCALAR + SCALARS.len())
             .map(|number| Constant::from(SCALARS[number.saturating_sub(FIRST_SCALAR)]))
             .collect();
-        let inputs = Inputs { arrays: Default::default(), scalars };
+        let inputs = Inputs { scalars, ..Inputs::default() };
         let palette = [(); 3].map(|()| choices.pick(&EXTENTS));
         let mut maker = Maker { choices, palette, inputs, arrays: Vec::new() };
         for number in 0..1 + maker.choices.below(3) {
@@ -49,39 +50,46 @@ pub fn program(choices: &mut Choices<'_>) -> ArrayProgram {
         // What nothing uses would not be computed: it becomes part of the result.
         for other in maker.unused() {
             let last = maker.arrays[maker.arrays.len() - 1].clone();
-            if other.node.id != last.node.id && !other.extents.contains(&0) {
+            if other.array.id() != last.array.id() && !other.extents.contains(&0) {
                 let joined = maker.join(&last, &other);
                 maker.arrays.push(joined);
             }
         }
-        let root = maker.arrays[maker.arrays.len() - 1].node.clone();
+        let root = maker.arrays[maker.arrays.len() - 1].array.clone();
         // Arguments that the result does not need may be there all the same.
-        ArrayProgram { inputs: maker.inputs, root }
+        GivenProgram { inputs: maker.inputs, root }
     })
 }
 
 /// An array of which the extents are known.
 #[derive(Clone)]
 struct Known {
-    node: Arc<Node>,
+    array: Arc<Described>,
     extents: Vec<usize>,
 }
 
 #[track_caller]
-fn node(operation: Operation, extents: &[usize], types: &[ScalarType], name: &'static str) -> Known {
-    let node = Node::new(operation, extents.len(), types.to_vec(), Place::caller(name));
-    Known { node, extents: extents.to_vec() }
+fn node(
+    operation: impl Operation,
+    inputs: &[&Known],
+    extents: &[usize],
+    types: &[ScalarType],
+    name: &'static str,
+) -> Known {
+    let inputs = inputs.iter().map(|input| input.array.clone()).collect();
+    let array = Described::new(operation, inputs, extents.len(), types.to_vec(), Place::caller(name));
+    Known { array, extents: extents.to_vec() }
 }
 
 /// The extents of an array as expressions.
 fn shape_of(known: &Known) -> Vec<Term> {
-    let node = known.node.clone();
+    let array = known.array.clone();
     match known.extents.len() {
         0 => vec![],
-        1 => Acc::<Array<Dim1, bool>>::from_node(node).shape().terms(),
-        2 => Acc::<Array<Dim2, bool>>::from_node(node).shape().terms(),
-        3 => Acc::<Array<Dim3, bool>>::from_node(node).shape().terms(),
-        _ => Acc::<Array<Dim4, bool>>::from_node(node).shape().terms(),
+        1 => Acc::<Array<Dim1, bool>>::from_described(array).shape().terms(),
+        2 => Acc::<Array<Dim2, bool>>::from_described(array).shape().terms(),
+        3 => Acc::<Array<Dim3, bool>>::from_described(array).shape().terms(),
+        _ => Acc::<Array<Dim4, bool>>::from_described(array).shape().terms(),
     }
 }
 
@@ -142,7 +150,8 @@ impl Maker<'_, '_> {
 
     fn unused(&self) -> Vec<Known> {
         let used = |known: &&Known| {
-            let uses = |other: &Known| other.node.inputs().iter().any(|input| input.id == known.node.id);
+            let uses =
+                |other: &Known| other.array.inputs().iter().any(|input| input.id() == known.array.id());
             !self.arrays.iter().any(uses)
         };
         self.arrays.iter().filter(used).cloned().collect()
@@ -157,18 +166,16 @@ impl Maker<'_, '_> {
                 sizes.iter().map(|size| self.bounded(at, *size)).collect()
             });
             let shape = self.shape(&first.extents);
-            let types = second.node.types.clone();
-            let operation = Operation::Backpermute { shape, index, input: second.node };
-            second = node(operation, &first.extents, &types, "backpermute");
+            let types = second.array.types().to_vec();
+            second = node(Backpermute { shape, index }, &[&second], &first.extents, &types, "backpermute");
         }
         let types = [ScalarType::I64];
-        let parameters = [first.node.types.clone(), second.node.types.clone()].concat();
+        let parameters = [first.array.types(), second.array.types()].concat();
         let function = function(&parameters, |terms| {
             let join = |sum: Term, term: &Term| sum.binary(Op::Xor, term.cast(ScalarType::I64));
             vec![terms.iter().fold(index(0), join)]
         });
-        let inputs = vec![first.node.clone(), second.node];
-        node(Operation::ZipWith { function, inputs }, &first.extents, &types, "zip_with")
+        node(ZipWith { function }, &[first, &second], &first.extents, &types, "zip_with")
     }
 
     /// A shape with these extents: numbers, or the extents of other arrays.
@@ -197,10 +204,10 @@ impl Maker<'_, '_> {
         let (extents, types) = (self.extents(), self.types());
         let data = data(self.choices, &extents, &types);
         if self.choices.below(3) == 2 {
-            return node(Operation::Use(data), &extents, &types, "use_");
+            return node(Use(data), &[], &extents, &types, "use_");
         }
         self.inputs.arrays.insert(number, data);
-        node(Operation::Argument(number), &extents, &types, "argument")
+        node(Argument(number), &[], &extents, &types, "argument")
     }
 
     fn step(&mut self) -> Known {
@@ -208,15 +215,15 @@ impl Maker<'_, '_> {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
-                let function = self.elements(&input.node.types, &types);
-                node(Operation::ZipWith { function, inputs: vec![input.node] }, &input.extents, &types, "map")
+                let function = self.elements(input.array.types(), &types);
+                node(ZipWith { function }, &[&input], &input.extents, &types, "map")
             }
             2 | 3 => self.zip(),
             4 => {
                 let (extents, types) = (self.extents(), self.types());
                 let shape = self.shape(&extents);
                 let element = self.elements(&vec![ScalarType::I64; extents.len()], &types);
-                node(Operation::Generate { shape, element }, &extents, &types, "generate")
+                node(Generate { shape, element }, &[], &extents, &types, "generate")
             }
             5 => self.reshape(),
             6 | 7 => self.backpermute(),
@@ -233,10 +240,11 @@ impl Maker<'_, '_> {
             inputs.push(fitting[self.choices.below(fitting.len())].clone());
         }
         let types = self.types();
-        let parameters: Vec<ScalarType> = inputs.iter().flat_map(|input| input.node.types.clone()).collect();
+        let parameters: Vec<ScalarType> =
+            inputs.iter().flat_map(|input| input.array.types().to_vec()).collect();
         let function = self.elements(&parameters, &types);
-        let inputs = inputs.into_iter().map(|input| input.node).collect();
-        node(Operation::ZipWith { function, inputs }, &first.extents, &types, "zip_with")
+        let inputs: Vec<&Known> = inputs.iter().collect();
+        node(ZipWith { function }, &inputs, &first.extents, &types, "zip_with")
     }
 
     fn reshape(&mut self) -> Known {
@@ -253,7 +261,7 @@ impl Maker<'_, '_> {
             _ => input.extents.iter().rev().copied().collect(),
         };
         let shape = self.shape(&extents);
-        node(Operation::Reshape { shape, input: input.node.clone() }, &extents, &input.node.types, "reshape")
+        node(Reshape { shape }, &[&input], &extents, input.array.types(), "reshape")
     }
 
     /// Elements from other places: a transposition, a replication, or any index that is brought into bounds.
@@ -290,8 +298,7 @@ impl Maker<'_, '_> {
             }
         };
         let shape = self.shape(&extents);
-        let operation = Operation::Backpermute { shape, index, input: input.node.clone() };
-        node(operation, &extents, &input.node.types, "backpermute")
+        node(Backpermute { shape, index }, &[&input], &extents, input.array.types(), "backpermute")
     }
 
     /// An index below `size`, in one of many ways.
@@ -323,18 +330,17 @@ impl Maker<'_, '_> {
         if input.extents.is_empty() {
             return input;
         }
-        if input.node.types.iter().any(|ty| ty.is_float()) {
+        if input.array.types().iter().any(|ty| ty.is_float()) {
             let types: Vec<ScalarType> = input
-                .node
-                .types
+                .array
+                .types()
                 .iter()
                 .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
                 .collect();
-            let function = self.elements(&input.node.types, &types);
-            let operation = Operation::ZipWith { function, inputs: vec![input.node] };
-            input = node(operation, &input.extents, &types, "map");
+            let function = self.elements(input.array.types(), &types);
+            input = node(ZipWith { function }, &[&input], &input.extents, &types, "map");
         }
-        let types = input.node.types.clone();
+        let types = input.array.types().to_vec();
         let double = [types.clone(), types.clone()].concat();
         let affine =
             types.len() == 2 && types[0] == types[1] && types[0].is_integer() && self.choices.below(2) == 0;
@@ -377,7 +383,6 @@ impl Maker<'_, '_> {
         });
         let initial = function(&[], |_| initial.map(Term::from).collect());
         let extents = &input.extents[..input.extents.len() - 1];
-        let operation = Operation::Fold { operator, initial, input: input.node.clone() };
-        node(operation, extents, &types, "fold")
+        node(Fold { operator, initial }, &[&input], extents, &types, "fold")
     }
 }

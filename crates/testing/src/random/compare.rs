@@ -1,10 +1,14 @@
 //! Array programs on a device, compared with the interpreter.
 
-use super::arrays::{self, ArrayProgram};
+use super::arrays::{self, GivenProgram};
 use super::choices::Choices;
 use crate::harness::Outcome;
-use pumice::layers::array::{ArrayData, Error as ArrayError, HostData, Options, Plan, interpret};
-use pumice::layers::runtime::{Engine, Options as EmitOptions, Prepared};
+use pumice::Compiler;
+use pumice::layers::array::{
+    ArrayData, ArrayProgram, CheckedProgram, Error as ArrayError, HostData, Knowledge, Plan, PlanOptions,
+    interpret,
+};
+use pumice::layers::runtime::{EmitOptions, Engine, Inputs, PreparedPlan};
 use pumice::layers::scalar::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::fmt;
@@ -30,12 +34,12 @@ impl Setting {
         choices.pick(&[Usual, Unfused, Usual, NotVectorised, Usual, NotNarrowed])
     }
 
-    fn options(self) -> Options {
-        Options {
+    fn options(self) -> PlanOptions {
+        PlanOptions {
             fuse: self != Setting::Unfused,
             vectorise: self != Setting::NotVectorised,
             narrow: self != Setting::NotNarrowed,
-            ..Options::default()
+            ..PlanOptions::default()
         }
     }
 }
@@ -53,7 +57,8 @@ impl fmt::Display for Setting {
 
 /// An array program that is planned for a device.
 pub struct PlannedArrays {
-    program: ArrayProgram,
+    inputs: Inputs,
+    program: CheckedProgram,
     setting: Setting,
     /// The plan.
     pub plan: Plan,
@@ -67,35 +72,36 @@ impl PlannedArrays {
     pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedArrays, String> {
         let mut choices = Choices::new(bytes);
         let setting = Setting::choose(&mut choices);
-        let program = arrays::program(&mut choices);
-        let extents = program.inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec()));
-        let extents = extents.collect();
-        let profile = engine.device().profile();
-        let plan = Plan::new(
-            std::slice::from_ref(&program.root),
-            profile,
-            &extents,
-            &program.inputs.scalars,
-            &setting.options(),
-        );
-        match plan {
-            Ok(plan) => Ok(PlannedArrays { program, setting, plan }),
+        let GivenProgram { inputs, root } = arrays::program(&mut choices);
+        let program = CheckedProgram::new(ArrayProgram::of(&[root])).map_err(|error| error.to_string())?;
+        let extents = inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec()));
+        let knowledge = Knowledge::of(extents.collect(), &inputs.scalars);
+        match Plan::new(&program, engine.device().profile(), &knowledge, &setting.options()) {
+            Ok(plan) => Ok(PlannedArrays { inputs, program, setting, plan }),
             Err(error) => Err(format!("it is not planned: {error}")),
         }
     }
 
     /// Runs the program and compares its result with the interpreter's.
     pub fn agrees(&self, engine: &Arc<Engine>) -> Outcome {
-        let inputs = &self.program.inputs;
-        let expected = interpret(&self.program.root, &inputs.arrays, &inputs.scalars);
+        let expected = interpret(&self.program, &self.inputs.arrays, &self.inputs.scalars);
+        let expected = expected.map(|mut results| results.remove(0));
         let found = self.run(engine).map_err(|error| error.to_string());
         let found = found.and_then(|found| Ok((found.extents().to_vec(), columns(&*found)?)));
         self.compare(expected, found)
     }
 
     fn run(&self, engine: &Arc<Engine>) -> Result<Arc<dyn ArrayData>, Failed> {
-        let inputs = &self.program.inputs;
-        let prepared = Prepared::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
+        let inputs = &self.inputs;
+        if self.plan.reads().is_some() {
+            let options = self.setting.options();
+            let compiler = Compiler::with(engine.device().clone())
+                .fuse(options.fuse)
+                .vectorise(options.vectorise)
+                .narrow(options.narrow);
+            return compiler.compile_program((*self.program).clone())?.run(inputs);
+        }
+        let prepared = PreparedPlan::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
         let execution = prepared.bind(engine, inputs)?;
         execution.launch()?;
         let first = execution.results()?.into_iter().next();

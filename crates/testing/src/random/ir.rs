@@ -5,7 +5,7 @@ use super::compare::same;
 use crate::harness::Outcome;
 use pumice::layers::kernel::{Known, Passes, Ready, ready};
 use pumice::layers::program::{Param, Program, SimMemory, Verified, simulate};
-use pumice::layers::runtime::{Argument, Device, Engine, Kernel, Memory};
+use pumice::layers::runtime::{CompiledKernel, Device, DeviceMemory, Engine, LaunchArgument};
 use pumice::layers::scalar::Constant;
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl PlannedKernel {
     }
 
     /// Runs the kernel and compares what it leaves in memory with what the simulator does.
-    pub fn agrees(&self, engine: &Arc<Engine>, kernel: &Kernel) -> Outcome {
+    pub fn agrees(&self, engine: &Arc<Engine>, kernel: &CompiledKernel) -> Outcome {
         let mut expected = generate::memories();
         // Some lack a barrier on purpose, and nothing is promised about those.
         if simulate(&self.before, &mut expected, &self.scalars, &Default::default()).is_err() {
@@ -86,8 +86,8 @@ impl PlannedKernel {
     }
 
     /// Launches the kernel; gives the memories afterwards.
-    fn run(&self, device: &dyn Device, kernel: &Kernel) -> pumice::Result<Vec<Vec<u8>>> {
-        let upload = |memory: &SimMemory| -> pumice::Result<Memory> {
+    fn run(&self, device: &dyn Device, kernel: &CompiledKernel) -> pumice::Result<Vec<Vec<u8>>> {
+        let upload = |memory: &SimMemory| -> pumice::Result<DeviceMemory> {
             let on_device = device.allocate(memory.len())?;
             if memory.is_empty() {
                 return Ok(on_device);
@@ -98,15 +98,15 @@ impl PlannedKernel {
         let memories = generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
         let (mut next_memory, mut next_scalar) = (memories.iter(), self.scalars.iter());
         let before = self.before.params.iter().filter_map(|param| match param {
-            Param::Memory(_) => next_memory.next().map(Argument::Memory),
-            Param::Scalar(_) => next_scalar.next().map(|value| Argument::Scalar(*value)),
+            Param::Memory(_) => next_memory.next().map(LaunchArgument::Memory),
+            Param::Scalar(_) => next_scalar.next().map(|value| LaunchArgument::Scalar(*value)),
         });
-        let arguments = self.ready.bind(before, Argument::Scalar);
+        let arguments = self.ready.bind(before, LaunchArgument::Scalar);
         let scalars: Vec<Constant> = arguments
             .iter()
             .filter_map(|argument| match argument {
-                Argument::Scalar(value) => Some(*value),
-                Argument::Memory(_) => None,
+                LaunchArgument::Scalar(value) => Some(*value),
+                LaunchArgument::Memory(_) => None,
             })
             .collect();
         let blocks =
@@ -114,7 +114,7 @@ impl PlannedKernel {
         // SAFETY: the simulator ran the program with these arguments and found every access inside its memory; the passes
         // add none, and each memory is passed once.
         unsafe { device.launch(kernel, blocks, &arguments)? };
-        let download = |memory: &Memory| {
+        let download = |memory: &DeviceMemory| {
             let mut bytes = vec![0; memory.bytes()];
             device.download(memory, &mut bytes).map(|()| bytes)
         };

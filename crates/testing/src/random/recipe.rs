@@ -2,7 +2,7 @@
 
 use super::choices::Choices;
 use super::{arrays, ir};
-use pumice::layers::array::print_program;
+use pumice::layers::array::ArrayProgram;
 use std::fmt;
 use std::str::FromStr;
 
@@ -62,7 +62,7 @@ impl Recipe {
             Kind::Arrays => {
                 let setting = super::compare::Setting::choose(&mut choices);
                 let root = arrays::program(&mut choices).root;
-                format!("{setting}\n{}", print_program(&[root]))
+                format!("{setting}\n{}", ArrayProgram::of(&[root]))
             }
             Kind::Kernel => ir::program(&self.bytes).to_string(),
         }

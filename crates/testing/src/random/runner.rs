@@ -6,7 +6,7 @@ use super::recipe::{Kind, Recipe};
 use crate::harness::Outcome;
 use crate::suite::guarded;
 use pumice::layers::program::Verified;
-use pumice::layers::runtime::{Engine, Kernel, Options, open};
+use pumice::layers::runtime::{CompiledKernel, EmitOptions, Engine, open};
 use std::sync::Arc;
 
 /// Runs random programs on a device.
@@ -37,7 +37,8 @@ impl Planned {
     }
 
     fn agrees(&self, engine: &Arc<Engine>, kernels: &[Built]) -> Outcome {
-        let kernels: Vec<&Arc<Kernel>> = kernels.iter().map(Result::as_ref).collect::<Result<_, _>>()?;
+        let kernels: Vec<&Arc<CompiledKernel>> =
+            kernels.iter().map(Result::as_ref).collect::<Result<_, _>>()?;
         match (self, &kernels[..]) {
             (Planned::Arrays(planned), _) => planned.agrees(engine),
             (Planned::Kernel(planned), [kernel]) => planned.agrees(engine, kernel),
@@ -47,7 +48,7 @@ impl Planned {
 }
 
 /// A kernel, or what its compiler said.
-type Built = Result<Arc<Kernel>, String>;
+type Built = Result<Arc<CompiledKernel>, String>;
 
 impl Runner {
     /// A runner on the device with this name.
@@ -79,7 +80,7 @@ impl Runner {
 
     /// Compiles kernels together, and one by one if that fails: each error has its program then.
     fn build_all(&self, programs: &[&Verified]) -> Vec<Built> {
-        let (device, options) = (&**self.engine.device(), Options::default());
+        let (device, options) = (&**self.engine.device(), EmitOptions::default());
         let kernels = self.engine.kernels();
         let together = guarded(|| {
             let built = kernels.get_or_build_all(device, programs, &options, || Ok(()));

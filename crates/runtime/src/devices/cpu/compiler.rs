@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use pumice_emit::{Dialect, Effort, Options};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 
 use super::NAME;
 use super::process::{self, Outcome};
@@ -46,7 +46,7 @@ impl Compiler {
     fn find_with(variable: impl Fn(&str) -> Option<OsString>) -> Result<Compiler> {
         let path = variable("PATH").unwrap_or_default();
         let limit = process::limit(variable(process::SETTING))
-            .map_err(|reason| Error::DeviceUnavailable { device: NAME.into(), reason })?;
+            .map_err(|reason| Error::DeviceUnavailable { device: NAME.to_string(), reason })?;
         let mut looked_for = Vec::new();
         let chosen = variable("PUMICE_CC");
         let candidates = match &chosen {
@@ -71,13 +71,13 @@ impl Compiler {
             "install gcc or clang, or name a C compiler in PUMICE_CC"
         };
         Err(Error::DeviceUnavailable {
-            device: NAME.into(),
+            device: NAME.to_string(),
             reason: format!("no C compiler was found (looked for {}); {hint}", looked_for.join(", ")),
         })
     }
 
     /// Everything about the compiler and its flags that a binary depends on.
-    pub fn identity(&self) -> String {
+    pub fn fingerprint(&self) -> String {
         // The flags for lower efforts are the emitter's too, which is part of every key.
         let [exact, fast] = [false, true].map(|fast_math| self.flags(fast_math, Effort::Full));
         format!("{} {:?} {FLAGS:?} {exact:?} {fast:?}", self.stamp, self.arguments)
@@ -85,7 +85,7 @@ impl Compiler {
 
     /// The flags that the emitter's C was written for.
     fn flags(&self, fast_math: bool, effort: Effort) -> Vec<&'static str> {
-        let mut flags = pumice_emit::compiler_flags(Dialect::C, &Options { fast_math }, effort);
+        let mut flags = pumice_emit::compiler_flags(Dialect::C, &EmitOptions { fast_math }, effort);
         if self.gcc {
             flags.extend(pumice_emit::gcc_flags(effort));
         }
@@ -267,7 +267,7 @@ mod tests {
         let plain = find(&[("PATH", &path)])?;
         let with_flag = find(&[("PATH", &path), ("PUMICE_CC", "cc -DANSWER=42")])?;
         assert_eq!(with_flag.arguments, ["-DANSWER=42"]);
-        assert_ne!(plain.identity(), with_flag.identity());
+        assert_ne!(plain.fingerprint(), with_flag.fingerprint());
         let source = "int answer(void) { return ANSWER; }";
         assert!(with_flag.compile("answer", source, false, Effort::Full).is_ok());
         assert!(plain.compile("answer", source, false, Effort::Full).is_err());

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::Verified;
 
@@ -26,10 +26,11 @@ use self::memory::Block;
 pub use self::process::set_default_compile_seconds;
 use self::processor::Processor;
 use crate::deadline;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
-const NAME: &str = "cpu";
+const NAME: DeviceName = DeviceName::of_kind("cpu");
 
 /// What the workers must save before it is worth waking them: about what waking them costs.
 const INLINE: Duration = Duration::from_micros(20);
@@ -42,10 +43,12 @@ const RANGES: u64 = 4;
 
 /// The processor of this machine.
 pub struct Cpu {
+    id: DeviceId,
     compiler: Compiler,
     processor: Processor,
     profile: Profile,
-    identity: String,
+    fingerprint: String,
+    waits: WaitCounter,
 }
 
 impl Cpu {
@@ -65,14 +68,21 @@ impl Cpu {
             forward_progress: false,
             capabilities: pumice_emit::capabilities(Dialect::C),
         };
-        let identity = format!("{}; {}", compiler.identity(), processor.identity());
-        Ok(Cpu { compiler, processor, profile, identity })
+        let fingerprint = format!("{}; {}", compiler.fingerprint(), processor.fingerprint());
+        let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
+        Ok(Cpu { id, compiler, processor, profile, fingerprint, waits })
     }
 
     /// Runs all blocks, and tells them to stop when the time is over that the record allows.
-    fn run_until(&self, code: &Code, blocks: u64, arguments: Addresses<'_>, record: &Memory) -> Result<()> {
+    fn run_until(
+        &self,
+        code: &Code,
+        blocks: u64,
+        arguments: Addresses<'_>,
+        record: &DeviceMemory,
+    ) -> Result<()> {
         let Some(remaining) = deadline::begin(self, record)? else { return Ok(()) };
-        let address = record.handle::<Block>(NAME)?.address().cast();
+        let address = record.handle::<Block>(self.id)?.address().cast();
         // SAFETY: the record is aligned, large enough (its words were just read), and lives as long as the argument. While
         // the kernel runs, this word is only accessed atomically.
         let stop = unsafe { AtomicI64::from_ptr(address) };
@@ -95,16 +105,16 @@ impl Cpu {
         })
     }
 
-    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<Kernel> {
+    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8]) -> Result<CompiledKernel> {
         let loaded = Loaded::new(&signature.name, entry, binary)?;
         let code = Code { loaded, long: AtomicBool::new(false) };
-        Ok(Kernel::new(NAME, signature, code))
+        Ok(CompiledKernel::new(self.id, signature, code))
     }
 }
 
 impl Device for Cpu {
-    fn name(&self) -> &'static str {
-        NAME
+    fn id(&self) -> DeviceId {
+        self.id
     }
 
     fn description(&self) -> String {
@@ -113,73 +123,82 @@ impl Device for Cpu {
         format!("{}, {workers} worker{plural}, {}", self.processor.model(), self.compiler.command())
     }
 
-    fn identity(&self) -> String {
-        self.identity.clone()
+    fn fingerprint(&self) -> String {
+        self.fingerprint.clone()
     }
 
     fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
-        Ok(Memory::new(NAME, bytes, Block::new(bytes)?))
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        Ok(DeviceMemory::new(self.id, bytes, Block::new(bytes)?))
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
-        to.handle::<Block>(NAME)?.write(from);
+        self.waits.count();
+        to.handle::<Block>(self.id)?.write(from);
         Ok(())
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
-        from.handle::<Block>(NAME)?.read(to);
+        self.waits.count();
+        from.handle::<Block>(self.id)?.read(to);
         Ok(())
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         from.check_copy("a copy", bytes)?;
         to.check_copy("a copy", bytes)?;
-        to.handle::<Block>(NAME)?.write_from(from.handle::<Block>(NAME)?, bytes);
+        to.handle::<Block>(self.id)?.write_from(from.handle::<Block>(self.id)?, bytes);
         Ok(())
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
-        memory.handle::<Block>(NAME)?.clear(bytes);
+        memory.handle::<Block>(self.id)?.clear(bytes);
         Ok(())
     }
 
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let sources = super::emit(programs, Dialect::C, options, &self.profile, |_| PRIVATE_BYTES)?;
         super::compile_unit(programs, &sources, |name, source| {
             self.compiler.compile(name, &source.text, options.fast_math, source.effort)
         })
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         let (entry, code) = super::unpack(NAME, program, binary)?;
         self.load_entry(Signature::of(program), entry, code)
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
-        let code = kernel.handle::<Code>(NAME)?;
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
+        let code = kernel.handle::<Code>(self.id)?;
         kernel.check_arguments(arguments)?;
         if blocks > self.profile.max_blocks {
             let reason = format!("{blocks} blocks are more than {}", self.profile.max_blocks);
             return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
         }
         // Values first and addresses after them: the addresses of the values must not change any more.
-        let value = |argument: &Argument<'_>| match argument {
-            Argument::Scalar(constant) => constant.bits().to_ne_bytes(),
-            Argument::Memory(_) => [0; 8],
+        let value = |argument: &LaunchArgument<'_>| match argument {
+            LaunchArgument::Scalar(constant) => constant.bits().to_ne_bytes(),
+            LaunchArgument::Memory(_) => [0; 8],
         };
         let values: Vec<Value> = arguments.iter().map(|argument| Value(value(argument))).collect();
         let mut addresses = Vec::with_capacity(arguments.len());
         for (argument, value) in arguments.iter().zip(&values) {
             addresses.push(match argument {
-                Argument::Memory(memory) => memory.handle::<Block>(NAME)?.address().cast_const().cast(),
-                Argument::Scalar(constant) => value.address(constant.ty().bytes()),
+                LaunchArgument::Memory(memory) => {
+                    memory.handle::<Block>(self.id)?.address().cast_const().cast()
+                }
+                LaunchArgument::Scalar(constant) => value.address(constant.ty().bytes()),
             });
         }
         match kernel.stop_record(arguments) {
@@ -192,10 +211,16 @@ impl Device for Cpu {
     }
 
     fn synchronize(&self) -> Result<()> {
+        self.waits.count();
         Ok(())
     }
 
+    fn waits(&self) -> u64 {
+        self.waits.total()
+    }
+
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.waits.count();
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -269,7 +294,7 @@ fn call(entry: Entry, arguments: Addresses<'_>, first: u64, end: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Parameter;
+    use crate::device::LaunchParameter;
     use pumice_emit::Effort;
     use pumice_scalar::ScalarType;
     use rayon::prelude::*;
@@ -282,11 +307,11 @@ mod tests {
                 for (int64_t i = b * 64; i < b * 64 + 64 && i < n; i++) z[i] += a * x[i] * (twice ? 2 : 1);
         }";
 
-    fn saxpy(cpu: &Cpu, fast_math: bool) -> Result<Kernel> {
-        let scalar = Parameter::Scalar;
+    fn saxpy(cpu: &Cpu, fast_math: bool) -> Result<CompiledKernel> {
+        let scalar = LaunchParameter::Scalar;
         let parameters = vec![
-            Parameter::Buffer,
-            Parameter::Buffer,
+            LaunchParameter::Buffer,
+            LaunchParameter::Buffer,
             scalar(ScalarType::F32),
             scalar(ScalarType::I64),
             scalar(ScalarType::Bool),
@@ -314,11 +339,11 @@ mod tests {
             // Several times: the workers join from the second on, if they do.
             for round in 1..=3 {
                 let arguments = [
-                    Argument::Memory(&target),
-                    Argument::Memory(&source),
-                    Argument::Scalar(0.5f32.into()),
-                    Argument::Scalar((n as i64).into()),
-                    Argument::Scalar(true.into()),
+                    LaunchArgument::Memory(&target),
+                    LaunchArgument::Memory(&source),
+                    LaunchArgument::Scalar(0.5f32.into()),
+                    LaunchArgument::Scalar((n as i64).into()),
+                    LaunchArgument::Scalar(true.into()),
                 ];
                 unsafe { cpu.launch(&kernel, n.div_ceil(64) as u64, &arguments) }?;
                 let mut result = vec![0; 4 * n];
@@ -350,8 +375,12 @@ mod tests {
     #[test]
     fn kernels_of_one_name_stay_apart() -> Result<()> {
         let cpu = Cpu::open()?;
-        let signature =
-            Signature { name: "set".into(), threads: 1, parameters: vec![Parameter::Buffer], stop: None };
+        let signature = Signature {
+            name: "set".into(),
+            threads: 1,
+            parameters: vec![LaunchParameter::Buffer],
+            stop: None,
+        };
         let memory = cpu.allocate(4)?;
         let mut kernels = Vec::new();
         for value in [7u32, 8, 9] {
@@ -364,7 +393,7 @@ mod tests {
         let (_, first) = kernels.remove(0);
         drop(first);
         for (value, kernel) in &kernels {
-            unsafe { cpu.launch(kernel, 1, &[Argument::Memory(&memory)]) }?;
+            unsafe { cpu.launch(kernel, 1, &[LaunchArgument::Memory(&memory)]) }?;
             let mut result = [0; 4];
             cpu.download(&memory, &mut result)?;
             assert_eq!(u32::from_le_bytes(result), *value);
@@ -376,19 +405,26 @@ mod tests {
     fn what_does_not_belong_is_refused() -> Result<()> {
         let cpu = Cpu::open()?;
         let kernel = saxpy(&cpu, false)?;
-        let other = Memory::new("cuda", 8, 0u64);
+        let other = DeviceMemory::new(DeviceId::new(DeviceName::numbered("cuda", 0)), 8, 0u64);
         let own = cpu.allocate(8)?;
-        let scalars =
-            [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
-        let arguments = [&[Argument::Memory(&own), Argument::Memory(&other)], &scalars[..]].concat();
-        let wrong = Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" };
+        let scalars = [
+            LaunchArgument::Scalar(1f32.into()),
+            LaunchArgument::Scalar(1i64.into()),
+            LaunchArgument::Scalar(true.into()),
+        ];
+        let arguments =
+            [&[LaunchArgument::Memory(&own), LaunchArgument::Memory(&other)], &scalars[..]].concat();
+        let wrong =
+            Error::WrongDevice { what: "memory", device: NAME, found: DeviceName::numbered("cuda", 0) };
         assert_eq!(unsafe { cpu.launch(&kernel, 1, &arguments) }, Err(wrong.clone()));
         assert_eq!(cpu.upload(&other, &[0; 8]), Err(wrong));
         assert!(matches!(cpu.upload(&own, &[0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.download(&own, &mut [0; 9]), Err(Error::Invalid(_))));
         assert!(matches!(cpu.zero(&own, 9), Err(Error::Invalid(_))));
-        let (small, wrong) =
-            (cpu.allocate(4)?, Error::WrongDevice { what: "memory", device: "cpu", found: "cuda" });
+        let (small, wrong) = (
+            cpu.allocate(4)?,
+            Error::WrongDevice { what: "memory", device: NAME, found: DeviceName::numbered("cuda", 0) },
+        );
         assert_eq!(cpu.copy(&own, &other, 8), Err(wrong.clone()));
         assert_eq!(cpu.copy(&other, &own, 8), Err(wrong));
         assert!(matches!(cpu.copy(&own, &small, 8), Err(Error::Invalid(_))));
@@ -407,9 +443,12 @@ mod tests {
         let cpu = Cpu::open()?;
         let kernel = saxpy(&cpu, false)?;
         let own = cpu.allocate(0)?;
-        let memory = Argument::Memory(&own);
-        let scalars =
-            [Argument::Scalar(1f32.into()), Argument::Scalar(1i64.into()), Argument::Scalar(true.into())];
+        let memory = LaunchArgument::Memory(&own);
+        let scalars = [
+            LaunchArgument::Scalar(1f32.into()),
+            LaunchArgument::Scalar(1i64.into()),
+            LaunchArgument::Scalar(true.into()),
+        ];
         unsafe { cpu.launch(&kernel, 0, &[&[memory, memory], &scalars[..]].concat()) }
     }
 }

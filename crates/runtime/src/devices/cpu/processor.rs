@@ -48,7 +48,7 @@ impl Processor {
     }
 
     /// Everything that a binary for this processor depends on.
-    pub fn identity(&self) -> String {
+    pub fn fingerprint(&self) -> String {
         format!("{} {}", self.model(), self.features)
     }
 }
@@ -63,8 +63,8 @@ mod tests {
                     flags\t\t: fpu avx2 avx512f\n\nprocessor\t: 1\nmodel name\t: Other\nflags\t\t: mmx\n";
         let processor = Processor::parse(text);
         assert_eq!(processor.model(), "Fast(R) One");
-        assert!(processor.identity().ends_with("6 143 8 fpu avx2 avx512f"), "{}", processor.identity());
-        assert_ne!(processor.identity(), Processor::parse(&text.replace("avx2 ", "")).identity());
+        assert!(processor.fingerprint().ends_with("6 143 8 fpu avx2 avx512f"), "{}", processor.fingerprint());
+        assert_ne!(processor.fingerprint(), Processor::parse(&text.replace("avx2 ", "")).fingerprint());
     }
 
     #[test]
@@ -72,6 +72,6 @@ mod tests {
         assert_eq!(Processor::parse("").model(), std::env::consts::ARCH);
         let arm = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n";
         assert_eq!(Processor::parse(arm).model(), "0x41 0xd40");
-        assert!(Processor::parse(arm).identity().ends_with("fp asimd"));
+        assert!(Processor::parse(arm).fingerprint().ends_with("fp asimd"));
     }
 }

@@ -11,7 +11,7 @@ macro_rules! functions {
     ) => {
         $(#[$doc])*
         pub(super) struct $table {
-            $($(#[$field_doc])* $field: unsafe extern "C" fn($($argument),*) -> std::ffi::c_int,)*
+            $($(#[$field_doc])* pub(super) $field: unsafe extern "C" fn($($argument),*) -> std::ffi::c_int,)*
             // The functions are code inside it.
             _library: libloading::Library,
         }

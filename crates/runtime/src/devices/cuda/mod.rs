@@ -4,25 +4,30 @@
 //! in order, in one stream.
 
 mod driver;
+mod gpu;
 mod library;
+mod memory;
 pub mod nvrtc;
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use pumice_emit::{Dialect, Options};
+use pumice_emit::{Dialect, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::{Capabilities, Verified};
 
-use self::driver::{Buffer, Gpu, Module};
+use self::driver::Driver;
+use self::gpu::{Gpu, Module};
+use self::memory::Buffer;
 use self::nvrtc::Nvrtc;
-use crate::device::{Argument, Device, Kernel, Memory, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
+use crate::identity::{DeviceId, DeviceName};
 
 #[cfg(test)]
 mod tests;
 
-const NAME: &str = "cuda";
+const KIND: &str = "cuda";
 
 /// The most bytes of arguments that a launch may have, on every architecture.
 const PARAMETER_BYTES: u32 = 4096;
@@ -34,21 +39,33 @@ const PRIVATE_BYTES: u64 = 512 << 10;
 const DRIVERS: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
 /// An NVIDIA GPU.
-pub struct Cuda {
+pub struct CudaDevice {
+    id: DeviceId,
     gpu: Arc<Gpu>,
     nvrtc: &'static Nvrtc,
     profile: Profile,
 }
 
-impl Cuda {
-    /// Opens the first GPU that the driver shows.
-    pub fn open() -> Result<Cuda> {
+/// Returns the names of the GPUs that the driver shows.
+pub fn find() -> Result<Vec<DeviceName>> {
+    Ok((0..driver()?.count()).map(|number| DeviceName::numbered(KIND, number)).collect())
+}
+
+/// Returns the driver, which is opened once.
+fn driver() -> Result<Arc<Driver>> {
+    static DRIVER: OnceLock<Result<Arc<Driver>>> = OnceLock::new();
+    DRIVER.get_or_init(|| Driver::open(DRIVERS).map(Arc::new)).clone()
+}
+
+impl CudaDevice {
+    /// Opens the GPU of this number.
+    pub fn open(number: usize) -> Result<CudaDevice> {
         // The driver first: without it, which is the usual case, there is no need to search for the compiler.
-        let gpu = Gpu::open(DRIVERS)?;
-        Ok(Cuda::with(gpu, nvrtc::nvrtc()?))
+        let gpu = Gpu::open(driver()?, u32::try_from(number).unwrap_or(u32::MAX))?;
+        Ok(CudaDevice::with(gpu, nvrtc::nvrtc()?))
     }
 
-    fn with(gpu: Gpu, nvrtc: &'static Nvrtc) -> Cuda {
+    fn with(gpu: Gpu, nvrtc: &'static Nvrtc) -> CudaDevice {
         let facts = gpu.facts();
         let profile = Profile {
             threads: facts.max_threads.min(256),
@@ -65,19 +82,25 @@ impl Cuda {
                 ..pumice_emit::capabilities(Dialect::Cuda)
             },
         };
-        Cuda { gpu: Arc::new(gpu), nvrtc, profile }
+        CudaDevice { id: DeviceId::new(gpu.name()), gpu: Arc::new(gpu), nvrtc, profile }
     }
 
     /// Makes a kernel whose launches ask for so much shared memory.
-    fn load_entry(&self, signature: Signature, entry: &str, binary: &[u8], shared: u32) -> Result<Kernel> {
+    fn load_entry(
+        &self,
+        signature: Signature,
+        entry: &str,
+        binary: &[u8],
+        shared: u32,
+    ) -> Result<CompiledKernel> {
         let module = self.gpu.load(&signature.name, entry, binary, shared)?;
-        Ok(Kernel::new(NAME, signature, module))
+        Ok(CompiledKernel::new(self.id, signature, module))
     }
 }
 
-impl Device for Cuda {
-    fn name(&self) -> &'static str {
-        NAME
+impl Device for CudaDevice {
+    fn id(&self) -> DeviceId {
+        self.id
     }
 
     fn description(&self) -> String {
@@ -90,7 +113,7 @@ impl Device for Cuda {
         )
     }
 
-    fn identity(&self) -> String {
+    fn fingerprint(&self) -> String {
         let facts = self.gpu.facts();
         format!("sm_{} driver {} {}", facts.architecture, facts.driver, self.nvrtc.identity())
     }
@@ -99,36 +122,36 @@ impl Device for Cuda {
         &self.profile
     }
 
-    fn allocate(&self, bytes: usize) -> Result<Memory> {
-        Ok(Memory::new(NAME, bytes, self.gpu.allocate(bytes)?))
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        Ok(DeviceMemory::new(self.id, bytes, self.gpu.allocate(bytes)?))
     }
 
-    fn upload(&self, to: &Memory, from: &[u8]) -> Result<()> {
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
-        let buffer = to.handle::<Buffer>(NAME)?;
+        let buffer = to.handle::<Buffer>(self.id)?;
         if from.is_empty() { Ok(()) } else { buffer.write(from) }
     }
 
-    fn download(&self, from: &Memory, to: &mut [u8]) -> Result<()> {
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
-        let buffer = from.handle::<Buffer>(NAME)?;
+        let buffer = from.handle::<Buffer>(self.id)?;
         if to.is_empty() { self.synchronize() } else { buffer.read(to) }
     }
 
-    fn copy(&self, from: &Memory, to: &Memory, bytes: usize) -> Result<()> {
+    fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         from.check_copy("a copy", bytes)?;
         to.check_copy("a copy", bytes)?;
-        let (from, to) = (from.handle::<Buffer>(NAME)?, to.handle::<Buffer>(NAME)?);
+        let (from, to) = (from.handle::<Buffer>(self.id)?, to.handle::<Buffer>(self.id)?);
         if bytes == 0 { Ok(()) } else { to.write_from(from, bytes) }
     }
 
-    fn zero(&self, memory: &Memory, bytes: usize) -> Result<()> {
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         memory.check_copy("clearing", bytes)?;
-        let buffer = memory.handle::<Buffer>(NAME)?;
+        let buffer = memory.handle::<Buffer>(self.id)?;
         if bytes == 0 { Ok(()) } else { buffer.clear(bytes) }
     }
 
-    fn build_unit(&self, programs: &[&Verified], options: &Options) -> Result<Vec<Vec<u8>>> {
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let private = |program: &Verified| PRIVATE_BYTES * u64::from(program.threads);
         let sources = super::emit(programs, Dialect::Cuda, options, &self.profile, private)?;
         super::compile_unit(programs, &sources, |name, source| {
@@ -137,15 +160,20 @@ impl Device for Cuda {
         })
     }
 
-    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<Kernel> {
-        let (entry, code) = super::unpack(NAME, program, binary)?;
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
+        let (entry, code) = super::unpack(self.id.name(), program, binary)?;
         let shared = pumice_emit::dynamic_shared(program, Dialect::Cuda);
         let shared = shared.map_err(|error| Error::Invalid(error.to_string()))?;
         self.load_entry(Signature::of(program), entry, code, shared)
     }
 
-    unsafe fn launch(&self, kernel: &Kernel, blocks: u64, arguments: &[Argument<'_>]) -> Result<()> {
-        let module = kernel.handle::<Module>(NAME)?;
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
+        let module = kernel.handle::<Module>(self.id)?;
         kernel.check_arguments(arguments)?;
         if blocks == 0 {
             return Ok(());
@@ -153,14 +181,14 @@ impl Device for Cuda {
         let threads = kernel.signature().threads;
         if threads > self.profile.max_threads {
             let reason = format!("{threads} threads in a block are more than {}", self.profile.max_threads);
-            return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
+            return Err(Error::Launch { device: self.id.name(), kernel: kernel.name().into(), reason });
         }
         // The low bytes of a value are the value, at whatever width (GPUs' hosts are little-endian).
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             values.push(match argument {
-                Argument::Memory(memory) => memory.handle::<Buffer>(NAME)?.address(),
-                Argument::Scalar(value) => value.bits(),
+                LaunchArgument::Memory(memory) => memory.handle::<Buffer>(self.id)?.address(),
+                LaunchArgument::Scalar(value) => value.bits(),
             });
         }
         let mut addresses: Vec<*mut c_void> =
@@ -173,6 +201,10 @@ impl Device for Cuda {
 
     fn synchronize(&self) -> Result<()> {
         self.gpu.synchronize()
+    }
+
+    fn waits(&self) -> u64 {
+        self.gpu.waits()
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {

@@ -8,11 +8,12 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use libloading::Library;
-use pumice_emit::{Dialect, Effort, Options};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 
-use super::NAME;
+use super::KIND;
 use super::library::functions;
 use crate::error::{Error, Result};
+use crate::identity::DeviceName;
 
 /// The architecture that binaries are made for where no GPU says another: that of an H100 or H200.
 pub const DEFAULT_ARCHITECTURE: u32 = 90;
@@ -121,7 +122,7 @@ impl Nvrtc {
         };
         let failures = failures.iter().map(|failure| format!("; {failure}")).collect::<String>();
         Err(Error::DeviceUnavailable {
-            device: NAME.into(),
+            device: KIND.into(),
             reason: format!(
                 "NVIDIA's compiler library NVRTC was not found (looked for {places}{failures}); install the CUDA \
                  toolkit or the Python package nvidia-cuda-nvrtc, or name the library in PUMICE_NVRTC"
@@ -179,7 +180,7 @@ impl Nvrtc {
         effort: Effort,
     ) -> Result<Vec<u8>> {
         let fail = |log: String| Error::Compiler {
-            device: NAME,
+            device: DeviceName::of_kind(KIND),
             compiler: self.version(),
             kernel: kernel.into(),
             log,
@@ -260,7 +261,7 @@ impl Nvrtc {
 
     fn check_result<T>(&self, result: Result<T, c_int>, call: &'static str) -> Result<T> {
         result.map_err(|code| Error::Driver {
-            device: NAME,
+            device: DeviceName::of_kind(KIND),
             call,
             code: code.into(),
             name: self.explanation(code),
@@ -297,7 +298,7 @@ impl Drop for Unit<'_> {
 fn options(target: &str, fast_math: bool, effort: Effort) -> Vec<String> {
     let mut options = vec![format!("--gpu-architecture={target}")];
     options.extend(["--std=c++17", "--device-as-default-execution-space"].map(str::to_owned));
-    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &Options { fast_math }, effort);
+    let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &EmitOptions { fast_math }, effort);
     options.extend(emitters.into_iter().map(str::to_owned));
     options
 }

@@ -6,7 +6,7 @@ use libloading::{Library, Symbol};
 use pumice_scalar::ScalarType;
 
 use super::*;
-use crate::device::Parameter;
+use crate::device::LaunchParameter;
 
 /// Compiles the fake driver, and gives it to a test.
 fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
@@ -23,18 +23,21 @@ fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
 }
 
 fn signature() -> Signature {
-    let scalar = Parameter::Scalar;
+    let scalar = LaunchParameter::Scalar;
     let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
-    let parameters = [Parameter::Buffer].into_iter().chain(kinds).collect();
+    let parameters = [LaunchParameter::Buffer].into_iter().chain(kinds).collect();
     Signature { name: "fill".into(), threads: 128, parameters, stop: None }
 }
 
-fn fill(device: &Cuda, kernel: &Kernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
+fn fill(device: &CudaDevice, kernel: &CompiledKernel, blocks: u64, n: i64) -> Result<Vec<f64>> {
     let memory = device.allocate(8 * n as usize)?;
     device.zero(&memory, 8 * n as usize)?;
-    let scalars =
-        [Argument::Scalar(true.into()), Argument::Scalar(0.5f32.into()), Argument::Scalar(n.into())];
-    let arguments = [&[Argument::Memory(&memory)], &scalars[..]].concat();
+    let scalars = [
+        LaunchArgument::Scalar(true.into()),
+        LaunchArgument::Scalar(0.5f32.into()),
+        LaunchArgument::Scalar(n.into()),
+    ];
+    let arguments = [&[LaunchArgument::Memory(&memory)], &scalars[..]].concat();
     let milliseconds = device.time(&mut || unsafe { device.launch(kernel, blocks, &arguments) })?;
     assert!((0.0..1000.0).contains(&milliseconds), "{milliseconds} ms");
     let mut bytes = vec![0; 8 * n as usize];
@@ -50,7 +53,9 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         let library = unsafe { Library::new(path) }.expect("the fake driver");
         let live: Symbol<unsafe extern "C" fn() -> i32> =
             unsafe { library.get(b"fake_live") }.expect("its function");
-        let device = Cuda::with(Gpu::open(&["libnothing.so", path])?, nvrtc);
+        let driver = Arc::new(Driver::open(&["libnothing.so", path])?);
+        assert_eq!(driver.count(), 2);
+        let device = CudaDevice::with(Gpu::open(driver.clone(), 0)?, nvrtc);
         assert!(
             device
                 .description()
@@ -67,6 +72,7 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         let other = std::thread::scope(|scope| scope.spawn(|| fill(&device, &kernel, 1, 2)).join());
         assert_eq!(other.expect("no panic")?, [128_001_000.5; 2]);
 
+        let cpu = DeviceId::new(DeviceName::of_kind("cpu"));
         let (one, other) = (device.allocate(8)?, device.allocate(6)?);
         device.upload(&one, b"abcdefgh")?;
         device.upload(&other, b"123456")?;
@@ -77,15 +83,18 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         device.download(&other, &mut found)?;
         assert_eq!(&found, b"abc456");
         assert!(matches!(device.copy(&one, &other, 7), Err(Error::Invalid(_))));
-        assert!(matches!(device.copy(&one, &Memory::new("cpu", 8, 0u8), 8), Err(Error::WrongDevice { .. })));
+        assert!(matches!(
+            device.copy(&one, &DeviceMemory::new(cpu, 8, 0u8), 8),
+            Err(Error::WrongDevice { .. })
+        ));
         drop((one, other));
 
         let bytes = 1 << 50;
-        assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+        assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: device.name(), bytes }));
         let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage", 0) else {
             panic!("loaded")
         };
-        assert_eq!(reason, "cuModuleLoadData failed on device `cuda`: CUDA_ERROR_INVALID_IMAGE (code 200)");
+        assert_eq!(reason, "cuModuleLoadData failed on device `cuda:0`: CUDA_ERROR_INVALID_IMAGE (code 200)");
         let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "other", b"image", 0) else {
             panic!("loaded")
         };
@@ -99,24 +108,72 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
             Err(Error::Binary { reason, .. }) if reason.starts_with("cuFuncSetAttribute failed")
         ));
         assert_eq!(device.profile.shared_bytes, 232_448);
-        assert!(matches!(device.upload(&Memory::new("cpu", 1, 0u8), &[1]), Err(Error::WrongDevice { .. })));
+        assert!(matches!(
+            device.upload(&DeviceMemory::new(cpu, 1, 0u8), &[1]),
+            Err(Error::WrongDevice { .. })
+        ));
 
-        drop((kernel, crowded, roomy, device));
+        let second = CudaDevice::with(Gpu::open(driver.clone(), 1)?, nvrtc);
+        the_second_is_another(&device, &kernel, &second)?;
+        let Err(Error::DeviceUnavailable { reason, .. }) = Gpu::open(driver.clone(), 2) else {
+            panic!("opened a GPU that is not there")
+        };
+        assert_eq!(reason, "cuDeviceGet failed: an unknown error (code 101)");
+
+        drop((kernel, crowded, roomy, device, second));
         // SAFETY: the function takes nothing and returns a number.
         assert_eq!(unsafe { live() }, 0, "something was not released");
         Ok(())
     })
 }
 
+/// Two GPUs of one driver: each has a context of its own, and refuses what is the other's.
+fn the_second_is_another(first: &CudaDevice, kernel: &CompiledKernel, second: &CudaDevice) -> Result<()> {
+    assert_eq!((first.name().to_string(), second.name().to_string()), ("cuda:0".into(), "cuda:1".into()));
+    let own = second.load_entry(signature(), "fill", b"image", 0)?;
+    assert_eq!(fill(second, &own, 3, 5)?, [128_003_000.5; 5]);
+    let refusal = fill(second, kernel, 1, 1).err().map(|error| error.to_string());
+    assert_eq!(refusal.as_deref(), Some("a kernel of device `cuda:0` was given to device `cuda:1`"));
+    let (here, there) = (first.allocate(8)?, second.allocate(8)?);
+    for refused in [
+        second.upload(&here, &[0; 8]),
+        second.download(&here, &mut [0; 8]),
+        second.zero(&here, 8),
+        second.copy(&here, &there, 8),
+        first.copy(&here, &there, 8),
+    ] {
+        assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+    }
+
+    // What waits for the GPU is counted: not launches, copies on the GPU and clearing.
+    let before = (first.waits(), second.waits());
+    let scalars = [true.into(), 0.5f32.into(), 1i64.into()].map(LaunchArgument::Scalar);
+    let arguments = [&[LaunchArgument::Memory(&there)], &scalars[..]].concat();
+    let copy = second.allocate(8)?;
+    second.zero(&there, 8)?;
+    // SAFETY: the memory holds the one element that the kernel is told of.
+    unsafe { second.launch(&own, 1, &arguments) }?;
+    second.copy(&there, &copy, 8)?;
+    assert_eq!((first.waits(), second.waits()), before);
+    second.upload(&there, &[0; 8])?;
+    second.download(&there, &mut [0; 8])?;
+    second.download(&there, &mut [])?;
+    second.synchronize()?;
+    second.time(&mut || Ok(()))?;
+    drop(copy);
+    assert_eq!((first.waits(), second.waits()), (before.0, before.1 + 6));
+    Ok(())
+}
+
 #[test]
 fn a_missing_or_foreign_library_is_an_error() {
-    let Err(Error::DeviceUnavailable { reason, .. }) = Gpu::open(&["libnothing.so.1", "libnothing.so"])
+    let Err(Error::DeviceUnavailable { reason, .. }) = Driver::open(&["libnothing.so.1", "libnothing.so"])
     else {
         panic!("opened a library that does not exist");
     };
     assert_eq!(reason, "NVIDIA's driver library was not found (looked for libnothing.so.1, libnothing.so)");
     if cfg!(target_os = "linux") {
-        let Err(Error::DeviceUnavailable { reason, .. }) = Gpu::open(&["libm.so.6"]) else {
+        let Err(Error::DeviceUnavailable { reason, .. }) = Driver::open(&["libm.so.6"]) else {
             panic!("opened libm")
         };
         assert_eq!(reason, "NVIDIA's driver library is too old: it has no function cuGetErrorName");
@@ -125,7 +182,7 @@ fn a_missing_or_foreign_library_is_an_error() {
 
 #[test]
 fn a_gpu_computes_where_there_is_one() -> Result<()> {
-    let device = match Cuda::open() {
+    let device = match CudaDevice::open(0) {
         Ok(device) => device,
         Err(error) => {
             eprintln!("not tested: {error}");
@@ -149,6 +206,6 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
         assert_eq!(fill(&device, &kernel, (n as u64).div_ceil(128), n)?, expected);
     }
     let bytes = 1 << 50;
-    assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+    assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: device.name(), bytes }));
     Ok(())
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use super::*;
 
 /// One of many programs on the counting device.
-fn get_number(table: &KernelTable, device: &Counting, number: usize) -> Result<Arc<Kernel>> {
-    table.get_or_build(device, &empty_program("k"), &format!("text {number}"), &Options::default())
+fn get_number(table: &KernelTable, device: &Counting, number: usize) -> Result<Arc<CompiledKernel>> {
+    table.get_or_build(device, &empty_program("k"), &format!("text {number}"), &EmitOptions::default())
 }
 
 fn limited(temporary: &Temporary, kernels: usize, bytes: u64) -> KernelTable {

@@ -1,0 +1,136 @@
+//! Descriptions of arrays: what [`crate::Acc`] holds while a program is written.
+//!
+//! A description is one operation and the descriptions that it is applied to, immutable and shared by reference. A program
+//! is made of them once it is whole ([`crate::ArrayProgram::of`]).
+
+use crate::extents::known_extents;
+use crate::operation::Operation;
+use pumice_scalar::{Node as ScalarNode, Place, ScalarType, Variable};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+/// An array that a program computes, described by the operation that gives it.
+pub struct Described {
+    id: u64,
+    operation: Arc<dyn Operation>,
+    inputs: Vec<Arc<Described>>,
+    rank: usize,
+    types: Vec<ScalarType>,
+    place: Place,
+    known_extents: Option<Vec<i64>>,
+    /// Arrays whose extents the functions mention.
+    mentions: Vec<Arc<Described>>,
+}
+
+impl Described {
+    /// Describes the result of an operation.
+    pub fn new(
+        operation: impl Operation,
+        inputs: Vec<Arc<Described>>,
+        rank: usize,
+        types: Vec<ScalarType>,
+        place: Place,
+    ) -> Arc<Described> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mentions = mentioned(&operation);
+        let mut described = Described {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            operation: Arc::new(operation),
+            inputs,
+            rank,
+            types,
+            place,
+            known_extents: None,
+            mentions,
+        };
+        described.known_extents = known_extents(&described);
+        Arc::new(described)
+    }
+
+    /// A number of its own: extents are mentioned by it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The operation.
+    pub fn operation(&self) -> &Arc<dyn Operation> {
+        &self.operation
+    }
+
+    /// What it is applied to.
+    pub fn inputs(&self) -> &[Arc<Described>] {
+        &self.inputs
+    }
+
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// The scalar types of an element.
+    pub fn types(&self) -> &[ScalarType] {
+        &self.types
+    }
+
+    /// What the user calls the operation, and where they wrote it.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// The extents, if they are known while the program is written.
+    pub fn known_extents(&self) -> Option<&[i64]> {
+        self.known_extents.as_deref()
+    }
+
+    /// The arrays that must be there before it: those that it reads, and those whose extents it mentions.
+    pub fn needs(&self) -> impl DoubleEndedIterator<Item = &Arc<Described>> {
+        self.inputs.iter().chain(&self.mentions)
+    }
+}
+
+thread_local! {
+    /// Arrays whose extents were asked for, by number: a function that mentions one keeps it alive.
+    static ASKED: RefCell<HashMap<u64, Weak<Described>>> = RefCell::default();
+}
+
+/// Remembers that an expression may mention this array's extents.
+pub(crate) fn remember(described: &Arc<Described>) {
+    ASKED.with(|asked| {
+        let mut asked = asked.borrow_mut();
+        if asked.len() >= 64 && asked.len().is_power_of_two() {
+            asked.retain(|_, described| described.strong_count() > 0);
+        }
+        asked.insert(described.id, Arc::downgrade(described));
+    });
+}
+
+fn mentioned(operation: &dyn Operation) -> Vec<Arc<Described>> {
+    let mut ids: Vec<u64> = operation
+        .functions()
+        .into_iter()
+        .flat_map(|function| function.nodes())
+        .filter_map(|node| match node {
+            ScalarNode::Variable(Variable::Extent { array, .. }, _) => Some(*array),
+            _ => None,
+        })
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ASKED.with(|asked| ids.iter().filter_map(|id| asked.borrow().get(id).and_then(Weak::upgrade)).collect())
+}
+
+impl Drop for Described {
+    /// A long chain of operations must not be dropped recursively.
+    fn drop(&mut self) {
+        let mut waiting: Vec<Arc<Described>> = std::mem::take(&mut self.mentions);
+        waiting.append(&mut self.inputs);
+        while let Some(described) = waiting.pop() {
+            if let Some(mut described) = Arc::into_inner(described) {
+                waiting.append(&mut described.mentions);
+                waiting.append(&mut described.inputs);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A pull as a producer: its elements in the order and by the threads that suit memory best.
+
+use super::{KernelName, Listeners, Lowering, Step};
+use crate::error::Error;
+use crate::fuser::rows_and_columns;
+use crate::program::Node;
+use pumice_kernel::skeletons::{WritePlan, can_write_tiles, within, write, write_rows, write_tiles};
+use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment};
+use pumice_scalar::{Function, Node as ScalarNode, Op, ScalarType, Variable};
+use std::rc::Rc;
+
+impl Lowering<'_> {
+    /// Hands the elements of a pull to listeners.
+    pub fn write(&self, node: &Node, listeners: Listeners) -> Result<Vec<Step>, Error> {
+        let linear = self.fuser.linear(node.id).function;
+        if let Some(skeleton) = &self.options.skeletons.write {
+            let (name, threads) = (skeleton.name(), skeleton.threads(self.profile));
+            let called = KernelName { node, name, skeleton: name, threads };
+            return self.kernel(called, &listeners, |parameters| {
+                comment(format!("written by skeleton {name}"));
+                let size = self.size(node.id, parameters);
+                parameters.declare(&linear);
+                let apply = parameters.clone();
+                let at = move |index: Ix| Scalars(apply.apply(&linear, &[index.term()]));
+                let push = skeleton.write(Pull::new(size, at), self.profile);
+                within(push, size, node.place)
+            });
+        }
+        let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        let mut plan = WritePlan::new(self.profile, bytes, linear.cost());
+        let (rows, columns) = rows_and_columns(&self.extents.bounds(node.id));
+        // Where the index does not come out linear, going row by row saves a division an element.
+        let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
+        let function = if by_rows { self.fuser.rows(node.id).function } else { linear };
+        let across = by_rows && columns_are_contiguous(&function);
+        let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
+        let by_tiles = across && can_write_tiles(self.profile, rows, columns, all_bytes);
+        if across {
+            plan = WritePlan::across(self.profile, bytes);
+        } else if by_rows && columns % i64::from(plan.items) != 0 {
+            plan.items = 1;
+        }
+        let skeleton = match (by_tiles, by_rows) {
+            (true, _) => "write_tiles",
+            (_, true) => "write_rows",
+            _ => "write",
+        };
+        let called = KernelName { node, name: node.place.operation(), skeleton, threads: plan.threads };
+        self.kernel(called, &listeners, |parameters| {
+            let apply = parameters.clone();
+            if by_rows {
+                let rows = self.row_count(node.id, parameters);
+                let columns = self.column_count(node.id, parameters);
+                let at =
+                    move |row: Ix, column: Ix| Scalars(apply.apply(&function, &[row.term(), column.term()]));
+                match by_tiles {
+                    true => write_tiles(rows, columns, Rc::new(at)),
+                    false => write_rows(rows, columns, Rc::new(at), plan),
+                }
+            } else {
+                let size = self.size(node.id, parameters);
+                let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));
+                write(Pull::<Dynamic, Ix>::new(size, at), plan)
+            }
+        })
+    }
+}
+/// Whether a function divides by something that is not a constant: what is left of an index that is not linear.
+fn divides(function: &Function) -> bool {
+    function.nodes().iter().any(|node| match node {
+        ScalarNode::Apply { op: Op::Div | Op::Rem, ty: ScalarType::I64, operands } => {
+            operands.as_slice().get(1).is_some_and(|id| {
+                matches!(function.nodes()[id.0 as usize], ScalarNode::Variable(Variable::Extent { .. }, _))
+            })
+        }
+        _ => false,
+    })
+}
+
+/// How fast an index grows with the row and the column of an element.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stride {
+    None,
+    One,
+    Many,
+}
+
+/// Whether the elements of a column, and not those of a row, are neighbours in memory: judged by the loads of a function
+/// of row and column.
+pub fn columns_are_contiguous(function: &Function) -> bool {
+    let mut strides: Vec<(Stride, Stride)> = Vec::with_capacity(function.nodes().len());
+    let (mut by_row, mut by_column) = (0, 0);
+    for node in function.nodes() {
+        let of = |id: &pumice_scalar::Id| strides[id.0 as usize];
+        let add = |a: Stride, b: Stride| match (a, b) {
+            (Stride::None, other) | (other, Stride::None) => other,
+            _ => Stride::Many,
+        };
+        let many = |stride: Stride| if stride == Stride::None { stride } else { Stride::Many };
+        let stride = match node {
+            ScalarNode::Variable(Variable::Parameter(0), _) => (Stride::One, Stride::None),
+            ScalarNode::Variable(Variable::Parameter(1), _) => (Stride::None, Stride::One),
+            ScalarNode::Apply { op, operands, .. } => {
+                let all = operands.as_slice().iter().map(of).reduce(|a, b| (add(a.0, b.0), add(a.1, b.1)));
+                let all = all.unwrap_or((Stride::None, Stride::None));
+                match op {
+                    Op::Add => all,
+                    _ => (many(all.0), many(all.1)),
+                }
+            }
+            ScalarNode::Load { index, .. } => {
+                match of(index) {
+                    (_, Stride::One) => by_row += 1,
+                    (Stride::One, Stride::Many) => by_column += 1,
+                    _ => {}
+                }
+                (Stride::Many, Stride::Many)
+            }
+            ScalarNode::Constant(_) | ScalarNode::Variable(..) => (Stride::None, Stride::None),
+            _ => (Stride::Many, Stride::Many),
+        };
+        strides.push(stride);
+    }
+    by_column > by_row
+}

@@ -1,0 +1,146 @@
+//! From a fused array to the steps that compute it.
+//!
+//! A kernel is one producer and the consumers that listen to it ([`kernel`]). Which producer an array comes from, and through
+//! which operations, is its form; which skeleton a producer is made by is decided here and in the operations' files, for the
+//! device's profile and the extents. Kernels take extents as arguments, so they serve every size; what is fixed in them is
+//! how the work is divided.
+
+mod consumers;
+mod elements;
+mod kernel;
+mod parameters;
+mod place;
+
+pub use consumers::{Consumer, Heard, Listeners};
+pub use elements::columns_are_contiguous;
+pub use kernel::KernelName;
+pub use parameters::Parameters;
+
+pub use crate::plan::Step;
+
+use crate::error::Error;
+use crate::extents::{Extents, Knowledge};
+use crate::form::Form;
+use crate::fuser::Fuser;
+use crate::plan::{Buffers, PlanOptions};
+use crate::program::{ArrayProgram, Node, NodeId};
+use consumers::Write;
+use pumice_kernel::{Ix, Profile};
+use pumice_scalar::{Exp, ScalarType, Site};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Makes the kernels of one program.
+pub struct Lowering<'a> {
+    /// What the device is like.
+    pub profile: &'a Profile,
+    /// Which passes run.
+    pub options: &'a PlanOptions,
+    /// The program.
+    pub program: &'a ArrayProgram,
+    /// The extents of the arrays.
+    pub extents: &'a Extents,
+    /// What is known of the arguments.
+    pub knowledge: &'a Knowledge,
+    /// Writes pulls as functions.
+    pub fuser: Fuser<'a>,
+    /// By array that finds a length on the device, the slot of its cell.
+    pub cells: &'a HashMap<NodeId, usize>,
+    pub(crate) buffers: &'a RefCell<Buffers>,
+    /// Where the launches up to here can fail.
+    pub(crate) sites: &'a RefCell<Vec<Site>>,
+}
+
+impl Lowering<'_> {
+    /// The steps that write an array to its slot.
+    pub(crate) fn array(&self, node: &Node, slot: usize) -> Result<Vec<Step>, Error> {
+        match self.fuser.forms.of(node.id) {
+            Some(Form::Alone) => node.operation.consume(self, node),
+            Some(Form::Push { producer, .. }) => {
+                let listeners = self.writing(node, slot);
+                self.program.node(*producer).operation.produce(self, vec![listeners])
+            }
+            Some(Form::Loose { .. }) => self.place(node, slot),
+            Some(Form::Pull) => self.write(node, self.writing(node, slot)),
+            Some(Form::Given) | None => Ok(Vec::new()),
+        }
+    }
+
+    /// What listens to an array's producer to write the array to a slot.
+    pub(crate) fn writing(&self, node: &Node, slot: usize) -> Listeners {
+        self.listening(node.id, self.heard_in(slot).consumer)
+    }
+
+    /// A consumer that listens to the producer of an array, through the operations between them.
+    pub fn listening(&self, node: NodeId, consumer: Rc<dyn Consumer>) -> Listeners {
+        let (producer, stages) = match self.fuser.forms.of(node) {
+            Some(Form::Push { producer, stages }) => (*producer, stages.as_slice()),
+            _ => (node, &[][..]),
+        };
+        let through = (!stages.is_empty()).then(|| self.fuser.stages(producer, stages));
+        Listeners { producer, heard: vec![Heard { through, consumer }] }
+    }
+
+    /// A consumer that writes to a slot what the producer hands on.
+    pub fn heard_in(&self, slot: usize) -> Heard {
+        let types = self.buffers.borrow().types(slot);
+        Heard { through: None, consumer: Rc::new(Write { slot, types }) }
+    }
+
+    /// The slot of an array in memory.
+    pub fn slot(&self, node: NodeId) -> Result<usize, Error> {
+        let missing = || Error::Program(format!("{} is not in memory", self.program.node(node).place));
+        self.fuser.slots.get(&node).copied().ok_or_else(missing)
+    }
+
+    /// Memory for intermediate results: its slot, and the steps that allocate it.
+    pub fn temporary(&self, types: &[ScalarType], length: i64) -> (usize, Vec<Step>) {
+        let slot = self.buffers.borrow_mut().add(types, length);
+        let steps = self.buffers.borrow().of(slot).iter().copied().map(Step::Allocate).collect();
+        (slot, steps)
+    }
+
+    /// The buffers of a slot, one per scalar column.
+    pub fn buffers_of(&self, slot: usize) -> Vec<usize> {
+        self.buffers.borrow().of(slot).to_vec()
+    }
+
+    /// The number of elements of an array, inside a kernel.
+    pub fn size(&self, node: NodeId, parameters: &Parameters) -> Ix {
+        self.product(node, self.program.node(node).rank, "size", parameters)
+    }
+
+    /// The number of rows of an array, inside a kernel.
+    pub fn row_count(&self, node: NodeId, parameters: &Parameters) -> Ix {
+        let lengths = self.extents.lengths(node);
+        let outer = lengths.len().saturating_sub(1);
+        let known = lengths[..outer].iter().all(|length| length.cell.is_none());
+        match known {
+            true => parameters.number("rows", lengths[..outer].iter().map(|length| length.bound).product()),
+            false => self.product(node, outer, "rows", parameters),
+        }
+    }
+
+    /// The innermost extent of an array, inside a kernel.
+    pub fn column_count(&self, node: NodeId, parameters: &Parameters) -> Ix {
+        match self.extents.classes(node).last() {
+            Some(class) => parameters.extent(*class),
+            None => Exp::from(1),
+        }
+    }
+
+    fn product(&self, node: NodeId, dimensions: usize, name: &'static str, parameters: &Parameters) -> Ix {
+        let classes = &self.extents.classes(node)[..dimensions];
+        let known = classes.iter().all(|class| self.extents.length(*class).cell.is_none());
+        match classes {
+            [] => Exp::from(1),
+            [class] => parameters.extent(*class),
+            _ if known => parameters
+                .number(name, classes.iter().map(|class| self.extents.length(*class).bound).product()),
+            [first, rest @ ..] => {
+                rest.iter().fold(parameters.extent(*first), |all, class| all * parameters.extent(*class))
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! `fold`: reduces the innermost dimension with an associative operator.
+//!
+//! Elements come from a pull, row by row; of a filtered array, absent ones are left out. Folds over arrays of one shape are done together: a fold of tuples.
+
+use super::{Listed, Parts};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::fuser::{Elements as FusedElements, rows_and_columns};
+use crate::interpret::{Elements, Interpreter};
+use crate::lower::{Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous};
+use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
+use crate::program::{Node, NodeId};
+use crate::reduction::Reduction;
+use pumice_kernel::skeletons::{Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, within};
+use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for};
+use pumice_scalar::{Exp, Function, Op, ScalarType, Term, Variable, function};
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A reduction of rows.
+#[derive(Clone)]
+pub struct Fold {
+    /// An associative operator, from two elements.
+    pub operator: Function,
+    /// What a row's elements are combined with, once and from the left; from no parameters.
+    pub initial: Function,
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "fold",
+    make: |Parts { functions, .. }| match <[Function; 2]>::try_from(functions) {
+        Ok([operator, initial]) => Some(Arc::new(Fold { operator, initial })),
+        Err(_) => None,
+    },
+};
+
+impl Operation for Fold {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn functions(&self) -> Vec<&Function> {
+        vec![&self.operator, &self.initial]
+    }
+    fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
+        let mut functions = functions.into_iter();
+        let (operator, initial) = (next(&mut functions, &self.operator), next(&mut functions, &self.initial));
+        Arc::new(Fold { operator, initial })
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let (rank, types) = signature.input()?;
+        ensure(rank == signature.rank + 1, RANK)?;
+        ensure(types == signature.types, TYPES)?;
+        fits(&self.operator, &[types, types].concat(), types)?;
+        fits(&self.initial, &[], types)
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        let mut extents = shapes.same(0);
+        extents.pop();
+        Ok(extents)
+    }
+    fn nature(&self) -> Nature {
+        Nature::Push
+    }
+    fn takes_loose(&self, _: usize) -> bool {
+        true
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+
+    fn shares(&self, lowering: &Lowering<'_>, node: &Node) -> Option<Vec<i64>> {
+        let input = *node.inputs.first()?;
+        if lowering.options.skeletons.fold.is_some() {
+            return None;
+        }
+        let space = lowering.fuser.space(input);
+        Some(lowering.extents.classes(space).iter().map(|class| *class as i64).collect())
+    }
+
+    fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        fold_together(lowering, &group)
+    }
+
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        let operator = interpreter.evaluator(&self.operator)?;
+        let initial = interpreter.evaluator(&self.initial)?(&[])?;
+        let from = interpreter.input(node, 0);
+        let columns = interpreter.extents(node.inputs[0]).last().copied().unwrap_or(1) as usize;
+        let row = |row: usize| {
+            let elements = &from[row * columns..(row + 1) * columns];
+            elements.iter().try_fold(initial.clone(), |accumulator, element| {
+                operator(&[accumulator, element.clone()].concat())
+            })
+        };
+        let rows: i64 = interpreter.extents(node.id).iter().product();
+        (0..rows as usize).map(row).collect()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// One fold of several that are done together.
+struct Part {
+    reduction: Reduction,
+    heard: Vec<Heard>,
+}
+
+/// The columns that a fold reduces.
+#[derive(Clone, Copy)]
+enum Columns {
+    /// Those of an array whose rows are folded.
+    Of(NodeId),
+    /// All elements of an array.
+    All(NodeId),
+    /// The results of so many chunks.
+    Chunks(i64),
+}
+
+/// The class of the number of chunks, in the second step of a fold.
+const CHUNKS: usize = usize::MAX;
+
+/// Folds the rows of arrays of one shape.
+fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Step>, Error> {
+    let lost = || Error::Program("a fold has no array".into());
+    let first = lowering.program.node(group.first().ok_or_else(lost)?.producer);
+    let input = *first.inputs.first().ok_or_else(lost)?;
+    let space = lowering.fuser.space(input);
+    // A filtered array is folded as a whole, whatever shape it was filtered from.
+    let whole = space != input && lowering.program.node(space).rank != 1;
+    let mut parts = Vec::new();
+    for listeners in group {
+        let node = lowering.program.node(listeners.producer);
+        let (Some(fold), Some(input)) = (node.operation.as_any().downcast_ref::<Fold>(), node.inputs.first())
+        else {
+            return Err(lost());
+        };
+        let elements = match whole {
+            true => as_one_row(lowering.fuser.linear(*input)),
+            false => lowering.fuser.rows_of_input(*input),
+        };
+        let operator = lowering.fuser.with_classes(&fold.operator);
+        let initial = lowering.fuser.with_classes(&fold.initial);
+        let reduction = Reduction::new(elements, operator, initial);
+        parts.push(Part { reduction, heard: listeners.heard.clone() });
+    }
+    let bounds = lowering.extents.bounds(space);
+    let (rows, columns) = if whole { (1, bounds.iter().product()) } else { rows_and_columns(&bounds) };
+    let over = if whole { Columns::All(space) } else { Columns::Of(space) };
+    let known = lowering.extents.is_known(space);
+    let together = Reduction::together(parts.iter().map(|part| &part.reduction));
+    let types = &together.types;
+    let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+    let commutes = together.operator.commutes();
+    let columns_are_contiguous = columns_are_contiguous(&together.elements);
+    let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous };
+    let plan = FoldPlan::new(lowering.profile, task);
+    let plan = match (lowering.options.skeletons.fold.is_some(), known) {
+        // A user's skeleton does with whole rows of any length what it likes.
+        (true, _) => FoldPlan { chunks: 1, fixed_columns: None, ..plan },
+        (_, false) => FoldPlan { fixed_columns: None, ..plan },
+        _ => plan,
+    };
+    let step = |plan, over, elements: &Function, listeners: &Listeners, name: &str| {
+        fold_kernel(lowering, first, name, (space, over, columns), plan, elements, &together, listeners)
+    };
+    let last = Listeners { producer: first.id, heard: finished(&parts) };
+    let name = first.place.operation();
+    if plan.chunks == 1 {
+        return step(plan, over, &together.elements, &last, name);
+    }
+    let chunks = i64::from(plan.chunks);
+    let (between, mut steps) = lowering.temporary(types, rows * chunks);
+    let partial = Listeners { producer: first.id, heard: vec![lowering.heard_in(between)] };
+    steps.extend(step(plan, over, &together.elements, &partial, "fold_chunks")?);
+    // The chunks' results are a matrix in memory, folded once more.
+    let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
+    let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
+    let partial = chunk_results(between, types);
+    steps.extend(step(again, Columns::Chunks(chunks), &partial, &last, name)?);
+    Ok(steps)
+}
+
+/// A function of one index as one of row and column, of a single row.
+fn as_one_row(elements: FusedElements) -> FusedElements {
+    let linear = elements.function;
+    let function =
+        function(&[ScalarType::I64; 2], |index| crate::reduction::instantiate(&linear, &index[1..]));
+    FusedElements { function, ..elements }
+}
+
+/// What each part's listeners hear of the scalars of all parts.
+fn finished(parts: &[Part]) -> Vec<Heard> {
+    let types: Vec<ScalarType> = parts.iter().flat_map(|part| part.reduction.types.iter().copied()).collect();
+    let mut first = 1;
+    let mut all = Vec::new();
+    for part in parts {
+        let mine = first..first + part.reduction.types.len();
+        first = mine.end;
+        let parameters = [&[ScalarType::I64][..], &types].concat();
+        let finish = function(&parameters, |terms| {
+            let value = crate::reduction::instantiate(&part.reduction.finish, &terms[mine.clone()]);
+            std::iter::once(terms[0]).chain(value).collect()
+        });
+        all.extend(part.heard.iter().map(|heard| {
+            let through = match &heard.through {
+                None => FusedElements { function: finish.clone(), loose: false },
+                Some(after) => FusedElements {
+                    function: function(&parameters, |terms| {
+                        let between = crate::reduction::instantiate(&finish, terms);
+                        crate::reduction::instantiate(&after.function, &between)
+                    }),
+                    loose: after.loose,
+                },
+            };
+            Heard { through: Some(through), consumer: heard.consumer.clone() }
+        }));
+    }
+    all
+}
+
+/// The elements of a matrix of chunks' results.
+fn chunk_results(slot: usize, types: &[ScalarType]) -> Function {
+    function(&[ScalarType::I64; 2], |index| {
+        let count = Variable::Extent { array: CHUNKS as u64, dimension: 0 };
+        let count = Term::variable(count, ScalarType::I64);
+        let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
+        // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is what the slot was added with.
+        let load = |(column, ty): (usize, &ScalarType)| unsafe {
+            Term::load(crate::fuser::load_key(slot, column), *ty, linear, false)
+        };
+        types.iter().enumerate().map(load).collect()
+    })
+}
+
+#[allow(clippy::too_many_arguments)]
+fn fold_kernel(
+    lowering: &Lowering<'_>,
+    node: &Node,
+    name: &str,
+    (space, over, bound): (NodeId, Columns, i64),
+    plan: FoldPlan,
+    elements: &Function,
+    reduction: &Reduction,
+    listeners: &Listeners,
+) -> Result<Vec<Step>, Error> {
+    let theirs = lowering.options.skeletons.fold.as_deref();
+    let (name, skeleton, threads) = match theirs {
+        Some(skeleton) => (skeleton.name(), skeleton.name(), skeleton.threads(lowering.profile)),
+        None => (name, "fold", plan.threads),
+    };
+    let called = KernelName { node, name, skeleton, threads };
+    lowering.kernel(called, listeners, |parameters| {
+        let rows = match over {
+            Columns::All(_) => parameters.number("rows", 1),
+            _ => lowering.row_count(space, parameters),
+        };
+        let count: Ix = match (plan.fixed_columns, over) {
+            (Some(fixed), _) => Exp::from(i64::from(fixed)),
+            (None, Columns::Of(array)) => lowering.column_count(array, parameters),
+            (None, Columns::All(array)) => lowering.size(array, parameters),
+            (None, Columns::Chunks(chunks)) => parameters.number("columns", chunks),
+        };
+        let cut = (plan.chunks > 1).then(|| {
+            let chunks = parameters.number("chunks", plan.chunks.into());
+            let steps = match lowering.extents.is_known(space) {
+                true => parameters.number("steps", plan.steps(bound)),
+                false => parts_for(count, plan.step() as usize * plan.chunks as usize),
+            };
+            (chunks, steps)
+        });
+        // The extent by which the elements know their own columns.
+        match over {
+            Columns::Of(array) => {
+                if let Some(class) = lowering.extents.classes(array).last() {
+                    parameters.fix(*class, count);
+                }
+            }
+            Columns::Chunks(_) => parameters.fix(CHUNKS, count),
+            Columns::All(_) => {}
+        }
+        let Reduction { operator, neutral, .. } = reduction;
+        if theirs.is_some() {
+            [elements, operator, neutral].into_iter().for_each(|function| parameters.declare(function));
+        }
+        let (at_parameters, elements) = (parameters.clone(), elements.clone());
+        let at =
+            move |row: Ix, column: Ix| Scalars(at_parameters.apply(&elements, &[row.term(), column.term()]));
+        let (operator_parameters, operator) = (parameters.clone(), operator.clone());
+        let combine = move |a: Scalars, b: Scalars| operator_parameters.apply_to(&operator, &[&a, &b]);
+        let neutral = Scalars(parameters.apply(neutral, &[]));
+        match theirs {
+            None => {
+                let (at, operator) = (Rc::new(at), combine);
+                FoldSkeleton::<Dynamic, _> { rows, columns: count, cut, at, operator, neutral }.push(plan)
+            }
+            Some(theirs) => {
+                comment(format!("folded by skeleton {}", theirs.name()));
+                let at = Rc::new(at);
+                let row = move |row: Ix| {
+                    let at = at.clone();
+                    Pull::<Dynamic, Ix>::new(count, move |column| at(row, column))
+                };
+                let (matrix, operator) = (Pull::new(rows, row), Rc::new(combine));
+                let fold = FoldRows { rows, columns: count, matrix, operator, neutral };
+                within(theirs.fold(fold, lowering.profile), rows, node.place)
+            }
+        }
+    })
+}

@@ -1,0 +1,196 @@
+//! Array IR: an array program as data.
+//!
+//! A program owns its nodes, each of which is one operation with its inputs by number; inputs stand before their users.
+//! It is untyped: [`crate::Acc`] is the typed way to describe one, and other front ends add nodes themselves. Whatever safe
+//! code builds here, planning and interpreting ask for a [`crate::CheckedProgram`], which only the verifier makes.
+
+use crate::described::Described;
+use crate::operation::Operation;
+use pumice_scalar::{Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A node's number in its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// One operation of an array program.
+#[derive(Clone)]
+pub struct Node {
+    /// Its number.
+    pub id: NodeId,
+    /// What it does.
+    pub operation: Arc<dyn Operation>,
+    /// The arrays whose elements it reads.
+    pub inputs: Vec<NodeId>,
+    /// The number of dimensions of its result.
+    pub rank: usize,
+    /// The scalar types of an element of its result.
+    pub types: Vec<ScalarType>,
+    /// What the user calls it, and where they wrote it.
+    pub place: Place,
+}
+
+impl Node {
+    /// The arrays whose extents its functions mention, with the dimensions.
+    pub fn mentions(&self) -> impl Iterator<Item = (NodeId, u32)> {
+        let functions = self.operation.functions();
+        let all: Vec<(NodeId, u32)> = functions.into_iter().flat_map(mentioned).collect();
+        all.into_iter()
+    }
+}
+
+/// The extents that a function mentions.
+fn mentioned(function: &Function) -> Vec<(NodeId, u32)> {
+    let extent = |node: &ScalarNode| match node {
+        ScalarNode::Variable(Variable::Extent { array, dimension }, _) => {
+            Some((NodeId(u32::try_from(*array).unwrap_or(u32::MAX)), *dimension))
+        }
+        _ => None,
+    };
+    function.nodes().iter().filter_map(extent).collect()
+}
+
+/// An array program.
+#[derive(Clone, Default)]
+pub struct ArrayProgram {
+    nodes: Vec<Node>,
+    results: Vec<NodeId>,
+}
+
+impl ArrayProgram {
+    /// A program without operations.
+    pub fn new() -> ArrayProgram {
+        ArrayProgram::default()
+    }
+
+    /// Adds an operation on arrays that were added before; returns its result's number. In its functions, an extent of an
+    /// array is `Variable::Extent` with the array's number.
+    pub fn add(
+        &mut self,
+        operation: impl Operation,
+        inputs: &[NodeId],
+        rank: usize,
+        types: &[ScalarType],
+        place: Place,
+    ) -> NodeId {
+        self.add_shared(Arc::new(operation), inputs.to_vec(), rank, types.to_vec(), place)
+    }
+
+    /// As [`ArrayProgram::add`].
+    pub fn add_shared(
+        &mut self,
+        operation: Arc<dyn Operation>,
+        inputs: Vec<NodeId>,
+        rank: usize,
+        types: Vec<ScalarType>,
+        place: Place,
+    ) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(Node { id, operation, inputs, rank, types, place });
+        id
+    }
+
+    /// Makes an array a result, after those that are results already.
+    pub fn give(&mut self, result: NodeId) {
+        self.results.push(result);
+    }
+
+    /// The program whose results these descriptions are: what they need, inputs and mentioned arrays before their users.
+    pub fn of(roots: &[Arc<Described>]) -> ArrayProgram {
+        let mut program = ArrayProgram::new();
+        let mut numbers: HashMap<u64, NodeId> = HashMap::new();
+        let mut stack: Vec<(&Arc<Described>, bool)> = roots.iter().rev().map(|root| (root, false)).collect();
+        let mut seen = std::collections::HashSet::new();
+        while let Some((described, ready)) = stack.pop() {
+            if !ready {
+                if seen.insert(described.id()) {
+                    stack.push((described, true));
+                    stack.extend(described.needs().rev().map(|input| (input, false)));
+                }
+                continue;
+            }
+            let inputs = described.inputs().iter().map(|input| numbers[&input.id()]).collect();
+            let operation = renumbered(described.operation(), &numbers);
+            let id = program.add_shared(
+                operation,
+                inputs,
+                described.rank(),
+                described.types().to_vec(),
+                described.place(),
+            );
+            numbers.insert(described.id(), id);
+        }
+        program.results = roots.iter().map(|root| numbers[&root.id()]).collect();
+        program
+    }
+
+    /// Makes these arrays the results.
+    pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
+        self.results = results.to_vec();
+    }
+
+    /// The nodes, inputs before users.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The results.
+    pub fn results(&self) -> &[NodeId] {
+        &self.results
+    }
+
+    /// A node by its number.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The arrays that a node reads.
+    pub fn inputs<'a>(&'a self, node: &'a Node) -> impl DoubleEndedIterator<Item = &'a Node> {
+        node.inputs.iter().map(|input| self.node(*input))
+    }
+
+    /// The scalar arguments that extents, and with them a plan, depend on, in order.
+    pub fn shaping_arguments(&self) -> Vec<u32> {
+        let functions = self.nodes.iter().flat_map(|node| node.operation.shaping());
+        let mut numbers: Vec<u32> = functions
+            .flat_map(|function| function.nodes())
+            .filter_map(|node| match node {
+                ScalarNode::Variable(Variable::Argument(number), _) => Some(*number),
+                _ => None,
+            })
+            .collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+}
+
+/// An operation with the extents in its functions by the numbers of the program.
+fn renumbered(operation: &Arc<dyn Operation>, numbers: &HashMap<u64, NodeId>) -> Arc<dyn Operation> {
+    let functions = operation.functions();
+    if functions.iter().all(|function| mentioned(function).is_empty()) {
+        return operation.clone();
+    }
+    let functions = functions.into_iter().map(|old| {
+        function(old.parameters(), |parameters| {
+            old.instantiate(
+                &mut |variable, ty| match variable {
+                    Variable::Parameter(number) => parameters
+                        .get(number as usize)
+                        .copied()
+                        .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
+                    Variable::Extent { array, dimension } => match numbers.get(&array) {
+                        Some(id) => Term::variable(Variable::Extent { array: id.0.into(), dimension }, ty),
+                        None => Term::invalid(ty, "an extent of an array that is not part of the program"),
+                    },
+                    other => Term::variable(other, ty),
+                },
+                &mut |_, ty, _, _| {
+                    Term::invalid(ty, "an element of an array stands in a function on elements")
+                },
+            )
+        })
+    });
+    operation.with_functions(functions.collect())
+}

@@ -1,0 +1,70 @@
+//! The verifier of array IR: what is wrong with a program, as far as that can be seen without extents.
+//!
+//! Past it, inputs stand before their users, and ranks, element types and the signatures of functions fit each other;
+//! extents are checked by [`crate::extents`] when arguments are there.
+
+use crate::error::Error;
+use crate::operation::{Signature, ensure};
+use crate::program::{ArrayProgram, Node};
+use pumice_scalar::{Function, Node as ScalarNode, Variable};
+use std::ops::Deref;
+
+/// Scalars of an element are numbered in 16 bits.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// An array program that has been verified: the witness that planning and interpreting ask for.
+#[derive(Clone)]
+pub struct CheckedProgram(ArrayProgram);
+
+impl CheckedProgram {
+    /// Verifies a program. An error names the operation and where it was written.
+    pub fn new(program: ArrayProgram) -> Result<CheckedProgram, Error> {
+        for node in program.nodes() {
+            check(&program, node)
+                .map_err(|mistake| Error::Program(format!("{mistake} in {}", node.place)))?;
+        }
+        match program.results().iter().all(|id| (id.0 as usize) < program.nodes().len()) {
+            true => Ok(CheckedProgram(program)),
+            false => Err(Error::Program("a result is no array of the program".into())),
+        }
+    }
+
+    /// The same program with other results, which are arrays of it.
+    pub(crate) fn giving(&self, results: &[crate::program::NodeId]) -> CheckedProgram {
+        let mut program = self.0.clone();
+        program.replace_results(results);
+        CheckedProgram(program)
+    }
+}
+
+impl Deref for CheckedProgram {
+    type Target = ArrayProgram;
+    fn deref(&self) -> &ArrayProgram {
+        &self.0
+    }
+}
+
+fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
+    let functions = node.operation.functions();
+    if let Some(mistake) = functions.iter().find_map(|function| function.mistake()) {
+        return Err(mistake);
+    }
+    ensure(node.types.len() <= MOST_COLUMNS, "an element has too many scalars")?;
+    ensure(
+        !functions.into_iter().any(mentions_locals),
+        "a value of a kernel stands in a function of an array program",
+    )?;
+    let before = |input: &crate::program::NodeId| input.0 < node.id.0;
+    ensure(node.inputs.iter().all(before), "an array is used before it is computed")?;
+    for (array, dimension) in node.mentions() {
+        ensure(before(&array), "an extent of an array that is not part of the program")?;
+        let exists = (dimension as usize) < program.node(array).rank;
+        ensure(exists, "an extent of a dimension that the array does not have")?;
+    }
+    let inputs = program.inputs(node).map(|input| (input.rank, &input.types[..])).collect();
+    node.operation.check(&Signature { rank: node.rank, types: &node.types, inputs })
+}
+
+fn mentions_locals(function: &Function) -> bool {
+    function.nodes().iter().any(|node| matches!(node, ScalarNode::Variable(Variable::Local(_), _)))
+}

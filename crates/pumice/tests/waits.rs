@@ -1,0 +1,32 @@
+//! When the host waits for a device: when it looks, and not before.
+
+use pumice::layers::runtime::{Device, device_names};
+use pumice::{Compiler, prelude::*};
+
+/// Runs a test on every device that works here, with what counts its waits.
+fn on_every_device(test: impl Fn(&Compiler) -> pumice::Result<()>) -> pumice::Result<()> {
+    let compilers = device_names().into_iter().filter_map(|name| Compiler::on(&name).ok());
+    compilers.into_iter().try_for_each(|compiler| test(&compiler))
+}
+
+#[test]
+fn runs_on_resident_arrays_wait_only_when_somebody_looks() -> pumice::Result<()> {
+    on_every_device(|compiler| {
+        let device: &dyn Device = &**compiler.device();
+        // Several kernels, one of which can fail.
+        let variance = compiler.compile(|xs: Acc<Vector<i32>>| {
+            let sum = xs.clone().sum();
+            let squares = xs.map(|x| 720 / (x + 1)).sum();
+            sum.zip_with(squares, |a, b| a + b)
+        })?;
+        let xs = compiler.upload(&vec![2; 10_000])?;
+        variance.run(&xs)?;
+        let before = device.waits();
+        let result = variance.run(&xs)?;
+        variance.run(&xs)?;
+        assert_eq!(device.waits(), before, "{} waits in a run", device.name());
+        assert_eq!(result.to_value()?, 10_000 * (2 + 240));
+        assert!(device.waits() > before, "{} does not wait for its result", device.name());
+        Ok(())
+    })
+}

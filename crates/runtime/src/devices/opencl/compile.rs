@@ -1,0 +1,95 @@
+//! From OpenCL C to kernels: sources are built to binaries by the driver, and binaries are loaded.
+
+use std::ffi::{CStr, CString};
+use std::ptr;
+use std::sync::Mutex;
+
+use opencl3::error_codes::ClError;
+use opencl3::kernel;
+use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
+use opencl3::types::cl_int;
+use pumice_emit::{Dialect, Effort, EmitOptions};
+
+use super::OpenClDevice;
+use super::objects::{Built, Entry};
+use crate::device::{CompiledKernel, Signature};
+use crate::error::{Error, Result};
+
+/// A kernel that is ready to be launched.
+pub(super) struct Code {
+    pub(super) entry: Mutex<Entry>,
+    _built: Built,
+}
+
+impl OpenClDevice {
+    /// The compiler's options: those that the emitter's OpenCL C was written for, and what this device can do besides.
+    pub(super) fn options(&self, fast_math: bool, effort: Effort) -> String {
+        let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &EmitOptions { fast_math }, effort);
+        if self.rounds_correctly && !fast_math {
+            options.push("-cl-fp32-correctly-rounded-divide-sqrt");
+        }
+        options.join(" ")
+    }
+
+    pub(super) fn compile(
+        &self,
+        kernel: &str,
+        source: &str,
+        fast_math: bool,
+        effort: Effort,
+    ) -> Result<Vec<u8>> {
+        let built = program::create_program_with_source(self.context.0, &[source]);
+        let built = Built(built.map_err(self.failed("clCreateProgramWithSource"))?);
+        let options = CString::new(self.options(fast_math, effort)).unwrap_or_default();
+        if let Err(code) = self.finish(&built, &options) {
+            let compiler = format!("{} {}", self.platform, self.driver);
+            return Err(Error::Compiler {
+                device: self.id.name(),
+                compiler,
+                kernel: kernel.into(),
+                log: self.log(&built, code),
+            });
+        }
+        let binaries = program::get_program_info(built.0, CL_PROGRAM_BINARIES)
+            .map_err(self.failed("clGetProgramInfo"))?;
+        // The conversion panics for other questions than this one, whose answer is of this type.
+        let mut binaries = Vec::<Vec<u8>>::from(binaries).into_iter();
+        let reason = "the driver does not give binaries".into();
+        let missing = Error::Binary { device: self.id.name(), kernel: kernel.into(), reason };
+        binaries.find(|binary| !binary.is_empty()).ok_or(missing)
+    }
+
+    fn finish(&self, built: &Built, options: &CStr) -> Result<(), cl_int> {
+        program::build_program(built.0, &[self.info.id()], options, None, ptr::null_mut())
+    }
+
+    /// What the compiler wrote, or the name of its error if that was nothing.
+    fn log(&self, built: &Built, code: cl_int) -> String {
+        let log = program::get_program_build_data(built.0, self.info.id(), CL_PROGRAM_BUILD_LOG);
+        let log = log.unwrap_or_default();
+        match String::from_utf8_lossy(&log).trim_matches(|c: char| c.is_whitespace() || c == '\0') {
+            "" => ClError(code).to_string(),
+            log => log.to_owned(),
+        }
+    }
+
+    pub(super) fn load_entry(
+        &self,
+        signature: Signature,
+        entry: &str,
+        binary: &[u8],
+    ) -> Result<CompiledKernel> {
+        let refuse =
+            |reason: String| Error::Binary { device: self.id.name(), kernel: signature.name.clone(), reason };
+        // SAFETY: context and device are valid. Drivers check what they are given; what comes from disk was checked
+        // against its hash, so it is what a driver of the same version made.
+        let built =
+            unsafe { program::create_program_with_binary(self.context.0, &[self.info.id()], &[binary]) };
+        let built = Built(built.map_err(|code| refuse(ClError(code).to_string()))?);
+        self.finish(&built, c"").map_err(|code| refuse(self.log(&built, code)))?;
+        let name = CString::new(entry).map_err(|e| refuse(e.to_string()))?;
+        let entry =
+            kernel::create_kernel(built.0, &name).map_err(|code| refuse(ClError(code).to_string()))?;
+        Ok(CompiledKernel::new(self.id, signature, Code { entry: Mutex::new(Entry(entry)), _built: built }))
+    }
+}

@@ -1,0 +1,288 @@
+//! The execution of plans: kernels compiled, memory bound, steps done in order.
+
+use crate::deadline::Deadline;
+use crate::device::{CompiledKernel, LaunchArgument};
+use crate::device_array::DeviceArray;
+use crate::engine::{Engine, with_stop};
+use crate::error::{Error, Result};
+use crate::identity::DeviceId;
+use crate::pool::Pooled;
+use crate::status::{RECORD_BYTES, Status};
+use pumice_array::{ArrayData, Given, Node, NodeId, Plan, PlanArgument, ResultArray, Step};
+use pumice_emit::EmitOptions;
+use pumice_program::{Stmt, Verified};
+use pumice_scalar::{Constant, ScalarType};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A plan with its kernels, ready to be executed many times.
+pub struct PreparedPlan {
+    plan: Plan,
+    /// The device that the kernels are for.
+    device: DeviceId,
+    /// For each launch of the plan the kernel and the number of blocks.
+    launches: Vec<(Arc<CompiledKernel>, u64)>,
+    /// How long a run may take.
+    limit: Option<Duration>,
+}
+
+/// Arguments of a program by their numbers: arrays and scalars.
+#[derive(Clone, Default)]
+pub struct Inputs {
+    /// The arrays.
+    pub arrays: HashMap<u32, Arc<dyn ArrayData>>,
+    /// The scalars; numbers that are arrays' have any value.
+    pub scalars: Vec<Constant>,
+    /// Arrays of the program that were computed by an earlier plan.
+    pub computed: HashMap<NodeId, Arc<dyn ArrayData>>,
+}
+
+impl PreparedPlan {
+    /// Compiles the kernels of a plan where they are not compiled yet, on as many threads as there are cores, while the
+    /// inputs are brought to the device. A run may take as long as `limit` says.
+    pub fn new(
+        engine: &Engine,
+        plan: Plan,
+        options: &EmitOptions,
+        inputs: &Inputs,
+        limit: Option<Duration>,
+    ) -> Result<PreparedPlan> {
+        let programs = plan.launches().map(|launch| with_stop(&launch.program, limit.is_some()));
+        let programs = programs.collect::<Result<Vec<_>>>()?;
+        let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
+        let upload = || {
+            let arrays = plan.inputs().iter().filter_map(|input| given(&input.node, inputs));
+            arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
+        };
+        let kernels = engine.kernels().get_or_build_all(&**engine.device(), &programs, options, upload)?;
+        let blocks = plan.launches().map(|launch| {
+            // How many blocks there are depends on extents only, and those are constants of the plan.
+            let values = launch.arguments.iter().zip(&launch.program.params);
+            let scalars = values.filter_map(|(argument, param)| match (argument, param) {
+                (PlanArgument::Constant(constant), _) => Some(*constant),
+                (_, pumice_program::Param::Scalar(var)) => {
+                    Some(Constant::zero(launch.program.var_type(*var)))
+                }
+                _ => None,
+            });
+            let scalars: Vec<Constant> = scalars.collect();
+            let blocks =
+                launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))?;
+            match blocks <= pumice_program::MAX_BLOCKS as u64 {
+                true => Ok(blocks),
+                false => Err(Error::Invalid(format!("{} needs {blocks} blocks, too many", launch.place))),
+            }
+        });
+        let blocks = blocks.collect::<Result<Vec<u64>>>()?;
+        let launches = kernels.into_iter().zip(blocks).collect();
+        Ok(PreparedPlan { plan, device: engine.device().id(), launches, limit })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Reserves memory for an execution on these inputs. The engine is the one that the plan was prepared for.
+    pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
+        let (plan, id) = (&self.plan, engine.device().id());
+        if id != self.device {
+            let (device, found) = (id.name(), self.device.name());
+            return Err(Error::WrongDevice { what: "a plan", device, found });
+        }
+        let mut memories: Vec<Option<Arc<Pooled>>> = vec![None; plan.buffers().len()];
+        let mut before = Vec::new();
+        let mut given_data = HashMap::new();
+        for input in plan.inputs() {
+            let data = given(&input.node, inputs)
+                .ok_or_else(|| Error::Invalid(format!("{} has no array", input.node.place)))?;
+            let fits =
+                |buffer: &usize| plan.buffers()[*buffer].length == data.extents().iter().product::<usize>();
+            let types: Vec<ScalarType> =
+                input.buffers.iter().map(|buffer| plan.buffers()[*buffer].ty).collect();
+            if !input.buffers.iter().all(fits) || data.types() != types {
+                return Err(Error::Invalid(format!(
+                    "{} is given another array than planned",
+                    input.node.place
+                )));
+            }
+            let (columns, status) = engine.resident(data)?;
+            before.extend(status);
+            for (buffer, column) in input.buffers.iter().zip(columns) {
+                // Whoever implements `ArrayData` may have another length each time it is asked.
+                column.memory()?.check_copy("an input", plan.buffers()[*buffer].bytes())?;
+                memories[*buffer] = Some(column);
+                given_data.insert(*buffer, data.clone());
+            }
+        }
+        let record = match plan.sites().is_empty() {
+            true => None,
+            false => Some(engine.allocate(RECORD_BYTES)?),
+        };
+        // Work happens in order, so what is released can be written by a later launch.
+        let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
+        let lost = || Error::Invalid("memory is used before it is allocated".into());
+        let mut actions = Vec::new();
+        let mut compiled = self.launches.iter();
+        for step in plan.steps() {
+            match step {
+                Step::Allocate(number) => {
+                    let bytes = plan.buffers()[*number].bytes();
+                    let again = released.get_mut(&bytes).and_then(Vec::pop);
+                    memories[*number] = Some(again.map_or_else(|| engine.allocate(bytes), Ok)?);
+                }
+                Step::Release(number) => {
+                    let bytes = plan.buffers()[*number].bytes();
+                    if !given_data.contains_key(number)
+                        && let Some(memory) = &memories[*number]
+                    {
+                        released.entry(bytes).or_default().push(memory.clone());
+                    }
+                }
+                Step::Launch(launch) => {
+                    let argument = |argument: &PlanArgument| match argument {
+                        PlanArgument::Buffer(number) => memories[*number].clone().map(Bound::Memory),
+                        PlanArgument::Constant(constant) => Some(Bound::Scalar(*constant)),
+                        PlanArgument::Scalar(number) => {
+                            inputs.scalars.get(*number as usize).map(|constant| Bound::Scalar(*constant))
+                        }
+                        PlanArgument::Failure => record.clone().map(Bound::Memory),
+                    };
+                    let arguments = launch.arguments.iter().map(argument).collect::<Option<Vec<_>>>();
+                    let arguments = arguments.ok_or_else(|| {
+                        Error::Invalid(format!("an argument of {} is missing", launch.place))
+                    })?;
+                    if let Some((kernel, blocks)) = compiled.next() {
+                        actions.push(Action::Launch { kernel: kernel.clone(), blocks: *blocks, arguments });
+                    }
+                }
+                Step::Zero(number) => {
+                    let memory = memories[*number].clone().ok_or_else(lost)?;
+                    actions.push(Action::Zero(memory, plan.buffers()[*number].bytes()));
+                }
+                Step::Copy { from, to } => {
+                    let bytes = plan.buffers()[*from].bytes().min(plan.buffers()[*to].bytes());
+                    let from = memories[*from].clone().ok_or_else(lost)?;
+                    let to = memories[*to].clone().ok_or_else(lost)?;
+                    actions.push(Action::Copy { from, to, bytes });
+                }
+            }
+        }
+        let deadline = engine.deadline(self.limit, || places(plan).into())?;
+        let (device, sites) = (engine.device().clone(), plan.sites().into());
+        let status = Status::with_deadline(device, record.clone(), sites, before, deadline.clone());
+        let engine = engine.clone();
+        Ok(Execution { engine, plan, memories, given: given_data, record, deadline, actions, status })
+    }
+}
+
+/// The operations of a plan in which a run may be stopped: those whose kernels may loop for ever, or all if there is none.
+fn places(plan: &Plan) -> String {
+    fn may_go_on(stmt: &Stmt) -> bool {
+        matches!(stmt, Stmt::While { .. }) || stmt.children().into_iter().flatten().any(may_go_on)
+    }
+    let endless = plan.launches().filter(|launch| launch.program.body.iter().any(may_go_on));
+    let mut places: Vec<String> = endless.map(|launch| launch.place.to_string()).collect();
+    if places.is_empty() {
+        places = plan.launches().map(|launch| launch.place.to_string()).collect();
+    }
+    places.dedup();
+    places.join(" or ")
+}
+
+fn given<'a>(node: &'a Node, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
+    inputs.computed.get(&node.id).or_else(|| match node.operation.given()? {
+        Given::Data(data) => Some(data),
+        Given::Argument(number) => inputs.arrays.get(&number),
+    })
+}
+
+enum Bound {
+    Memory(Arc<Pooled>),
+    Scalar(Constant),
+}
+
+/// A step with its memory.
+enum Action {
+    Zero(Arc<Pooled>, usize),
+    Copy { from: Arc<Pooled>, to: Arc<Pooled>, bytes: usize },
+    Launch { kernel: Arc<CompiledKernel>, blocks: u64, arguments: Vec<Bound> },
+}
+
+/// A plan bound to memory.
+pub struct Execution<'a> {
+    engine: Arc<Engine>,
+    plan: &'a Plan,
+    memories: Vec<Option<Arc<Pooled>>>,
+    given: HashMap<usize, Arc<dyn ArrayData>>,
+    record: Option<Arc<Pooled>>,
+    deadline: Option<Deadline>,
+    actions: Vec<Action>,
+    status: Arc<Status>,
+}
+
+impl Execution<'_> {
+    /// Starts the launches. They may be started again: they compute the same.
+    pub fn launch(&self) -> Result<()> {
+        if let Some(record) = &self.record {
+            self.engine.device().zero(record.memory()?, RECORD_BYTES)?;
+        }
+        if let Some(deadline) = &self.deadline {
+            deadline.arm(&**self.engine.device())?;
+        }
+        let device = self.engine.device();
+        for action in &self.actions {
+            let (kernel, blocks, arguments) = match action {
+                Action::Zero(memory, bytes) => {
+                    device.zero(memory.memory()?, *bytes)?;
+                    continue;
+                }
+                Action::Copy { from, to, bytes } => {
+                    device.copy(from.memory()?, to.memory()?, *bytes)?;
+                    continue;
+                }
+                Action::Launch { kernel, blocks, arguments } => (kernel, blocks, arguments),
+            };
+            let stop =
+                self.deadline.iter().map(|deadline| deadline.record.memory().map(LaunchArgument::Memory));
+            let arguments = arguments.iter().map(|argument| match argument {
+                Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
+                Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
+            });
+            let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
+            // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the
+            // lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
+            // allocated for it.
+            unsafe { device.launch(kernel, *blocks, &arguments)? };
+        }
+        Ok(())
+    }
+
+    /// Milliseconds that the launches take, by the device's clock.
+    pub fn time(&self) -> Result<f64> {
+        self.engine.device().time(&mut || self.launch())
+    }
+
+    /// The results, which stay on the device until somebody looks.
+    pub fn results(self) -> Result<Vec<Arc<dyn ArrayData>>> {
+        let result = |result: &ResultArray| {
+            let ResultArray { extents, cells, buffers } = result;
+            // A program may return an argument as it is.
+            if let Some(data) = buffers.first().and_then(|buffer| self.given.get(buffer)) {
+                return Ok(data.clone());
+            }
+            let column = |buffer: &usize| {
+                self.memories[*buffer].clone().ok_or_else(|| Error::Invalid("a result has no memory".into()))
+            };
+            let columns = buffers.iter().map(column).collect::<Result<Vec<_>>>()?;
+            let cell = |cell: &Option<usize>| cell.as_ref().map(column).transpose();
+            let cells = cells.iter().map(cell).collect::<Result<Vec<_>>>()?;
+            let types = buffers.iter().map(|buffer| self.plan.buffers()[*buffer].ty).collect();
+            let (engine, status) = (self.engine.clone(), self.status.clone());
+            let array = DeviceArray::new(engine, extents.clone(), types, columns, status).with_lengths(cells);
+            Ok(Arc::new(array) as Arc<dyn ArrayData>)
+        };
+        self.plan.results().iter().map(result).collect()
+    }
+}
