@@ -158,7 +158,9 @@ impl Deciding<'_> {
             (Kind::Loose, Kind::Loose, _) => true,
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
-            (Kind::Push(..), ..) => listens == Listens::Gathers,
+            (Kind::Push(_, loose), ..) => {
+                listens == Listens::Gathers && (!loose || node.operation.takes_loose(position))
+            }
         }
     }
 

@@ -72,11 +72,15 @@ fn run<T: Elt>(
     let kernel =
         move |targets: Mutable<T>, locks: Mutable<i32>, xs: Pull<(Option<i64>, T), Ix>, blocks: Ix| {
             let place = Place::caller("permute");
+            let function = operator.clone();
+            let apply =
+                Rc::new(move |new: Scalars, old: Scalars| Scalars(function.apply(&[new.0, old.0].concat())));
             let route = |_: Ix, value: Scalars| {
                 let (place, value): (OptionExp<Ix>, T::Exp) = <(Option<i64>, T)>::from_terms(value.0);
                 (Some(place.is_some()), place.unwrap_or(-1), Scalars(T::terms(&value)))
             };
-            let combiner = Combiner::new(plan, &operator, &targets, Some(&locks), Rc::new(route), place);
+            let combiner =
+                Combiner::new(plan, (&operator, apply), &targets, Some(&locks), Rc::new(route), place);
             let elements = Pull::<Dynamic, Ix>::new(xs.len(), move |i| {
                 Scalars(<(Option<i64>, T) as Storable>::terms(&xs.at(i)))
             });

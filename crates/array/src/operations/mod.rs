@@ -8,6 +8,7 @@ mod backpermute;
 mod fold;
 mod generate;
 mod kernel;
+mod permute;
 mod reshape;
 mod use_;
 mod view;
@@ -18,6 +19,7 @@ pub use backpermute::Backpermute;
 pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
+pub use permute::Permute;
 pub use reshape::Reshape;
 pub use use_::Use;
 pub use view::{Axis, View};
@@ -49,6 +51,7 @@ pub const OPERATIONS: &[Listed] = &[
     backpermute::LISTED,
     fold::LISTED,
     generate::LISTED,
+    permute::LISTED,
     reshape::LISTED,
     view::LISTED,
     zip_with::LISTED,

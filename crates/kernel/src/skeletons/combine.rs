@@ -7,7 +7,7 @@ mod operator;
 mod table;
 mod update;
 
-use super::{Listener, Rounds};
+use super::{Listener, Operator, Rounds};
 use crate::builder::{at_place, with};
 use crate::check;
 use crate::effects;
@@ -126,12 +126,28 @@ impl CombinePlan {
     /// Decides how to combine, and divides the work.
     pub fn new(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let possible = |how: &Combine| how.fits(task.operator, &updates);
-        let table = || Tables::new(profile, task, &updates);
+        let tables = Tables::new(profile, task, &updates);
+        CombinePlan::with(profile, task, &updates, tables)
+    }
+
+    /// As [`CombinePlan::new`], for a producer with blocks of its own, which are too many to have tables.
+    pub fn without_tables(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
+        let updates = column_updates(task.operator).unwrap_or_default();
+        let plan = CombinePlan::with(profile, task, &updates, None);
+        CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
+    }
+
+    fn with(
+        profile: &Profile,
+        task: &CombineTask<'_>,
+        updates: &[ColumnUpdate],
+        tables: Option<Tables>,
+    ) -> CombinePlan {
+        let possible = |how: &Combine| how.fits(task.operator, updates);
         let how = match task.wanted.filter(possible) {
-            Some(Combine::Privatised) if table().is_some() => Combine::Privatised,
+            Some(Combine::Privatised) if tables.is_some() => Combine::Privatised,
             Some(how) if how != Combine::Privatised => how,
-            _ if possible(&Combine::Privatised) && table().is_some_and(|table| table.pays) => {
+            _ if possible(&Combine::Privatised) && tables.as_ref().is_some_and(|tables| tables.pays) => {
                 Combine::Privatised
             }
             _ if possible(&Combine::Native) => Combine::Native,
@@ -151,7 +167,7 @@ impl CombinePlan {
             copies: 1,
             locks: 0,
         };
-        let mut plan = match (how, table()) {
+        let mut plan = match (how, tables) {
             (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => CombinePlan {
                 table: size,
                 copies,
@@ -231,7 +247,7 @@ pub type Route = Rc<dyn Fn(Ix, Scalars) -> (Option<Exp<bool>>, Ix, Scalars)>;
 /// Combines elements into the targets in global memory: a [`Listener`].
 pub struct Combiner {
     plan: CombinePlan,
-    operator: Function,
+    operator: Operator,
     updates: Vec<ColumnUpdate>,
     cells: Vec<(MemoryId, ScalarType)>,
     targets: Ix,
@@ -243,21 +259,22 @@ pub struct Combiner {
 }
 
 impl Combiner {
-    /// Makes a combiner of an operator of (new element, old element). Where the plan has locks, there is a cell for each,
+    /// Makes a combiner of an operator of (new element, old element), given as data to be recognised, and as what it is in
+    /// the kernel. Where the plan has locks, there is a cell for each,
     /// all of them 0. `place` is where the user has written what combines: an index that is not below the number of targets
     /// is a failure there.
     pub fn new<T: Storable>(
         plan: CombinePlan,
-        operator: &Function,
+        (function, operator): (&Function, Operator),
         targets: &Mutable<T>,
         locks: Option<&Mutable<i32>>,
         route: Route,
         place: Place,
     ) -> Combiner {
         let cells = targets.cells().to_vec();
-        let updates = column_updates(operator).unwrap_or_default();
-        let fits = plan.how.fits(operator, &updates)
-            && cells.iter().map(|(_, ty)| *ty).eq(operator.result_types())
+        let updates = column_updates(function).unwrap_or_default();
+        let fits = plan.how.fits(function, &updates)
+            && cells.iter().map(|(_, ty)| *ty).eq(function.result_types())
             && updates.len() == cells.len();
         let locks = locks.and_then(|locks| Some((locks.cells().first()?.0, locks.len())));
         let complete = plan.how != Combine::Lock || (locks.is_some() && plan.locks.is_power_of_two());
@@ -265,7 +282,6 @@ impl Combiner {
             let how = plan.how;
             with(|builder| builder.mistake(format!("these elements cannot be combined by {how}")));
         }
-        let operator = operator.clone();
         let (targets, table) = (targets.len(), RefCell::new(None));
         Combiner { plan, operator, updates, cells, targets, locks, route, place, table }
     }

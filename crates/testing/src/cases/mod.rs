@@ -7,6 +7,7 @@ pub mod elements;
 pub mod failures;
 pub mod folds;
 pub mod orders;
+pub mod permutes;
 pub mod programs;
 pub mod runs;
 pub mod scalars;
@@ -77,6 +78,16 @@ macro_rules! for_each_case {
                 scalar_arguments_in_folds
                 operators_with_loops
                 elements_with_loops
+            }
+            permutes {
+                histograms
+                sums_and_extrema_by_key
+                elements_of_several_columns
+                permutations_by_index
+                scattered
+                combined_from_folds
+                scalar_arguments_in_operators
+                indices_that_are_no_targets
             }
             orders {
                 affine_maps_of_64_bits

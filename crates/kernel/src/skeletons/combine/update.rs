@@ -6,15 +6,16 @@
 use super::operator::ColumnUpdate;
 use crate::effects;
 use crate::item::{Ix, Scalars};
+use crate::skeletons::Operator;
 use pumice_program::{AtomicOp, MemoryId, Scope};
-use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term};
+use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 
 /// The columns that elements are combined into.
 pub(super) type Cells = [(MemoryId, ScalarType)];
 
 /// Combines an element column by column. The index is in bounds.
 pub(super) fn by_columns(
-    operator: &Function,
+    operator: &Operator,
     updates: &[ColumnUpdate],
     cells: &Cells,
     index: Term,
@@ -30,24 +31,20 @@ pub(super) fn by_columns(
             ColumnUpdate::Replace => atomic(AtomicOp::Exchange),
             ColumnUpdate::Keep => {}
             ColumnUpdate::Computed | ColumnUpdate::Entangled => {
-                compare_and_swap(*memory, *ty, index, |old| combined(operator, column, value, old));
+                compare_and_swap(*memory, *ty, index, |old| combined(operator, cells, column, value, old));
             }
         }
     }
 }
 
 /// One column of what the operator gives, which depends on no other column.
-fn combined(operator: &Function, column: usize, new: Term, old: Term) -> Term {
-    let types = operator.parameters();
-    let mut arguments: Vec<Term> = types.iter().map(|ty| Constant::zero(*ty).into()).collect();
-    let other = types.len() / 2 + column;
-    if let Some(argument) = arguments.get_mut(column) {
-        *argument = new;
-    }
-    if let Some(argument) = arguments.get_mut(other) {
-        *argument = old;
-    }
-    operator.apply(&arguments).get(column).copied().unwrap_or(old)
+fn combined(operator: &Operator, cells: &Cells, column: usize, new: Term, old: Term) -> Term {
+    let element = |scalar: Term| {
+        let zero = |ty: &ScalarType| Term::from(Constant::zero(*ty));
+        let columns = cells.iter().enumerate();
+        Scalars(columns.map(|(number, (_, ty))| if number == column { scalar } else { zero(ty) }).collect())
+    };
+    operator(element(new), element(old)).0.get(column).copied().unwrap_or(old)
 }
 
 /// Replaces a scalar by what `f` makes of it, beginning again whenever somebody else has replaced it meanwhile. A scalar
@@ -85,7 +82,7 @@ pub(super) fn differ(a: Term, b: Term) -> Exp<bool> {
 /// Threads of a warp may advance together, so none of them waits for the lock by itself: each round, whoever gets it does
 /// all of its work and gives it back before the others ask again.
 pub(super) fn under_lock(
-    operator: &Function,
+    operator: &Operator,
     cells: &Cells,
     index: Term,
     new: &Scalars,
@@ -105,8 +102,7 @@ pub(super) fn under_lock(
                 // What the last one who had the lock wrote, is read.
                 effects::fence(Scope::Grid);
                 let old = cells.iter().map(|(memory, ty)| effects::read_now(*memory, *ty, index));
-                let arguments: Vec<Term> = new.0.iter().copied().chain(old).collect();
-                let results = effects::compute(&operator.apply(&arguments));
+                let results = effects::compute(&operator(new.clone(), Scalars(old.collect())).0);
                 for ((memory, _), result) in cells.iter().zip(results) {
                     effects::store(*memory, index, result);
                 }
