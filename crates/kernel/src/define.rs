@@ -4,6 +4,7 @@
 //! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
+use crate::binding::Binding;
 use crate::builder::{build, known_length_parameter, memory_parameter, scalar_parameter, with};
 use crate::built::{BuiltKernel, known_at_launch};
 use crate::error::BuildError;
@@ -12,7 +13,7 @@ use crate::level::Grid;
 use crate::size::Size;
 use crate::{Mutable, Pull, Push};
 use pumice_program::{Access, MemoryId, Operand, Param};
-use pumice_scalar::{Constant, Elt, Exp, Primitive, ScalarType};
+use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
 
 /// What a parameter of a kernel-language function is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,39 +27,6 @@ pub enum ParameterKind {
     },
     /// A scalar.
     Scalar(ScalarType),
-}
-
-/// What a parameter of the program stands for, in the order of the program's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// A column of the function's parameter with this number.
-    Column {
-        /// The parameter.
-        parameter: usize,
-        /// The column.
-        column: usize,
-    },
-    /// The length of the array that is this parameter.
-    Length {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// The scalar that is this parameter.
-    Scalar {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// A column of the result.
-    Result {
-        /// The column.
-        column: usize,
-    },
-    /// Where failures are recorded.
-    Failure,
-    /// The number that codes of failures start from.
-    FailureBase,
-    /// A value that was computed before the launch.
-    Value(Constant),
 }
 
 /// What a kernel gives.

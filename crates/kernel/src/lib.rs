@@ -5,6 +5,7 @@
 //! This layer knows Program IR below it, and nothing of array programs or devices above and beside it.
 
 mod atomic;
+mod binding;
 mod bounds;
 mod builder;
 mod built;
@@ -27,6 +28,7 @@ mod profile;
 mod pull;
 mod push;
 mod raw;
+mod simulated;
 mod size;
 pub mod skeletons;
 mod specialise;
@@ -35,12 +37,11 @@ mod value;
 pub mod warp;
 
 pub use atomic::{AtomicElt, fence_block, fence_grid};
+pub use binding::{Binding, Launcher};
 pub use builder::{build, named};
 pub use built::BuiltKernel;
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
-pub use define::{
-    Binding, Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define,
-};
+pub use define::{Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define};
 pub use define_data::define_data;
 pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
 pub use error::BuildError;
@@ -56,6 +57,7 @@ pub use pull::{Pull, Rows, generate, iota, replicate};
 pub use pumice_program::AtomicOp;
 pub use push::Push;
 pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
+pub use simulated::{SimArgument, SimResult, Simulated, simulate_bound};
 pub use size::{IntoSize, Length, Size, StaticLength, parts_for, quotient, remainder};
 pub use specialise::{KernelArgument, Specialised};
 pub use tiles::{Placed, Window, force_windows};

@@ -3,12 +3,14 @@
 //!
 //! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
 
-use crate::define::{Binding, Definition, ParameterKind};
+use crate::binding::{Binding, Launcher};
+use crate::define::{Definition, ParameterKind};
 use crate::error::BuildError;
 use crate::passes::{Known, Passes, ready};
 use crate::profile::Profile;
 use pumice_program::{Operand, Param, Program, Stmt, Var, Verified};
 use pumice_scalar::{Constant, ScalarType};
+use std::fmt;
 use std::sync::Arc;
 
 /// What one parameter of a kernel-language function is in a launch.
@@ -20,6 +22,37 @@ pub enum KernelArgument {
     Scalar(Constant),
     /// A scalar whose value only the launch knows; see [`Definition::shaping`].
     Unknown(ScalarType),
+}
+
+/// The scalars among what is known of a launch, each with whether kernels may be made for its value.
+struct Scalars<'a>(&'a [KernelArgument]);
+
+impl Launcher for Scalars<'_> {
+    type Argument = (Constant, bool);
+
+    fn column(&self, _: usize, _: usize) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn number(&self, parameter: usize) -> Option<(Constant, bool)> {
+        Some(match self.0.get(parameter)? {
+            KernelArgument::Length(length) => (Constant::from(*length as i64), true),
+            KernelArgument::Scalar(value) => (*value, true),
+            KernelArgument::Unknown(ty) => (Constant::zero(*ty), false),
+        })
+    }
+
+    fn result(&self, _: usize) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn failure(&self) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn value(&self, value: Constant) -> Option<(Constant, bool)> {
+        Some((value, false))
+    }
 }
 
 /// A kernel for launches with certain lengths and scalars.
@@ -100,37 +133,22 @@ impl Definition {
     /// known of them.
     fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
-        let lost =
-            |what: String| self.kernel.error(format!("{what} of kernel `{}` is missing", program.name));
+        let mistake =
+            |what: &dyn fmt::Display| self.kernel.error(format!("kernel `{}` {what}", program.name));
+        let too_long = |actual: &&KernelArgument| matches!(actual, KernelArgument::Length(n) if *n as u128 > MOST_ELEMENTS as u128);
+        if let Some(KernelArgument::Length(length)) = actual.iter().find(too_long) {
+            return Err(mistake(&format_args!("cannot be given an array of {length} elements")));
+        }
         let mut known = Known::default();
         let mut scalars = Vec::new();
         for (param, binding) in program.params.iter().zip(&self.bindings) {
             let Param::Scalar(var) = param else { continue };
-            let value = match binding {
-                Binding::FailureBase => Constant::from(0i64),
-                Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                    let value = match actual.get(*parameter) {
-                        Some(KernelArgument::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
-                            return Err(self.kernel.error(format!(
-                                "kernel `{}` cannot be given an array of {length} elements",
-                                program.name
-                            )));
-                        }
-                        Some(KernelArgument::Length(length)) => Constant::from(*length as i64),
-                        Some(KernelArgument::Scalar(value)) => *value,
-                        Some(KernelArgument::Unknown(ty)) => {
-                            scalars.push(Constant::zero(*ty));
-                            continue;
-                        }
-                        None => return Err(lost(format!("argument {parameter}"))),
-                    };
-                    if let (true, Some(integer)) = (value.ty().is_integer(), value.as_integer()) {
-                        known.integer(*var, integer, integer);
-                    }
-                    value
-                }
-                _ => return Err(lost("a parameter".into())),
-            };
+            let (value, is_known) = binding
+                .resolve(&Scalars(actual))
+                .ok_or_else(|| mistake(&"is not given all of its arguments"))?;
+            if let (true, Some(integer)) = (is_known && value.ty().is_integer(), value.as_integer()) {
+                known.integer(*var, integer, integer);
+            }
             scalars.push(value);
         }
         Ok((scalars, known))

@@ -56,6 +56,23 @@ pub enum FailureKind {
     TooLong,
 }
 
+macro_rules! failure_names {
+    ($($kind:ident $name:literal),* $(,)?) => {
+        impl FailureKind {
+            /// The name in text forms.
+            pub fn name(self) -> &'static str { match self { $(FailureKind::$kind => $name),* } }
+            /// The kind with this name.
+            pub fn from_name(name: &str) -> Option<FailureKind> {
+                match name { $($name => Some(FailureKind::$kind),)* _ => None }
+            }
+        }
+    };
+}
+failure_names! {
+    OutOfBounds "out_of_bounds", DivisionByZero "division_by_zero", LengthsDiffer "lengths_differ", NotWhole "not_whole",
+    TooLong "too_long",
+}
+
 impl FailureKind {
     /// What failed with these particulars, and what to write instead.
     pub fn describe(self, index: i64, bound: i64) -> (String, String) {

@@ -1,17 +1,19 @@
-//! Cuts the text of a program into tokens, for [`mod@crate::parse`]. It knows no keywords and never fails: what it does not
-//! know becomes a token of its own that the parser refuses.
+//! Cuts text into tokens. All languages of Pumice that have a text form share it: it knows no keywords and never fails;
+//! what it does not know becomes a token of its own, which a parser refuses.
 
 /// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
+pub enum Token<'a> {
     /// A keyword, the name of an operation or type, or `true`, `false`, `inf`.
     Word(&'a str),
     /// `%name` or `%name.number`.
     Var(&'a str, Option<&'a str>),
     /// `@name`.
-    Memory(&'a str),
+    At(&'a str),
     /// The value part of a constant that starts with a digit or a sign, or `nan:bits`.
     Number(&'a str),
+    /// What stands between two quotation marks, as it is written: see [`unescape`].
+    Quoted(&'a str),
     /// Anything else; `..` is one.
     Symbol(&'a str),
     /// What follows `//` and one space.
@@ -22,14 +24,17 @@ pub(crate) enum Token<'a> {
 
 /// A token and where it starts, counted from 1.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spanned<'a> {
+pub struct Spanned<'a> {
+    /// The token.
     pub token: Token<'a>,
+    /// The line.
     pub line: usize,
+    /// The column, in characters.
     pub column: usize,
 }
 
 /// All tokens; the last one is [`Token::End`].
-pub(crate) fn lex(text: &str) -> Vec<Spanned<'_>> {
+pub fn lex(text: &str) -> Vec<Spanned<'_>> {
     let mut tokens = Vec::new();
     let (mut line, mut column) = (1, 1);
     let mut rest = text;
@@ -71,9 +76,17 @@ fn next(rest: &str) -> (Token<'_>, usize) {
                 }
             }
         }
+        '"' => match quoted(&rest[1..]) {
+            Some(length) => (Token::Quoted(&rest[1..1 + length]), length + 2),
+            // The rest of the line, so that no line is searched twice.
+            None => {
+                let length = rest.find('\n').unwrap_or(rest.len());
+                (Token::Symbol(&rest[..length]), length)
+            }
+        },
         '@' => {
             let end = 1 + word(&rest[1..]);
-            (Token::Memory(&rest[1..end]), end)
+            (Token::At(&rest[1..end]), end)
         }
         '0'..='9' | '-' => {
             let end = number(rest);
@@ -102,6 +115,19 @@ fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
+/// How many bytes stand before the quotation mark that ends a text, if one does on this line.
+fn quoted(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '\n' => return None,
+            '"' if !escaped => return Some(at),
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    None
+}
+
 /// How long the number is that a text starts with: `-5`, `0.1`, `1e-7`, `-inf`.
 fn number(text: &str) -> usize {
     let mut end = usize::from(text.starts_with('-'));
@@ -123,4 +149,60 @@ fn number(text: &str) -> usize {
         }
     }
     end
+}
+
+/// A text between quotation marks, on one line; [`Token::Quoted`] and [`unescape`] give it back.
+pub fn quote(text: &str) -> String {
+    format!("\"{}\"", escape(text).replace('"', "\\\""))
+}
+
+/// A text on one line; [`unescape`] gives it back.
+pub fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}
+
+/// The text that [`escape`] or [`quote`] made this of.
+pub fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some(c @ ('\\' | '"')) => out.push(c),
+            other => {
+                out.push('\\');
+                out.extend(other);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_texts_are_one_token_and_read_back() {
+        for text in ["", "map", "a\"b", "\\", "ends in \\\"", "two\nlines\r", "\\n", "é // \u{202e}"] {
+            let quoted = quote(text);
+            let tokens = lex(&quoted);
+            let Token::Quoted(inside) = tokens[0].token else { panic!("{quoted} is {:?}", tokens[0].token) };
+            assert_eq!(unescape(inside), text);
+            assert_eq!(tokens[1].token, Token::End);
+        }
+    }
+
+    #[test]
+    fn a_quotation_mark_without_another_is_a_symbol() {
+        for text in ["\"", "\"abc", "\"abc\n\"", "\"\\\""] {
+            let line = text.lines().next().unwrap();
+            assert_eq!(lex(text)[0].token, Token::Symbol(line), "{text}");
+        }
+    }
 }

@@ -1,0 +1,125 @@
+//! Kernels that skeletons make, launched on any device without an array program around them.
+#![allow(dead_code)]
+
+use pumice::layers::emit::{Dialect, Options, emit};
+use pumice::layers::runtime::{Argument, Device, Memory, open};
+use pumice_kernel::{Ix, Known, Passes, build, memory_parameter, ready, scalar_parameter};
+use pumice_program::{Access, MemoryId, Param};
+use pumice_scalar::{Constant, Exp, ScalarType};
+use std::sync::Arc;
+
+/// The devices that are here, of those that need no hardware of their own.
+pub fn devices() -> Vec<Arc<dyn Device>> {
+    let open = |name: &str| match open(name) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}");
+            None
+        }
+    };
+    let only = std::env::var("PUMICE_TEST_DEVICE").ok();
+    let wanted = |name: &&str| only.as_ref().is_none_or(|only| only == name);
+    ["sim", "cpu", "opencl"].into_iter().filter(wanted).filter_map(open).collect()
+}
+
+/// Memory of a device with elements of one type.
+pub struct Column {
+    pub ty: ScalarType,
+    pub memory: Memory,
+}
+
+impl Column {
+    /// Memory with these bytes.
+    pub fn upload(device: &dyn Device, ty: ScalarType, bytes: &[u8]) -> Column {
+        let memory = device.allocate(bytes.len().max(1)).expect("memory");
+        device.upload(&memory, bytes).expect("an upload");
+        Column { ty, memory }
+    }
+
+    /// Memory for so many elements.
+    pub fn new(device: &dyn Device, ty: ScalarType, length: i64) -> Column {
+        Column { ty, memory: device.allocate(length.max(1) as usize * ty.bytes()).expect("memory") }
+    }
+
+    /// Memory for so many elements, all zero.
+    pub fn zeroed(device: &dyn Device, ty: ScalarType, length: i64) -> Column {
+        let column = Column::new(device, ty, length);
+        device.zero(&column.memory, length.max(1) as usize * ty.bytes()).expect("zeros");
+        column
+    }
+
+    /// Its first elements.
+    pub fn download(&self, device: &dyn Device, length: i64) -> Vec<u8> {
+        let mut bytes = vec![0; length as usize * self.ty.bytes()];
+        device.download(&self.memory, &mut bytes).expect("a download");
+        bytes
+    }
+}
+
+/// A kernel that is ready to be launched, with its arguments.
+pub struct Launch<'a> {
+    kernel: pumice::layers::runtime::Kernel,
+    blocks: u64,
+    arguments: Vec<Argument<'a>>,
+}
+
+impl Launch<'_> {
+    /// Launches it.
+    pub fn run(&self, device: &dyn Device) {
+        // SAFETY: the kernel was built for these arguments.
+        unsafe { device.launch(&self.kernel, self.blocks, &self.arguments) }.expect("a launch");
+    }
+}
+
+/// Builds a kernel with these arguments: `describe` gets the memories and the numbers.
+pub fn prepare<'a>(
+    device: &dyn Device,
+    name: &str,
+    threads: u32,
+    columns: &[(&'a Column, Access)],
+    numbers: &[(&str, i64)],
+    describe: impl FnOnce(&[MemoryId], &[Ix]),
+) -> Launch<'a> {
+    let kernel = build(name, threads, || {
+        // SAFETY: these are bound below, in this order.
+        let memories: Vec<MemoryId> = (0..)
+            .zip(columns)
+            .map(|(k, (column, access))| unsafe { memory_parameter(&format!("m{k}"), column.ty, *access) })
+            .collect();
+        let numbers: Vec<Ix> = numbers
+            .iter()
+            // SAFETY: as above.
+            .map(|(name, _)| Exp::from_term(unsafe { scalar_parameter(name, ScalarType::I64) }))
+            .collect();
+        describe(&memories, &numbers);
+    })
+    .unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(kernel.program.failure.is_none(), "{name} can fail");
+    let mut known = Known::default();
+    let vars = kernel.program.params.iter().filter_map(|param| match param {
+        Param::Scalar(var) => Some(*var),
+        Param::Memory(_) => None,
+    });
+    for (var, (_, value)) in vars.zip(numbers) {
+        known.integer(var, (*value).min(1).into(), (*value).into());
+    }
+    let ready = ready(kernel.program, device.profile(), Passes::default(), &known)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let memories = columns.iter().map(|(column, _)| Argument::Memory(&column.memory));
+    let scalars = numbers.iter().map(|(_, value)| Argument::Scalar(Constant::from(*value)));
+    let arguments = ready.bind(memories.chain(scalars), Argument::Scalar);
+    let scalar = |argument: &Argument<'_>| match argument {
+        Argument::Scalar(value) => Some(*value),
+        Argument::Memory(_) => None,
+    };
+    let scalars: Vec<Constant> = arguments.iter().filter_map(scalar).collect();
+    let blocks = ready.program.blocks_for(&scalars).expect("the number of blocks");
+    if let Ok(dialect) = std::env::var("SHOW") {
+        let dialect = if dialect == "c" { Dialect::C } else { Dialect::Cuda };
+        println!("{}", emit(&ready.program, dialect, &Options::default()).expect("text").text);
+    }
+    let binary = device.build(&ready.program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    // SAFETY: the binary was built for this program just now.
+    let kernel = unsafe { device.load(&ready.program, &binary) }.expect("a kernel");
+    Launch { kernel, blocks, arguments }
+}
