@@ -186,7 +186,7 @@ fn stretches(profile: &Profile, task: &CompactTask) -> CompactPlan {
 
 #[test]
 fn kept_elements_come_in_order_without_gaps() {
-    for device in devices().into_iter().filter(|device| device.name() == "sim") {
+    for device in devices().into_iter().filter(|device| device.name().to_string() == "sim") {
         for division in [tiles as Division, three_phases, stretches] {
             for (number, length) in [0, 1, 100, 255, 256, 257, 5000, 40_000].into_iter().enumerate() {
                 check(&*device, division, length, number % 2 == 1);
@@ -198,7 +198,7 @@ fn kept_elements_come_in_order_without_gaps() {
 
 #[test]
 fn devices_compact() {
-    for device in devices().into_iter().filter(|device| device.name() != "sim") {
+    for device in devices().into_iter().filter(|device| device.name().to_string() != "sim") {
         check(&*device, CompactPlan::new, 50_001, false);
         check(&*device, CompactPlan::new, 50_001, true);
         check(&*device, CompactPlan::new, 0, false);
