@@ -11,7 +11,7 @@ use crate::lower::Lowering;
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
-use pumice_kernel::skeletons::Skeletons;
+use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, ScalarType, Site};
 use std::cell::RefCell;
@@ -121,6 +121,8 @@ pub struct PlanOptions {
     /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
     /// elements are counted first, and the count is read.
     pub most_unread: u64,
+    /// How elements are combined at an index, where their operator allows that; otherwise it is chosen.
+    pub combine: Option<Combine>,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
 }
@@ -132,6 +134,7 @@ impl Default for PlanOptions {
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,
+            combine: None,
             skeletons: Skeletons::default(),
         }
     }

@@ -118,7 +118,8 @@ pub fn prepare<'a>(
         let dialect = if dialect == "c" { Dialect::C } else { Dialect::Cuda };
         println!("{}", emit(&ready.program, dialect, &EmitOptions::default()).expect("text").text);
     }
-    let binary = device.build(&ready.program, &EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let binary =
+        device.build(&ready.program, &EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the binary was built for this program just now.
     let kernel = unsafe { device.load(&ready.program, &binary) }.expect("a kernel");
     Launch { kernel, blocks, arguments }
