@@ -300,9 +300,6 @@ impl Own {
     }
 }
 
-/// Counts of so many parts are bytes of one word: a warp has 128 elements of a part at most.
-const PARTS_PER_WORD: i64 = 4;
-
 impl<'a> Tile<'a> {
     fn new(compact: &'a Compact, plan: ScanPlan, number: Ix) -> Tile<'a> {
         let start = named(number * plan.tile, "start");
@@ -428,35 +425,38 @@ impl<'a> Tile<'a> {
         Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
     }
 
+    /// How many bits the count of what a warp keeps of a part takes: several are found as fields of one word.
+    fn count_bits(&self) -> u32 {
+        if LANES * self.items() < 256 { 8 } else { 16 }
+    }
+
     /// Counts what lanes keep of each part: for each lane how many the lanes below it keep, and for each warp how many.
     fn count_lanes(&self, thread: Ix, flags: &Cells, ranks: &Cells, counts: &Cells) {
         let lane = thread % LANES;
-        let bytes = adding(ScalarType::U32);
+        let (fields, bits) = (adding(ScalarType::U32), self.count_bits());
         let parts: Vec<i64> = (0..self.groups()).collect();
         let flags = number::<u32>(&flags.read(0));
         let word = |parts: &[i64]| {
             let mut word = Exp::<u32>::from(0);
-            for (byte, part) in (0u32..).zip(parts) {
+            for (place, part) in (0u32..).zip(parts) {
                 let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
-                word = word + (of_part.count_ones() << (8 * byte));
+                word = word + (of_part.count_ones() << (bits * place));
             }
             now(&element(word))
         };
-        let own: Vec<Scalars> = parts.chunks(PARTS_PER_WORD as usize).map(word).collect();
-        let scanned = scan_lanes(&bytes, lane, LANES, own.clone());
-        for ((parts, own), scanned) in parts.chunks(PARTS_PER_WORD as usize).zip(&own).zip(&scanned) {
-            let term =
-                |scalars: &Scalars| scalars.0.first().map_or(Exp::<u32>::from(0), |t| Exp::from_term(*t));
-            let (own, scanned) = (term(own), term(scanned));
+        let own: Vec<Scalars> = parts.chunks((32 / bits) as usize).map(word).collect();
+        let scanned = scan_lanes(&fields, lane, LANES, own.clone());
+        for ((parts, own), scanned) in parts.chunks((32 / bits) as usize).zip(&own).zip(&scanned) {
+            let (own, scanned) = (number::<u32>(own), number::<u32>(scanned));
             let below = scanned - own;
-            let byte = |word: Exp<u32>, byte: u32| (word >> (8 * byte)) & 0xff;
+            let field = |word: Exp<u32>, place: u32| (word >> (bits * place)) & ((1u32 << bits) - 1);
             for (place, part) in (0u32..).zip(parts) {
-                let rank = byte(below, place).cast::<i32>();
+                let rank = field(below, place).cast::<i32>();
                 ranks.write(*part, &element(rank));
             }
             only_if(lane.eq(LANES - 1), || {
                 for (place, part) in (0u32..).zip(parts) {
-                    let count = element(byte(scanned, place).cast::<i32>());
+                    let count = element(field(scanned, place).cast::<i32>());
                     counts.write(thread / LANES + *part * self.warps(), &count);
                 }
             });
