@@ -27,6 +27,7 @@ enum {
     ROWS_PER_TASK = 16,
     SAMPLE_STRIDE = 1009, // a prime, so that samples fall on every position within a tile or a vector
     MAX_REPETITIONS = 101,
+    MAX_THREADS = 1024,
 };
 
 static const float SAXPY_FACTOR = 2.5f;
@@ -40,7 +41,9 @@ static const float VOLATILITY = 0.3f;
 static float *input_x, *input_y, *input_z;
 static float *output, *call_prices, *put_prices;
 static int32_t *counts;
+static uint32_t *wholes, *whole_output;
 static float scalar_result;
+static long kept_count;
 
 static void *allocate(size_t bytes) {
     void *memory = aligned_alloc(64, bytes);
@@ -75,12 +78,16 @@ static void make_arrays(void) {
     call_prices = allocate(option_bytes);
     put_prices = allocate(option_bytes);
     counts = allocate((size_t)PICTURE_SIZE * sizeof(int32_t));
+    wholes = allocate(vector_bytes);
+    whole_output = allocate(vector_bytes);
     // In parallel, so that each page lies near the thread that will use it.
 #pragma omp parallel for
     for (long i = 0; i < VECTOR_LENGTH; i++) {
         input_x[i] = uniform((uint32_t)i, 0);
         input_y[i] = uniform((uint32_t)i, 1);
         output[i] = 0;
+        wholes[i] = (uint32_t)(input_x[i] * 16777216.0f);
+        whole_output[i] = 0;
     }
 #pragma omp parallel for
     for (long i = 0; i < OPTION_COUNT; i++) {
@@ -143,6 +150,68 @@ static float sum(const float *restrict x, long n) {
 
 static void run_sum(void) {
     scalar_result = sum(input_x, VECTOR_LENGTH);
+}
+
+// A scan in two passes: each thread sums its part, then scans it from what stands before.
+#define DEFINE_SCAN(NAME, TYPE)                                                                                     \
+    static void NAME(const TYPE *restrict x, TYPE *restrict y, long n) {                                           \
+        static TYPE sums[MAX_THREADS];                                                                              \
+        _Pragma("omp parallel") {                                                                                   \
+            const long threads = omp_get_num_threads(), thread = omp_get_thread_num();                             \
+            const long first = n * thread / threads, last = n * (thread + 1) / threads;                            \
+            TYPE sum = 0;                                                                                           \
+            for (long i = first; i < last; i++) {                                                                   \
+                sum += x[i];                                                                                        \
+            }                                                                                                       \
+            sums[thread] = sum;                                                                                     \
+            _Pragma("omp barrier") TYPE running = 0;                                                                \
+            for (long before = 0; before < thread; before++) {                                                      \
+                running += sums[before];                                                                            \
+            }                                                                                                       \
+            for (long i = first; i < last; i++) {                                                                   \
+                running += x[i];                                                                                    \
+                y[i] = running;                                                                                     \
+            }                                                                                                       \
+        }                                                                                                           \
+    }
+DEFINE_SCAN(scan_floats, float)
+DEFINE_SCAN(scan_wholes, uint32_t)
+
+static void run_scan_floats(void) {
+    scan_floats(input_x, output, VECTOR_LENGTH);
+}
+
+static void run_scan_wholes(void) {
+    scan_wholes(wholes, whole_output, VECTOR_LENGTH);
+}
+
+// Each thread counts what it keeps, then writes it behind what the threads before keep.
+static void run_select(void) {
+    static long kept[MAX_THREADS];
+#pragma omp parallel
+    {
+        const long threads = omp_get_num_threads(), thread = omp_get_thread_num();
+        const long first = (long)VECTOR_LENGTH * thread / threads;
+        const long last = (long)VECTOR_LENGTH * (thread + 1) / threads;
+        long count = 0;
+        for (long i = first; i < last; i++) {
+            count += (wholes[i] & 3) == 0;
+        }
+        kept[thread] = count;
+#pragma omp barrier
+        long place = 0;
+        for (long before = 0; before < thread; before++) {
+            place += kept[before];
+        }
+        for (long i = first; i < last; i++) {
+            if ((wholes[i] & 3) == 0) {
+                whole_output[place++] = wholes[i];
+            }
+        }
+        if (thread == threads - 1) {
+            kept_count = place;
+        }
+    }
 }
 
 static void row_sums(const float *restrict matrix, float *restrict sums, long rows, long columns) {
@@ -356,6 +425,37 @@ static void check_sum(const char *workload) {
     expect_close(workload, 0, scalar_result, expected, 1e-3);
 }
 
+static void check_scan_floats(const char *workload) {
+    double expected = 0;
+    for (long i = 0; i < VECTOR_LENGTH; i++) {
+        expected += input_x[i];
+        if (i % SAMPLE_STRIDE == 0) {
+            expect_close(workload, i, output[i], expected, 1e-2);
+        }
+    }
+}
+
+static void check_scan_wholes(const char *workload) {
+    uint32_t expected = 0;
+    for (long i = 0; i < VECTOR_LENGTH; i++) {
+        expected += wholes[i];
+        if (i % SAMPLE_STRIDE == 0) {
+            expect_close(workload, i, whole_output[i], expected, 0);
+        }
+    }
+}
+
+static void check_select(const char *workload) {
+    long place = 0;
+    for (long i = 0; i < VECTOR_LENGTH; i++) {
+        if ((wholes[i] & 3) == 0) {
+            expect_close(workload, place, whole_output[place], wholes[i], 0);
+            place++;
+        }
+    }
+    expect_close(workload, place, (double)kept_count, (double)place, 0);
+}
+
 static void check_row_sums(const char *workload) {
     for (long row = 0; row < MATRIX_SIDE; row++) {
         double expected = 0;
@@ -438,6 +538,9 @@ static const Benchmark BENCHMARKS[] = {
     {"sum f32", "C, OpenMP", VECTOR_LENGTH, 4.0 * VECTOR_LENGTH, run_sum, check_sum},
     {"row sums f32 4096x4096", "C, OpenMP", VECTOR_LENGTH, 4.0 * (VECTOR_LENGTH + MATRIX_SIDE), run_row_sums,
      check_row_sums},
+    {"scan f32", "C, OpenMP", VECTOR_LENGTH, 8.0 * VECTOR_LENGTH, run_scan_floats, check_scan_floats},
+    {"scan i32", "C, OpenMP", VECTOR_LENGTH, 8.0 * VECTOR_LENGTH, run_scan_wholes, check_scan_wholes},
+    {"select i32", "C, OpenMP", VECTOR_LENGTH, 5.0 * VECTOR_LENGTH, run_select, check_select},
     {"black-scholes f32", "C, OpenMP", OPTION_COUNT, 20.0 * OPTION_COUNT, run_black_scholes,
      check_black_scholes},
     {"mandelbrot 2048x2048 cap 64", "C, OpenMP", PICTURE_SIZE, 4.0 * PICTURE_SIZE, run_mandelbrot_branch,
