@@ -6,13 +6,7 @@
 // Prints a JSON array of rows (see README.md) on stdout. Every result is checked against a plain reference
 // before it is timed; a wrong one ends the program with a message on stderr. The loops use no intrinsics and
 // no assembly: they are what Pumice's own C is compared with.
-#include <math.h>
-#include <omp.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "common.h"
 
 enum {
     VECTOR_LENGTH = 1 << 24,
@@ -25,9 +19,6 @@ enum {
     ITERATION_CAP = 64,
     LANES = 16,
     ROWS_PER_TASK = 16,
-    SAMPLE_STRIDE = 1009, // a prime, so that samples fall on every position within a tile or a vector
-    MAX_REPETITIONS = 101,
-    MAX_THREADS = 1024,
 };
 
 static const float SAXPY_FACTOR = 2.5f;
@@ -41,32 +32,7 @@ static const float VOLATILITY = 0.3f;
 static float *input_x, *input_y, *input_z;
 static float *output, *call_prices, *put_prices;
 static int32_t *counts;
-static uint32_t *wholes, *whole_output;
 static float scalar_result;
-static long kept_count;
-
-static void *allocate(size_t bytes) {
-    void *memory = aligned_alloc(64, bytes);
-    if (memory == NULL) {
-        fprintf(stderr, "cpu: cannot allocate %zu bytes\n", bytes);
-        exit(1);
-    }
-    return memory;
-}
-
-static uint32_t hash32(uint32_t x) {
-    x ^= x >> 16;
-    x *= 0x7feb352dU;
-    x ^= x >> 15;
-    x *= 0x846ca68bU;
-    x ^= x >> 16;
-    return x;
-}
-
-// Uniform in [0, 1); the same numbers in every peer program.
-static float uniform(uint32_t index, uint32_t stream) {
-    return (float)(hash32(index + stream * 0x9e3779b9U) >> 8) * (1.0f / 16777216.0f);
-}
 
 static void make_arrays(void) {
     const size_t vector_bytes = (size_t)VECTOR_LENGTH * sizeof(float);
@@ -78,16 +44,12 @@ static void make_arrays(void) {
     call_prices = allocate(option_bytes);
     put_prices = allocate(option_bytes);
     counts = allocate((size_t)PICTURE_SIZE * sizeof(int32_t));
-    wholes = allocate(vector_bytes);
-    whole_output = allocate(vector_bytes);
     // In parallel, so that each page lies near the thread that will use it.
 #pragma omp parallel for
     for (long i = 0; i < VECTOR_LENGTH; i++) {
         input_x[i] = uniform((uint32_t)i, 0);
         input_y[i] = uniform((uint32_t)i, 1);
         output[i] = 0;
-        wholes[i] = (uint32_t)(input_x[i] * 16777216.0f);
-        whole_output[i] = 0;
     }
 #pragma omp parallel for
     for (long i = 0; i < OPTION_COUNT; i++) {
@@ -150,68 +112,6 @@ static float sum(const float *restrict x, long n) {
 
 static void run_sum(void) {
     scalar_result = sum(input_x, VECTOR_LENGTH);
-}
-
-// A scan in two passes: each thread sums its part, then scans it from what stands before.
-#define DEFINE_SCAN(NAME, TYPE)                                                                                     \
-    static void NAME(const TYPE *restrict x, TYPE *restrict y, long n) {                                           \
-        static TYPE sums[MAX_THREADS];                                                                              \
-        _Pragma("omp parallel") {                                                                                   \
-            const long threads = omp_get_num_threads(), thread = omp_get_thread_num();                             \
-            const long first = n * thread / threads, last = n * (thread + 1) / threads;                            \
-            TYPE sum = 0;                                                                                           \
-            for (long i = first; i < last; i++) {                                                                   \
-                sum += x[i];                                                                                        \
-            }                                                                                                       \
-            sums[thread] = sum;                                                                                     \
-            _Pragma("omp barrier") TYPE running = 0;                                                                \
-            for (long before = 0; before < thread; before++) {                                                      \
-                running += sums[before];                                                                            \
-            }                                                                                                       \
-            for (long i = first; i < last; i++) {                                                                   \
-                running += x[i];                                                                                    \
-                y[i] = running;                                                                                     \
-            }                                                                                                       \
-        }                                                                                                           \
-    }
-DEFINE_SCAN(scan_floats, float)
-DEFINE_SCAN(scan_wholes, uint32_t)
-
-static void run_scan_floats(void) {
-    scan_floats(input_x, output, VECTOR_LENGTH);
-}
-
-static void run_scan_wholes(void) {
-    scan_wholes(wholes, whole_output, VECTOR_LENGTH);
-}
-
-// Each thread counts what it keeps, then writes it behind what the threads before keep.
-static void run_select(void) {
-    static long kept[MAX_THREADS];
-#pragma omp parallel
-    {
-        const long threads = omp_get_num_threads(), thread = omp_get_thread_num();
-        const long first = (long)VECTOR_LENGTH * thread / threads;
-        const long last = (long)VECTOR_LENGTH * (thread + 1) / threads;
-        long count = 0;
-        for (long i = first; i < last; i++) {
-            count += (wholes[i] & 3) == 0;
-        }
-        kept[thread] = count;
-#pragma omp barrier
-        long place = 0;
-        for (long before = 0; before < thread; before++) {
-            place += kept[before];
-        }
-        for (long i = first; i < last; i++) {
-            if ((wholes[i] & 3) == 0) {
-                whole_output[place++] = wholes[i];
-            }
-        }
-        if (thread == threads - 1) {
-            kept_count = place;
-        }
-    }
 }
 
 static void row_sums(const float *restrict matrix, float *restrict sums, long rows, long columns) {
@@ -379,24 +279,6 @@ static void run_transpose(void) {
 // ---------------------------------------------------------------------------------------------------------
 // Checks: double precision, one thread, no cleverness.
 
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC push_options
-#pragma GCC optimize("no-finite-math-only")
-#endif
-
-static void expect_close(const char *workload, long index, double got, double expected, double tolerance) {
-    const double allowed = tolerance * (1.0 + fabs(expected));
-    // Negated, so that a NaN fails too.
-    if (!(fabs(got - expected) <= allowed)) {
-        fprintf(stderr, "cpu: %s: element %ld is %.9g, expected %.9g\n", workload, index, got, expected);
-        exit(1);
-    }
-}
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC pop_options
-#endif
-
 static void check_copy(const char *workload) {
     for (long i = 0; i < VECTOR_LENGTH; i += SAMPLE_STRIDE) {
         expect_close(workload, i, output[i], input_x[i], 0);
@@ -423,37 +305,6 @@ static void check_sum(const char *workload) {
         expected += input_x[i];
     }
     expect_close(workload, 0, scalar_result, expected, 1e-3);
-}
-
-static void check_scan_floats(const char *workload) {
-    double expected = 0;
-    for (long i = 0; i < VECTOR_LENGTH; i++) {
-        expected += input_x[i];
-        if (i % SAMPLE_STRIDE == 0) {
-            expect_close(workload, i, output[i], expected, 1e-2);
-        }
-    }
-}
-
-static void check_scan_wholes(const char *workload) {
-    uint32_t expected = 0;
-    for (long i = 0; i < VECTOR_LENGTH; i++) {
-        expected += wholes[i];
-        if (i % SAMPLE_STRIDE == 0) {
-            expect_close(workload, i, whole_output[i], expected, 0);
-        }
-    }
-}
-
-static void check_select(const char *workload) {
-    long place = 0;
-    for (long i = 0; i < VECTOR_LENGTH; i++) {
-        if ((wholes[i] & 3) == 0) {
-            expect_close(workload, place, whole_output[place], wholes[i], 0);
-            place++;
-        }
-    }
-    expect_close(workload, place, (double)kept_count, (double)place, 0);
 }
 
 static void check_row_sums(const char *workload) {
@@ -520,16 +371,7 @@ static void check_mandelbrot(const char *workload) {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Timing and output.
-
-typedef struct {
-    const char *workload;
-    const char *implementation;
-    long elements;
-    double fewest_bytes;
-    void (*run)(void);
-    void (*check)(const char *workload);
-} Benchmark;
+// What is measured.
 
 static const Benchmark BENCHMARKS[] = {
     {"copy f32", "C, OpenMP", VECTOR_LENGTH, 8.0 * VECTOR_LENGTH, run_copy, check_copy},
@@ -538,9 +380,6 @@ static const Benchmark BENCHMARKS[] = {
     {"sum f32", "C, OpenMP", VECTOR_LENGTH, 4.0 * VECTOR_LENGTH, run_sum, check_sum},
     {"row sums f32 4096x4096", "C, OpenMP", VECTOR_LENGTH, 4.0 * (VECTOR_LENGTH + MATRIX_SIDE), run_row_sums,
      check_row_sums},
-    {"scan f32", "C, OpenMP", VECTOR_LENGTH, 8.0 * VECTOR_LENGTH, run_scan_floats, check_scan_floats},
-    {"scan i32", "C, OpenMP", VECTOR_LENGTH, 8.0 * VECTOR_LENGTH, run_scan_wholes, check_scan_wholes},
-    {"select i32", "C, OpenMP", VECTOR_LENGTH, 5.0 * VECTOR_LENGTH, run_select, check_select},
     {"black-scholes f32", "C, OpenMP", OPTION_COUNT, 20.0 * OPTION_COUNT, run_black_scholes,
      check_black_scholes},
     {"mandelbrot 2048x2048 cap 64", "C, OpenMP", PICTURE_SIZE, 4.0 * PICTURE_SIZE, run_mandelbrot_branch,
@@ -551,61 +390,10 @@ static const Benchmark BENCHMARKS[] = {
      check_transpose},
 };
 
-static int compare_doubles(const void *left, const void *right) {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double time_once_ms(void (*run)(void)) {
-    const double start = omp_get_wtime();
-    run();
-    return (omp_get_wtime() - start) * 1e3;
-}
-
-// As many repetitions as fit into about a second, but always enough for a median to mean something.
-static int repetitions_for(double once_ms) {
-    const double fitting = 1000.0 / (once_ms + 1e-3);
-    if (fitting < 7) {
-        return 7;
-    }
-    return fitting > MAX_REPETITIONS ? MAX_REPETITIONS : (int)fitting;
-}
-
-static double median_ms(void (*run)(void)) {
-    double times[MAX_REPETITIONS];
-    run();
-    const int repetitions = repetitions_for(time_once_ms(run));
-    for (int i = 0; i < repetitions; i++) {
-        times[i] = time_once_ms(run);
-    }
-    qsort(times, (size_t)repetitions, sizeof times[0], compare_doubles);
-    return times[repetitions / 2];
-}
-
-static void print_row(const Benchmark *benchmark, double milliseconds, bool is_first) {
-    printf("%s\n  {\"workload\": \"%s\", \"device\": \"cpu\", \"implementation\": \"%s\", \"n\": %ld, "
-           "\"median_ms\": %.6f, \"fewest_bytes\": %.0f}",
-           is_first ? "" : ",", benchmark->workload, benchmark->implementation, benchmark->elements,
-           milliseconds, benchmark->fewest_bytes);
-    fflush(stdout);
-}
-
 int main(int argument_count, char **arguments) {
     const char *wanted = argument_count > 1 ? arguments[1] : "";
     fprintf(stderr, "cpu: C with %d OpenMP threads\n", omp_get_max_threads());
     make_arrays();
-    bool is_first = true;
-    printf("[");
-    for (size_t i = 0; i < sizeof BENCHMARKS / sizeof BENCHMARKS[0]; i++) {
-        const Benchmark *benchmark = &BENCHMARKS[i];
-        if (strstr(benchmark->workload, wanted) == NULL) {
-            continue;
-        }
-        benchmark->run();
-        benchmark->check(benchmark->workload);
-        print_row(benchmark, median_ms(benchmark->run), is_first);
-        is_first = false;
-    }
-    printf("\n]\n");
+    measure(BENCHMARKS, sizeof BENCHMARKS / sizeof BENCHMARKS[0], wanted);
     return 0;
 }

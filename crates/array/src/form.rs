@@ -158,7 +158,7 @@ impl Deciding<'_> {
             (Kind::Loose, Kind::Loose, _) => true,
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
-            (Kind::Push(..), ..) => listens == Listens::Gathers,
+            (Kind::Push(..), ..) => node.operation.gathers(node, position),
         }
     }
 

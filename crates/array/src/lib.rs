@@ -9,6 +9,7 @@ mod data;
 mod described;
 mod error;
 mod extents;
+pub mod file_test;
 mod form;
 mod fuser;
 mod interpret;
@@ -22,7 +23,7 @@ mod program;
 mod reduction;
 mod scans;
 mod shape;
-mod text;
+pub mod text;
 mod verify;
 
 pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};

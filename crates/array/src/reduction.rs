@@ -10,6 +10,7 @@ use crate::lower::Heard;
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
 
 /// What a skeleton folds, and what becomes of a result before it is written.
+#[derive(Clone)]
 pub(crate) struct Reduction {
     /// The scalar types that are folded.
     pub types: Vec<ScalarType>,
@@ -41,13 +42,20 @@ impl Reduction {
             let finish = function(&types, <[Term]>::to_vec);
             return Reduction { types, elements, operator, neutral: initial, finish };
         }
+        let elements = match loose {
+            true => all,
+            false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
+        };
+        Reduction::of_flagged(elements, operator, initial)
+    }
+
+    /// The fold of elements each of which begins with a flag whether it is there.
+    pub(crate) fn of_flagged(elements: Function, operator: Function, initial: Function) -> Reduction {
+        let types = initial.result_types();
         let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
         let twice = [&with_flag[..], &with_flag].concat();
         Reduction {
-            elements: match loose {
-                true => all,
-                false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
-            },
+            elements,
             operator: function(&twice, |values| {
                 let (one, other) = values.split_at(with_flag.len());
                 combine(&operator, one, other)

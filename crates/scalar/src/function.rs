@@ -3,7 +3,7 @@
 use crate::Op;
 use crate::arena;
 use crate::graph::{Graph, Id, Node, Site, Variable};
-use crate::schedule::{Item, MAX_NESTING, Schedule, TooDeep, loop_dependencies};
+use crate::schedule::{MAX_NESTING, Schedule, TooDeep, loop_dependencies};
 use crate::types::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -33,25 +33,62 @@ impl Function {
                 graph.nodes()[number].for_each_operand(|id| needed[id.0 as usize] = true);
             }
         }
-        let mut renumbered = vec![Id(0); needed_up_to];
+        let stray = |(number, node): (usize, &Node)| match node {
+            Node::Variable(Variable::Parameter(_), ty) if number < first.0 as usize && needed[number] => {
+                Some((number, Node::Invalid { message: arena::STRAY.into(), ty: *ty }))
+            }
+            _ => None,
+        };
+        let strays: Vec<(usize, Node)> =
+            graph.nodes()[..needed_up_to].iter().enumerate().filter_map(stray).collect();
+        let mut nodes = std::borrow::Cow::from(graph.nodes());
+        for (number, invalid) in strays {
+            nodes.to_mut()[number] = invalid;
+        }
+        let order = (0..needed_up_to as u32).map(Id).filter(|id| needed[id.0 as usize]);
+        Function::arrange(parameters, &nodes, order, results)
+    }
+
+    /// The function of these nodes, of which `order` has those that are needed, operands before users.
+    ///
+    /// Nodes are numbered so that equal functions are equal wherever they were built, and so that the text form need not
+    /// say where a constant stands: first the parameters, then the nodes in their order, and right before the first node
+    /// that uses it each constant, other variable, branch or loop. (A branch is used by its values alone, see
+    /// [`Node::Project`].) Loops are numbered in the order in which they first appear.
+    pub(crate) fn arrange(
+        parameters: &[ScalarType],
+        nodes: &[Node],
+        order: impl Iterator<Item = Id> + Clone,
+        results: &[Id],
+    ) -> Function {
+        let mut own: Vec<(u32, Id)> = order
+            .clone()
+            .filter_map(|id| match nodes[id.0 as usize] {
+                Node::Variable(Variable::Parameter(index), _) => Some((index, id)),
+                _ => None,
+            })
+            .collect();
+        own.sort_unstable();
+        let mut arranged = Arranged { from: nodes, placed: vec![None; nodes.len()], nodes: Vec::new() };
+        for (number, &(_, id)) in own.iter().enumerate() {
+            // One parameter may be two nodes: one of them was made by its number.
+            let before = number.checked_sub(1).map(|before| own[before].1);
+            match before.filter(|before| nodes[before.0 as usize] == nodes[id.0 as usize]) {
+                Some(before) => arranged.placed[id.0 as usize] = arranged.placed[before.0 as usize],
+                None => arranged.place(id),
+            }
+        }
+        order.filter(|id| !floats(&nodes[id.0 as usize])).for_each(|id| arranged.place(id));
+        results.iter().for_each(|id| arranged.place(*id));
+        let results: Vec<Id> = results.iter().map(|id| arranged.now(*id)).collect();
+        let mut nodes = arranged.nodes;
         let mut loops: HashMap<u32, u32> = HashMap::new();
-        let mut nodes = Vec::new();
-        for number in (0..needed_up_to).filter(|&number| needed[number]) {
-            renumbered[number] = Id(nodes.len() as u32);
-            let mut node = graph.nodes()[number].map_operands(|id| renumbered[id.0 as usize]);
-            // Loops are numbered anew too: equal functions must be equal wherever they were built.
-            if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = &mut node {
+        for node in &mut nodes {
+            if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = node {
                 let next = loops.len() as u32;
                 *number = *loops.entry(*number).or_insert(next);
             }
-            if let Node::Variable(Variable::Parameter(_), ty) = node
-                && number < first.0 as usize
-            {
-                node = Node::Invalid { message: arena::STRAY.into(), ty };
-            }
-            nodes.push(node);
         }
-        let results = results.iter().map(|id| renumbered[id.0 as usize]).collect::<Vec<_>>();
         let mut hasher = DefaultHasher::new();
         (parameters, &nodes, &results).hash(&mut hasher);
         Function(Arc::new(Data { parameters: parameters.to_vec(), nodes, results, hash: hasher.finish() }))
@@ -236,6 +273,42 @@ impl Function {
     }
 }
 
+/// Nodes on their way to their places in a function.
+struct Arranged<'a> {
+    from: &'a [Node],
+    /// Where each of them is by now.
+    placed: Vec<Option<Id>>,
+    nodes: Vec<Node>,
+}
+
+impl Arranged<'_> {
+    fn now(&self, id: Id) -> Id {
+        self.placed[id.0 as usize].unwrap_or(Id(0))
+    }
+
+    /// Places a node, and before it those of its operands that stand right before the first node that uses them.
+    fn place(&mut self, id: Id) {
+        if self.placed[id.0 as usize].is_some() {
+            return;
+        }
+        let node = &self.from[id.0 as usize];
+        // Operands of a branch or loop are values: this goes no deeper than a value, its branch, a constant.
+        node.for_each_operand(|operand| {
+            if floats(&self.from[operand.0 as usize]) {
+                self.place(operand);
+            }
+        });
+        let node = node.map_operands(|operand| self.now(operand));
+        self.placed[id.0 as usize] = Some(Id(self.nodes.len() as u32));
+        self.nodes.push(node);
+    }
+}
+
+/// Whether a node stands right before the first one that uses it.
+fn floats(node: &Node) -> bool {
+    matches!(node, Node::Constant(_) | Node::Variable(..) | Node::Branch { .. } | Node::Loop { .. })
+}
+
 /// Constants of which one may be neutral for an operator on a type.
 fn neutral_candidates(ty: ScalarType) -> Vec<Constant> {
     match ty {
@@ -320,97 +393,8 @@ impl Hash for Function {
     }
 }
 
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let types: Vec<String> =
-            self.parameters().iter().enumerate().map(|(index, ty)| format!("p{index}: {ty}")).collect();
-        writeln!(f, "|{}| {{", types.join(", "))?;
-        match self.schedule() {
-            Ok(schedule) => self.print_block(f, &schedule, 0, 1)?,
-            Err(error) => writeln!(f, "  // {error}")?,
-        }
-        let results: Vec<String> = self.results().iter().map(|id| self.name(*id)).collect();
-        write!(f, "  ({})\n}}", results.join(", "))
-    }
-}
-
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Function {
-    fn name(&self, id: Id) -> String {
-        match &self.nodes()[id.0 as usize] {
-            Node::Constant(constant) => constant.to_string(),
-            Node::Variable(Variable::Parameter(index), _) => format!("p{index}"),
-            Node::Variable(Variable::Argument(index), _) => format!("argument{index}"),
-            Node::Variable(Variable::Extent { array, dimension }, _) => {
-                format!("extent(a{array}, {dimension})")
-            }
-            Node::Variable(Variable::Local(index), _) => format!("local{index}"),
-            Node::LoopVariable { number, index, .. } => format!("loop{number}.{index}"),
-            Node::Project { of, index, .. } => format!("%{}.{index}", of.0),
-            _ => format!("%{}", id.0),
-        }
-    }
-
-    fn print_block(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        schedule: &Schedule,
-        block: usize,
-        depth: usize,
-    ) -> fmt::Result {
-        let indent = "  ".repeat(depth);
-        let names = |ids: &[Id]| ids.iter().map(|id| self.name(*id)).collect::<Vec<_>>().join(", ");
-        for item in &schedule.blocks[block] {
-            match item {
-                Item::Compute(id) => match &self.nodes()[id.0 as usize] {
-                    Node::Apply { op, operands, ty } => {
-                        writeln!(f, "{indent}%{} = {}.{ty} {}", id.0, op.name(), names(operands.as_slice()))?;
-                    }
-                    Node::Load { array, index, .. } => {
-                        writeln!(f, "{indent}%{} = a{array}[{}]", id.0, self.name(*index))?;
-                    }
-                    Node::Check { condition, site, .. } => {
-                        writeln!(f, "{indent}%{} = check {} // {site:?}", id.0, self.name(*condition))?;
-                    }
-                    Node::Invalid { message, .. } => writeln!(f, "{indent}%{} = invalid: {message}", id.0)?,
-                    _ => {}
-                },
-                Item::Branch { id, then, otherwise } => {
-                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
-                    else {
-                        continue;
-                    };
-                    writeln!(f, "{indent}%{} = if {} {{", id.0, self.name(*condition))?;
-                    self.print_block(f, schedule, *then, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}} else {{", names(yes))?;
-                    self.print_block(f, schedule, *otherwise, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}}", names(no))?;
-                }
-                Item::Select(id) => {
-                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
-                    else {
-                        continue;
-                    };
-                    let (condition, yes, no) = (self.name(*condition), names(yes), names(no));
-                    writeln!(f, "{indent}%{} = select {condition} ({yes}) ({no})", id.0)?;
-                }
-                Item::Loop { id, header, body } => {
-                    let Node::Loop { initial, condition, next, .. } = &self.nodes()[id.0 as usize] else {
-                        continue;
-                    };
-                    writeln!(f, "{indent}%{} = loop ({}) {{", id.0, names(initial))?;
-                    self.print_block(f, schedule, *header, depth + 1)?;
-                    writeln!(f, "{indent}  while {}", self.name(*condition))?;
-                    self.print_block(f, schedule, *body, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}}", names(next))?;
-                }
-            }
-        }
-        Ok(())
     }
 }

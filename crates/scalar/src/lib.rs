@@ -15,6 +15,7 @@ mod op;
 mod place;
 mod schedule;
 mod simplify;
+pub mod text;
 mod types;
 
 pub use accuracy::FAR_ANGLE;

@@ -103,6 +103,11 @@ impl Lowering<'_> {
         (slot, steps)
     }
 
+    /// Makes memory for intermediate results so long.
+    pub fn resize(&self, slot: usize, length: i64) {
+        self.buffers.borrow_mut().resize(slot, length.max(0) as usize);
+    }
+
     /// The buffers of a slot, one per scalar column.
     pub fn buffers_of(&self, slot: usize) -> Vec<usize> {
         self.buffers.borrow().of(slot).to_vec()

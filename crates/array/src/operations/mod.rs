@@ -27,16 +27,19 @@ pub use use_::Use;
 pub use view::{Axis, View};
 pub use zip_with::ZipWith;
 
+use crate::data::ArrayData;
 use crate::operation::Operation;
 use pumice_scalar::Function;
 use std::sync::Arc;
 
-/// What an operation is made of, for its text: numbers and functions.
+/// What an operation is made of, for its text.
 pub struct Parts {
     /// Its numbers, as [`Operation::attributes`] has them.
     pub attributes: Vec<i64>,
     /// Its functions, as [`Operation::functions`] has them.
     pub functions: Vec<Function>,
+    /// The array that it is, as [`Operation::given`] has it.
+    pub data: Option<Arc<dyn ArrayData>>,
 }
 
 /// An operation by its keyword: how one is made of its parts.
@@ -56,6 +59,7 @@ pub const OPERATIONS: &[Listed] = &[
     generate::LISTED,
     reshape::LISTED,
     scan::LISTED,
+    use_::LISTED,
     view::LISTED,
     zip_with::LISTED,
 ];

@@ -47,7 +47,7 @@ pub struct Scan {
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "scan",
-    make: |Parts { attributes, functions }| {
+    make: |Parts { attributes, functions, .. }| {
         let [gives, from_right] = attributes[..] else { return None };
         let gives = *GIVES.get(usize::try_from(gives).ok()?)?;
         let from_right = match from_right {

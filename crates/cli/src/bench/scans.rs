@@ -1,6 +1,6 @@
-//! Scans and filters among the workloads.
+//! Workloads of scans, filters and several folds at once.
 
-use super::inputs::uniform;
+use super::inputs::{hash, uniform};
 use super::reference::{check, check_length};
 use super::workloads::Workload;
 use pumice::prelude::*;
@@ -11,17 +11,17 @@ pub fn workloads(n: usize, rows: &[[usize; 2]]) -> Vec<Workload> {
     // Rows of a few elements say nothing about scans that sums do not.
     let shapes = rows.iter().filter(|[_, columns]| *columns >= 16);
     all.extend(shapes.map(|[rows, columns]| scan_f32(*rows, *columns)));
-    all.extend([select(n), filtered_sum(n)]);
+    all.extend([select(n), filtered_sum(n), mean_and_variance(n)]);
     all
 }
 
-/// Whole numbers below 2^24.
+/// Whole numbers from 0 to 15: their sums fit.
 fn whole(n: usize) -> Vec<i32> {
-    uniform(n, 0).into_iter().map(|x| (x * 16_777_216.0) as i32).collect()
+    uniform(n, 0).into_iter().map(|x| (x * 16.0) as i32).collect()
 }
 
 fn scan_i32(n: usize) -> Workload {
-    Workload::new("scan i32", n, 8 * n, move |timing| {
+    Workload::new("prefix sums i32", n, 8 * n, move |timing| {
         let xs = whole(n);
         let program = |xs: Acc<Vector<i32>>| xs.scanl1(|a, b| a + b);
         timing.median(program, Vector::from(xs.as_slice()), |found| {
@@ -41,8 +41,8 @@ fn scan_i32(n: usize) -> Workload {
 fn scan_f32(rows: usize, columns: usize) -> Workload {
     let n = rows * columns;
     let name = match rows {
-        1 => "scan f32".to_string(),
-        _ => format!("row scans f32 {rows}x{columns}"),
+        1 => "prefix sums f32".to_string(),
+        _ => format!("row prefix sums f32 {rows}x{columns}"),
     };
     Workload::new(name, n, 8 * n, move |timing| {
         let xs = uniform(n, 0);
@@ -66,8 +66,8 @@ fn scan_f32(rows: usize, columns: usize) -> Workload {
 }
 
 fn select(n: usize) -> Workload {
-    Workload::new("select i32", n, 5 * n, move |timing| {
-        let xs = whole(n);
+    Workload::new("select 1 in 4 i32", n, 5 * n, move |timing| {
+        let xs: Vec<i32> = (0..n as u32).map(|i| hash(i, 0) as i32).collect();
         let program = |xs: Acc<Vector<i32>>| xs.filter(|x| (x & 3).eq(0));
         timing.median(program, Vector::from(xs.as_slice()), |found| {
             let expected = xs.iter().filter(|x| **x & 3 == 0);
@@ -87,6 +87,27 @@ fn filtered_sum(n: usize) -> Workload {
         timing.median(program, Vector::from(xs.as_slice()), |found| {
             check_length(&found, 1)?;
             check("sum", found[0], 1e-4, expected)
+        })
+    })
+}
+
+fn mean_and_variance(n: usize) -> Workload {
+    Workload::new("mean and variance f32", n, 4 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let program = |xs: Acc<Vector<f32>>| {
+            let count = xs.size().cast::<f32>();
+            let (sum, squares) = (xs.clone().sum(), xs.map(|x| x * x).sum());
+            sum.zip_with(squares, move |sum, squares| {
+                let mean = sum / count;
+                (mean, squares / count - mean * mean)
+            })
+        };
+        let mean = xs.iter().map(|x| f64::from(*x)).sum::<f64>() / n as f64;
+        let squares = xs.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>() / n as f64;
+        timing.median(program, Vector::from(xs.as_slice()), |found| {
+            check_length(&found, 1)?;
+            check("mean", found[0].0, 1e-3, mean)?;
+            check("variance", found[0].1, 1e-3, squares - mean * mean)
         })
     })
 }

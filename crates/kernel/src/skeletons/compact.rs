@@ -93,7 +93,7 @@ impl CompactPlan {
         }
     }
 
-    /// The scan of the tiles' counts, which is exclusive and gives the total: the second of three kernels.
+    /// The scan of the tiles' counts, with the total behind it: the second of three kernels.
     pub fn counts_task(&self) -> ScanTask {
         ScanTask { rows: 1, columns: self.scan.tiles, types: COUNT.to_vec(), cost: 1, commutes: true }
     }
@@ -168,7 +168,8 @@ impl Compact {
     ///
     /// # Safety
     ///
-    /// As for [`Compact::push`]; and `counts` is the exclusive scan of [`Compact::tile_counts`].
+    /// As for [`Compact::push`]; and `counts` is the scan of [`Compact::tile_counts`] with the total behind it
+    /// ([`super::ScanKind::Extended`]).
     pub unsafe fn push_with_counts(
         self,
         plan: CompactPlan,
@@ -252,9 +253,12 @@ impl Compact {
         let start = if whole { Exp::from(0) } else { named(number * self.tile, "start") };
         let end = if whole { self.length } else { named((start + self.tile).min(self.length), "end") };
         effects::parallel(Exp::<i64>::from(1).term(), |_| {
-            let kept = match before {
-                Before::Counts(counts) => now(&counts(number)),
-                Before::Nothing | Before::LookBack(_) => element(Exp::<i64>::from(0)),
+            let kept = match (before, self.kept) {
+                (Before::Counts(counts), None) => {
+                    return self.write_counted(start, end, [counts(number), counts(number + 1)], write);
+                }
+                (Before::Counts(counts), Some(_)) => now(&counts(number)),
+                (Before::Nothing | Before::LookBack(_), _) => element(Exp::<i64>::from(0)),
             };
             let one = Exp::<i64>::from(1).term();
             let range = start.term()..end.max(start).term();
@@ -274,6 +278,32 @@ impl Compact {
                 only_if(number.eq(self.tiles - 1), || count(Exp::from_term(*kept)));
             }
         });
+    }
+
+    /// Goes through a stretch of which it is known where its first kept element goes and where its last one ends. Each
+    /// element is written, and those that are not kept are written over: a branch per element would be guessed wrong
+    /// often.
+    fn write_counted(&self, start: Ix, end: Ix, counts: [Scalars; 2], write: Write<'_>) {
+        let [first, last] = counts.map(|count| number::<i64>(&now(&count)).clamp(0, self.length));
+        effects::repeat_while(
+            &[start.term(), first.term()],
+            |state| match *state {
+                [index, kept] => {
+                    let (index, kept): (Ix, Ix) = (Exp::from_term(index), Exp::from_term(kept));
+                    (index.lt(end) & kept.lt(last)).term()
+                }
+                _ => Exp::<bool>::from(false).term(),
+            },
+            |state| {
+                let [index, kept] = *state else { return state.to_vec() };
+                let (index, kept): (Ix, Ix) = (Exp::from_term(index), Exp::from_term(kept));
+                let (flag, element) = (self.at)(index);
+                let flag = number::<bool>(&now(&Scalars(vec![flag.term()])));
+                write(kept, element);
+                let kept = kept + flag.select(Exp::<i64>::from(1), Exp::from(0));
+                vec![(index + 1).term(), kept.term()]
+            },
+        );
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod compact;
 mod fold;
+mod gather;
 mod listen;
 mod look_back;
 mod monoid;
@@ -16,6 +17,7 @@ mod write;
 
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
 pub use fold::{Fold, FoldPlan, FoldTask};
+pub use gather::GatherFold;
 pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};
 pub use look_back::{ScanState, StateSize};
