@@ -31,6 +31,7 @@ files! {
     "division"
     "dot_product"
     "gather"
+    "kept"
     "refused_axis"
     "refused_extent"
     "refused_inputs"
@@ -40,6 +41,7 @@ files! {
     "refused_types"
     "reshape"
     "row_maxima"
+    "running_sums"
     "used_arrays"
     "views"
 }
