@@ -35,6 +35,7 @@ files! {
     "filters"
     "gather"
     "long_scan"
+    "kept"
     "refused_axis"
     "refused_extent"
     "refused_filter"
@@ -47,6 +48,7 @@ files! {
     "reshape"
     "row_maxima"
     "scans"
+    "running_sums"
     "used_arrays"
     "views"
 }

@@ -6,7 +6,8 @@ pub fn uniform(n: usize, stream: u32) -> Vec<f32> {
     (0..n).map(|i| (hash(i as u32, stream) >> 8) as f32 * (1.0 / 16_777_216.0)).collect()
 }
 
-fn hash(index: u32, stream: u32) -> u32 {
+/// What the numbers are made of: 32 bits.
+pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

@@ -7,6 +7,7 @@
 mod inputs;
 mod reference;
 mod row;
+mod scans;
 mod timing;
 mod workloads;
 

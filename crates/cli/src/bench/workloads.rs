@@ -31,7 +31,7 @@ pub struct Measured {
 type Measure = dyn Fn(&Timing) -> Result<Measured, String>;
 
 impl Workload {
-    fn new(
+    pub(super) fn new(
         name: impl Into<String>,
         n: usize,
         fewest_bytes: usize,
@@ -104,6 +104,7 @@ const SAXPY_FACTOR: f32 = 2.5;
 pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
+    all.extend(super::scans::workloads(sizes.vector, sizes.rows));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all
 }
@@ -216,6 +217,6 @@ mod tests {
         assert_eq!(size("black-scholes f32"), Some(1 << 24));
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 8);
+        assert_eq!(workloads(&Sizes::cpu()).len(), 14);
     }
 }
