@@ -23,6 +23,12 @@ SAXPY = "saxpy f32"
 DOT = "dot f32"
 SUM = "sum f32"
 BLACK_SCHOLES = "black-scholes f32"
+PREFIX_SUMS_I32 = "prefix sums i32"
+PREFIX_SUMS_F32 = "prefix sums f32"
+SELECT = "select 1 in 4 i32"
+FILTERED_SUM = "filtered sum f32"
+MEAN_AND_VARIANCE = "mean and variance f32"
+BITS_OF_BINS = [8, 16, 20]
 MANDELBROT = f"mandelbrot {PICTURE_WIDTH}x{PICTURE_HEIGHT} cap {ITERATION_CAP}"
 
 
@@ -34,9 +40,34 @@ def transpose_name(rows, columns):
     return f"transpose f32 {rows}x{columns}"
 
 
+def row_prefix_sums_name(rows, columns):
+    return f"row prefix sums f32 {rows}x{columns}"
+
+
+def bins_name(bits):
+    return f"bins i32 {1 << bits}"
+
+
 def fewest_bytes(workload, n, rows=0):
     """The bytes that any implementation must move: each input read once, each output written once."""
-    arrays_moved = {COPY: 2, SAXPY: 3, DOT: 2, SUM: 1, BLACK_SCHOLES: 5, MANDELBROT: 1}
+    arrays_moved = {
+        COPY: 2,
+        SAXPY: 3,
+        DOT: 2,
+        SUM: 1,
+        BLACK_SCHOLES: 5,
+        MANDELBROT: 1,
+        PREFIX_SUMS_I32: 2,
+        PREFIX_SUMS_F32: 2,
+        FILTERED_SUM: 1,
+        MEAN_AND_VARIANCE: 1,
+    }
+    if workload.startswith("row prefix sums"):
+        return 8 * n
+    if workload.startswith("bins"):
+        return 4 * n
+    if workload == SELECT:
+        return 5 * n
     if workload.startswith("row sums"):
         return 4 * (n + rows)
     if workload.startswith("transpose"):
@@ -104,6 +135,10 @@ def uniform(n, stream):
     return (hash32(index) >> np.uint32(8)).astype(np.float32) * np.float32(1 / 16777216)
 
 
+def hashes(n):
+    return hash32(np.arange(n, dtype=np.uint32))
+
+
 def picture_axes():
     """The real parts of the picture's columns and the imaginary parts of its rows."""
     columns = np.arange(PICTURE_WIDTH, dtype=np.float32)
@@ -127,6 +162,18 @@ class Inputs:
 
     def matrix(self, rows, columns):
         return self.x.reshape(rows, columns)
+
+    def numbers(self):
+        """Whole numbers whose sums fit into 32 bits."""
+        return (hashes(self.x.size) >> np.uint32(28)).astype(np.int32)
+
+    def words(self):
+        """Whole numbers of 32 bits, of which one in four is a multiple of four."""
+        return hashes(self.x.size).view(np.int32)
+
+    def keys(self, bits):
+        """Numbers of bins."""
+        return (hashes(self.x.size) >> np.uint32(32 - bits)).astype(np.int32)
 
 
 # Formulas, written once for every library that has NumPy's names --------------------------------------------
@@ -297,6 +344,46 @@ class Peer:
             return self.inputs.matrix(rows, columns).T
 
         self._measure_array(transpose_name(rows, columns), run, make_expected, 0)
+
+    def prefix_sums_i32(self, run):
+        self._measure_array(PREFIX_SUMS_I32, run, lambda: np.cumsum(self.inputs.numbers(), dtype=np.int64), 0)
+
+    def prefix_sums_f32(self, run):
+        self._measure_array(PREFIX_SUMS_F32, run, lambda: np.cumsum(self.inputs.x, dtype=np.float64), 1e-2)
+
+    def row_prefix_sums(self, rows, columns, run):
+        def make_expected():
+            return np.cumsum(self.inputs.matrix(rows, columns), axis=1, dtype=np.float64)
+
+        self._measure_array(row_prefix_sums_name(rows, columns), run, make_expected, 1e-3)
+
+    def select(self, run):
+        def make_expected():
+            words = self.inputs.words()
+            return words[words & 3 == 0]
+
+        self._measure_array(SELECT, run, make_expected, 0)
+
+    def filtered_sum(self, run):
+        def make_expected():
+            return np.sum(self.inputs.x[self.inputs.x < 0.25], dtype=np.float64)
+
+        self._measure_array(FILTERED_SUM, run, make_expected, 1e-3)
+
+    def mean_and_variance(self, run):
+        def check(got):
+            expected = (np.mean(self.inputs.x, dtype=np.float64), np.var(self.inputs.x, dtype=np.float64))
+            for one_got, one_expected in zip(got, expected):
+                got_value = self.to_numpy(one_got)
+                expect_close(MEAN_AND_VARIANCE, self.implementation, got_value, one_expected, 1e-3)
+
+        self._measure(MEAN_AND_VARIANCE, self.inputs.x.size, run, check)
+
+    def bins(self, bits, run):
+        def make_expected():
+            return np.bincount(self.inputs.keys(bits), minlength=1 << bits)
+
+        self._measure_array(bins_name(bits), run, make_expected, 0)
 
     def black_scholes(self, run):
         def check(got):

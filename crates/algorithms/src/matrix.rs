@@ -5,7 +5,7 @@
 use crate::fcl::{WIDE, red_lanes};
 use crate::program::{Prepared, Program, Settings, Tunable, Work, ready, same};
 use pumice::kernel::{
-    Form, Grid, Ix, KernelFunction, Layout, Matrix, Pull, Push, Round, Storable, Warp, Window, accumulate,
+    Grid, ItemForm, Ix, KernelFunction, Layout, Pull, Push, Round, Rows, Storable, Warp, Window, accumulate,
     force_scalar, force_windows, parts_for, seq_for, warp,
 };
 use pumice::{Array, Compiler, Dim1, Exp, Result};
@@ -112,12 +112,12 @@ pub fn mat_mul_tiled(xs: Pull<f32, Ix>, ys: Pull<f32, Ix>, inner: Ix, columns: I
 }
 
 /// Tiles of a matrix of `rows` × `columns`, each made from the row and column where it starts.
-fn tiles<F: Form>(
+fn tiles<F: ItemForm>(
     rows: Ix,
     columns: Ix,
     (height, width): (usize, usize),
     tile: impl Fn(Ix, Ix) -> F + Clone + 'static,
-) -> Matrix<F::Item> {
+) -> Rows<F::Item> {
     Pull::new(parts_for(rows, height), move |down| {
         let tile = tile.clone();
         Pull::new(parts_for(columns, width), move |across| tile(down * height as i64, across * width as i64))

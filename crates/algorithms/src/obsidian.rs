@@ -8,7 +8,7 @@
 
 use crate::numbers::numbers;
 use crate::program::{Prepared, Program, Work, ready, same};
-use pumice::kernel::{Block, Forces, Form, Grid, Item, Ix, KernelFunction, Pull, Push, Storable};
+use pumice::kernel::{Block, Forces, Grid, Item, ItemForm, Ix, KernelFunction, Pull, Push, Storable};
 use pumice::{Compiler, Elt, Exp, Lift, Number, Result};
 
 /// Elements of a block of [`sum`], [`reduce_s`] and [`reduce`], as the paper prints them.
@@ -29,7 +29,7 @@ pub fn whole_blocks<T: Item>(xs: Pull<T, Ix>, size: usize) -> Pull<Pull<T>, Ix> 
 /// Adds neighbours until one element is left; every round is forced, so that a thread adds two elements in each.
 pub fn sum_block<L: Forces, T: Number + Elt<Exp = Exp<T>>>(xs: Pull<T>) -> Pull<T>
 where
-    Exp<T>: Form<Item = T>,
+    Exp<T>: ItemForm<Item = T>,
 {
     match xs.len() {
         0 | 1 => xs,

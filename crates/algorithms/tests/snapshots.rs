@@ -6,13 +6,13 @@
 use pumice::Exp;
 use pumice::kernel::{Ix, KernelFunction, Layout, Mutable, Pull};
 use pumice::layers::emit::{Dialect, EmitOptions, emit};
-use pumice::layers::kernel::{Actual, Passes, define};
+use pumice::layers::kernel::{KernelArgument, Passes, define};
 use pumice::layers::runtime::devices::Sim;
 use pumice_algorithms::scan::Monoid;
 use pumice_algorithms::{fcl, histogram, matrix, scan};
 
 /// A kernel in CUDA for arguments of these lengths and values.
-fn cuda<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, actual: &[Actual]) -> String {
+fn cuda<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, actual: &[KernelArgument]) -> String {
     let definition = define(name, threads, f).unwrap_or_else(|error| panic!("{error}"));
     let special = definition.specialise(actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
@@ -37,13 +37,13 @@ fn snapshot(name: &str, text: String) {
     });
 }
 
-fn number(value: i64) -> Actual {
-    Actual::Scalar(value.into())
+fn number(value: i64) -> KernelArgument {
+    KernelArgument::Scalar(value.into())
 }
 
 #[test]
 fn reverse() {
-    let text = cuda("reverse", 256, fcl::reverse::<i32>, &[Actual::Length(1 << 24)]);
+    let text = cuda("reverse", 256, fcl::reverse::<i32>, &[KernelArgument::Length(1 << 24)]);
     assert!(text.contains("int4") && !text.contains("fail"), "{text}");
     snapshot("reverse.cuda", text);
 }
@@ -51,44 +51,49 @@ fn reverse() {
 #[test]
 fn rev_distribute() {
     let f = |xs: Pull<i32, Ix>| fcl::rev_distribute(1024, xs);
-    snapshot("revDistribute.cuda", cuda("revDistribute", 256, f, &[Actual::Length(1 << 24)]));
+    snapshot("revDistribute.cuda", cuda("revDistribute", 256, f, &[KernelArgument::Length(1 << 24)]));
 }
 
 #[test]
 fn reduce_grid() {
     let f = |xs: Pull<i32, Ix>| fcl::reduce_grid(|a, b| a + b, 0.into(), 512, xs);
-    snapshot("reduceGrid.cuda", cuda("reduceGrid", 256, f, &[Actual::Length(1 << 24)]));
+    snapshot("reduceGrid.cuda", cuda("reduceGrid", 256, f, &[KernelArgument::Length(1 << 24)]));
 }
 
 #[test]
 fn reduce_grid_while() {
     let f = |xs: Pull<i32, Ix>| fcl::reduce_grid_while(|a, b| a + b, 0.into(), 512, xs);
-    snapshot("reduceGridWhile.cuda", cuda("reduceGridWhile", 256, f, &[Actual::Length(1 << 24)]));
+    snapshot("reduceGridWhile.cuda", cuda("reduceGridWhile", 256, f, &[KernelArgument::Length(1 << 24)]));
 }
 
 #[test]
 fn sum_grid() {
     let f = |xs: Pull<i32, Ix>| fcl::reduce_grid_seq(|a, b| a + b, 0.into(), 256, 64, xs);
-    snapshot("sumGrid.cuda", cuda("sumGrid", 256, f, &[Actual::Length(1 << 24)]));
+    snapshot("sumGrid.cuda", cuda("sumGrid", 256, f, &[KernelArgument::Length(1 << 24)]));
 }
 
 #[test]
 fn transpose_tiled() {
     let f = |xs: Pull<f32, Ix>, columns| matrix::transpose_tiled(32, Layout::Padded, xs, columns);
-    let actual = [Actual::Length(8192 * 8192), number(8192)];
+    let actual = [KernelArgument::Length(8192 * 8192), number(8192)];
     snapshot("transposeTiled.cuda", cuda("transposeTiled", 256, f, &actual));
 }
 
 #[test]
 fn mat_vec() {
-    let actual = [Actual::Length(8192 * 8192), Actual::Length(8192)];
+    let actual = [KernelArgument::Length(8192 * 8192), KernelArgument::Length(8192)];
     snapshot("matVec.cuda", cuda("matVec", 256, matrix::mat_vec, &actual));
 }
 
 #[test]
 fn mat_mul() {
     let f = |xs, ys, inner, columns| matrix::mat_mul(matrix::Division::GPU, xs, ys, inner, columns);
-    let actual = [Actual::Length(4096 * 4096), Actual::Length(4096 * 4096), number(4096), number(4096)];
+    let actual = [
+        KernelArgument::Length(4096 * 4096),
+        KernelArgument::Length(4096 * 4096),
+        number(4096),
+        number(4096),
+    ];
     let text = cuda("matMul", 256, f, &actual);
     assert!(!text.contains("fail"), "{text}");
     snapshot("matMul.cuda", text);
@@ -101,7 +106,7 @@ fn scan_in_one_pass() {
         scan::scan_look_back(sum, scan::Division::GPU, xs, state)
     };
     let n = 1 << 26;
-    let actual = [Actual::Length(n), Actual::Length(n / scan::Division::GPU.tile() + 1)];
+    let actual = [KernelArgument::Length(n), KernelArgument::Length(n / scan::Division::GPU.tile() + 1)];
     snapshot("scan.cuda", cuda("scan", 256, f, &actual));
 }
 
@@ -111,12 +116,15 @@ fn sklansky() {
         let sum = Monoid { operator: |a: Exp<i32>, b: Exp<i32>| a + b, neutral: 0.into() };
         scan::scan_chunks(scan::Network::Sklansky, sum, 512, xs)
     };
-    snapshot("sklansky.cuda", cuda("sklansky", 256, f, &[Actual::Length(1 << 24)]));
+    snapshot("sklansky.cuda", cuda("sklansky", 256, f, &[KernelArgument::Length(1 << 24)]));
 }
 
 #[test]
 fn histogram_in_shared_memory() {
     let division = histogram::Division::GPU;
     let f = move |bins: Mutable<i32>, xs: Pull<i32, Ix>| histogram::histogram(division, bins, xs);
-    snapshot("histogram.cuda", cuda("histogram", 256, f, &[Actual::Length(256), Actual::Length(1 << 26)]));
+    snapshot(
+        "histogram.cuda",
+        cuda("histogram", 256, f, &[KernelArgument::Length(256), KernelArgument::Length(1 << 26)]),
+    );
 }

@@ -159,7 +159,7 @@ impl Deciding<'_> {
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
             (Kind::Push(_, loose), ..) => {
-                listens == Listens::Gathers && (!loose || node.operation.takes_loose(position))
+                node.operation.gathers(node, position) && (!loose || node.operation.takes_loose(position))
             }
         }
     }

@@ -9,6 +9,7 @@ mod data;
 mod described;
 mod error;
 mod extents;
+pub mod file_test;
 mod form;
 mod fuser;
 mod interpret;
@@ -21,8 +22,9 @@ mod permute;
 mod plan;
 mod program;
 mod reduction;
+mod scans;
 mod shape;
-mod text;
+pub mod text;
 mod verify;
 
 pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};

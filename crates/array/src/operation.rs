@@ -57,6 +57,11 @@ pub trait Operation: Send + Sync + 'static {
         Listens::No
     }
 
+    /// Whether it can listen to the producer of an input that is a push, as [`Listens::Gathers`] says.
+    fn gathers(&self, _node: &Node, input: usize) -> bool {
+        self.listens(input) == Listens::Gathers
+    }
+
     /// Whether it takes an input from which elements are missing as that is, in order and without an index.
     fn takes_loose(&self, input: usize) -> bool {
         self.listens(input) == Listens::Gathers

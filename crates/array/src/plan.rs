@@ -12,7 +12,7 @@ use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
 use pumice_kernel::skeletons::{Combine, Skeletons};
-use pumice_program::Verified;
+use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, ScalarType, Site};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -59,6 +59,25 @@ pub struct Launch {
     pub place: String,
     /// The skeleton that it was made by.
     pub skeleton: String,
+}
+
+impl Launch {
+    /// How many blocks run. That depends on extents only, and those are constants of the plan.
+    pub fn blocks(&self) -> Result<u64, Error> {
+        let values = self.arguments.iter().zip(&self.program.params);
+        let scalars = values.filter_map(|(argument, param)| match (argument, param) {
+            (PlanArgument::Constant(constant), _) => Some(*constant),
+            (_, Param::Scalar(var)) => Some(Constant::zero(self.program.var_type(*var))),
+            _ => None,
+        });
+        let scalars: Vec<Constant> = scalars.collect();
+        let blocks = self.program.blocks_for(&scalars);
+        let blocks = blocks.map_err(|error| Error::Program(format!("{error} in {}", self.place)))?;
+        match blocks <= MAX_BLOCKS as u64 {
+            true => Ok(blocks),
+            false => Err(Error::Program(format!("{} needs {blocks} blocks, too many", self.place))),
+        }
+    }
 }
 
 /// One step of a plan.
@@ -229,6 +248,13 @@ impl Buffers {
         self.all.extend(types.iter().map(|ty| Buffer { ty: *ty, length: length as usize }));
         self.slots.push((first..self.all.len()).collect());
         self.slots.len() - 1
+    }
+
+    /// Makes the buffers of a slot so long.
+    pub(crate) fn resize(&mut self, slot: usize, length: usize) {
+        for buffer in self.slots.get(slot).into_iter().flatten() {
+            self.all[*buffer].length = length;
+        }
     }
 
     /// The buffers of a slot.

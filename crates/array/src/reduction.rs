@@ -6,9 +6,11 @@
 //! the initial value is combined with the result at the end.
 
 use crate::fuser::Elements;
+use crate::lower::Heard;
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
 
 /// What a skeleton folds, and what becomes of a result before it is written.
+#[derive(Clone)]
 pub(crate) struct Reduction {
     /// The scalar types that are folded.
     pub types: Vec<ScalarType>,
@@ -40,13 +42,20 @@ impl Reduction {
             let finish = function(&types, <[Term]>::to_vec);
             return Reduction { types, elements, operator, neutral: initial, finish };
         }
+        let elements = match loose {
+            true => all,
+            false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
+        };
+        Reduction::of_flagged(elements, operator, initial)
+    }
+
+    /// The fold of elements each of which begins with a flag whether it is there.
+    pub(crate) fn of_flagged(elements: Function, operator: Function, initial: Function) -> Reduction {
+        let types = initial.result_types();
         let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
         let twice = [&with_flag[..], &with_flag].concat();
         Reduction {
-            elements: match loose {
-                true => all,
-                false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
-            },
+            elements,
             operator: function(&twice, |values| {
                 let (one, other) = values.split_at(with_flag.len());
                 combine(&operator, one, other)
@@ -60,6 +69,77 @@ impl Reduction {
             }),
             types: with_flag,
         }
+    }
+
+    /// The scan of these elements by an operator, from an initial value if there is one. Every result of a scan has its
+    /// elements in it just once, so what the skeletons start from is a neutral element and nothing else. From the right,
+    /// the operator's sides are exchanged, and what comes first in the order of the scan is on its left.
+    pub(crate) fn scanned(
+        elements: Function,
+        operator: &Function,
+        initial: Option<&Function>,
+        from_right: bool,
+    ) -> Reduction {
+        let types = operator.result_types();
+        let half = types.len();
+        let operator = match from_right {
+            false => operator.clone(),
+            true => function(operator.parameters(), |terms| {
+                instantiate(operator, &[&terms[half..], &terms[..half]].concat())
+            }),
+        };
+        if let Some(neutral) = operator.neutral() {
+            let is_neutral = |initial: &&Function| initial.constants().as_ref() != Some(&neutral);
+            let finish = match initial.filter(is_neutral) {
+                None => function(&types, <[Term]>::to_vec),
+                Some(initial) => function(&types, |value| {
+                    instantiate(&operator, &[&instantiate(initial, &[])[..], value].concat())
+                }),
+            };
+            let neutral = function(&[], |_| neutral.iter().map(|constant| (*constant).into()).collect());
+            return Reduction { types, elements, operator, neutral, finish };
+        }
+        let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
+        let twice = [&with_flag[..], &with_flag].concat();
+        Reduction {
+            elements: function(elements.parameters(), |index| flagged(true, instantiate(&elements, index))),
+            operator: function(&twice, |values| {
+                let (one, other) = values.split_at(with_flag.len());
+                combine(&operator, one, other)
+            }),
+            neutral: function(&[], |_| {
+                flagged(false, types.iter().map(|ty| Constant::zero(*ty).into()).collect())
+            }),
+            finish: function(&with_flag, |value| match initial {
+                None => value[1..].to_vec(),
+                Some(initial) => {
+                    let initial = flagged(true, instantiate(initial, &[]));
+                    combine(&operator, &initial, value)[1..].to_vec()
+                }
+            }),
+            types: with_flag,
+        }
+    }
+
+    /// Those who listen to the results, as they listen to what is reduced.
+    pub(crate) fn heard(&self, heard: &[Heard]) -> Vec<Heard> {
+        let parameters = [&[ScalarType::I64][..], &self.types].concat();
+        let through = |after: &Option<Elements>| {
+            let function = function(&parameters, |terms| {
+                let value = instantiate(&self.finish, &terms[1..]);
+                let finished: Vec<Term> = std::iter::once(terms[0]).chain(value).collect();
+                match after {
+                    None => finished,
+                    Some(after) => instantiate(&after.function, &finished),
+                }
+            });
+            Elements { function, loose: after.as_ref().is_some_and(|after| after.loose) }
+        };
+        let finished = |heard: &Heard| Heard {
+            through: Some(through(&heard.through)),
+            consumer: heard.consumer.clone(),
+        };
+        heard.iter().map(finished).collect()
     }
 
     /// Several folds as one of tuples. What becomes of its results is for each of them.

@@ -8,7 +8,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, PrivateArray, Stop, Threads};
+use crate::dialect::{self, Function, Kernel, Language, PrivateArray, Stop, Threads};
 use crate::helpers::{Helper, Library, library};
 use crate::text::Text;
 
@@ -29,12 +29,7 @@ impl Language for C {
         match ty {
             // As wide as most values beside it, so that a truth value takes a lane like theirs.
             ScalarType::Bool => "int",
-            ScalarType::I32 => "i32",
-            ScalarType::I64 => "i64",
-            ScalarType::U32 => "u32",
-            ScalarType::U64 => "u64",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
+            _ => dialect::scalar_type(ty),
         }
     }
 

@@ -4,7 +4,7 @@
 //! which every thread puts its value and from which it takes another's, with a barrier after each; or, where one
 //! worker runs all threads, by the array that holds a value's lanes.
 
-use pumice_program::{CollectiveOp, Operand, Var, WARP};
+use pumice_program::{CollectiveOp, LaneStep, Operand, Var, WARP};
 use pumice_scalar::ScalarType;
 
 use crate::dialect::Threads;
@@ -74,10 +74,10 @@ impl Writer<'_> {
         }
     }
 
-    /// What a lane contributes to a vote. One that only comes along does not change the result.
+    /// What a lane contributes to a vote. One whose predicate is false does not change the result.
     fn vote(&mut self, op: CollectiveOp, condition: Operand) -> Expression {
         let condition = self.value(condition);
-        match &self.along.active {
+        match &self.predication.predicate {
             None => condition,
             Some(active) => {
                 let (not, symbol) = if op == CollectiveOp::All { ("!", "|") } else { ("", "&") };
@@ -182,14 +182,12 @@ impl Writer<'_> {
     /// An array with an operand's value in each lane of a strip. A piece ends here.
     fn lane_values(&mut self, operand: Operand) -> String {
         let name = match operand {
-            Operand::Var(var) => {
+            Operand::Var(var) if self.lanes.has_array(var) => {
                 let name = self.name(var).to_owned();
-                if self.lanes.keep(var) {
-                    self.finish_piece();
-                    return name;
-                }
-                name
+                self.finish_piece();
+                return name;
             }
+            Operand::Var(var) => self.name(var).to_owned(),
             Operand::Constant(_) => "constant".to_owned(),
         };
         let ty = self.language.register(self.program.operand_type(operand));
@@ -202,17 +200,22 @@ impl Writer<'_> {
 
     /// Writes a collective that the lanes of a strip do. It ends a piece, and is one itself: who takes a value must
     /// find it, and nobody may change it before all have taken theirs.
-    pub(crate) fn lane_collective(&mut self, var: Var, op: CollectiveOp, operands: &[Operand]) {
+    pub(crate) fn lane_collective(
+        &mut self,
+        var: Var,
+        op: CollectiveOp,
+        operands: &[Operand],
+        step: LaneStep,
+    ) {
         if self.uses[var.0 as usize].count == 0 {
             return;
         }
-        if op.is_shuffle() && !self.lanes.varies(operands[0]) {
+        if step == LaneStep::Once {
             // All lanes have the same value.
             let value = self.value(operands[0]);
             self.define(var, &value);
             return;
         }
-        self.lanes.keep(var);
         if !op.is_shuffle() {
             self.lane_vote(var, op, operands[0]);
             return;

@@ -5,7 +5,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads, vector_type};
 use crate::text::Text;
 
 /// The functions that stop a kernel by the device's clock. The first thread that comes begins the time; a thread that finds
@@ -35,18 +35,6 @@ impl Language for Cuda {
     fn capabilities(&self) -> Capabilities {
         let atomics = Atomics { float_min_max: false, ..Capabilities::ALL.atomics };
         Capabilities { atomics, ..Capabilities::ALL }
-    }
-
-    fn register(&self, ty: ScalarType) -> &'static str {
-        match ty {
-            ScalarType::Bool => "bool",
-            ScalarType::I32 => "i32",
-            ScalarType::I64 => "i64",
-            ScalarType::U32 => "u32",
-            ScalarType::U64 => "u64",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        }
     }
 
     fn preamble(&self, kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
@@ -204,19 +192,7 @@ impl Language for Cuda {
     }
 
     fn vector(&self, ty: ScalarType, count: usize) -> Option<String> {
-        if ty.bytes() * count > 16 {
-            return None;
-        }
-        let element = match ty {
-            ScalarType::Bool => "uchar",
-            ScalarType::I32 => "int",
-            ScalarType::I64 => "longlong",
-            ScalarType::U32 => "uint",
-            ScalarType::U64 => "ulonglong",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        };
-        Some(format!("{element}{count}"))
+        vector_type(ty, count, "longlong")
     }
 
     fn make_vector(&self, vector: &str, values: &[String]) -> String {

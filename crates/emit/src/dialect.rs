@@ -130,13 +130,46 @@ pub(crate) enum Threads {
     },
 }
 
+/// Returns the name of a type, by the typedefs of the preamble.
+pub(crate) fn scalar_type(ty: ScalarType) -> &'static str {
+    match ty {
+        ScalarType::Bool => "bool",
+        ScalarType::I32 => "i32",
+        ScalarType::I64 => "i64",
+        ScalarType::U32 => "u32",
+        ScalarType::U64 => "u64",
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+    }
+}
+
+/// Returns the type of a vector of `count` elements in a GPU's dialect, if one access can have as many bytes: shared memory is
+/// aligned to 16. The dialects differ in what they call an integer of 64 bits, `wide`.
+pub(crate) fn vector_type(ty: ScalarType, count: usize, wide: &str) -> Option<String> {
+    if ty.bytes() * count > 16 {
+        return None;
+    }
+    let element = match ty {
+        ScalarType::Bool => "uchar",
+        ScalarType::I32 => "int",
+        ScalarType::U32 => "uint",
+        ScalarType::F32 => "float",
+        ScalarType::F64 => "double",
+        ScalarType::I64 => return Some(format!("{wide}{count}")),
+        ScalarType::U64 => return Some(format!("u{wide}{count}")),
+    };
+    Some(format!("{element}{count}"))
+}
+
 /// A C-family dialect.
 pub(crate) trait Language {
     /// What can be said in it. Programs are legalised for that before they are written.
     fn capabilities(&self) -> Capabilities;
 
     /// The type of a value in a register. A truth value is an integer or a `bool`, but always 0 or 1.
-    fn register(&self, ty: ScalarType) -> &'static str;
+    fn register(&self, ty: ScalarType) -> &'static str {
+        scalar_type(ty)
+    }
 
     /// The type of an element in memory.
     fn element(&self, ty: ScalarType) -> &'static str {

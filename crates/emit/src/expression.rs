@@ -263,10 +263,10 @@ impl Writer<'_> {
         self.helper(Helper::Operation(op, ty), values)
     }
 
-    /// Whether an operand can have a value that the program never has: lanes that are not live, and threads that only
-    /// come along, compute with such.
+    /// Whether an operand can have a value that the program never has: lanes that are not live, and threads whose
+    /// predicate is false, compute with such.
     pub(crate) fn is_doubted(&self, operand: Operand) -> bool {
-        (self.mask().is_some() && self.lanes.varies(operand)) || self.along.doubts(operand)
+        (self.mask().is_some() && self.lanes.varies(operand)) || self.predication.doubts(operand)
     }
 
     fn shift(&mut self, ty: ScalarType, op: Op, operands: &[Operand], values: &[Expression]) -> Expression {

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod atomics;
 mod c;
 mod collectives;
@@ -25,6 +26,7 @@ mod cuda;
 mod dialect;
 mod effort;
 mod expression;
+mod flow;
 mod helpers;
 mod lanes;
 mod names;
@@ -32,6 +34,8 @@ mod opencl;
 mod stop;
 mod text;
 mod threads;
+mod truth;
+mod unit;
 mod uses;
 mod writer;
 
@@ -139,8 +143,8 @@ pub fn capabilities(dialect: Dialect) -> Capabilities {
 pub fn emit(program: &Verified, dialect: Dialect, options: &EmitOptions) -> Result<Source, EmitError> {
     let language = language(dialect);
     let program = legal(program, dialect)?;
-    let piece = writer::write(&program, &program.name, &layout(&program)?, language, options);
-    let text = writer::unite(std::slice::from_ref(&piece), language, options);
+    let piece = unit::write(&program, &program.name, &layout(&program)?, language, options);
+    let text = unit::unite(std::slice::from_ref(&piece), language, options);
     Ok(piece.source(text, dialect))
 }
 
@@ -155,10 +159,10 @@ pub fn emit_unit(
     let piece = |(number, program): (usize, &&Verified)| {
         let entry = format!("{}_{number}", program.name);
         let program = legal(program, dialect)?;
-        Ok(writer::write(&program, &entry, &layout(&program)?, language, options))
+        Ok(unit::write(&program, &entry, &layout(&program)?, language, options))
     };
     let pieces = programs.iter().enumerate().map(piece).collect::<Result<Vec<_>, _>>()?;
-    let text = writer::unite(&pieces, language, options);
+    let text = unit::unite(&pieces, language, options);
     Ok(pieces.into_iter().map(|piece| piece.source(text.clone(), dialect)).collect())
 }
 

@@ -5,7 +5,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads, vector_type};
 use crate::text::Text;
 
 /// Orders a work-item's accesses to memory.
@@ -21,18 +21,6 @@ impl Language for OpenCl {
     fn capabilities(&self) -> Capabilities {
         let atomics = Atomics { float_add: false, float_min_max: false, ..Capabilities::ALL.atomics };
         Capabilities { atomics, warps: Warps::ThroughShared, ..Capabilities::ALL }
-    }
-
-    fn register(&self, ty: ScalarType) -> &'static str {
-        match ty {
-            ScalarType::Bool => "bool",
-            ScalarType::I32 => "i32",
-            ScalarType::I64 => "i64",
-            ScalarType::U32 => "u32",
-            ScalarType::U64 => "u64",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        }
     }
 
     fn element(&self, ty: ScalarType) -> &'static str {
@@ -161,20 +149,7 @@ impl Language for OpenCl {
     }
 
     fn vector(&self, ty: ScalarType, count: usize) -> Option<String> {
-        // Shared memory is aligned to 16 bytes.
-        if ty.bytes() * count > 16 {
-            return None;
-        }
-        let element = match ty {
-            ScalarType::Bool => "uchar",
-            ScalarType::I32 => "int",
-            ScalarType::I64 => "long",
-            ScalarType::U32 => "uint",
-            ScalarType::U64 => "ulong",
-            ScalarType::F32 => "float",
-            ScalarType::F64 => "double",
-        };
-        Some(format!("{element}{count}"))
+        vector_type(ty, count, "long")
     }
 
     fn make_vector(&self, vector: &str, values: &[String]) -> String {

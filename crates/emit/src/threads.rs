@@ -5,30 +5,25 @@
 //! memory. What has no effect is computed by all (every operation is total), so that the text stays free of branches.
 //! The group is a warp where warps go their own ways, and the block where a barrier of the block stands for a warp's.
 
-use pumice_program::{Operand, Stmt, Var, WARP, Workers};
+use pumice_program::{Divergence, Operand, Stmt, Var, WARP, Workers};
 
 use crate::dialect::Threads;
 use crate::expression::Binding;
-use crate::lanes::varying;
 use crate::writer::Writer;
 
-/// What is known of threads that only come along.
+/// What is known of threads whose predicate is false.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Along {
+pub(crate) struct Predication {
     /// Whether a thread has an index: a name, where some may have none.
-    pub(crate) active: Option<String>,
-    /// By variable: whether it can differ from thread to thread.
-    varying: Vec<bool>,
+    pub(crate) predicate: Option<String>,
+    /// The values that can differ from thread to thread.
+    divergence: Divergence,
 }
 
-impl Along {
-    /// Whether an operand can have a value that the program never has, in threads that only come along.
+impl Predication {
+    /// Whether an operand can have a value that the program never has, in threads whose predicate is false.
     pub(crate) fn doubts(&self, operand: Operand) -> bool {
-        self.active.is_some() && matches!(operand, Operand::Var(var) if self.var_varies(var))
-    }
-
-    fn var_varies(&self, var: Var) -> bool {
-        self.varying.get(var.0 as usize).copied().unwrap_or(false)
+        self.predicate.is_some() && self.divergence.operand(operand)
     }
 }
 
@@ -41,10 +36,10 @@ fn waits(stmt: &Stmt) -> bool {
 }
 
 /// Whether a statement, or one inside it, loads something that is the same for all threads.
-fn loads_evenly(stmt: &Stmt, varying: &[bool]) -> bool {
+fn loads_evenly(stmt: &Stmt, divergence: &Divergence) -> bool {
     match stmt {
-        Stmt::Load { vars, .. } => vars.iter().all(|var| !varying[var.0 as usize]),
-        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, varying)),
+        Stmt::Load { vars, .. } => vars.iter().all(|&var| !divergence.var(var)),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| loads_evenly(stmt, divergence)),
     }
 }
 
@@ -73,11 +68,11 @@ impl Writer<'_> {
         };
         let joint = body.iter().any(Stmt::is_warp_collective);
         if joint && !self.come_together(workers, extent, count, warps) {
-            self.parallel_along(&number, count, var, extent, body);
+            self.parallel_predicated(&number, count, var, extent, body);
             return;
         }
-        let outer = self.along.clone();
-        let guard = if joint { None } else { self.along.active.take() };
+        let outer = self.predication.clone();
+        let guard = if joint { None } else { self.predication.predicate.take() };
         if let Some(guard) = &guard {
             self.text.open(&format!("if ({guard})"));
         }
@@ -85,7 +80,7 @@ impl Writer<'_> {
         if guard.is_some() {
             self.text.close();
         }
-        self.along = outer;
+        self.predication = outer;
     }
 
     /// Whether the threads of a group all have an index in every round, or none of them has.
@@ -124,17 +119,13 @@ impl Writer<'_> {
     }
 
     /// Writes a loop through which all threads of a group go, with an index or without.
-    fn parallel_along(&mut self, number: &str, count: u32, var: Var, extent: Operand, body: &[Stmt]) {
+    fn parallel_predicated(&mut self, number: &str, count: u32, var: Var, extent: Operand, body: &[Stmt]) {
         let bound = self.value(extent).within(Binding::Sum);
         let range = self.intervals.operand(extent);
         let (ty, name) = (self.register(var), self.name(var).to_owned());
-        let around = match self.along.varying.is_empty() {
-            true => vec![false; self.program.vars.len()],
-            false => self.along.varying.clone(),
-        };
-        let varying = varying(self.program, around, var, body);
+        let divergence = Divergence::of(self.program, self.predication.divergence.clone(), var, body);
         let repeats = range.1 > i128::from(count);
-        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &varying));
+        let branches = !repeats && range.0 < 1 && body.iter().any(|stmt| loads_evenly(stmt, &divergence));
         if repeats {
             let first = self.names.fresh(&format!("{name}_0"));
             self.text.open(&format!("for ({ty} {first} = 0; {first} < {bound}; {first} += {count})"));
@@ -149,14 +140,15 @@ impl Writer<'_> {
             self.text.line(&format!("{ty} {name} = {number};"));
         }
         let active = self.names.fresh("active");
-        let condition = match &self.along.active {
+        let condition = match &self.predication.predicate {
             Some(outer) => format!("{outer} & ({name} < {bound})"),
             None => format!("{name} < {bound}"),
         };
         self.text.line(&format!("bool {active} = {condition};"));
-        let outer = std::mem::replace(&mut self.along, Along { active: Some(active), varying });
+        let outer =
+            std::mem::replace(&mut self.predication, Predication { predicate: Some(active), divergence });
         self.statements(body);
-        self.along = outer;
+        self.predication = outer;
         self.text.close();
         if branches {
             self.end_branch(body);
@@ -165,8 +157,8 @@ impl Writer<'_> {
 
     /// What must hold for a thread to touch memory in a statement that defines these values: nothing, or a condition.
     pub(crate) fn guard_of(&self, defines: &[Var]) -> Option<String> {
-        match &self.along.active {
-            // Values that are the same for all threads are so for those that only come along too: what all do together
+        match &self.predication.predicate {
+            // Values that are the same for all threads are so for those whose predicate is false too: what all do together
             // may depend on them.
             Some(_) if !defines.is_empty() && !self.any_varies(defines) => None,
             Some(active) => Some(active.clone()),
@@ -175,11 +167,11 @@ impl Writer<'_> {
     }
 
     fn any_varies(&self, vars: &[Var]) -> bool {
-        vars.iter().any(|&var| self.along.var_varies(var))
+        vars.iter().any(|&var| self.predication.divergence.var(var))
     }
 
-    /// Whether a statement must be kept from threads that only come along, as a whole.
-    pub(crate) fn keeps_out(&self, stmt: &Stmt) -> bool {
+    /// Whether a statement must be kept from threads whose predicate is false, as a whole.
+    pub(crate) fn is_predicated(&self, stmt: &Stmt) -> bool {
         let given: Vec<Var> = match stmt {
             Stmt::If { then, otherwise, .. } if then.is_empty() && otherwise.is_empty() => return false,
             Stmt::If { results, .. } => results.iter().map(|joined| joined.var).collect(),
@@ -189,13 +181,13 @@ impl Writer<'_> {
             _ => return false,
         };
         // If it gives something that is the same for all threads, then all of them go through it alike.
-        let even = given.iter().any(|&var| !self.along.var_varies(var));
-        self.along.active.is_some() && !stmt.is_warp_collective() && !even
+        let even = given.iter().any(|&var| !self.predication.divergence.var(var));
+        self.predication.predicate.is_some() && !stmt.is_warp_collective() && !even
     }
 
     /// Writes a statement for the active threads alone. Its values exist for the others too, and mean nothing.
-    pub(crate) fn kept_out(&mut self, stmt: &Stmt) {
-        let Some(active) = self.along.active.take() else { return };
+    pub(crate) fn write_predicated(&mut self, stmt: &Stmt) {
+        let Some(active) = self.predication.predicate.take() else { return };
         match stmt {
             Stmt::If { condition, then, otherwise, results }
                 if otherwise.is_empty() && results.is_empty() =>
@@ -224,6 +216,6 @@ impl Writer<'_> {
                 self.text.close();
             }
         }
-        self.along.active = Some(active);
+        self.predication.predicate = Some(active);
     }
 }

@@ -2,9 +2,6 @@
 
 mod common;
 #[allow(dead_code)]
-#[path = "../../program/tests/generate/mod.rs"]
-mod generate;
-
 use common::{check, check_with, compiler, f32s, i32s, i64s, read};
 use pumice_program::{Ranges, SimMemory, mark_exact, simulate, verify};
 use pumice_scalar::Constant;
@@ -329,16 +326,16 @@ fn random_programs() {
                 (state >> 32) as u8
             })
             .collect();
-        let program = generate::program(&bytes);
+        let program = pumice_generate::program(&bytes);
         let memories: Vec<Vec<u8>> =
-            generate::memories().iter().map(|memory: &SimMemory| memory.bytes().to_vec()).collect();
-        let mut scalars = generate::scalars(case as i64 % 50);
+            pumice_generate::memories().iter().map(|memory: &SimMemory| memory.bytes().to_vec()).collect();
+        let mut scalars = pumice_generate::scalars(case as i64 % 50);
         let chosen = match case % 2 {
             0 => program,
-            _ => generate::with_unknown_extents(&program, &mut scalars),
+            _ => pumice_generate::with_unknown_extents(&program, &mut scalars),
         };
         // Some lack a barrier, to show that the simulator finds out.
-        let mut held = generate::memories();
+        let mut held = pumice_generate::memories();
         if simulate(&chosen, &mut held, &scalars, &Default::default()).is_ok() {
             eprintln!("case {case}");
             // Machines without the widest vectors have fewer lanes.

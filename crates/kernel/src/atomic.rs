@@ -4,10 +4,11 @@
 //! are for elements of one scalar, where rustc knows which updates there are. For elements whose columns are data the same is
 //! checked while the kernel is built.
 
-use crate::builder::{at_place, with};
+use crate::builder::with;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::mutable::Mutable;
+use crate::place::at_place;
 use pumice_program::{AtomicOp, Scope};
 use pumice_scalar::{Constant, Exp, Integer, Number, Place, Primitive, ScalarType, Term};
 

@@ -7,11 +7,13 @@
 
 use crate::bounds::bounds;
 use crate::bounds::natural;
-use crate::builder::{require_at_launch, with};
+use crate::builder::with;
+use crate::built::require_at_launch;
 use crate::effects;
 use crate::item::Ix;
+use crate::place::site;
 use crate::size::{Size, whole};
-use pumice_scalar::{Exp, FailureKind, Place, Site};
+use pumice_scalar::{Exp, FailureKind, Place};
 
 /// Whether two lengths are plainly the same.
 pub(crate) fn same(a: Ix, b: Ix) -> bool {
@@ -35,7 +37,7 @@ pub(crate) fn inside(index: Ix, length: Ix, place: Place) -> Option<Exp<bool>> {
     if low >= 0 && high < bounds(length).0 {
         return None;
     }
-    let site = Site { place, kind: FailureKind::OutOfBounds };
+    let site = site(place, FailureKind::OutOfBounds);
     let inside = index.ge(0) & index.lt(length);
     Some(Exp::from_term(inside.term().check(site, index.term(), length.term())))
 }
@@ -68,7 +70,7 @@ pub(crate) fn require(
     found: Ix,
     wanted: Ix,
 ) -> Ix {
-    let site = Site { place, kind };
+    let site = site(place, kind);
     match known(holds) {
         Some(true) => return length,
         Some(false) => {

@@ -3,13 +3,14 @@
 //! The `seq_` functions run in one thread (or, where a block or warp as a whole is at work, in all of its threads alike).
 //! `while_` and `power` repeat a step on an array at a level, through the level's memory.
 
-use crate::builder::{at_place, named, with};
+use crate::builder::{named, with};
 use crate::check;
 use crate::effects;
 use crate::force::Target;
-use crate::item::{Form, Ix, Storable};
-use crate::level::{Block, Forces, Loops, Thread};
-use crate::push::now;
+use crate::item::{ItemForm, Ix, Storable};
+use crate::level::{AnyLevel, Block, Forces, Loops, Thread};
+use crate::place::at_place;
+use crate::push::{now, same_level};
 use crate::size::Size;
 use crate::{Pull, Push};
 use pumice_scalar::{Exp, Place, Term};
@@ -168,27 +169,30 @@ impl<T: Storable, S: Size> Pull<T, S> {
 }
 
 /// The array that a loop works on: two areas of memory, of which one is read while the other is written.
-struct Buffer<L: Forces, T: Storable> {
-    target: Target<L>,
+struct Buffer<T: Storable> {
+    target: Target,
+    level: AnyLevel,
     capacity: usize,
     of: std::marker::PhantomData<T>,
 }
 
-impl<L: Forces, T: Storable> Buffer<L, T> {
-    fn new(capacity: usize) -> Self {
-        Buffer { target: Target::new(capacity.saturating_mul(2)), capacity, of: std::marker::PhantomData }
+impl<T: Storable> Buffer<T> {
+    fn new(level: AnyLevel, capacity: usize) -> Self {
+        let target = Target::new(level, capacity.saturating_mul(2));
+        Buffer { target, level, capacity, of: std::marker::PhantomData }
     }
 
     /// Writes an array to the area that starts at `area`, and waits. Gives the length.
-    fn fill(&self, array: &Push<L, T, Ix>, area: Ix, place: Place) -> Ix {
+    fn fill<L: Forces>(&self, array: &Push<L, T, Ix>, area: Ix, place: Place) -> Ix {
         let capacity = self.capacity.to_ix();
+        same_level(self.level, array.level(), "in one loop");
         self.target.prepare(array, area, self.capacity);
         array.write(&|index, value| {
             check::if_within(index, capacity, place, |index| {
                 self.target.write::<T>(area + index, &value);
             });
         });
-        L::sync();
+        self.level.sync();
         array.len().min(capacity)
     }
 
@@ -238,7 +242,7 @@ pub fn while_<L: Forces, T: Storable>(
 ) -> Pull<T, Ix> {
     let place = Place::caller("while_");
     at_place(place, || {
-        let buffer = Buffer::<L, T>::new(capacity);
+        let buffer = Buffer::<T>::new(initial.level(), capacity);
         let first = buffer.fill(&initial, Exp::from(0), place);
         let last = effects::repeat_while(
             &[first.term(), whole(0)],
@@ -282,7 +286,7 @@ pub fn power<L: Forces, T: Storable>(
 ) -> Pull<T, Ix> {
     let place = Place::caller("power");
     at_place(place, || {
-        let buffer = Buffer::<L, T>::new(capacity);
+        let buffer = Buffer::<T>::new(initial.level(), capacity);
         let first = [buffer.fill(&initial, Exp::from(0), place).term(), whole(0)];
         let last = effects::sequential(whole(0)..times.term(), whole(1), &first, |round, state| {
             let (length, area) = two(state);
@@ -324,7 +328,7 @@ pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn accumulate<F: Form>(
+pub fn accumulate<F: ItemForm>(
     threads: usize,
     rounds: Ix,
     initial: impl Fn(Ix) -> Vec<F>,
@@ -341,13 +345,13 @@ where
             let values = initial(thread);
             count.set(values.len());
             let mut own = own.borrow_mut();
-            let own = own.get_or_insert_with(|| Target::<Thread>::new(values.len()));
+            let own = own.get_or_insert_with(|| Target::new(AnyLevel::Thread, values.len()));
             for (k, value) in values.iter().enumerate() {
                 own.write::<F::Item>(Exp::from(k as i64), value);
             }
         });
         let count = count.get();
-        let own = own.into_inner().unwrap_or_else(|| Target::new(0));
+        let own = own.into_inner().unwrap_or_else(|| Target::new(AnyLevel::Thread, 0));
         let read = own.reader::<F::Item>();
         effects::sequential(whole(0)..rounds.term(), whole(1), &[], |number, _| {
             let step = round(Exp::from_term(number));

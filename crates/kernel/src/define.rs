@@ -4,16 +4,16 @@
 //! ([`Mutable`]). What it gives is a push array at the grid, or nothing where it only changes memory. This file knows what
 //! the parameters of the program stand for; where their values come from is for who launches it.
 
-use crate::builder::{
-    BuildError, Kernel, build, known_at_launch, known_length_parameter, memory_parameter, scalar_parameter,
-    with,
-};
-use crate::item::Ix;
+use crate::binding::Binding;
+use crate::builder::{build, known_length_parameter, memory_parameter, scalar_parameter, with};
+use crate::built::{BuiltKernel, known_at_launch};
+use crate::error::BuildError;
+use crate::item::{Ix, Storable};
 use crate::level::Grid;
 use crate::size::Size;
 use crate::{Mutable, Pull, Push};
 use pumice_program::{Access, MemoryId, Operand, Param};
-use pumice_scalar::{Constant, Elt, Exp, Primitive, ScalarType};
+use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
 
 /// What a parameter of a kernel-language function is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,39 +27,6 @@ pub enum ParameterKind {
     },
     /// A scalar.
     Scalar(ScalarType),
-}
-
-/// What a parameter of the program stands for, in the order of the program's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// A column of the function's parameter with this number.
-    Column {
-        /// The parameter.
-        parameter: usize,
-        /// The column.
-        column: usize,
-    },
-    /// The length of the array that is this parameter.
-    Length {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// The scalar that is this parameter.
-    Scalar {
-        /// The parameter.
-        parameter: usize,
-    },
-    /// A column of the result.
-    Result {
-        /// The column.
-        column: usize,
-    },
-    /// Where failures are recorded.
-    Failure,
-    /// The number that codes of failures start from.
-    FailureBase,
-    /// A value that was computed before the launch.
-    Value(Constant),
 }
 
 /// What a kernel gives.
@@ -77,7 +44,7 @@ pub struct Outcome {
 /// bound as it says.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    pub(crate) kernel: Kernel,
+    pub(crate) kernel: BuiltKernel,
     pub(crate) parameters: Vec<ParameterKind>,
     pub(crate) bindings: Vec<Binding>,
     pub(crate) outcome: Option<Outcome>,
@@ -85,7 +52,7 @@ pub struct Definition {
 
 impl Definition {
     /// The kernel.
-    pub fn kernel(&self) -> &Kernel {
+    pub fn kernel(&self) -> &BuiltKernel {
         &self.kernel
     }
 
@@ -114,13 +81,13 @@ impl Definition {
 mod sealed {
     use super::{Elt, Exp, Grid, Ix, Mutable, Primitive, Pull, Push, Size};
 
-    pub trait Parameter {}
+    pub trait KernelParameter {}
     pub trait KernelResult {}
     pub trait KernelFunction<P> {}
 
-    impl<T: Elt> Parameter for Pull<T, Ix> {}
-    impl<T: Elt> Parameter for Mutable<T> {}
-    impl<T: Primitive> Parameter for Exp<T> {}
+    impl<T: Elt> KernelParameter for Pull<T, Ix> {}
+    impl<T: Elt> KernelParameter for Mutable<T> {}
+    impl<T: Primitive> KernelParameter for Exp<T> {}
     impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {}
     impl KernelResult for () {}
 }
@@ -130,7 +97,7 @@ mod sealed {
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
 )]
-pub trait Parameter: sealed::Parameter + Sized + 'static {
+pub trait KernelParameter: sealed::KernelParameter + Sized + 'static {
     /// What it is.
     fn kind() -> ParameterKind;
     /// Adds it to the program being built, as the parameter with this number.
@@ -141,38 +108,40 @@ pub trait Parameter: sealed::Parameter + Sized + 'static {
     unsafe fn declare(number: usize) -> Self;
 }
 
-fn columns<T: Elt>(number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
+/// Adds memory for the columns of a parameter.
+pub(crate) fn columns(types: &[ScalarType], number: usize, access: Access) -> Vec<(MemoryId, ScalarType)> {
     let name =
         |column: usize| if column == 0 { format!("in{number}") } else { format!("in{number}_{column}") };
-    let types = T::types().into_iter().enumerate();
-    types.map(|(column, ty)| (memory_parameter(&name(column), ty, access), ty)).collect()
+    let types = types.iter().enumerate();
+    types.map(|(column, ty)| (memory_parameter(&name(column), *ty, access), *ty)).collect()
 }
 
-fn length(number: usize) -> Ix {
+/// Adds the length of a parameter.
+pub(crate) fn length(number: usize) -> Ix {
     Exp::from_term(known_length_parameter(&format!("n{number}")))
 }
 
-impl<T: Elt> Parameter for Pull<T, Ix> {
+impl<T: Elt> KernelParameter for Pull<T, Ix> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: false }
     }
     unsafe fn declare(number: usize) -> Self {
-        let cells = columns::<T>(number, Access::Read);
+        let cells = columns(&T::types(), number, Access::Read);
         Pull::in_memory(length(number), cells)
     }
 }
 
-impl<T: Elt> Parameter for Mutable<T> {
+impl<T: Elt> KernelParameter for Mutable<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Array { types: T::types(), changes: true }
     }
     unsafe fn declare(number: usize) -> Self {
-        let cells = columns::<T>(number, Access::ReadWrite);
+        let cells = columns(&T::types(), number, Access::ReadWrite);
         Mutable::global(cells, length(number))
     }
 }
 
-impl<T: Primitive> Parameter for Exp<T> {
+impl<T: Primitive> KernelParameter for Exp<T> {
     fn kind() -> ParameterKind {
         ParameterKind::Scalar(T::TYPE)
     }
@@ -201,21 +170,28 @@ pub trait KernelResult: sealed::KernelResult {
 impl<T: Elt, S: Size> KernelResult for Push<Grid, T, S> {
     type Elt = T;
     unsafe fn write(self) -> Option<Outcome> {
-        let length = known_at_launch(self.len().to_ix().term());
-        if length.is_none() {
-            with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
-        }
-        let name = |column: usize| if column == 0 { "out".to_string() } else { format!("out_{column}") };
-        let types = T::types();
-        let memories: Vec<MemoryId> = types
-            .iter()
-            .enumerate()
-            .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
-            .collect();
-        let complete = self.is_complete();
-        self.write_in(&memories);
-        Some(Outcome { types, length: length?, complete })
+        write_result(&self, T::types())
     }
+}
+
+/// Writes a result with columns of these types to memory, which becomes parameters of the program being built.
+pub(crate) fn write_result<T: Storable, S: Size>(
+    result: &Push<Grid, T, S>,
+    types: Vec<ScalarType>,
+) -> Option<Outcome> {
+    let length = known_at_launch(result.len().to_ix().term());
+    if length.is_none() {
+        with(|builder| builder.mistake("the length of a kernel's result is known only while it runs"));
+    }
+    let name = |column: usize| if column == 0 { "out".to_string() } else { format!("out_{column}") };
+    let memories: Vec<MemoryId> = types
+        .iter()
+        .enumerate()
+        .map(|(column, ty)| memory_parameter(&name(column), *ty, Access::Write))
+        .collect();
+    let complete = result.is_complete();
+    result.write_in(&memories);
+    Some(Outcome { types, length: length?, complete })
 }
 
 impl KernelResult for () {
@@ -247,12 +223,12 @@ pub trait KernelFunction<P>: sealed::KernelFunction<P> {
 
 macro_rules! functions {
     ($($name:ident $number:tt)*) => {
-        impl<F, R: KernelResult, $($name: Parameter),*> sealed::KernelFunction<($($name,)*)> for F
+        impl<F, R: KernelResult, $($name: KernelParameter),*> sealed::KernelFunction<($($name,)*)> for F
         where
             F: Fn($($name),*) -> R,
         {
         }
-        impl<F, R: KernelResult, $($name: Parameter),*> KernelFunction<($($name,)*)> for F
+        impl<F, R: KernelResult, $($name: KernelParameter),*> KernelFunction<($($name,)*)> for F
         where
             F: Fn($($name),*) -> R,
         {
@@ -286,19 +262,28 @@ functions!(A 0 B 1 C 2 D 3 E 4 F0 5);
 /// assert_eq!(kernel.parameters().len(), 1);
 /// # Ok::<(), pumice::kernel::BuildError>(())
 /// ```
+#[track_caller]
 pub fn define<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F) -> Result<Definition, BuildError> {
     let mut outcome = None;
     // SAFETY: the definition says what each parameter stands for, and has no others; how long memory for the result must be,
     // it computes for the arguments of each launch.
     let kernel = build(name, threads, || outcome = unsafe { f.describe().write() })?;
-    let parameters = F::parameters();
-    let bindings = bindings(&kernel, &parameters);
-    let definition = Definition { kernel, parameters, bindings, outcome };
-    definition.check()?;
-    Ok(definition)
+    Definition::new(kernel, F::parameters(), outcome)
 }
 
 impl Definition {
+    /// The definition of a kernel with these parameters; an error unless the program has them.
+    pub(crate) fn new(
+        kernel: BuiltKernel,
+        parameters: Vec<ParameterKind>,
+        outcome: Option<Outcome>,
+    ) -> Result<Definition, BuildError> {
+        let bindings = bindings(&kernel, &parameters);
+        let definition = Definition { kernel, parameters, bindings, outcome };
+        definition.check()?;
+        Ok(definition)
+    }
+
     /// An error unless the program's parameters are those of the function, and memory for each column of the result: then
     /// each length is bound beside the memory that has it.
     fn check(&self) -> Result<(), BuildError> {
@@ -337,16 +322,16 @@ impl Definition {
             });
         match same {
             true => Ok(()),
-            false => {
-                Err(BuildError(format!("kernel `{}` has parameters that its function has not", program.name)))
-            }
+            false => Err(self
+                .kernel
+                .error(format!("kernel `{}` has parameters that its function has not", program.name))),
         }
     }
 }
 
 /// The program's parameters are those of the function in order, with those for failures where the first check stands, and
 /// the result's at the end.
-fn bindings(kernel: &Kernel, parameters: &[ParameterKind]) -> Vec<Binding> {
+fn bindings(kernel: &BuiltKernel, parameters: &[ParameterKind]) -> Vec<Binding> {
     let mut expected = Vec::new();
     for (parameter, kind) in parameters.iter().enumerate() {
         match kind {

@@ -3,19 +3,19 @@
 //! How many there are is known only on the device, so the result has a run-time length. Where each one goes is found with a
 //! prefix sum over the level's memory.
 
-use crate::builder::at_place;
 use crate::effects;
 use crate::item::{Ix, Storable};
-use crate::level::Forces;
+use crate::level::{AnyLevel, Forces, Level, fixed};
+use crate::place::at_place;
 use crate::pull::choose;
 use crate::size::whole;
 use crate::{Pull, Push, Size};
 use pumice_scalar::{Exp, Place};
 
 /// Prefix sums, each with its own element: `log n` steps in which everybody adds what stands so many places before.
-fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
+fn running_sums(level: AnyLevel, counts: Pull<i64>) -> Pull<i64> {
     let length = counts.len();
-    let mut sums = counts.push::<L>().force();
+    let mut sums = counts.push_at(level).force();
     let mut distance = 1;
     while distance < whole(length) {
         let before = sums.clone();
@@ -24,7 +24,7 @@ fn running_sums<L: Forces>(counts: Pull<i64>) -> Pull<i64> {
             let far = i.ge(distance);
             choose::<i64>(far, || earlier.get(i - distance) + earlier.get(i), || earlier.get(i))
         });
-        sums = step.push::<L>().force();
+        sums = step.push_at(level).force();
         distance *= 2;
     }
     sums
@@ -44,22 +44,40 @@ impl<T: Storable> Pull<T> {
     /// ```
     #[track_caller]
     pub fn filter<L: Forces>(self, keep: impl Fn(T::Form) -> Exp<bool> + 'static) -> Push<L, T, Ix> {
-        let place = Place::caller("filter");
+        self.filtered(fixed::<L>(), Place::caller("filter"), keep)
+    }
+
+    /// As [`Pull::filter`], at a level that is data.
+    #[track_caller]
+    pub fn filter_at(
+        self,
+        level: AnyLevel,
+        keep: impl Fn(T::Form) -> Exp<bool> + 'static,
+    ) -> Push<AnyLevel, T, Ix> {
+        self.filtered(level, Place::caller("filter"), keep)
+    }
+
+    fn filtered<L: Level>(
+        self,
+        level: AnyLevel,
+        place: Place,
+        keep: impl Fn(T::Form) -> Exp<bool> + 'static,
+    ) -> Push<L, T, Ix> {
         let length = self.len();
         if length == 0 {
-            return Push::trusted(Exp::from(0), |_| {});
+            return Push::trusted_at(level, Exp::from(0), |_| {});
         }
         at_place(place, || {
             let elements = self.clone();
             let counts = Pull::new(length, move |i| keep(elements.get(i)).select(1i64.into(), 0i64.into()));
-            let ends = running_sums::<L>(counts);
+            let ends = running_sums(level, counts);
             // The block (or warp, or thread) reads the last sum as a whole.
             let kept = ends.get(length.to_ix() - 1);
             let kept: Ix =
                 Exp::from_term(effects::compute(&[kept.term()]).first().copied().unwrap_or(kept.term()));
-            Push::trusted(kept, move |write| {
+            Push::trusted_at(level, kept, move |write| {
                 at_place(place, || {
-                    L::each(length.to_ix(), &|i| {
+                    level.each(length.to_ix(), &|i| {
                         // `keep` is not evaluated again: it can read mutable memory and disagree with itself, and then
                         // elements would be missing.
                         let end = ends.get(i);

@@ -3,12 +3,13 @@
 //! A thread's memory is its registers (or what the compiler makes of an array of its own), a warp's and a block's is
 //! shared memory. Forced arrays are written once.
 
-use crate::builder::{at_place, probe, with};
+use crate::builder::{probe, with};
 use crate::check;
 use crate::effects;
-use crate::item::{Form, Ix, Storable};
-use crate::level::{Block, Forces, Level};
-use crate::pull::Matrix;
+use crate::item::{ItemForm, Ix, Storable};
+use crate::level::{AnyLevel, Forces, Level};
+use crate::place::at_place;
+use crate::pull::Rows;
 use crate::push::{for_tile, now};
 use crate::size::{Size, StaticLength, side, whole};
 use crate::{Pull, Push};
@@ -52,16 +53,16 @@ impl Layout {
 }
 
 /// Memory of an array that is being written: one a scalar. The scalars of an element are known when the first one comes.
-pub(crate) struct Target<L: Forces> {
+pub(crate) struct Target {
+    level: AnyLevel,
     capacity: usize,
     cells: RefCell<Vec<(MemoryId, ScalarType, Ix)>>,
-    level: std::marker::PhantomData<L>,
 }
 
-impl<L: Forces> Target<L> {
-    /// Memory of this many cells.
-    pub fn new(capacity: usize) -> Self {
-        Target { capacity, cells: RefCell::default(), level: std::marker::PhantomData }
+impl Target {
+    /// Memory of a level, of this many cells.
+    pub fn new(level: AnyLevel, capacity: usize) -> Self {
+        Target { level, capacity, cells: RefCell::default() }
     }
 
     /// Writes an element.
@@ -73,7 +74,7 @@ impl<L: Forces> Target<L> {
         let mut cells = self.cells.borrow_mut();
         if cells.is_empty() {
             cells.extend(terms.iter().map(|term| {
-                let (memory, start) = L::allocate(term.ty(), effects::cells(self.capacity));
+                let (memory, start) = self.level.allocate(term.ty(), effects::cells(self.capacity));
                 (memory, term.ty(), start)
             }));
         }
@@ -89,15 +90,15 @@ impl<L: Forces> Target<L> {
     }
 
     /// Zeroes `count` cells from `first` on and waits, if an array that is to be written there may leave some out.
-    pub fn prepare<T: Storable, S: Size>(&self, array: &Push<L, T, S>, first: Ix, count: usize) {
+    pub fn prepare<L: Level, T: Storable, S: Size>(&self, array: &Push<L, T, S>, first: Ix, count: usize) {
         if array.is_complete() {
             return;
         }
         let zeros = RefCell::new(Vec::new());
         probe(|| array.write(&|_, value| *zeros.borrow_mut() = effects::zeros(&T::terms(&value))));
         let zeros = zeros.into_inner();
-        L::for_each(count.to_ix(), &|cell| self.store(first + cell, &zeros));
-        L::sync();
+        self.level.for_each(count.to_ix(), &|cell| self.store(first + cell, &zeros));
+        self.level.sync();
     }
 
     /// A function that reads what was written.
@@ -148,7 +149,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         L: Forces,
     {
         at_place(place, || {
-            let target = Target::<L>::new(layout.cells(capacity));
+            let target = Target::new(self.level(), layout.cells(capacity));
             let limit = Exp::from(whole(capacity));
             let fits = check::at_most(self.len().to_ix(), limit);
             target.prepare(&self, Exp::from(0), layout.cells(capacity));
@@ -160,7 +161,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
                 }
             });
             if wait {
-                L::sync();
+                self.level().sync();
             }
             let read = target.reader::<T>();
             let length = if fits { self.len() } else { self.len().least(S::of(capacity)) };
@@ -270,7 +271,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
 #[track_caller]
-pub fn force_scalar<F: Form>(value: F) -> F
+pub fn force_scalar<F: ItemForm>(value: F) -> F
 where
     F::Item: Storable,
 {
@@ -278,7 +279,7 @@ where
     at_place(place, || now::<F::Item>(&value))
 }
 
-impl<T: Storable> Matrix<T> {
+impl<T: Storable> Rows<T> {
     /// Writes a tile of at most `size` × `size` elements to the block's memory, waits, and reads it from there. Rows are a
     /// cell longer than the tile, so that a column is as fast to read as a row. A matrix that is smaller than `rows` ×
     /// `columns` is an error when the kernel runs, and so are more rows or columns than `size`.
@@ -296,13 +297,13 @@ impl<T: Storable> Matrix<T> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     #[track_caller]
-    pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Matrix<T> {
+    pub fn force_2d(self, rows: Ix, columns: Ix, size: usize) -> Rows<T> {
         self.force_2d_as(rows, columns, size, Layout::Padded)
     }
 
-    /// As [`Matrix::force_2d`], with another layout.
+    /// As [`Rows::force_2d`], with another layout.
     #[track_caller]
-    pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Matrix<T> {
+    pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Rows<T> {
         let place = Place::caller("force_2d");
         let side = side(size);
         let (width, swizzled) = match layout {
@@ -315,7 +316,7 @@ impl<T: Storable> Matrix<T> {
             false => row * width + column,
         };
         at_place(place, || {
-            let target = Target::<Block>::new((side * width) as usize);
+            let target = Target::new(AnyLevel::Block, (side * width) as usize);
             let fits = |length| check::no_longer_than(length, Exp::from(side), place).min(side);
             let (rows, columns) = (fits(rows), fits(columns));
             let read = |row, column| self.get_below(row, rows, place).get_below(column, columns, place);

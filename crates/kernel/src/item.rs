@@ -3,8 +3,9 @@
 //! An array holds *items*: scalars and tuples, but also pull and push arrays. Each item type has a *form* (`Exp<f32>`
 //! for `f32`, an array is its own form) that leads back to the item, so closures need no annotation.
 
+use crate::builder::with;
 use crate::{Level, Pull, Push, Size, effects};
-use pumice_scalar::{Elt, Exp, Lift, Primitive, ScalarType, Term};
+use pumice_scalar::{Constant, Elt, Exp, Lift, Primitive, ScalarType, Term};
 
 /// The index type of the kernel language.
 pub type Ix = Exp<i64>;
@@ -12,11 +13,11 @@ pub type Ix = Exp<i64>;
 /// What an array can hold.
 pub trait Item: sealed::Item + 'static {
     /// The form of it while a program is built.
-    type Form: Form<Item = Self>;
+    type Form: ItemForm<Item = Self>;
 
     /// The form where the condition holds. Where it does not, nothing is read: scalars are zero, and arrays hold such.
     #[doc(hidden)]
-    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self::Form) -> Self::Form;
+    fn guarded(condition: Exp<bool>, form: &dyn Fn() -> Self::Form) -> Self::Form;
 }
 
 /// Only what is here is an item, a length or a level: others could say what is not true, and indices would leave their
@@ -35,6 +36,8 @@ pub(crate) mod sealed {
     impl<L: super::Level, T: super::Storable, S: super::Size> Item for super::Push<L, T, S> {}
     impl Size for usize {}
     impl Size for super::Ix {}
+    impl Size for crate::Length {}
+    impl Level for crate::AnyLevel {}
     impl Level for crate::Thread {}
     impl Level for crate::Warp {}
     impl Level for crate::Block {}
@@ -42,12 +45,12 @@ pub(crate) mod sealed {
 }
 
 /// [`Item::guarded`] for scalars.
-fn guarded<T: Storable>(condition: Exp<bool>, form: impl FnOnce() -> T::Form) -> T::Form {
+fn guarded<T: Storable>(condition: Exp<bool>, form: &dyn Fn() -> T::Form) -> T::Form {
     T::from_terms(effects::choose(condition.term(), || T::terms(&form()), effects::zeros))
 }
 
 /// The form of an item while a program is built.
-pub trait Form: Clone + 'static {
+pub trait ItemForm: Clone + 'static {
     /// The item.
     type Item: Item<Form = Self>;
 }
@@ -64,12 +67,12 @@ pub trait Storable: Item {
 
 impl<T: Elt> Item for T {
     type Form = T::Exp;
-    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> T::Exp) -> T::Exp {
+    fn guarded(condition: Exp<bool>, form: &dyn Fn() -> T::Exp) -> T::Exp {
         guarded::<T>(condition, form)
     }
 }
 
-impl<L: Lift> Form for L {
+impl<L: Lift> ItemForm for L {
     type Item = L::Elt;
 }
 
@@ -94,14 +97,25 @@ pub enum Dynamic {}
 #[derive(Clone, Debug)]
 pub struct Scalars(pub Vec<Term>);
 
+impl Scalars {
+    /// The scalar with this number. One that the element has not is an error when the kernel is built.
+    pub fn column(&self, number: usize) -> Term {
+        self.0.get(number).copied().unwrap_or_else(|| {
+            let count = self.0.len();
+            with(|builder| builder.mistake(format!("column {number} of an element that has {count}")));
+            Constant::zero(ScalarType::I32).into()
+        })
+    }
+}
+
 impl Item for Dynamic {
     type Form = Scalars;
-    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Scalars) -> Scalars {
+    fn guarded(condition: Exp<bool>, form: &dyn Fn() -> Scalars) -> Scalars {
         guarded::<Dynamic>(condition, form)
     }
 }
 
-impl Form for Scalars {
+impl ItemForm for Scalars {
     type Item = Dynamic;
 }
 
@@ -119,29 +133,29 @@ impl Storable for Dynamic {
 
 impl<T: Item, S: Size> Item for Pull<T, S> {
     type Form = Pull<T, S>;
-    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self) -> Self {
+    fn guarded(condition: Exp<bool>, form: &dyn Fn() -> Self) -> Self {
         let array = effects::under(condition.term(), form);
-        Pull::new(array.len(), move |i| T::guarded(condition, || array.get(i)))
+        Pull::new(array.len(), move |i| T::guarded(condition, &|| array.get(i)))
     }
 }
 
-impl<T: Item, S: Size> Form for Pull<T, S> {
+impl<T: Item, S: Size> ItemForm for Pull<T, S> {
     type Item = Pull<T, S>;
 }
 
 impl<L: Level, T: Storable, S: Size> Item for Push<L, T, S> {
     type Form = Push<L, T, S>;
-    fn guarded(condition: Exp<bool>, form: impl FnOnce() -> Self) -> Self {
+    fn guarded(condition: Exp<bool>, form: &dyn Fn() -> Self) -> Self {
         let array = effects::under(condition.term(), form);
         let every = array.clone();
-        Push::trusted(array.len(), move |write| {
+        Push::trusted_at(array.level(), array.len(), move |write| {
             effects::either(condition.term(), || array.write(write), || {});
         })
         .complete_if(move || every.is_complete())
     }
 }
 
-impl<L: Level, T: Storable, S: Size> Form for Push<L, T, S> {
+impl<L: Level, T: Storable, S: Size> ItemForm for Push<L, T, S> {
     type Item = Push<L, T, S>;
 }
 

@@ -1,19 +1,55 @@
-//! The levels of the machine, as types: what may nest in what, and what a loop, memory and a barrier are at each.
+//! The levels of the machine: what may nest in what, and what a loop, memory and a barrier are at each.
 //!
-//! A function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that can do
-//! what it needs; rustc refuses the others.
+//! A level is data, [`AnyLevel`], and each operation at a level is written once, over that. For programs in Rust the levels are
+//! types as well: a function that is generic in its level (`L: Loops`, `L: Forces`, `L: Within<A>`) runs at every level that
+//! can do what it needs, and rustc refuses the others. Front ends that learn of levels only when a kernel is built use
+//! `AnyLevel` as the type; what rustc would refuse is then a [`crate::BuildError`] in the same words.
 
-use crate::builder::at_place;
+use crate::builder::with;
 use crate::effects;
 use crate::item::Ix;
+use crate::place::at_place;
 use crate::size::parts_for;
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Place, ScalarType};
+use std::fmt;
+
+/// A level of the machine, as data.
+///
+/// ```
+/// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+/// let (inner, outer) = (AnyLevel::Thread, AnyLevel::Block);
+/// let turned = preview(32, &[1, 2, 3, 4], move |xs: Pull<i32, Ix>| {
+///     let pairs = move |four: Pull<i32>| {
+///         four.split_up(2).map(move |two| two.reverse().push_at(inner)).concat_at(outer)
+///     };
+///     xs.split_up(4).map(pairs).concat_at(AnyLevel::Grid).at_level()
+/// })?;
+/// assert_eq!(turned, [2, 1, 4, 3]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AnyLevel {
+    /// One thread: loops are sequential.
+    Thread,
+    /// The 32 lanes of a warp: they advance together and can exchange values.
+    Warp,
+    /// The threads of a block: they share memory and can wait for each other.
+    Block,
+    /// All blocks of a kernel.
+    Grid,
+}
+
+impl fmt::Display for AnyLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
 
 /// A level of the machine at which a program can run.
 pub trait Level: crate::item::sealed::Level + 'static {
-    /// Its name.
-    const NAME: &'static str;
+    /// The level; nothing if it is data, known when the kernel is built.
+    const FIXED: Option<AnyLevel>;
 }
 
 /// One thread: loops are sequential.
@@ -30,16 +66,29 @@ pub enum Block {}
 pub enum Grid {}
 
 impl Level for Thread {
-    const NAME: &'static str = "thread";
+    const FIXED: Option<AnyLevel> = Some(AnyLevel::Thread);
 }
 impl Level for Warp {
-    const NAME: &'static str = "warp";
+    const FIXED: Option<AnyLevel> = Some(AnyLevel::Warp);
 }
 impl Level for Block {
-    const NAME: &'static str = "block";
+    const FIXED: Option<AnyLevel> = Some(AnyLevel::Block);
 }
 impl Level for Grid {
-    const NAME: &'static str = "grid";
+    const FIXED: Option<AnyLevel> = Some(AnyLevel::Grid);
+}
+impl Level for AnyLevel {
+    const FIXED: Option<AnyLevel> = None;
+}
+
+/// The level that a type says.
+pub(crate) fn fixed<L: Level>() -> AnyLevel {
+    L::FIXED.unwrap_or_else(|| {
+        with(|builder| {
+            builder.mistake("an operation at a level that is data is not told which: `push_at`, `concat_at` and the like are");
+        });
+        AnyLevel::Thread
+    })
 }
 
 /// A level at which a loop over an array's elements can be written.
@@ -47,7 +96,7 @@ impl Level for Grid {
     message = "elements cannot be pushed at `{Self}`",
     note = "the levels are `Thread`, `Warp`, `Block` and `Grid`"
 )]
-pub trait Loops: Level {
+pub trait Loops: Level + Sized {
     /// Does `body` for every index below `extent`, as this level does it.
     #[track_caller]
     fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
@@ -56,18 +105,8 @@ pub trait Loops: Level {
 
     /// As [`Loops::for_each`], for operations that have said where the user wrote them.
     #[doc(hidden)]
-    fn each(extent: Ix, body: &dyn Fn(Ix));
-
-    /// Does `group` for the first of every `items` neighbouring indices below `length`, and `single` for each index that
-    /// is left over. A group is done by one thread.
-    fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
-        let items = crate::size::whole(items).max(1);
-        let groups = length / items;
-        Self::each(groups, &|number| group(number * items));
-        let done = groups * items;
-        if (length - done).term().integer() != Some(0) {
-            Self::each(length - done, &|index| single(done + index));
-        }
+    fn each(extent: Ix, body: &dyn Fn(Ix)) {
+        fixed::<Self>().each(extent, body);
     }
 }
 
@@ -77,7 +116,7 @@ pub trait Loops: Level {
     label = "`{Self}`s cannot be put together here",
     note = "threads are parts of a warp, a block or a grid; warps of a block or a grid; blocks of a grid"
 )]
-pub trait Within<A: Level>: Level {
+pub trait Within<A: Level>: Level + Sized {
     /// Runs one `body` for each index below `extent`, each at this level.
     #[track_caller]
     fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
@@ -86,7 +125,9 @@ pub trait Within<A: Level>: Level {
 
     /// As [`Within::distribute`], for operations that have said where the user wrote them.
     #[doc(hidden)]
-    fn parts(extent: Ix, body: &dyn Fn(Ix));
+    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
+        fixed::<Self>().parts(fixed::<A>(), extent, body);
+    }
 }
 
 /// A level with memory of its own to force an array into.
@@ -97,10 +138,125 @@ pub trait Within<A: Level>: Level {
             up first (`split_up`, `tiles`), or give it back and read it in another kernel"
 )]
 pub trait Forces: Loops {
-    /// Memory for some elements, and where this level's own part of it starts.
-    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix);
     /// Waits until what was written can be read.
-    fn sync();
+    fn sync() {
+        fixed::<Self>().sync();
+    }
+}
+
+impl Loops for Thread {}
+impl Loops for Warp {}
+impl Loops for Block {}
+impl Loops for Grid {}
+impl Loops for AnyLevel {}
+
+impl Within<Warp> for Thread {}
+impl Within<Block> for Thread {}
+impl Within<Grid> for Thread {}
+impl Within<Block> for Warp {}
+impl Within<Grid> for Warp {}
+impl Within<Grid> for Block {}
+impl<A: Level> Within<A> for AnyLevel {}
+
+impl Forces for Thread {}
+impl Forces for Warp {}
+impl Forces for Block {}
+impl Forces for AnyLevel {}
+
+impl AnyLevel {
+    /// Does `body` for every index below `extent`, as this level does it.
+    #[track_caller]
+    pub fn for_each(self, extent: Ix, body: &dyn Fn(Ix)) {
+        at_place(Place::caller("for_each"), || self.each(extent, body));
+    }
+
+    /// Runs one `body` for each index below `extent`, each at this level, as parts of a program at the level `outer`.
+    #[track_caller]
+    pub fn distribute(self, outer: AnyLevel, extent: Ix, body: &dyn Fn(Ix)) {
+        at_place(Place::caller("distribute"), || self.parts(outer, extent, body));
+    }
+
+    /// As [`AnyLevel::for_each`], for operations that have said where the user wrote them.
+    pub(crate) fn each(self, extent: Ix, body: &dyn Fn(Ix)) {
+        match self {
+            AnyLevel::Thread => in_sequence(extent, body),
+            AnyLevel::Warp => effects::lanes(extent.term(), |index| body(Exp::from_term(index))),
+            AnyLevel::Block => effects::parallel(extent.term(), |index| body(Exp::from_term(index))),
+            AnyLevel::Grid => in_blocks(extent, effects::block_threads(), &|here, first| {
+                effects::parallel(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
+            }),
+        }
+    }
+
+    /// Does `group` for the first of every `items` neighbouring indices below `length`, and `single` for each index that is
+    /// left over. A group is done by one thread. At the grid, only the last block may have less than a group for each thread;
+    /// its threads take one index at a time.
+    pub(crate) fn for_groups(self, length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
+        if self == AnyLevel::Grid {
+            return groups_in_blocks(length, items, group, single);
+        }
+        let items = crate::size::whole(items).max(1);
+        let groups = length / items;
+        self.each(groups, &|number| group(number * items));
+        let done = groups * items;
+        if (length - done).term().integer() != Some(0) {
+            self.each(length - done, &|index| single(done + index));
+        }
+    }
+
+    /// As [`AnyLevel::distribute`], for operations that have said where the user wrote them.
+    pub(crate) fn parts(self, outer: AnyLevel, extent: Ix, body: &dyn Fn(Ix)) {
+        match (self, outer) {
+            (AnyLevel::Thread, AnyLevel::Warp | AnyLevel::Block | AnyLevel::Grid) => outer.each(extent, body),
+            (AnyLevel::Warp, AnyLevel::Block) => {
+                effects::warps(extent.term(), |index| body(Exp::from_term(index)));
+            }
+            (AnyLevel::Warp, AnyLevel::Grid) => in_blocks(extent, effects::block_warps(), &|here, first| {
+                effects::warps(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
+            }),
+            (AnyLevel::Block, AnyLevel::Grid) => {
+                effects::distribute(extent.term(), |index| body(Exp::from_term(index)));
+            }
+            _ => with(|builder| {
+                builder.mistake(format!(
+                    "a `{self}` is not a part of this level, a `{outer}`: threads are parts of a warp, a block or a grid; \
+                     warps of a block or a grid; blocks of a grid"
+                ));
+            }),
+        }
+    }
+
+    /// Memory for some elements, and where this level's own part of it starts.
+    pub(crate) fn allocate(self, ty: ScalarType, length: u32) -> (MemoryId, Ix) {
+        match self {
+            AnyLevel::Thread => (effects::allocate_private(ty, length), Exp::from(0)),
+            AnyLevel::Warp => {
+                let all = effects::cells(length as usize * effects::block_warps() as usize);
+                let memory = effects::allocate_shared(ty, all);
+                (memory, Exp::<i64>::from_term(effects::own_warp()) * i64::from(length))
+            }
+            AnyLevel::Block => (effects::allocate_shared(ty, length), Exp::from(0)),
+            AnyLevel::Grid => {
+                with(|builder| {
+                    builder.mistake(
+                        "an array cannot be forced at `Grid`: force a part of it, at `Block`, `Warp` or `Thread`. A grid's \
+                         array is in memory when its kernel is over: cut it up first (`split_up`, `tiles`), or give it back \
+                         and read it in another kernel",
+                    );
+                });
+                (effects::allocate_shared(ty, length), Exp::from(0))
+            }
+        }
+    }
+
+    /// Waits until what was written to this level's memory can be read.
+    pub(crate) fn sync(self) {
+        match self {
+            AnyLevel::Thread | AnyLevel::Grid => {}
+            AnyLevel::Warp => effects::sync_warp(),
+            AnyLevel::Block => effects::sync(),
+        }
+    }
 }
 
 fn whole(value: i64) -> pumice_scalar::Term {
@@ -132,109 +288,17 @@ fn in_blocks(extent: Ix, per_block: u32, within: &dyn Fn(Ix, Ix)) {
     });
 }
 
-impl Loops for Thread {
-    fn each(extent: Ix, body: &dyn Fn(Ix)) {
-        in_sequence(extent, body);
-    }
-}
-
-impl Loops for Warp {
-    fn each(extent: Ix, body: &dyn Fn(Ix)) {
-        effects::lanes(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Loops for Block {
-    fn each(extent: Ix, body: &dyn Fn(Ix)) {
-        effects::parallel(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Loops for Grid {
-    fn each(extent: Ix, body: &dyn Fn(Ix)) {
-        in_blocks(extent, effects::block_threads(), &|here, first| {
-            effects::parallel(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
-        });
-    }
-
-    /// Only the last block may have less than a group for each thread; its threads take one index at a time.
-    fn for_groups(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
-        let (threads, items) = (effects::block_threads(), effects::cells(items).max(1));
-        let full = effects::cells(threads as usize * items as usize);
-        in_blocks(length, full, &|here, first| {
-            let groups = || {
-                effects::parallel(whole(threads.into()), |index| {
-                    group(first + Exp::<i64>::from_term(index) * i64::from(items));
-                });
-            };
-            let singles =
-                || effects::parallel(here.term(), |index| single(first + Exp::<i64>::from_term(index)));
-            effects::either(here.eq(i64::from(full)).term(), groups, singles);
-        });
-    }
-}
-
-impl Within<Warp> for Thread {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        Warp::each(extent, body);
-    }
-}
-
-impl Within<Block> for Thread {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        Block::each(extent, body);
-    }
-}
-
-impl Within<Grid> for Thread {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        Grid::each(extent, body);
-    }
-}
-
-impl Within<Block> for Warp {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        effects::warps(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Within<Grid> for Warp {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        in_blocks(extent, effects::block_warps(), &|here, first| {
-            effects::warps(here.term(), |index| body(first + Exp::<i64>::from_term(index)));
-        });
-    }
-}
-
-impl Within<Grid> for Block {
-    fn parts(extent: Ix, body: &dyn Fn(Ix)) {
-        effects::distribute(extent.term(), |index| body(Exp::from_term(index)));
-    }
-}
-
-impl Forces for Thread {
-    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
-        (effects::allocate_private(ty, length), Exp::from(0))
-    }
-    fn sync() {}
-}
-
-impl Forces for Warp {
-    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
-        let all = effects::cells(length as usize * effects::block_warps() as usize);
-        let memory = effects::allocate_shared(ty, all);
-        (memory, Exp::<i64>::from_term(effects::own_warp()) * i64::from(length))
-    }
-    fn sync() {
-        effects::sync_warp();
-    }
-}
-
-impl Forces for Block {
-    fn allocate(ty: ScalarType, length: u32) -> (MemoryId, Ix) {
-        (effects::allocate_shared(ty, length), Exp::from(0))
-    }
-    fn sync() {
-        effects::sync();
-    }
+/// [`AnyLevel::for_groups`] of the grid.
+fn groups_in_blocks(length: Ix, items: usize, group: &dyn Fn(Ix), single: &dyn Fn(Ix)) {
+    let (threads, items) = (effects::block_threads(), effects::cells(items).max(1));
+    let full = effects::cells(threads as usize * items as usize);
+    in_blocks(length, full, &|here, first| {
+        let groups = || {
+            effects::parallel(whole(threads.into()), |index| {
+                group(first + Exp::<i64>::from_term(index) * i64::from(items));
+            });
+        };
+        let singles = || effects::parallel(here.term(), |index| single(first + Exp::<i64>::from_term(index)));
+        effects::either(here.eq(i64::from(full)).term(), groups, singles);
+    });
 }

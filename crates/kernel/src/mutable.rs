@@ -5,11 +5,12 @@
 //! simulator says so. Between blocks, [`Mutable::release`] and [`Mutable::acquire`] order what is not atomic, and so do
 //! [`crate::fence_grid`] before and after the other atomics (`atomic.rs`). Those alone do not.
 
-use crate::builder::{at_place, probe};
+use crate::builder::probe;
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
+use crate::place::at_place;
 use crate::{Pull, Push, Size};
 use pumice_program::MemoryId;
 use pumice_scalar::{Constant, Exp, Place, ScalarType, Term};

@@ -2,14 +2,15 @@
 //!
 //! For examples, tests and experiments. Devices are for the layers above.
 
-use crate::define::{Binding, define};
+use crate::define::define;
 use crate::item::Ix;
 use crate::level::Grid;
+use crate::simulated::{SimArgument, SimResult, simulate_bound};
 use crate::size::Size;
-use crate::specialise::Actual;
+use crate::specialise::KernelArgument;
 use crate::{Pull, Push};
-use pumice_program::{SimMemory, simulate, verify};
-use pumice_scalar::{Constant, Elt, Site};
+use pumice_program::verify;
+use pumice_scalar::Elt;
 use std::fmt;
 
 /// Why a preview has no result.
@@ -46,6 +47,7 @@ fn error(error: impl fmt::Display) -> PreviewError {
 /// assert_eq!(sums, [3, 7, 11]);
 /// # Ok::<(), pumice::kernel::PreviewError>(())
 /// ```
+#[track_caller]
 pub fn preview<T: Elt, U: Elt, S: Size>(
     threads: u32,
     input: &[T],
@@ -53,54 +55,20 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
 ) -> Result<Vec<U>, PreviewError> {
     let definition = define("preview", threads, f).map_err(error)?;
     let program = verify(definition.kernel.program.clone()).map_err(error)?;
-    let length = Constant::from(input.len() as i64);
-    // Every scalar that a kernel of one array has is its length, or where codes of failures start.
-    let scalar = |binding: &Binding| match binding {
-        Binding::Length { .. } => Some(length),
-        Binding::FailureBase => Some(Constant::from(0i64)),
-        _ => None,
-    };
-    let scalars: Vec<Constant> = definition.bindings.iter().filter_map(scalar).collect();
     let Some(outcome) = &definition.outcome else { return Err(error("the kernel has no result")) };
-    let count = definition.length_for(&[Actual::Length(input.len())]).map_err(error)?.unwrap_or(0);
+    let length = definition.length_for(&[KernelArgument::Length(input.len())]).map_err(error)?.unwrap_or(0);
     let mut columns = Vec::new();
     T::add_columns(input, &mut columns);
-    let memory = |binding: &Binding| match binding {
-        Binding::Column { column, .. } => {
-            columns.get(*column).map(|bytes| SimMemory::from_bytes(bytes.to_vec()))
-        }
-        Binding::Result { column } => {
-            outcome.types.get(*column).map(|ty| SimMemory::unwritten(count * ty.bytes()))
-        }
-        Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
-        _ => None,
-    };
-    let mut memories: Vec<SimMemory> = definition.bindings.iter().filter_map(memory).collect();
-    simulate(&program, &mut memories, &scalars, &Default::default()).map_err(error)?;
-
-    let is_memory = |binding: &&Binding| {
-        matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
-    };
-    let mut results = Vec::new();
-    for (binding, memory) in definition.bindings.iter().filter(is_memory).zip(&memories) {
-        match binding {
-            Binding::Failure => failed(memory, &definition.kernel.sites)?,
-            Binding::Result { .. } => results.push(memory.bytes()),
-            _ => {}
-        }
+    let columns = columns.into_iter().map(|column| column.into_owned()).collect();
+    let arguments = [SimArgument::Array { columns, length: input.len() }];
+    let result = SimResult { types: &outcome.types, length, complete: outcome.complete };
+    let options = Default::default();
+    let simulated = simulate_bound(&program, &definition.bindings, &arguments, result, &options);
+    let simulated = simulated.ok_or_else(|| error("the kernel's parameters are not its function's"))?;
+    simulated.report.map_err(error)?;
+    if let Some(failure) = simulated.failure {
+        let unknown = || format!("an unknown check failed ({})", failure.code);
+        return Err(error(failure.message(&definition.kernel.sites).unwrap_or_else(unknown)));
     }
-    U::from_columns(&mut results.into_iter(), count).map_err(error)
-}
-
-/// An error if a failure was recorded.
-fn failed(memory: &SimMemory, sites: &[Site]) -> Result<(), PreviewError> {
-    let number = |index| {
-        let constant = memory.get(pumice_scalar::ScalarType::I64, index);
-        constant.and_then(|constant| constant.as_integer()).unwrap_or(0)
-    };
-    let site = usize::try_from(number(0) - 1).ok().and_then(|code| sites.get(code));
-    match site {
-        None => Ok(()),
-        Some(site) => Err(error(site.message(number(1) as i64, number(2) as i64))),
-    }
+    U::from_columns(&mut simulated.result.iter().map(Vec::as_slice), length).map_err(error)
 }

@@ -32,6 +32,8 @@ pub trait Size: sealed::Size + Copy + 'static {
     fn to_ix(self) -> Ix;
     /// The length, if it is known now.
     fn known(self) -> Option<usize>;
+    /// The length as data.
+    fn to_length(self) -> Length;
     /// The sum, or the largest length if that is smaller.
     fn plus(self, other: Self) -> Self;
     /// The difference; of lengths of which the second is not larger.
@@ -57,6 +59,9 @@ impl Size for usize {
     }
     fn known(self) -> Option<usize> {
         Some(self)
+    }
+    fn to_length(self) -> Length {
+        Length::Known(self)
     }
     fn plus(self, other: usize) -> usize {
         self.saturating_add(other)
@@ -92,6 +97,9 @@ impl Size for Ix {
     fn known(self) -> Option<usize> {
         self.term().integer().and_then(|length| usize::try_from(length).ok())
     }
+    fn to_length(self) -> Length {
+        Length::Device(self)
+    }
     fn plus(self, other: Ix) -> Ix {
         total(self, other)
     }
@@ -115,6 +123,84 @@ impl Size for Ix {
     }
 }
 
+/// A length as data: one that is known while the kernel is built, or one that is known on the device. What front ends use that
+/// learn only when a kernel is built which of the two it is.
+#[derive(Clone, Copy, Debug)]
+pub enum Length {
+    /// Known while the kernel is built.
+    Known(usize),
+    /// Known on the device.
+    Device(Ix),
+}
+
+impl Length {
+    /// The length that two of them make, by one function or the other.
+    fn both(
+        self,
+        other: Length,
+        known: impl FnOnce(usize, usize) -> usize,
+        device: impl FnOnce(Ix, Ix) -> Ix,
+    ) -> Length {
+        match (self, other) {
+            (Length::Known(a), Length::Known(b)) => Length::Known(known(a, b)),
+            (a, b) => Length::Device(device(a.to_ix(), b.to_ix())),
+        }
+    }
+
+    /// The length that this one makes, by one function or the other.
+    fn one(self, known: impl FnOnce(usize) -> usize, device: impl FnOnce(Ix) -> Ix) -> Length {
+        match self {
+            Length::Known(length) => Length::Known(known(length)),
+            Length::Device(length) => Length::Device(device(length)),
+        }
+    }
+}
+
+impl Size for Length {
+    fn of(length: usize) -> Length {
+        Length::Known(length)
+    }
+    fn to_ix(self) -> Ix {
+        match self {
+            Length::Known(length) => length.to_ix(),
+            Length::Device(length) => length,
+        }
+    }
+    fn known(self) -> Option<usize> {
+        match self {
+            Length::Known(length) => Some(length),
+            Length::Device(length) => length.known(),
+        }
+    }
+    fn to_length(self) -> Length {
+        self
+    }
+    fn plus(self, other: Length) -> Length {
+        self.both(other, Size::plus, Size::plus)
+    }
+    fn minus(self, other: Length) -> Length {
+        self.both(other, Size::minus, Size::minus)
+    }
+    fn times(self, factor: usize) -> Length {
+        self.one(|length| length.times(factor), |length| length.times(factor))
+    }
+    fn parts(self, size: usize) -> Length {
+        self.one(|length| length.parts(size), |length| length.parts(size))
+    }
+    fn least(self, other: Length) -> Length {
+        self.both(other, Size::least, Size::least)
+    }
+    fn natural(self) -> Length {
+        self.one(Size::natural, Size::natural)
+    }
+    fn checked(self, check: impl FnOnce(Ix) -> Ix) -> Length {
+        match self {
+            Length::Known(length) => Length::Known(length.checked(check)),
+            Length::Device(length) => Length::Device(check(length)),
+        }
+    }
+}
+
 /// A length that is known while the kernel is built.
 #[diagnostic::on_unimplemented(
     message = "the length of this array is known only on the device",
@@ -129,6 +215,20 @@ pub trait StaticLength: Size {
 impl StaticLength for usize {
     fn now(self) -> usize {
         self
+    }
+}
+
+impl StaticLength for Length {
+    fn now(self) -> usize {
+        self.known().unwrap_or_else(|| {
+            with(|builder| {
+                builder.mistake(
+                    "the length of this array is known only on the device, and memory for it needs one that is known while \
+                     the kernel is built: write `force_within(capacity)`, with the most elements that it can have",
+                );
+            });
+            0
+        })
     }
 }
 
@@ -156,6 +256,18 @@ pub trait IntoSize<S: Size> {
 impl<S: Size> IntoSize<S> for S {
     fn into_size(self) -> S {
         self
+    }
+}
+
+impl IntoSize<Length> for usize {
+    fn into_size(self) -> Length {
+        Length::Known(self)
+    }
+}
+
+impl IntoSize<Length> for Ix {
+    fn into_size(self) -> Length {
+        Length::Device(self)
     }
 }
 

@@ -3,23 +3,56 @@
 //!
 //! Everything here follows from lengths and scalar arguments; memory and devices are for who launches it.
 
-use crate::builder::BuildError;
-use crate::define::{Binding, Definition, ParameterKind};
+use crate::binding::{Binding, Launcher};
+use crate::define::{Definition, ParameterKind};
+use crate::error::BuildError;
 use crate::passes::{Known, Passes, ready};
 use crate::profile::Profile;
 use pumice_program::{Operand, Param, Program, Stmt, Var, Verified};
 use pumice_scalar::{Constant, ScalarType};
+use std::fmt;
 use std::sync::Arc;
 
 /// What one parameter of a kernel-language function is in a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Actual {
+pub enum KernelArgument {
     /// An array of this length.
     Length(usize),
     /// A scalar of this value.
     Scalar(Constant),
     /// A scalar whose value only the launch knows; see [`Definition::shaping`].
     Unknown(ScalarType),
+}
+
+/// The scalars among what is known of a launch, each with whether kernels may be made for its value.
+struct Scalars<'a>(&'a [KernelArgument]);
+
+impl Launcher for Scalars<'_> {
+    type Argument = (Constant, bool);
+
+    fn column(&self, _: usize, _: usize) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn number(&self, parameter: usize) -> Option<(Constant, bool)> {
+        Some(match self.0.get(parameter)? {
+            KernelArgument::Length(length) => (Constant::from(*length as i64), true),
+            KernelArgument::Scalar(value) => (*value, true),
+            KernelArgument::Unknown(ty) => (Constant::zero(*ty), false),
+        })
+    }
+
+    fn result(&self, _: usize) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn failure(&self) -> Option<(Constant, bool)> {
+        None
+    }
+
+    fn value(&self, value: Constant) -> Option<(Constant, bool)> {
+        Some((value, false))
+    }
 }
 
 /// A kernel for launches with certain lengths and scalars.
@@ -85,51 +118,37 @@ impl Definition {
     pub fn fits(&self, profile: &Profile) -> Result<(), BuildError> {
         let program = &self.kernel.program;
         let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
-        pumice_program::check(program).map_err(|error| BuildError(error.to_string()))?;
+        pumice_program::check(program).map_err(|error| self.kernel.error(error))?;
         if threads > most {
-            return Err(BuildError(format!(
+            return Err(self.kernel.error(format!(
                 "kernel `{name}` has {threads} threads in a block, and the limit is {most}"
             )));
         }
         pumice_program::plan(program, profile.shared_bytes)
             .map(drop)
-            .map_err(|error| BuildError(error.to_string()))
+            .map_err(|error| self.kernel.error(error))
     }
 
     /// The scalar arguments of the program for a launch with these arguments, one a parameter of the function, and what is
     /// known of them.
-    fn scalars(&self, actual: &[Actual]) -> Result<(Vec<Constant>, Known), BuildError> {
+    fn scalars(&self, actual: &[KernelArgument]) -> Result<(Vec<Constant>, Known), BuildError> {
         let program = &self.kernel.program;
-        let lost = |what: String| BuildError(format!("{what} of kernel `{}` is missing", program.name));
+        let mistake =
+            |what: &dyn fmt::Display| self.kernel.error(format!("kernel `{}` {what}", program.name));
+        let too_long = |actual: &&KernelArgument| matches!(actual, KernelArgument::Length(n) if *n as u128 > MOST_ELEMENTS as u128);
+        if let Some(KernelArgument::Length(length)) = actual.iter().find(too_long) {
+            return Err(mistake(&format_args!("cannot be given an array of {length} elements")));
+        }
         let mut known = Known::default();
         let mut scalars = Vec::new();
         for (param, binding) in program.params.iter().zip(&self.bindings) {
             let Param::Scalar(var) = param else { continue };
-            let value = match binding {
-                Binding::FailureBase => Constant::from(0i64),
-                Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                    let value = match actual.get(*parameter) {
-                        Some(Actual::Length(length)) if *length as u128 > MOST_ELEMENTS as u128 => {
-                            return Err(BuildError(format!(
-                                "kernel `{}` cannot be given an array of {length} elements",
-                                program.name
-                            )));
-                        }
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => {
-                            scalars.push(Constant::zero(*ty));
-                            continue;
-                        }
-                        None => return Err(lost(format!("argument {parameter}"))),
-                    };
-                    if let (true, Some(integer)) = (value.ty().is_integer(), value.as_integer()) {
-                        known.integer(*var, integer, integer);
-                    }
-                    value
-                }
-                _ => return Err(lost("a parameter".into())),
-            };
+            let (value, is_known) = binding
+                .resolve(&Scalars(actual))
+                .ok_or_else(|| mistake(&"is not given all of its arguments"))?;
+            if let (true, Some(integer)) = (is_known && value.ty().is_integer(), value.as_integer()) {
+                known.integer(*var, integer, integer);
+            }
             scalars.push(value);
         }
         Ok((scalars, known))
@@ -137,7 +156,7 @@ impl Definition {
 
     /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
     /// result.
-    pub fn length_for(&self, actual: &[Actual]) -> Result<Option<usize>, BuildError> {
+    pub fn length_for(&self, actual: &[KernelArgument]) -> Result<Option<usize>, BuildError> {
         let (scalars, _) = self.scalars(actual)?;
         self.length(&scalars)
     }
@@ -147,17 +166,18 @@ impl Definition {
         let program = &self.kernel.program;
         let Some(outcome) = &self.outcome else { return Ok(None) };
         let values = program.launch_values(scalars).map_err(|error| self.mistake(error))?;
-        result_length(program, outcome.length, &values).map(Some)
+        let length = result_length(program, outcome.length, &values);
+        length.map(Some).map_err(|error| error.or_at(self.kernel.place))
     }
 
     fn mistake(&self, error: impl std::fmt::Display) -> BuildError {
-        BuildError(format!("{error} (kernel `{}`)", self.kernel.program.name))
+        self.kernel.error(format!("{error} (kernel `{}`)", self.kernel.program.name))
     }
 
     /// The kernel for a launch with these arguments, one a parameter of the function.
     pub fn specialise(
         &self,
-        actual: &[Actual],
+        actual: &[KernelArgument],
         profile: &Profile,
         passes: Passes,
     ) -> Result<Specialised, BuildError> {
@@ -168,10 +188,10 @@ impl Definition {
         let blocks = program.blocks_for(&scalars).map_err(|error| self.mistake(error))?;
         let length = self.length(&scalars)?;
         let ready = ready(program.clone(), profile, passes, &known);
-        let ready = ready.map_err(|error| BuildError(error.to_string()))?;
+        let ready = ready.map_err(|error| self.kernel.error(error))?;
         let bindings = ready.bind(self.bindings.iter().copied(), Binding::Value);
         if bindings.len() != ready.program.params.len() {
-            return Err(BuildError(format!("the passes changed the parameters of kernel `{name}`")));
+            return Err(self.kernel.error(format!("the passes changed the parameters of kernel `{name}`")));
         }
         let program = Arc::new(ready.program);
         Ok(Specialised { program, bindings, blocks, length })
@@ -198,9 +218,11 @@ fn result_length(
     let value = value.and_then(Constant::as_integer).filter(|_| program.operand_type(length).is_integer());
     match value {
         Some(value) if (0..=MOST_ELEMENTS).contains(&value) => Ok(value as usize),
-        Some(value) => Err(BuildError(format!("the result of kernel `{name}` cannot have {value} elements"))),
-        None => {
-            Err(BuildError(format!("the length of the result of kernel `{name}` is not known at its launch")))
+        Some(value) => {
+            Err(BuildError::new(format!("the result of kernel `{name}` cannot have {value} elements")))
         }
+        None => Err(BuildError::new(format!(
+            "the length of the result of kernel `{name}` is not known at its launch"
+        ))),
     }
 }

@@ -4,9 +4,9 @@
 //! `push::<Block>()`), and every thread of the loop gets there: no condition that differs from thread to thread stands
 //! around them. `pumice::cond` is none: it chooses between values, and what its sides do is done by all lanes.
 
-use crate::builder::at_place;
 use crate::effects;
-use crate::item::{Form, Storable};
+use crate::item::{ItemForm, Storable};
+use crate::place::at_place;
 use pumice_program::CollectiveOp;
 use pumice_scalar::{Exp, Place, ScalarType, Term};
 
@@ -20,7 +20,7 @@ macro_rules! shuffles {
     ($($(#[$doc:meta])* $name:ident $op:ident $lane:ident;)*) => { $(
         $(#[$doc])*
         #[track_caller]
-        pub fn $name<F: Form>(value: F, $lane: impl Into<Exp<i32>>) -> F
+        pub fn $name<F: ItemForm>(value: F, $lane: impl Into<Exp<i32>>) -> F
         where
             F::Item: Storable,
         {

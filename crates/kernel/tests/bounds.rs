@@ -4,12 +4,12 @@
 
 use proptest::prelude::*;
 use pumice_kernel::{
-    Actual, Binding, Block, Grid, Ix, KernelFunction, KernelResult, Layout, Loops, Matrix, Mutable, Passes,
-    Profile, Pull, Push, Round, Thread, Warp, Window, accumulate, define, force_scalar, force_windows,
-    generate, iota, power, replicate, while_,
+    Binding, Block, Grid, Ix, KernelArgument, KernelFunction, KernelResult, Layout, Loops, Mutable, Passes,
+    Profile, Pull, Push, Round, Rows, SimArgument, SimResult, Thread, Warp, Window, accumulate, define,
+    force_scalar, force_windows, generate, iota, power, replicate, simulate_bound, while_,
 };
-use pumice_program::{FaultKind, Program, SimMemory, simulate, verify};
-use pumice_scalar::{Constant, Elt, Exp, ScalarType};
+use pumice_program::{FailureRecord, FaultKind, Program, verify};
+use pumice_scalar::{Elt, Exp, ScalarType};
 
 const PROFILE: Profile = Profile {
     threads: 32,
@@ -35,8 +35,8 @@ where
 {
     let definition = define("k", 32, f).map_err(|error| error.to_string())?;
     definition.fits(&PROFILE).map_err(|error| error.to_string())?;
-    let actual: Vec<Actual> = std::iter::once(Actual::Length(length))
-        .chain(scalars.iter().map(|value| Actual::Scalar((*value).into())))
+    let actual: Vec<KernelArgument> = std::iter::once(KernelArgument::Length(length))
+        .chain(scalars.iter().map(|value| KernelArgument::Scalar((*value).into())))
         .collect();
     let ready = definition.specialise(&actual, &PROFILE, Passes::default());
     let ready = ready.map_err(|error| error.to_string())?;
@@ -47,9 +47,8 @@ where
     let plain = verify(definition.kernel().program.clone()).map_err(|error| error.to_string())?;
     let run = |program: &Program, bindings: &[Binding]| {
         let simulated = run_program(program, bindings, length, scalars, count);
-        simulated.map_err(|(code, index, bound)| match definition.kernel().sites.get(code) {
-            Some(site) => site.message(index, bound),
-            None => "a failure of nobody".into(),
+        simulated.map_err(|failure| {
+            failure.message(&definition.kernel().sites).unwrap_or_else(|| "a failure of nobody".into())
         })
     };
     let described = run(&plain, definition.bindings());
@@ -58,53 +57,30 @@ where
     passed
 }
 
-/// The result of a program, or the failure that it records: its site, index and bound.
+/// The result of a program, or the failure that it records.
 fn run_program(
     program: &Program,
     bindings: &[Binding],
     length: usize,
     scalars: &[i64],
     count: usize,
-) -> Result<Vec<i32>, (usize, i64, i64)> {
-    let input: Vec<i32> = (0..length as i32).collect();
-    let mut columns = Vec::new();
-    i32::add_columns(&input, &mut columns);
-    let value = |binding: &Binding| match binding {
-        Binding::Length { .. } => Some(Constant::from(length as i64)),
-        Binding::Scalar { parameter } => Some(Constant::from(scalars[parameter - 1])),
-        Binding::FailureBase => Some(Constant::from(0i64)),
-        Binding::Value(value) => Some(*value),
-        _ => None,
-    };
-    let memory = |binding: &Binding| match binding {
-        Binding::Column { .. } => Some(SimMemory::from_bytes(columns[0].to_vec())),
-        Binding::Result { .. } => Some(SimMemory::from_bytes(vec![0; count * 4])),
-        Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
-        _ => None,
-    };
-    let values: Vec<Constant> = bindings.iter().filter_map(value).collect();
-    let mut memories: Vec<SimMemory> = bindings.iter().filter_map(memory).collect();
+) -> Result<Vec<i32>, FailureRecord> {
+    let input: Vec<u8> = (0..length as i32).flat_map(i32::to_le_bytes).collect();
+    let scalars = scalars.iter().map(|value| SimArgument::Scalar((*value).into()));
+    let arguments: Vec<SimArgument> =
+        std::iter::once(SimArgument::Array { columns: vec![input], length }).chain(scalars).collect();
+    let result = SimResult { types: &[ScalarType::I32], length: count, complete: false };
     let options =
         pumice_program::simulate::Options { steps: 4_000_000, races: false, costs: false, until: None };
-    if let Err(fault) = simulate(program, &mut memories, &values, &options) {
+    let simulated = simulate_bound(program, bindings, &arguments, result, &options).expect("arguments");
+    if let Err(fault) = simulated.report {
         // Garbage is no harm, and neither is work without end.
         assert!(matches!(fault.kind, FaultKind::Runaway | FaultKind::Unwritten), "{fault}\n{program}");
     }
-    let of = |binding: fn(&Binding) -> bool| {
-        let memory = |binding: &&Binding| {
-            matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
-        };
-        let position = bindings.iter().filter(memory).position(binding);
-        position.map(|position| &memories[position])
-    };
-    if let Some(record) = of(|binding| *binding == Binding::Failure) {
-        let number = |at| record.get(ScalarType::I64, at).and_then(|c| c.as_integer()).unwrap_or(0) as i64;
-        if number(0) > 0 {
-            return Err((number(0) as usize - 1, number(1), number(2)));
-        }
+    if let Some(failure) = simulated.failure {
+        return Err(failure);
     }
-    let result = of(|binding| matches!(binding, Binding::Result { .. }));
-    Ok(i32::from_columns(&mut result.map(SimMemory::bytes).into_iter(), count).expect("memory"))
+    Ok(i32::from_columns(&mut simulated.result.iter().map(Vec::as_slice), count).expect("memory"))
 }
 
 /// That a kernel is refused, or fails, and says what is wrong.
@@ -258,7 +234,7 @@ fn tiles_that_are_not_as_large_as_they_say() {
     }
     let window = Window { rows: 4, columns: 4, items: 2, transposed: false, padding: 1 };
     let f = move |xs: Numbers, columns: Ix, first_row: Ix, first_column: Ix| {
-        let matrix: Matrix<i32> = xs.rows(4.into());
+        let matrix: Rows<i32> = xs.rows(4.into());
         let tiles = Pull::<Push<Block, i32>, Ix>::new(1.into(), move |_| {
             let [tile] = force_windows([matrix.window(columns, (first_row, first_column), window)], 9.into());
             Pull::<i32>::new(16, move |i| tile.at(i / 4).at(i % 4)).push::<Block>()
@@ -285,7 +261,7 @@ fn tiles_of_threads_stay_in_the_matrix() {
                 accumulate(4, 1.into(), |thread| vec![(thread + tile * 10).cast::<i32>()], round)
             };
             let across = move |_: Ix| Pull::<Pull<Pull<i32>>, Ix>::new(tiles.into(), tile);
-            let all: Matrix<Pull<Pull<i32>>> = Pull::new(tiles.into(), across);
+            let all: Rows<Pull<Pull<i32>>> = Pull::new(tiles.into(), across);
             all.concat_owned((2, 2), rows.into(), columns.into(), |thread, _| (thread / 2, thread % 2))
         }
     };
@@ -528,21 +504,12 @@ fn changing_memory_that_has_no_elements() {
 
 /// Whether a program that changes an empty array records a failure.
 fn run_changing(program: &Program, bindings: &[Binding]) -> bool {
-    let values = bindings.iter().filter_map(|binding| match binding {
-        Binding::Length { .. } | Binding::FailureBase => Some(Constant::from(0i64)),
-        _ => None,
-    });
-    let memory = |binding: &Binding| match binding {
-        Binding::Column { .. } => Some(SimMemory::from_bytes(Vec::new())),
-        Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
-        _ => None,
-    };
-    let mut memories: Vec<SimMemory> = bindings.iter().filter_map(memory).collect();
-    let values: Vec<Constant> = values.collect();
+    let empty = [SimArgument::Array { columns: vec![Vec::new()], length: 0 }];
+    let result = SimResult { types: &[], length: 0, complete: true };
     let options = pumice_program::simulate::Options { races: false, ..Default::default() };
-    simulate(program, &mut memories, &values, &options).unwrap_or_else(|fault| panic!("{fault}\n{program}"));
-    let code = memories.last().and_then(|record| record.get(ScalarType::I64, 0));
-    code.and_then(|code| code.as_integer()).is_some_and(|code| code > 0)
+    let simulated = simulate_bound(program, bindings, &empty, result, &options).expect("arguments");
+    simulated.report.unwrap_or_else(|fault| panic!("{fault}\n{program}"));
+    simulated.failure.is_some()
 }
 
 #[test]
@@ -744,10 +711,10 @@ impl Step {
     }
 }
 
-trait Rows {
+trait RowsOf {
     fn rows_of(self) -> Numbers;
 }
-impl Rows for Pull<i32> {
+impl RowsOf for Pull<i32> {
     fn rows_of(self) -> Numbers {
         let length = self.len();
         let array = self;

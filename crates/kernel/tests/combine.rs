@@ -120,7 +120,7 @@ fn check<T: Elt + Debug>(
                 assert_eq!(plan.how, *how);
                 // A kernel is compiled for each size where there is a compiler, so a few are enough there.
                 let name = compiler.device().name();
-                let sizes = if name == "sim" { &SIZES[..] } else { &SIZES[3..] };
+                let sizes = if name.to_string() == "sim" { &SIZES[..] } else { &SIZES[3..] };
                 for &(n, spread) in sizes {
                     let values = (0..n as u64).map(|i| value(mix(i + 77)));
                     let elements: Vec<(Option<i64>, T)> = places(n, spread).into_iter().zip(values).collect();

@@ -1,8 +1,8 @@
 //! Kernels on arrays whose length only the device knows, on the simulator.
 
 use pumice_kernel::{
-    Block, BuildError, Grid, Ix, Kernel, Pull, Push, Warp, Within, build, length_parameter, memory_parameter,
-    scalar_parameter, warp,
+    Block, BuildError, BuiltKernel, Grid, Ix, Pull, Push, Warp, Within, build, length_parameter,
+    memory_parameter, scalar_parameter, warp,
 };
 use pumice_program::{Access, MemoryId, SimMemory, simulate, verify};
 use pumice_scalar::{Constant, Elt, Exp, ScalarType};
@@ -10,7 +10,7 @@ use pumice_scalar::{Constant, Elt, Exp, ScalarType};
 const BOUND: usize = 100;
 
 /// A kernel on a part of `input` whose length is in a cell, to `out`.
-fn kernel(f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Result<Kernel, BuildError> {
+fn kernel(f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Result<BuiltKernel, BuildError> {
     build("test", 32, || {
         // SAFETY: `run` passes these; the input has as many elements as the bound says.
         let (input, out) = unsafe {
@@ -31,7 +31,7 @@ fn bytes<T: Elt>(values: &[T]) -> Vec<u8> {
 }
 
 /// Runs a kernel on 0, 1, … 99, with this in the cell. What is not written is -1.
-fn run(kernel: &Kernel, cell: i64) -> Vec<i32> {
+fn run(kernel: &BuiltKernel, cell: i64) -> Vec<i32> {
     let program = verify(kernel.program.clone()).expect("a valid program");
     let input: Vec<i32> = (0..BOUND as i32).collect();
     let mut memories = vec![

@@ -1,13 +1,13 @@
 //! Elements whose columns are data: everything that typed elements can do, they can do, and build the same program.
 
 use pumice_kernel::{
-    AtomicOp, Block, Dynamic, Form, Grid, Ix, Mutable, Pull, Push, Scalars, Storable, Warp, define, preview,
-    warp,
+    AtomicOp, Block, Dynamic, Grid, ItemForm, Ix, Mutable, Pull, Push, Scalars, Storable, Warp, define,
+    preview, warp,
 };
 use pumice_scalar::{Constant, Exp, Op, Term};
 
 /// The columns of a typed expression, as data.
-fn columns<F: Form>(form: F) -> Scalars
+fn columns<F: ItemForm>(form: F) -> Scalars
 where
     F::Item: Storable,
 {

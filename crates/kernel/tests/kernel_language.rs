@@ -1,8 +1,8 @@
-//! Kernel-language programs, built and run on the simulator, which finds races and out-of-bounds accesses on the way.
+//! BuiltKernel-language programs, built and run on the simulator, which finds races and out-of-bounds accesses on the way.
 
 use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write};
 use pumice_kernel::{
-    Block, Forces, Grid, Ix, Kernel, Profile, Pull, Push, Size, Storable, build, memory_parameter,
+    Block, BuiltKernel, Forces, Grid, Ix, Profile, Pull, Push, Size, Storable, build, memory_parameter,
     scalar_parameter,
 };
 use pumice_program::{Access, MemoryId, SimMemory, simulate, verify};
@@ -32,7 +32,7 @@ fn write_to<T: Storable, S: Size>(push: &Push<Grid, T, S>, out: MemoryId) {
 }
 
 /// A kernel from `input: i32` and `n` to `out: i32`.
-fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Kernel {
+fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> BuiltKernel {
     build("test", threads, || {
         // SAFETY: `run` passes these, the input with as many elements as it says.
         let (input, out) = unsafe {
@@ -46,7 +46,7 @@ fn kernel(threads: u32, f: impl FnOnce(Pull<i32, Ix>, MemoryId)) -> Kernel {
     .expect("the kernel is well formed")
 }
 
-fn run(kernel: Kernel, input: &[i32], out: usize) -> Vec<i32> {
+fn run(kernel: BuiltKernel, input: &[i32], out: usize) -> Vec<i32> {
     let program = verify(kernel.program).expect("skeletons make valid programs");
     let mut columns = Vec::new();
     i32::add_columns(input, &mut columns);

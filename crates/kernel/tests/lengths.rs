@@ -2,8 +2,8 @@
 //! built, when it is launched, or when it runs, whichever is first to know.
 
 use pumice_kernel::{
-    Actual, Block, Forces, Grid, Ix, Layout, Matrix, Passes, Profile, Pull, Push, Storable, define, generate,
-    iota, preview, while_,
+    Block, Forces, Grid, Ix, KernelArgument, Layout, Passes, Profile, Pull, Push, Rows, Storable, define,
+    generate, iota, preview, while_,
 };
 use pumice_scalar::Exp;
 
@@ -101,21 +101,27 @@ fn arrays_of_different_lengths_are_refused_at_the_launch() {
 fn a_launch_is_checked_without_the_device() {
     let add = |xs: Numbers, ys: Numbers| -> Push<Grid, i32, Ix> { xs.zip_with(ys, |a, b| a + b).push() };
     let definition = define("add", 32, add).unwrap();
-    let specialised =
-        |a, b| definition.specialise(&[Actual::Length(a), Actual::Length(b)], &PROFILE, Passes::default());
+    let specialised = |a, b| {
+        definition.specialise(
+            &[KernelArgument::Length(a), KernelArgument::Length(b)],
+            &PROFILE,
+            Passes::default(),
+        )
+    };
     let ready = specialised(1000, 1000).unwrap();
     assert_eq!((ready.length, ready.program.failure), (Some(1000), None));
     let error = specialised(1000, 999).unwrap_err().to_string();
     assert!(error.contains("arrays of 1000 and of 999 elements in zip_with at"), "{error}");
-    assert!(definition.length_for(&[Actual::Length(1), Actual::Length(2)]).is_err());
+    assert!(definition.length_for(&[KernelArgument::Length(1), KernelArgument::Length(2)]).is_err());
     // The same where nothing is given back.
     let split = define("split", 32, |xs: Numbers, out: pumice_kernel::Mutable<i32>| {
         let parts = xs.split_up(4);
         <Grid as pumice_kernel::Loops>::for_each(parts.len(), &|i| out.write(i, parts.at(i).head()));
     });
     let split = split.unwrap();
-    let specialised =
-        |n| split.specialise(&[Actual::Length(n), Actual::Length(8)], &PROFILE, Passes::default());
+    let specialised = |n| {
+        split.specialise(&[KernelArgument::Length(n), KernelArgument::Length(8)], &PROFILE, Passes::default())
+    };
     assert!(specialised(8).is_ok());
     assert!(specialised(9).unwrap_err().to_string().contains("9 elements do not fill parts of 4"));
 }
@@ -146,7 +152,7 @@ fn lengths_that_only_the_device_knows_are_checked_there() {
     };
     assert_eq!(preview(32, &[1; 100], tiled), Ok((1..=100).collect()));
     let definition = define("tiled", 32, tiled).unwrap();
-    let ready = definition.specialise(&[Actual::Length(100)], &PROFILE, Passes::default()).unwrap();
+    let ready = definition.specialise(&[KernelArgument::Length(100)], &PROFILE, Passes::default()).unwrap();
     assert_eq!(ready.program.failure, None, "{}", *ready.program);
 }
 
@@ -154,7 +160,7 @@ fn lengths_that_only_the_device_knows_are_checked_there() {
 fn tiles_that_do_not_fit_into_memory_are_refused() {
     let forced = |side: i64| {
         move |xs: Numbers| {
-            let matrix: Matrix<i32> = xs.rows(4.into());
+            let matrix: Rows<i32> = xs.rows(4.into());
             let block = move |_: Ix| {
                 let tile = matrix.clone().force_2d_as(side.into(), 4.into(), 2, Layout::Plain);
                 generate(1usize, move |_| tile.at(0).at(0)).push::<Block>()

@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+pub mod divergence;
+mod failure_record;
 pub mod file_test;
 pub mod interval;
 mod ir;
+pub mod lanes;
 mod launch;
-mod lex;
 mod linear;
 pub mod memory;
 pub mod parse;
@@ -20,11 +22,14 @@ pub mod uniform;
 pub mod verify;
 
 pub use capabilities::{Atomics, Capabilities, Target, Warps, WideAtomics};
+pub use divergence::Divergence;
+pub use failure_record::{FAILURE_BYTES, FAILURE_WORDS, FailureRecord};
 pub use interval::{Interval, Intervals, Ranges};
 pub use ir::*;
+pub use lanes::{LanePlan, LaneStep};
 pub use launch::LaunchError;
 pub use memory::{Layout, MemoryError, plan};
-pub use parse::{ParseError, parse};
+pub use parse::parse;
 pub use passes::dead::{drop_spare_vars, eliminate_dead};
 pub use passes::exact::mark_exact;
 pub use passes::hoist::{drop_spare_params, hoist};
@@ -35,6 +40,7 @@ pub use passes::stop::{STOP_WORDS, make_stoppable};
 pub use passes::vectorise::{VectorOptions, vectorise};
 pub use pipeline::{Known, Passes, PipelineError, Ready};
 pub use pumice_scalar::MAX_NESTING;
+pub use pumice_scalar::text::ParseError;
 pub use simulate::{Fault, FaultKind, SimMemory, simulate};
 pub use uniform::{Level, Uniformity};
 pub use verify::{Verified, VerifyError, check, verify};

@@ -8,41 +8,21 @@
 //! stand anywhere; those between statements become part of the program.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 
-use pumice_scalar::{Constant, MAX_NESTING, Op, ScalarType};
+use pumice_scalar::text::lex::{Spanned, Token, unescape};
+use pumice_scalar::text::{Cursor, ParseError, Parsed};
+use pumice_scalar::{MAX_NESTING, Op, ScalarType};
 
 use crate::ir::{
     Access, AtomicOp, Carried, CollectiveOp, Failure, Joined, Memory, MemoryId, Operand, Param, Program,
     Scope, Space, Stmt, Var, VarInfo, Workers,
 };
-use crate::lex::{Spanned, Token, lex};
 use crate::verify::is_identifier;
-
-/// Why a text is not a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: usize,
-    /// The column, from 1.
-    pub column: usize,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Reads a program.
 pub fn parse(text: &str) -> Result<Program, ParseError> {
     let parser = Parser {
-        tokens: lex(text),
-        at: 0,
+        cursor: Cursor::new(text),
         depth: 0,
         numbered: None,
         by_name: HashMap::new(),
@@ -62,8 +42,6 @@ impl std::str::FromStr for Program {
     }
 }
 
-type Parsed<T> = Result<T, ParseError>;
-
 /// What is known of a variable.
 struct Known<'a> {
     name: &'a str,
@@ -74,8 +52,7 @@ struct Known<'a> {
 }
 
 struct Parser<'a> {
-    tokens: Vec<Spanned<'a>>,
-    at: usize,
+    cursor: Cursor<'a>,
     depth: usize,
     /// Whether variables have numbers, once one was seen.
     numbered: Option<bool>,
@@ -96,193 +73,89 @@ struct List {
 }
 
 impl<'a> Parser<'a> {
-    // Tokens.
-
-    fn peek_with_comments(&self) -> Spanned<'a> {
-        let end = Spanned { token: Token::End, line: 1, column: 1 };
-        self.tokens.get(self.at).or(self.tokens.last()).copied().unwrap_or(end)
-    }
-
-    /// The next token that is not a comment.
-    fn peek(&self) -> Spanned<'a> {
-        let rest = self.tokens.get(self.at..).unwrap_or_default();
-        let next = rest.iter().find(|spanned| !matches!(spanned.token, Token::Comment(_)));
-        next.copied().unwrap_or(self.peek_with_comments())
-    }
-
-    /// Goes past the token that [`Self::peek`] gives. Comments before it are lost; those after it are not, as they may
-    /// be statements.
-    fn advance(&mut self) {
-        while let Token::Comment(_) = self.peek_with_comments().token {
-            self.at += 1;
-        }
-        self.at += 1;
-    }
-
-    fn error<T>(&self, at: Spanned<'a>, message: impl Into<String>) -> Parsed<T> {
-        Err(ParseError { line: at.line, column: at.column, message: message.into() })
-    }
-
-    fn expected<T>(&self, what: &str) -> Parsed<T> {
-        let found = self.peek();
-        let text = match found.token {
-            Token::End => "the end of the text".to_owned(),
-            Token::Var(name, None) => format!("`%{name}`"),
-            Token::Var(name, Some(number)) => format!("`%{name}.{number}`"),
-            Token::Memory(name) => format!("`@{name}`"),
-            Token::Word(text) | Token::Number(text) | Token::Symbol(text) | Token::Comment(text) => {
-                format!("`{text}`")
-            }
-        };
-        self.error(found, format!("expected {what}, found {text}"))
-    }
-
-    /// Whether the next token is this word or symbol; if so, goes past it.
-    fn eat(&mut self, text: &str) -> bool {
-        let found = match self.peek().token {
-            Token::Word(found) | Token::Symbol(found) => found == text,
-            _ => false,
-        };
-        if found {
-            self.advance();
-        }
-        found
-    }
-
-    fn expect(&mut self, text: &str) -> Parsed<()> {
-        match self.eat(text) {
-            true => Ok(()),
-            false => self.expected(&format!("`{text}`")),
-        }
-    }
-
-    fn word(&mut self, what: &str) -> Parsed<&'a str> {
-        match self.peek().token {
-            Token::Word(word) => {
-                self.advance();
-                Ok(word)
-            }
-            _ => self.expected(what),
-        }
-    }
-
-    fn count(&mut self, what: &str) -> Parsed<u32> {
-        match self.peek().token {
-            Token::Number(text) => match text.parse() {
-                Ok(count) => {
-                    self.advance();
-                    Ok(count)
-                }
-                Err(_) => self.expected(what),
-            },
-            _ => self.expected(what),
-        }
-    }
-
-    fn scalar_type(&mut self) -> Parsed<ScalarType> {
-        match self.peek().token {
-            Token::Word(word) if ScalarType::from_name(word).is_some() => {
-                self.advance();
-                Ok(ScalarType::from_name(word).unwrap_or(ScalarType::Bool))
-            }
-            _ => self.expected("a type"),
-        }
-    }
-
     // Names.
 
     /// A variable, defined or used.
     fn var(&mut self) -> Parsed<Var> {
-        let at = self.peek();
+        let at = self.cursor.peek();
         let Token::Var(name, number) = at.token else {
-            return self.expected("a variable");
+            return self.cursor.expected("a variable");
         };
         if !is_identifier(name) {
-            return self.error(at, format!("`%{name}` is not a name"));
+            return self.cursor.error(at, format!("`%{name}` is not a name"));
         }
         let numbered = *self.numbered.get_or_insert(number.is_some());
         let number = match number {
             Some(digits) if numbered => match digits.parse() {
                 Ok(number) => number,
                 Err(_) => {
-                    return self.error(at, format!("the number of variable `%{name}.{digits}` is too large"));
+                    return self
+                        .cursor
+                        .error(at, format!("the number of variable `%{name}.{digits}` is too large"));
                 }
             },
             None if !numbered => {
                 let next = self.by_name.len() as u32;
                 *self.by_name.entry(name).or_insert(next)
             }
-            _ => return self.error(at, "either all variables have numbers or none"),
+            _ => return self.cursor.error(at, "either all variables have numbers or none"),
         };
         let known = self.vars.entry(number).or_insert(Known { name, ty: None, first: at });
         if known.name != name {
             let message = format!("variable {number} is called `{name}` here and `{}` before", known.name);
-            return self.error(at, message);
+            return self.cursor.error(at, message);
         }
-        self.advance();
+        self.cursor.advance();
         Ok(Var(number))
     }
 
     /// `%x: type`.
     fn definition(&mut self) -> Parsed<Var> {
-        let at = self.peek();
+        let at = self.cursor.peek();
         let var = self.var()?;
-        self.expect(":")?;
-        let ty = self.scalar_type()?;
+        self.cursor.expect(":")?;
+        let ty = self.cursor.scalar_type()?;
         let mut other = None;
         if let Some(known) = self.vars.get_mut(&var.0) {
             other = known.ty.filter(|&known| known != ty);
             known.ty = Some(ty);
         }
         match other {
-            Some(other) => self.error(at, format!("the variable has type {ty} here and {other} before")),
+            Some(other) => {
+                self.cursor.error(at, format!("the variable has type {ty} here and {other} before"))
+            }
             None => Ok(var),
         }
     }
 
     fn memory(&mut self) -> Parsed<MemoryId> {
-        let at = self.peek();
-        let Token::Memory(name) = at.token else {
-            return self.expected("a memory");
+        let at = self.cursor.peek();
+        let Token::At(name) = at.token else {
+            return self.cursor.expected("a memory");
         };
         match self.memory_names.get(name) {
             Some(&id) => {
-                self.advance();
+                self.cursor.advance();
                 Ok(id)
             }
-            None => self.error(at, format!("there is no memory `@{name}`")),
+            None => self.cursor.error(at, format!("there is no memory `@{name}`")),
         }
     }
 
     fn operand(&mut self) -> Parsed<Operand> {
-        let at = self.peek();
-        let text = match at.token {
-            Token::Var(..) => return self.var().map(Operand::Var),
-            Token::Word("true") => {
-                self.advance();
-                return Ok(Operand::Constant(true.into()));
-            }
-            Token::Word("false") => {
-                self.advance();
-                return Ok(Operand::Constant(false.into()));
-            }
-            Token::Word("inf") => "inf",
-            Token::Number(text) => text,
-            _ => return self.expected("a variable or a constant"),
-        };
-        self.advance();
-        self.expect(":")?;
-        let ty = self.scalar_type()?;
-        match Constant::parse(ty, text) {
+        if let Token::Var(..) = self.cursor.peek().token {
+            return self.var().map(Operand::Var);
+        }
+        match self.cursor.constant()? {
             Some(constant) => Ok(Operand::Constant(constant)),
-            None => self.error(at, format!("`{text}` is not a value of type {ty}")),
+            None => self.cursor.expected("a variable or a constant"),
         }
     }
 
     /// One or more, with commas between them.
     fn commas<T>(&mut self, one: fn(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut all = vec![one(self)?];
-        while self.eat(",") {
+        while self.cursor.eat(",") {
             all.push(one(self)?);
         }
         Ok(all)
@@ -291,42 +164,40 @@ impl<'a> Parser<'a> {
     // The program.
 
     fn program(mut self) -> Parsed<Program> {
-        self.expect("kernel")?;
-        let name = self.word("the name of the kernel")?.to_owned();
-        while self.eat("memory") {
+        self.cursor.expect("kernel")?;
+        let name = self.cursor.word("the name of the kernel")?.to_owned();
+        while self.cursor.eat("memory") {
             self.memory_declaration()?;
         }
-        let params = match self.eat("params") {
+        let params = match self.cursor.eat("params") {
             true => self.commas(Self::param)?,
             false => Vec::new(),
         };
-        let failure = match self.eat("failure") {
+        let failure = match self.cursor.eat("failure") {
             true => {
                 let memory = self.memory()?;
-                self.expect("+")?;
+                self.cursor.expect("+")?;
                 Some(Failure { memory, base: self.var()? })
             }
             false => None,
         };
-        let stop = if self.eat("stop") { Some(self.memory()?) } else { None };
-        if self.eat("spare") {
+        let stop = if self.cursor.eat("stop") { Some(self.memory()?) } else { None };
+        if self.cursor.eat("spare") {
             self.commas(Self::definition)?;
         }
-        self.expect("threads")?;
-        let threads = self.count("the number of threads")?;
-        let prologue = match self.eat("prologue") {
+        self.cursor.expect("threads")?;
+        let threads = self.cursor.number("the number of threads")?;
+        let prologue = match self.cursor.eat("prologue") {
             true => self.block()?,
             false => Vec::new(),
         };
-        self.expect("blocks")?;
+        self.cursor.expect("blocks")?;
         let block = self.definition()?;
-        self.expect("<")?;
+        self.cursor.expect("<")?;
         let blocks = self.operand()?;
-        self.expect("body")?;
+        self.cursor.expect("body")?;
         let body = self.block()?;
-        if self.peek().token != Token::End {
-            return self.expected("the end of the text");
-        }
+        self.cursor.expect_end()?;
         let vars = self.finish_vars()?;
         Ok(Program {
             name,
@@ -344,52 +215,52 @@ impl<'a> Parser<'a> {
     }
 
     fn memory_declaration(&mut self) -> Parsed<()> {
-        let at = self.peek();
-        let Token::Memory(name) = at.token else {
-            return self.expected("a memory");
+        let at = self.cursor.peek();
+        let Token::At(name) = at.token else {
+            return self.cursor.expected("a memory");
         };
         let id = MemoryId(self.memories.len() as u32);
         if !is_identifier(name) {
-            return self.error(at, format!("`@{name}` is not a name"));
+            return self.cursor.error(at, format!("`@{name}` is not a name"));
         }
         if self.memory_names.insert(name, id).is_some() {
-            return self.error(at, format!("there is a memory `@{name}` already"));
+            return self.cursor.error(at, format!("there is a memory `@{name}` already"));
         }
-        self.advance();
-        self.expect(":")?;
-        let (ty, space) = if self.eat("global") {
-            let access = if self.eat("read") {
+        self.cursor.advance();
+        self.cursor.expect(":")?;
+        let (ty, space) = if self.cursor.eat("global") {
+            let access = if self.cursor.eat("read") {
                 Access::Read
-            } else if self.eat("write") {
+            } else if self.cursor.eat("write") {
                 Access::Write
-            } else if self.eat("readwrite") {
+            } else if self.cursor.eat("readwrite") {
                 Access::ReadWrite
             } else {
-                return self.expected("`read`, `write` or `readwrite`");
+                return self.cursor.expected("`read`, `write` or `readwrite`");
             };
-            (self.scalar_type()?, Space::Global { access })
-        } else if self.eat("shared") {
-            let ty = self.scalar_type()?;
-            self.expect("[")?;
-            let length = self.count("the number of elements")?;
-            self.expect("]")?;
+            (self.cursor.scalar_type()?, Space::Global { access })
+        } else if self.cursor.eat("shared") {
+            let ty = self.cursor.scalar_type()?;
+            self.cursor.expect("[")?;
+            let length = self.cursor.number("the number of elements")?;
+            self.cursor.expect("]")?;
             (ty, Space::Shared { length })
-        } else if self.eat("private") {
-            let ty = self.scalar_type()?;
-            self.expect("[")?;
-            let length = self.count("the number of elements")?;
-            self.expect("]")?;
+        } else if self.cursor.eat("private") {
+            let ty = self.cursor.scalar_type()?;
+            self.cursor.expect("[")?;
+            let length = self.cursor.number("the number of elements")?;
+            self.cursor.expect("]")?;
             (ty, Space::Private { length })
         } else {
-            return self.expected("`global`, `shared` or `private`");
+            return self.cursor.expected("`global`, `shared` or `private`");
         };
         self.memories.push(Memory { name: name.to_owned(), ty, space });
         Ok(())
     }
 
     fn param(&mut self) -> Parsed<Param> {
-        match self.peek().token {
-            Token::Memory(_) => self.memory().map(Param::Memory),
+        match self.cursor.peek().token {
+            Token::At(_) => self.memory().map(Param::Memory),
             _ => self.definition().map(Param::Scalar),
         }
     }
@@ -400,8 +271,8 @@ impl<'a> Parser<'a> {
         for number in 0..self.vars.len() as u32 {
             let Some(known) = self.vars.get(&number) else {
                 let last = self.vars.keys().max().copied().unwrap_or_default();
-                let at = self.vars.get(&last).map_or(self.peek_with_comments(), |known| known.first);
-                return self.error(
+                let at = self.vars.get(&last).map_or(self.cursor.peek_with_comments(), |known| known.first);
+                return self.cursor.error(
                     at,
                     format!("there is a variable with number {last}, and none with number {number}"),
                 );
@@ -414,7 +285,7 @@ impl<'a> Parser<'a> {
                         exact: self.exact.contains(&number),
                     });
                 }
-                None => return self.error(known.first, format!("`%{}` is never defined", known.name)),
+                None => return self.cursor.error(known.first, format!("`%{}` is never defined", known.name)),
             }
         }
         Ok(vars)
@@ -429,12 +300,12 @@ impl<'a> Parser<'a> {
 
     /// `{ ... }`, ending with this word and some values, if there is one.
     fn list(&mut self, ending: Option<(&str, usize)>) -> Parsed<List> {
-        self.expect("{")?;
+        self.cursor.expect("{")?;
         self.depth += 1;
         // The body itself is a list too.
         if self.depth > MAX_NESTING + 1 {
-            let at = self.peek();
-            return self.error(at, format!("statements are nested more than {MAX_NESTING} deep"));
+            let at = self.cursor.peek();
+            return self.cursor.error(at, format!("statements are nested more than {MAX_NESTING} deep"));
         }
         let mut statements = Vec::new();
         while let Some(stmt) = self.statement()? {
@@ -444,24 +315,24 @@ impl<'a> Parser<'a> {
         if let Some((word, count)) = ending
             && count > 0
         {
-            self.expect(word)?;
-            let at = self.peek();
+            self.cursor.expect(word)?;
+            let at = self.cursor.peek();
             given = self.commas(Self::operand)?;
             if given.len() != count {
-                return self.error(at, format!("expected {count} values, found {}", given.len()));
+                return self.cursor.error(at, format!("expected {count} values, found {}", given.len()));
             }
         }
-        if self.peek().token != Token::Symbol("}") {
-            return self.expected("a statement or `}`");
+        if self.cursor.peek().token != Token::Symbol("}") {
+            return self.cursor.expected("a statement or `}`");
         }
-        self.advance();
+        self.cursor.advance();
         self.depth -= 1;
         Ok(List { statements, given })
     }
 
     /// The next statement, if one starts here.
     fn statement(&mut self) -> Parsed<Option<Stmt>> {
-        match self.peek_with_comments().token {
+        match self.cursor.peek_with_comments().token {
             Token::Word("if") => self.branch(Vec::new()).map(Some),
             Token::Word("for") => self.for_loop().map(Some),
             Token::Word("while") => self.while_loop().map(Some),
@@ -474,45 +345,45 @@ impl<'a> Parser<'a> {
     /// The next statement that neither has others inside nor starts with a variable. It is apart from those because, not
     /// optimised, it needs a lot of stack.
     fn simple(&mut self) -> Parsed<Option<Stmt>> {
-        let stmt = match self.peek_with_comments().token {
+        let stmt = match self.cursor.peek_with_comments().token {
             Token::Comment(text) => {
-                self.at += 1;
+                self.cursor.comment();
                 Stmt::Comment(unescape(text))
             }
             Token::Word("store") => {
-                self.advance();
+                self.cursor.advance();
                 let (memory, index) = self.place()?;
-                self.expect("=")?;
+                self.cursor.expect("=")?;
                 Stmt::Store { memory, index, values: self.commas(Self::operand)? }
             }
             Token::Word("sync") => {
-                self.advance();
-                Stmt::Sync { scope: if self.eat("warp") { Scope::Warp } else { Scope::Block } }
+                self.cursor.advance();
+                Stmt::Sync { scope: if self.cursor.eat("warp") { Scope::Warp } else { Scope::Block } }
             }
             Token::Word("fence") => {
-                self.advance();
-                let scope = if self.eat("warp") {
+                self.cursor.advance();
+                let scope = if self.cursor.eat("warp") {
                     Scope::Warp
-                } else if self.eat("block") {
+                } else if self.cursor.eat("block") {
                     Scope::Block
-                } else if self.eat("grid") {
+                } else if self.cursor.eat("grid") {
                     Scope::Grid
                 } else {
-                    return self.expected("`warp`, `block` or `grid`");
+                    return self.cursor.expected("`warp`, `block` or `grid`");
                 };
                 Stmt::Fence { scope }
             }
             Token::Word("atomic") => self.atomic(None)?,
             Token::Word("fail") => {
-                self.advance();
-                let site = self.count("the number of a place")?;
-                self.expect("unless")?;
+                self.cursor.advance();
+                let site = self.cursor.number("the number of a place")?;
+                self.cursor.expect("unless")?;
                 let unless = self.operand()?;
-                self.expect(",")?;
-                self.expect("index")?;
+                self.cursor.expect(",")?;
+                self.cursor.expect("index")?;
                 let index = self.operand()?;
-                self.expect(",")?;
-                self.expect("bound")?;
+                self.cursor.expect(",")?;
+                self.cursor.expect("bound")?;
                 Stmt::Fail { unless, site, index, bound: self.operand()? }
             }
             _ => return Ok(None),
@@ -521,24 +392,24 @@ impl<'a> Parser<'a> {
     }
 
     fn parallel(&mut self, word: &str) -> Parsed<Stmt> {
-        self.advance();
+        self.cursor.advance();
         let workers = match word {
             "warps" => Workers::Warps,
             "lanes" => Workers::Lanes,
             _ => Workers::Threads,
         };
         let var = self.definition()?;
-        self.expect("<")?;
+        self.cursor.expect("<")?;
         let extent = self.operand()?;
         Ok(Stmt::Parallel { workers, var, extent, body: self.block()? })
     }
 
     /// A statement that starts with the variables it defines.
     fn defining(&mut self) -> Parsed<Stmt> {
-        let at = self.peek();
+        let at = self.cursor.peek();
         let vars = self.commas(Self::definition)?;
-        self.expect("=")?;
-        match self.peek().token {
+        self.cursor.expect("=")?;
+        match self.cursor.peek().token {
             Token::Word("if") => self.branch(vars),
             _ => self.defined(at, vars),
         }
@@ -546,35 +417,35 @@ impl<'a> Parser<'a> {
 
     /// What stands after the variables that a statement without others inside defines.
     fn defined(&mut self, at: Spanned<'a>, vars: Vec<Var>) -> Parsed<Stmt> {
-        if self.eat("load") {
+        if self.cursor.eat("load") {
             let (memory, index) = self.place()?;
             return Ok(Stmt::Load { vars, memory, index });
         }
-        if let Token::Word("atomic") = self.peek().token {
+        if let Token::Word("atomic") = self.cursor.peek().token {
             let [var] = vars[..] else {
-                return self.error(at, "`atomic` defines one variable");
+                return self.cursor.error(at, "`atomic` defines one variable");
             };
             return self.atomic(Some(var));
         }
-        let Token::Word(name) = self.peek().token else {
-            return self.expected("an operation, `load` or `if`");
+        let Token::Word(name) = self.cursor.peek().token else {
+            return self.cursor.expected("an operation, `load` or `if`");
         };
         if let Some(op) = CollectiveOp::ALL.into_iter().find(|op| op.name() == name) {
-            self.advance();
+            self.cursor.advance();
             let [var] = vars[..] else {
-                return self.error(at, format!("`{name}` defines one variable"));
+                return self.cursor.error(at, format!("`{name}` defines one variable"));
             };
             return Ok(Stmt::Collective { var, op, operands: self.commas(Self::operand)? });
         }
         let Some(op) = Op::from_name(name) else {
-            return self.expected("an operation, `load` or `if`");
+            return self.cursor.expected("an operation, `load` or `if`");
         };
-        self.advance();
+        self.cursor.advance();
         let [var] = vars[..] else {
-            return self.error(at, "an operation defines one variable");
+            return self.cursor.error(at, "an operation defines one variable");
         };
-        if let Token::Symbol("!") = self.peek().token {
-            self.advance();
+        if let Token::Symbol("!") = self.cursor.peek().token {
+            self.cursor.advance();
             self.exact.insert(var.0);
         }
         Ok(Stmt::Let { var, op, operands: self.commas(Self::operand)? })
@@ -582,19 +453,19 @@ impl<'a> Parser<'a> {
 
     /// `atomic op @memory[index], operands`.
     fn atomic(&mut self, var: Option<Var>) -> Parsed<Stmt> {
-        self.expect("atomic")?;
-        let found = match self.peek().token {
+        self.cursor.expect("atomic")?;
+        let found = match self.cursor.peek().token {
             Token::Word(name) => AtomicOp::ALL.into_iter().find(|op| op.name() == name),
             _ => None,
         };
         let Some(op) = found else {
-            return self.expected("an atomic operation");
+            return self.cursor.expected("an atomic operation");
         };
-        self.advance();
+        self.cursor.advance();
         let (memory, index) = self.place()?;
-        let operands = match self.peek().token {
+        let operands = match self.cursor.peek().token {
             Token::Symbol(",") => {
-                self.advance();
+                self.cursor.advance();
                 self.commas(Self::operand)?
             }
             _ => Vec::new(),
@@ -605,21 +476,21 @@ impl<'a> Parser<'a> {
     /// `@memory[index]`.
     fn place(&mut self) -> Parsed<(MemoryId, Operand)> {
         let memory = self.memory()?;
-        self.expect("[")?;
+        self.cursor.expect("[")?;
         let index = self.operand()?;
-        self.expect("]")?;
+        self.cursor.expect("]")?;
         Ok((memory, index))
     }
 
     fn branch(&mut self, vars: Vec<Var>) -> Parsed<Stmt> {
-        self.expect("if")?;
+        self.cursor.expect("if")?;
         let condition = self.operand()?;
         let ending = Some(("yield", vars.len()));
         let then = self.list(ending)?;
-        let otherwise = match self.eat("else") {
+        let otherwise = match self.cursor.eat("else") {
             true => self.list(ending)?,
             false if vars.is_empty() => List { statements: Vec::new(), given: Vec::new() },
-            false => return self.expected("`else`"),
+            false => return self.cursor.expected("`else`"),
         };
         let given = then.given.into_iter().zip(otherwise.given);
         let results = vars
@@ -632,10 +503,10 @@ impl<'a> Parser<'a> {
 
     /// `carry %x: type = initial, ...`, if there is one.
     fn carry(&mut self) -> Parsed<Vec<(Var, Operand)>> {
-        match self.eat("carry") {
+        match self.cursor.eat("carry") {
             true => self.commas(|parser| {
                 let var = parser.definition()?;
-                parser.expect("=")?;
+                parser.cursor.expect("=")?;
                 Ok((var, parser.operand()?))
             }),
             false => Ok(Vec::new()),
@@ -651,13 +522,13 @@ impl<'a> Parser<'a> {
     }
 
     fn for_loop(&mut self) -> Parsed<Stmt> {
-        self.expect("for")?;
+        self.cursor.expect("for")?;
         let var = self.definition()?;
-        self.expect("in")?;
+        self.cursor.expect("in")?;
         let start = self.operand()?;
-        self.expect("..")?;
+        self.cursor.expect("..")?;
         let end = self.operand()?;
-        self.expect("step")?;
+        self.cursor.expect("step")?;
         let step = self.operand()?;
         let carry = self.carry()?;
         let (carried, body) = self.loop_body(carry)?;
@@ -665,36 +536,14 @@ impl<'a> Parser<'a> {
     }
 
     fn while_loop(&mut self) -> Parsed<Stmt> {
-        self.expect("while")?;
+        self.cursor.expect("while")?;
         let carry = self.carry()?;
         let header = self.block()?;
-        self.expect("test")?;
+        self.cursor.expect("test")?;
         let condition = self.operand()?;
         let (carried, body) = self.loop_body(carry)?;
         Ok(Stmt::While { carried, header, condition, body })
     }
-}
-
-/// Undoes what [`crate::text`] does to keep a comment on one line.
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => out.push('\n'),
-            Some('r') => out.push('\r'),
-            Some('\\') => out.push('\\'),
-            other => {
-                out.push('\\');
-                out.extend(other);
-            }
-        }
-    }
-    out
 }
 
 #[cfg(test)]

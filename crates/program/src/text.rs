@@ -30,6 +30,9 @@
 
 use std::fmt::{self, Write};
 
+use pumice_scalar::text::lex::escape;
+use pumice_scalar::text::print_constant;
+
 use crate::ir::{Access, Carried, MemoryId, Operand, Param, Program, Scope, Space, Stmt, Var, Workers};
 
 impl fmt::Display for Program {
@@ -323,10 +326,7 @@ impl<'a> Printer<'a> {
     fn operand(&self, operand: Operand) -> String {
         match operand {
             Operand::Var(var) => self.var(var),
-            Operand::Constant(constant) if constant.ty() == pumice_scalar::ScalarType::Bool => {
-                constant.to_string()
-            }
-            Operand::Constant(constant) => format!("{constant}:{}", constant.ty()),
+            Operand::Constant(constant) => print_constant(constant),
         }
     }
 
@@ -368,9 +368,4 @@ fn identifier(name: &str) -> String {
         text.insert(0, '_');
     }
     text
-}
-
-/// A comment on one line; [`mod@crate::parse`] undoes it.
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
 }

@@ -78,14 +78,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// A list that is done by the block, a warp or a thread as a whole.
-    fn list(&mut self, list: &[Stmt], doer: Level) {
+    /// A list that the block, a warp or a thread executes as a whole.
+    fn list(&mut self, list: &[Stmt], scope: Level) {
         for stmt in list {
-            self.statement(stmt, doer);
+            self.statement(stmt, scope);
         }
     }
 
-    fn statement(&mut self, stmt: &Stmt, doer: Level) {
+    fn statement(&mut self, stmt: &Stmt, scope: Level) {
         match stmt {
             Stmt::Comment(_)
             | Stmt::Store { .. }
@@ -94,7 +94,7 @@ impl Analysis<'_> {
             | Stmt::Fail { .. } => {}
             Stmt::Let { var, operands, .. } => self.raise(*var, self.of(operands)),
             Stmt::Load { vars, memory, index } => {
-                let level = self.of(&[*index]).max(self.contents(*memory, doer));
+                let level = self.of(&[*index]).max(self.contents(*memory, scope));
                 vars.iter().for_each(|&var| self.raise(var, level));
             }
             Stmt::Atomic { var, .. } => var.iter().for_each(|&var| self.raise(var, Level::Thread)),
@@ -107,8 +107,8 @@ impl Analysis<'_> {
                 self.raise(*var, level);
             }
             Stmt::If { condition, then, otherwise, results } => {
-                self.list(then, doer);
-                self.list(otherwise, doer);
+                self.list(then, scope);
+                self.list(otherwise, scope);
                 for joined in results {
                     let level = self.of(&[*condition, joined.then, joined.otherwise]);
                     self.raise(joined.var, level);
@@ -117,12 +117,12 @@ impl Analysis<'_> {
             Stmt::For { var, start, end, step, carried, body } => {
                 let trips = self.of(&[*start, *end, *step]);
                 self.raise(*var, trips);
-                self.list(body, doer);
+                self.list(body, scope);
                 self.carried(carried, trips);
             }
             Stmt::While { carried, header, condition, body } => {
-                self.list(header, doer);
-                self.list(body, doer);
+                self.list(header, scope);
+                self.list(body, scope);
                 self.carried(carried, self.of(&[*condition]));
             }
             Stmt::Parallel { workers, var, extent: _, body } => {
@@ -131,19 +131,19 @@ impl Analysis<'_> {
                     Workers::Warps => Level::Warp,
                 };
                 self.raise(*var, level);
-                self.list(body, level.max(doer));
+                self.list(body, level.max(scope));
             }
         }
     }
 
     /// Who may find different things at the same index of a memory, at the same point of the program.
-    fn contents(&self, memory: MemoryId, doer: Level) -> Level {
+    fn contents(&self, memory: MemoryId, scope: Level) -> Level {
         match self.program.memories.get(memory.0 as usize).map(|memory| memory.space) {
             Some(Space::Global { access: Access::Read }) => Level::Block,
             Some(Space::Private { .. }) => Level::Thread,
             // Nobody writes while the block or a warp reads as a whole: that would be a race. But one thread may read
             // what it wrote before, and another what was there before that.
-            _ => doer,
+            _ => scope,
         }
     }
 

@@ -1,16 +1,15 @@
 //! Properties of random programs: text, verifier, passes, memory plans and bounds, all against the simulator.
 
-mod generate;
-
 use std::collections::BTreeMap;
 
-use generate::{N_RANGE, memories, program, scalars};
 use proptest::prelude::*;
+use pumice_generate::{N_RANGE, memories, program, scalars};
 use pumice_program::simulate::Options;
 use pumice_program::{
-    AtomicOp, CollectiveOp, Failure, FaultKind, Intervals, Memory, MemoryId, Operand, Param, Program, Ranges,
-    Scope, SimMemory, Space, Stmt, Uniformity, Var, VectorOptions, Workers, check, drop_spare_vars,
-    eliminate_dead, mark_exact, narrow, parse, plan, settle, simulate, vectorise,
+    AtomicOp, Atomics, Capabilities, CollectiveOp, Failure, FaultKind, Intervals, Memory, MemoryId, Operand,
+    Param, Program, Ranges, Scope, SimMemory, Space, Stmt, Target, Uniformity, Var, VectorOptions,
+    WideAtomics, Workers, check, drop_spare_vars, eliminate_dead, legalise, mark_exact, narrow, parse, plan,
+    settle, simulate, vectorise,
 };
 use pumice_scalar::{Constant, Op, ScalarType};
 
@@ -351,6 +350,15 @@ fn do_everything(program: &Program) {
     let _ = simulate(program, &mut memories(), &scalars(5), &options);
 }
 
+/// A target that has compare-and-exchange, and as few other atomic operations as there are.
+const BARE: Target = Target {
+    capabilities: Capabilities {
+        atomics: Atomics { wide: WideAtomics::Base, float_add: false, float_min_max: false },
+        ..Capabilities::ALL
+    },
+    ..Target::ALL
+};
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -396,6 +404,9 @@ proptest! {
         let mut alive = program.clone();
         eliminate_dead(&mut alive);
         assert_same(&program, &alive, n, "eliminate_dead");
+        let mut legal = program.clone();
+        prop_assert_eq!(legalise(&mut legal, &BARE), Ok(()));
+        assert_same(&program, &legal, n, "legalise");
         let mut exact = program.clone();
         mark_exact(&mut exact, &ranges(&program));
         assert_same(&program, &exact, n, "mark_exact");

@@ -302,12 +302,18 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
 }
 
 impl Untyped {
-    /// Runs the program. The result stays on the device until it is looked at.
+    /// Runs the program. Its first result stays on the device until it is looked at.
     pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
+        let results = self.run_all(inputs)?;
+        results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
+    }
+
+    /// Runs the program. All its results stay on the device until they are looked at.
+    pub fn run_all(&self, inputs: &Inputs) -> Result<Vec<Arc<dyn ArrayData>>> {
         let (last, reading) = self.read(inputs)?;
         let execution = last.bind(&self.engine, reading.inputs(inputs))?;
         execution.launch()?;
-        first(execution)
+        execution.results()
     }
 
     /// See [`Compiled::time`]. Of a program that reads a length on the way, the time is that of the last part.

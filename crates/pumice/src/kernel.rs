@@ -32,12 +32,13 @@ use std::sync::Arc;
 pub use apply::{Feeds, Inputs, apply};
 pub use arguments::{Arguments, Gives};
 pub use pumice_kernel::{
-    AtomicElt, AtomicOp, Binding, Block, BuildError, Definition, Dynamic, Forced, Forces, Form, Grid,
-    IntoSize, Item, Ix, KernelFunction, KernelResult, Layout, Level, Loops, Matrix, Mutable, Outcome,
-    Parameter, ParameterKind, Placed, PreviewError, Profile, Pull, Push, Round, Scalars, Size, StaticLength,
-    Storable, Thread, Warp, Window, Within, accumulate, block_threads, block_warps, comment, cond, define,
-    fence_block, fence_grid, force_scalar, force_windows, generate, iota, named, parallel, parts_for, power,
-    preview, quotient, remainder, replicate, seq_for, seq_until, skeletons, warp, while_,
+    Any, AnyLevel, AtomicElt, AtomicOp, Binding, Block, BuildError, Definition, Dynamic, Forced, Forces,
+    Grid, IntoSize, Item, ItemForm, Ix, KernelFunction, KernelParameter, KernelResult, Layout, Length, Level,
+    Loops, Mutable, Outcome, ParameterKind, Placed, PreviewError, Profile, Pull, Push, Round, Rows, Scalars,
+    Size, StaticLength, Storable, Thread, Value, Warp, Window, Within, accumulate, block_threads,
+    block_warps, comment, cond, define, define_data, fence_block, fence_grid, force_scalar, force_windows,
+    generate, iota, named, on_behalf, parallel, parts_for, power, preview, quotient, remainder, replicate,
+    seq_for, seq_until, skeletons, warp, while_,
 };
 
 /// A kernel: parameters `P`, and a result with elements `T`. It can be run from any thread.
@@ -73,6 +74,7 @@ impl Compiler {
     /// assert_eq!(double.run(vec![1, 2, 3])?.to_vec()?, [2, 4, 6]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
+    #[track_caller]
     pub fn kernel<P, F: KernelFunction<P>>(
         &self,
         name: &str,

@@ -10,10 +10,11 @@ use crate::device_array::DeviceArray;
 use crate::engine::{Engine, Resident};
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
-use crate::status::{RECORD_BYTES, Status};
+use crate::status::Status;
 use pumice_array::{Array, ArrayData, Shape};
 use pumice_emit::EmitOptions;
-use pumice_kernel::{Actual, Binding, Definition, ParameterKind, Passes};
+use pumice_kernel::{Binding, Definition, KernelArgument, Launcher, ParameterKind, Passes};
+use pumice_program::FAILURE_BYTES;
 use pumice_scalar::{Constant, Elt, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +61,7 @@ pub struct Callable {
     sites: Arc<[Site]>,
     /// The types of the columns of the arrays among the parameters, and at the end of the result.
     types: Vec<Arc<[ScalarType]>>,
-    ready: Mutex<HashMap<Vec<Actual>, Arc<Ready>>>,
+    ready: Mutex<HashMap<Vec<KernelArgument>, Arc<Ready>>>,
 }
 
 /// A kernel for certain lengths and integers.
@@ -145,7 +146,7 @@ impl Callable {
     }
 
     /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
-    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<Actual>> {
+    fn actual(&self, given: &[Given<'_>]) -> Result<Vec<KernelArgument>> {
         let kinds = self.definition.parameters();
         if kinds.len() != given.len() {
             let name = self.definition.name();
@@ -156,7 +157,7 @@ impl Callable {
         }
         let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
             let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
-                (data.types() == types).then(|| Actual::Length(data.extents().iter().product()))
+                (data.types() == types).then(|| KernelArgument::Length(data.extents().iter().product()))
             };
             let actual = match (given, kind) {
                 (Given::Array(data), ParameterKind::Array { types, changes: false }) => array(data, types),
@@ -164,7 +165,11 @@ impl Callable {
                     array(change.data(), types)
                 }
                 (Given::Scalar(value), ParameterKind::Scalar(ty)) if value.ty() == *ty => {
-                    Some(if self.shaping[number] { Actual::Scalar(*value) } else { Actual::Unknown(*ty) })
+                    Some(if self.shaping[number] {
+                        KernelArgument::Scalar(*value)
+                    } else {
+                        KernelArgument::Unknown(*ty)
+                    })
                 }
                 _ => None,
             };
@@ -177,7 +182,7 @@ impl Callable {
     }
 
     /// The kernel for these lengths and scalars.
-    fn ready(&self, actual: Vec<Actual>) -> Result<Arc<Ready>> {
+    fn ready(&self, actual: Vec<KernelArgument>) -> Result<Arc<Ready>> {
         let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).get(&actual).cloned();
         if let Some(ready) = known {
             return Ok(ready);
@@ -215,7 +220,7 @@ impl Callable {
         let actual = self.actual(given)?;
         // By parameter; for arrays their lengths.
         let scalars = actual.iter().zip(given).map(|(actual, given)| match (actual, given) {
-            (Actual::Length(length), _) => Constant::from(*length as i64),
+            (KernelArgument::Length(length), _) => Constant::from(*length as i64),
             (_, Given::Scalar(value)) => *value,
             _ => Constant::from(0i64),
         });
@@ -240,7 +245,7 @@ impl Callable {
         let types = self.types.last().map_or(&[][..], |types| types);
         let result = |ty: &ScalarType| self.engine.allocate(ready.length * ty.bytes());
         let results = types.iter().map(result).collect::<Result<Vec<_>>>()?;
-        let record = if ready.fails { Some(self.engine.allocate(RECORD_BYTES)?) } else { None };
+        let record = if ready.fails { Some(self.engine.allocate(FAILURE_BYTES)?) } else { None };
         let device = self.engine.device().clone();
         let place = || format!("kernel `{}`", self.definition.name()).into();
         let deadline = self.engine.deadline(self.limit, place)?;
@@ -264,31 +269,42 @@ struct Call<'a> {
     status: Arc<Status>,
 }
 
-impl Call<'_> {
-    fn argument(&self, binding: &Binding) -> Result<LaunchArgument<'_>> {
-        let lost = || Error::Invalid("a kernel's argument is lost".into());
-        match binding {
-            Binding::Column { parameter, column } => {
-                let memory = self.arrays.get(*parameter).and_then(|columns| columns.get(*column));
-                memory.ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
-            }
-            Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                self.scalars.get(*parameter).copied().map(LaunchArgument::Scalar).ok_or_else(lost)
-            }
-            Binding::Result { column } => {
-                self.results.get(*column).ok_or_else(lost)?.memory().map(LaunchArgument::Memory)
-            }
-            Binding::Failure => self.record.as_ref().ok_or_else(lost)?.memory().map(LaunchArgument::Memory),
-            // A launch has its record for itself.
-            Binding::FailureBase => Ok(LaunchArgument::Scalar(Constant::from(0i64))),
-            Binding::Value(value) => Ok(LaunchArgument::Scalar(*value)),
-        }
+impl<'a> Launcher for &'a Call<'_> {
+    type Argument = LaunchArgument<'a>;
+
+    fn column(&self, parameter: usize, column: usize) -> Option<LaunchArgument<'a>> {
+        let call: &'a Call<'_> = self;
+        memory(call.arrays.get(parameter)?.get(column)?)
     }
 
+    fn number(&self, parameter: usize) -> Option<LaunchArgument<'a>> {
+        self.scalars.get(parameter).copied().map(LaunchArgument::Scalar)
+    }
+
+    fn result(&self, column: usize) -> Option<LaunchArgument<'a>> {
+        let call: &'a Call<'_> = self;
+        memory(call.results.get(column)?)
+    }
+
+    fn failure(&self) -> Option<LaunchArgument<'a>> {
+        let call: &'a Call<'_> = self;
+        memory(call.record.as_ref()?)
+    }
+
+    fn value(&self, value: Constant) -> Option<LaunchArgument<'a>> {
+        Some(LaunchArgument::Scalar(value))
+    }
+}
+
+fn memory(pooled: &Arc<Pooled>) -> Option<LaunchArgument<'_>> {
+    pooled.memory().ok().map(LaunchArgument::Memory)
+}
+
+impl Call<'_> {
     fn launch(&self) -> Result<()> {
         let device = self.callable.engine.device();
         if let Some(record) = &self.record {
-            device.zero(record.memory()?, RECORD_BYTES)?;
+            device.zero(record.memory()?, FAILURE_BYTES)?;
         }
         if !self.ready.complete {
             let types = self.callable.types.last().map_or(&[][..], |types| types);
@@ -296,8 +312,9 @@ impl Call<'_> {
                 device.zero(result.memory()?, self.ready.length * ty.bytes())?;
             }
         }
-        let bindings = self.ready.bindings.iter();
-        let mut arguments = bindings.map(|binding| self.argument(binding)).collect::<Result<Vec<_>>>()?;
+        let arguments = self.ready.bindings.iter().map(|binding| binding.resolve(&self));
+        let lost = || Error::Invalid("a kernel's argument is lost".into());
+        let mut arguments = arguments.collect::<Option<Vec<_>>>().ok_or_else(lost)?;
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**device)?;
             arguments.push(LaunchArgument::Memory(deadline.record.memory()?));

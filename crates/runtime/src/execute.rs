@@ -7,10 +7,10 @@ use crate::engine::{Engine, with_stop};
 use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::pool::Pooled;
-use crate::status::{RECORD_BYTES, Status};
+use crate::status::Status;
 use pumice_array::{ArrayData, Given, Node, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
-use pumice_program::{Stmt, Verified};
+use pumice_program::{FAILURE_BYTES, Stmt, Verified};
 use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -56,25 +56,8 @@ impl PreparedPlan {
             arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
         };
         let kernels = engine.kernels().get_or_build_all(&**engine.device(), &programs, options, upload)?;
-        let blocks = plan.launches().map(|launch| {
-            // How many blocks there are depends on extents only, and those are constants of the plan.
-            let values = launch.arguments.iter().zip(&launch.program.params);
-            let scalars = values.filter_map(|(argument, param)| match (argument, param) {
-                (PlanArgument::Constant(constant), _) => Some(*constant),
-                (_, pumice_program::Param::Scalar(var)) => {
-                    Some(Constant::zero(launch.program.var_type(*var)))
-                }
-                _ => None,
-            });
-            let scalars: Vec<Constant> = scalars.collect();
-            let blocks =
-                launch.program.blocks_for(&scalars).map_err(|error| Error::Invalid(error.to_string()))?;
-            match blocks <= pumice_program::MAX_BLOCKS as u64 {
-                true => Ok(blocks),
-                false => Err(Error::Invalid(format!("{} needs {blocks} blocks, too many", launch.place))),
-            }
-        });
-        let blocks = blocks.collect::<Result<Vec<u64>>>()?;
+        let blocks = plan.launches().map(|launch| launch.blocks());
+        let blocks = blocks.collect::<std::result::Result<Vec<u64>, _>>()?;
         let launches = kernels.into_iter().zip(blocks).collect();
         Ok(PreparedPlan { plan, device: engine.device().id(), launches, limit })
     }
@@ -118,7 +101,7 @@ impl PreparedPlan {
         }
         let record = match plan.sites().is_empty() {
             true => None,
-            false => Some(engine.allocate(RECORD_BYTES)?),
+            false => Some(engine.allocate(FAILURE_BYTES)?),
         };
         // Work happens in order, so what is released can be written by a later launch.
         let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
@@ -226,7 +209,7 @@ impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
         if let Some(record) = &self.record {
-            self.engine.device().zero(record.memory()?, RECORD_BYTES)?;
+            self.engine.device().zero(record.memory()?, FAILURE_BYTES)?;
         }
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**self.engine.device())?;

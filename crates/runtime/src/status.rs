@@ -4,6 +4,7 @@ use crate::deadline::Deadline;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
+use pumice_program::{FAILURE_BYTES, FailureRecord};
 use pumice_scalar::Site;
 use std::sync::{Arc, OnceLock};
 
@@ -20,9 +21,6 @@ pub struct Status {
     depth: usize,
     outcome: OnceLock<Result<()>>,
 }
-
-/// Bytes of a failure record: code, index and bound.
-pub const RECORD_BYTES: usize = 24;
 
 /// So many runs may wait for somebody to look; after that the runtime looks itself, or the chain would grow for ever.
 const MOST_WAITING: usize = 64;
@@ -85,20 +83,13 @@ impl Status {
             deadline.check(&*self.device)?;
         }
         let Some(record) = &self.record else { return Ok(()) };
-        let mut bytes = [0u8; RECORD_BYTES];
+        let mut bytes = [0u8; FAILURE_BYTES];
         self.device.download(record.memory()?, &mut bytes)?;
-        let words = bytes.as_chunks::<8>().0.iter().map(|word| i64::from_le_bytes(*word)).collect::<Vec<_>>();
-        match words[..] {
-            [0, ..] => Ok(()),
-            [code, index, bound] => {
-                let site = usize::try_from(code - 1).ok().and_then(|number| self.sites.get(number));
-                Err(match site {
-                    Some(site) => Error::Failure(site.message(index, bound)),
-                    None => Error::Invalid(format!("the device recorded an unknown failure ({code})")),
-                })
-            }
-            _ => Ok(()),
-        }
+        let Some(failure) = FailureRecord::read(&bytes) else { return Ok(()) };
+        Err(match failure.message(&self.sites) {
+            Some(message) => Error::Failure(message),
+            None => Error::Invalid(format!("the device recorded an unknown failure ({})", failure.code)),
+        })
     }
 }
 
@@ -110,8 +101,8 @@ mod tests {
     fn a_failure_is_told_by_all_runs_after_it_and_no_chain_of_runs_grows_for_ever() -> Result<()> {
         let device = crate::open("sim")?;
         let pool = crate::pool::Pool::new(device.clone());
-        let record = pool.take(RECORD_BYTES)?;
-        device.upload(record.memory()?, &[1; RECORD_BYTES])?;
+        let record = pool.take(FAILURE_BYTES)?;
+        device.upload(record.memory()?, &[1; FAILURE_BYTES])?;
         let failed = Status::new(device.clone(), Some(record), [].into(), []);
         let first = Arc::downgrade(&failed);
         let mut last = failed;

@@ -3,7 +3,7 @@
 use crate::Op;
 use crate::arena;
 use crate::graph::{Graph, Id, Node, Site, Variable};
-use crate::schedule::{Item, MAX_NESTING, Schedule, TooDeep, loop_dependencies};
+use crate::schedule::{MAX_NESTING, Schedule, TooDeep, loop_dependencies};
 use crate::types::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
@@ -33,25 +33,62 @@ impl Function {
                 graph.nodes()[number].for_each_operand(|id| needed[id.0 as usize] = true);
             }
         }
-        let mut renumbered = vec![Id(0); needed_up_to];
+        let stray = |(number, node): (usize, &Node)| match node {
+            Node::Variable(Variable::Parameter(_), ty) if number < first.0 as usize && needed[number] => {
+                Some((number, Node::Invalid { message: arena::STRAY.into(), ty: *ty }))
+            }
+            _ => None,
+        };
+        let strays: Vec<(usize, Node)> =
+            graph.nodes()[..needed_up_to].iter().enumerate().filter_map(stray).collect();
+        let mut nodes = std::borrow::Cow::from(graph.nodes());
+        for (number, invalid) in strays {
+            nodes.to_mut()[number] = invalid;
+        }
+        let order = (0..needed_up_to as u32).map(Id).filter(|id| needed[id.0 as usize]);
+        Function::arrange(parameters, &nodes, order, results)
+    }
+
+    /// The function of these nodes, of which `order` has those that are needed, operands before users.
+    ///
+    /// Nodes are numbered so that equal functions are equal wherever they were built, and so that the text form need not
+    /// say where a constant stands: first the parameters, then the nodes in their order, and right before the first node
+    /// that uses it each constant, other variable, branch or loop. (A branch is used by its values alone, see
+    /// [`Node::Project`].) Loops are numbered in the order in which they first appear.
+    pub(crate) fn arrange(
+        parameters: &[ScalarType],
+        nodes: &[Node],
+        order: impl Iterator<Item = Id> + Clone,
+        results: &[Id],
+    ) -> Function {
+        let mut own: Vec<(u32, Id)> = order
+            .clone()
+            .filter_map(|id| match nodes[id.0 as usize] {
+                Node::Variable(Variable::Parameter(index), _) => Some((index, id)),
+                _ => None,
+            })
+            .collect();
+        own.sort_unstable();
+        let mut arranged = Arranged { from: nodes, placed: vec![None; nodes.len()], nodes: Vec::new() };
+        for (number, &(_, id)) in own.iter().enumerate() {
+            // One parameter may be two nodes: one of them was made by its number.
+            let before = number.checked_sub(1).map(|before| own[before].1);
+            match before.filter(|before| nodes[before.0 as usize] == nodes[id.0 as usize]) {
+                Some(before) => arranged.placed[id.0 as usize] = arranged.placed[before.0 as usize],
+                None => arranged.place(id),
+            }
+        }
+        order.filter(|id| !floats(&nodes[id.0 as usize])).for_each(|id| arranged.place(id));
+        results.iter().for_each(|id| arranged.place(*id));
+        let results: Vec<Id> = results.iter().map(|id| arranged.now(*id)).collect();
+        let mut nodes = arranged.nodes;
         let mut loops: HashMap<u32, u32> = HashMap::new();
-        let mut nodes = Vec::new();
-        for number in (0..needed_up_to).filter(|&number| needed[number]) {
-            renumbered[number] = Id(nodes.len() as u32);
-            let mut node = graph.nodes()[number].map_operands(|id| renumbered[id.0 as usize]);
-            // Loops are numbered anew too: equal functions must be equal wherever they were built.
-            if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = &mut node {
+        for node in &mut nodes {
+            if let Node::Loop { number, .. } | Node::LoopVariable { number, .. } = node {
                 let next = loops.len() as u32;
                 *number = *loops.entry(*number).or_insert(next);
             }
-            if let Node::Variable(Variable::Parameter(_), ty) = node
-                && number < first.0 as usize
-            {
-                node = Node::Invalid { message: arena::STRAY.into(), ty };
-            }
-            nodes.push(node);
         }
-        let results = results.iter().map(|id| renumbered[id.0 as usize]).collect::<Vec<_>>();
         let mut hasher = DefaultHasher::new();
         (parameters, &nodes, &results).hash(&mut hasher);
         Function(Arc::new(Data { parameters: parameters.to_vec(), nodes, results, hash: hasher.finish() }))
@@ -172,6 +209,42 @@ impl Function {
         })
     }
 
+    /// A neutral element of a function of two elements, if one is found: combined with it, from either side, every element
+    /// stays as it is to the bit. Decided on the graph, for elements of up to two scalars.
+    pub fn neutral(&self) -> Option<Vec<Constant>> {
+        let (types, half) = (self.parameters(), self.parameters().len() / 2);
+        if types.len() != 2 * half || types[..half] != types[half..] || half > 2 {
+            return None;
+        }
+        let mut candidates: Vec<Vec<Constant>> = vec![Vec::new()];
+        for ty in &types[..half] {
+            let extended = candidates.iter().flat_map(|first| {
+                neutral_candidates(*ty).into_iter().map(move |next| [&first[..], &[next]].concat())
+            });
+            candidates = extended.collect();
+        }
+        candidates.into_iter().find(|candidate| self.is_neutral(candidate))
+    }
+
+    /// Whether these scalars are seen to be neutral.
+    fn is_neutral(&self, candidate: &[Constant]) -> bool {
+        let types = &self.parameters()[..candidate.len()];
+        arena::scope(|| {
+            let element: Vec<arena::Term> = types
+                .iter()
+                .enumerate()
+                .map(|(index, ty)| arena::Term::variable(Variable::Parameter(index as u32), *ty))
+                .collect();
+            let neutral: Vec<arena::Term> = candidate.iter().map(|constant| (*constant).into()).collect();
+            let sides = [[&neutral[..], &element].concat(), [&element[..], &neutral].concat()];
+            sides.iter().all(|arguments| {
+                let results = self.apply(arguments);
+                let mut scalars = results.iter().zip(element.iter().zip(candidate));
+                scalars.all(|(result, (element, candidate))| is_unchanged(*result, *element, *candidate))
+            })
+        })
+    }
+
     /// Whether an associative function of two elements gives the same however often, but at least once, `initial` stands
     /// among the elements: it is neutral, or every scalar absorbs it after the first time, as a maximum does. Decided on
     /// the graph, from both sides; a `false` means that it could not be shown.
@@ -198,6 +271,84 @@ impl Function {
             })
         })
     }
+}
+
+/// Nodes on their way to their places in a function.
+struct Arranged<'a> {
+    from: &'a [Node],
+    /// Where each of them is by now.
+    placed: Vec<Option<Id>>,
+    nodes: Vec<Node>,
+}
+
+impl Arranged<'_> {
+    fn now(&self, id: Id) -> Id {
+        self.placed[id.0 as usize].unwrap_or(Id(0))
+    }
+
+    /// Places a node, and before it those of its operands that stand right before the first node that uses them.
+    fn place(&mut self, id: Id) {
+        if self.placed[id.0 as usize].is_some() {
+            return;
+        }
+        let node = &self.from[id.0 as usize];
+        // Operands of a branch or loop are values: this goes no deeper than a value, its branch, a constant.
+        node.for_each_operand(|operand| {
+            if floats(&self.from[operand.0 as usize]) {
+                self.place(operand);
+            }
+        });
+        let node = node.map_operands(|operand| self.now(operand));
+        self.placed[id.0 as usize] = Some(Id(self.nodes.len() as u32));
+        self.nodes.push(node);
+    }
+}
+
+/// Whether a node stands right before the first one that uses it.
+fn floats(node: &Node) -> bool {
+    matches!(node, Node::Constant(_) | Node::Variable(..) | Node::Branch { .. } | Node::Loop { .. })
+}
+
+/// Constants of which one may be neutral for an operator on a type.
+fn neutral_candidates(ty: ScalarType) -> Vec<Constant> {
+    match ty {
+        ScalarType::Bool => vec![false.into(), true.into()],
+        ScalarType::I32 => vec![0i32.into(), 1i32.into(), i32::MIN.into(), i32::MAX.into(), (-1i32).into()],
+        ScalarType::I64 => vec![0i64.into(), 1i64.into(), i64::MIN.into(), i64::MAX.into(), (-1i64).into()],
+        ScalarType::U32 => vec![0u32.into(), 1u32.into(), u32::MAX.into()],
+        ScalarType::U64 => vec![0u64.into(), 1u64.into(), u64::MAX.into()],
+        // Adding 0.0 would change -0.0.
+        ScalarType::F32 => vec![(-0.0f32).into(), 1.0f32.into()],
+        ScalarType::F64 => vec![(-0.0f64).into(), 1.0f64.into()],
+    }
+}
+
+/// Whether `value`, which an operator made of a scalar and a constant, is that scalar to the bit.
+fn is_unchanged(value: arena::Term, element: arena::Term, constant: Constant) -> bool {
+    if value.id() == element.id() {
+        return true;
+    }
+    let with: arena::Term = constant.into();
+    let (value, element, with) = (value.id(), element.id(), with.id());
+    arena::inspect(|graph| match graph.node(value) {
+        Node::Apply { op, operands, ty } => {
+            let operands = operands.as_slice();
+            let (low, high) = ty.range();
+            let (minus_zero, one) = match ty {
+                ScalarType::F32 => (Constant::from(-0.0f32), Constant::from(1.0f32)),
+                _ => (Constant::from(-0.0f64), Constant::from(1.0f64)),
+            };
+            let unchanged = match op {
+                Op::Max if ty.is_integer() => constant.as_integer() == Some(low),
+                Op::Min if ty.is_integer() => constant.as_integer() == Some(high),
+                Op::Add if ty.is_float() => constant == minus_zero,
+                Op::Mul if ty.is_float() => constant == one,
+                _ => false,
+            };
+            unchanged && (operands == [element, with] || operands == [with, element])
+        }
+        _ => false,
+    })
 }
 
 /// Whether `value`, which an operator made of a scalar and its initial value, is that scalar, or the result of an
@@ -242,97 +393,8 @@ impl Hash for Function {
     }
 }
 
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let types: Vec<String> =
-            self.parameters().iter().enumerate().map(|(index, ty)| format!("p{index}: {ty}")).collect();
-        writeln!(f, "|{}| {{", types.join(", "))?;
-        match self.schedule() {
-            Ok(schedule) => self.print_block(f, &schedule, 0, 1)?,
-            Err(error) => writeln!(f, "  // {error}")?,
-        }
-        let results: Vec<String> = self.results().iter().map(|id| self.name(*id)).collect();
-        write!(f, "  ({})\n}}", results.join(", "))
-    }
-}
-
 impl fmt::Debug for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Function {
-    fn name(&self, id: Id) -> String {
-        match &self.nodes()[id.0 as usize] {
-            Node::Constant(constant) => constant.to_string(),
-            Node::Variable(Variable::Parameter(index), _) => format!("p{index}"),
-            Node::Variable(Variable::Argument(index), _) => format!("argument{index}"),
-            Node::Variable(Variable::Extent { array, dimension }, _) => {
-                format!("extent(a{array}, {dimension})")
-            }
-            Node::Variable(Variable::Local(index), _) => format!("local{index}"),
-            Node::LoopVariable { number, index, .. } => format!("loop{number}.{index}"),
-            Node::Project { of, index, .. } => format!("%{}.{index}", of.0),
-            _ => format!("%{}", id.0),
-        }
-    }
-
-    fn print_block(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        schedule: &Schedule,
-        block: usize,
-        depth: usize,
-    ) -> fmt::Result {
-        let indent = "  ".repeat(depth);
-        let names = |ids: &[Id]| ids.iter().map(|id| self.name(*id)).collect::<Vec<_>>().join(", ");
-        for item in &schedule.blocks[block] {
-            match item {
-                Item::Compute(id) => match &self.nodes()[id.0 as usize] {
-                    Node::Apply { op, operands, ty } => {
-                        writeln!(f, "{indent}%{} = {}.{ty} {}", id.0, op.name(), names(operands.as_slice()))?;
-                    }
-                    Node::Load { array, index, .. } => {
-                        writeln!(f, "{indent}%{} = a{array}[{}]", id.0, self.name(*index))?;
-                    }
-                    Node::Check { condition, site, .. } => {
-                        writeln!(f, "{indent}%{} = check {} // {site:?}", id.0, self.name(*condition))?;
-                    }
-                    Node::Invalid { message, .. } => writeln!(f, "{indent}%{} = invalid: {message}", id.0)?,
-                    _ => {}
-                },
-                Item::Branch { id, then, otherwise } => {
-                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
-                    else {
-                        continue;
-                    };
-                    writeln!(f, "{indent}%{} = if {} {{", id.0, self.name(*condition))?;
-                    self.print_block(f, schedule, *then, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}} else {{", names(yes))?;
-                    self.print_block(f, schedule, *otherwise, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}}", names(no))?;
-                }
-                Item::Select(id) => {
-                    let Node::Branch { condition, then: yes, otherwise: no } = &self.nodes()[id.0 as usize]
-                    else {
-                        continue;
-                    };
-                    let (condition, yes, no) = (self.name(*condition), names(yes), names(no));
-                    writeln!(f, "{indent}%{} = select {condition} ({yes}) ({no})", id.0)?;
-                }
-                Item::Loop { id, header, body } => {
-                    let Node::Loop { initial, condition, next, .. } = &self.nodes()[id.0 as usize] else {
-                        continue;
-                    };
-                    writeln!(f, "{indent}%{} = loop ({}) {{", id.0, names(initial))?;
-                    self.print_block(f, schedule, *header, depth + 1)?;
-                    writeln!(f, "{indent}  while {}", self.name(*condition))?;
-                    self.print_block(f, schedule, *body, depth + 1)?;
-                    writeln!(f, "{indent}  ({})\n{indent}}}", names(next))?;
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -56,17 +56,34 @@ pub enum FailureKind {
     TooLong,
 }
 
-impl Site {
-    /// The message for a failure here with these particulars.
-    pub fn message(&self, index: i64, bound: i64) -> String {
-        let what = match self.kind {
+macro_rules! failure_names {
+    ($($kind:ident $name:literal),* $(,)?) => {
+        impl FailureKind {
+            /// The name in text forms.
+            pub fn name(self) -> &'static str { match self { $(FailureKind::$kind => $name),* } }
+            /// The kind with this name.
+            pub fn from_name(name: &str) -> Option<FailureKind> {
+                match name { $($name => Some(FailureKind::$kind),)* _ => None }
+            }
+        }
+    };
+}
+failure_names! {
+    OutOfBounds "out_of_bounds", DivisionByZero "division_by_zero", LengthsDiffer "lengths_differ", NotWhole "not_whole",
+    TooLong "too_long",
+}
+
+impl FailureKind {
+    /// What failed with these particulars, and what to write instead.
+    pub fn describe(self, index: i64, bound: i64) -> (String, String) {
+        let what = match self {
             FailureKind::OutOfBounds => format!("index {index} out of bounds for length {bound}"),
             FailureKind::DivisionByZero => "integer division by zero".to_string(),
             FailureKind::LengthsDiffer => format!("arrays of {index} and of {bound} elements"),
             FailureKind::NotWhole => format!("{index} elements do not fill parts of {bound}"),
             FailureKind::TooLong => format!("{index} elements, and there is room for {bound}"),
         };
-        let help = match self.kind {
+        let help = match self {
             FailureKind::OutOfBounds | FailureKind::DivisionByZero => String::new(),
             FailureKind::LengthsDiffer => {
                 format!("; `take({})` of the longer one, or make the shorter one longer with `padded`", index.min(bound))
@@ -78,6 +95,14 @@ impl Site {
             }
             FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
         };
+        (what, help)
+    }
+}
+
+impl Site {
+    /// The message for a failure here with these particulars.
+    pub fn message(&self, index: i64, bound: i64) -> String {
+        let (what, help) = self.kind.describe(index, bound);
         format!("{what} in {}{help}", self.place)
     }
 }

@@ -16,6 +16,7 @@ mod option;
 mod place;
 mod schedule;
 mod simplify;
+pub mod text;
 mod types;
 
 pub use accuracy::FAR_ANGLE;

@@ -157,6 +157,19 @@ impl Harness {
         Ok(Some((0..count).flat_map(element).collect()))
     }
 
+    /// Runs a program of array IR and returns its results; nothing, if programs are only planned.
+    pub fn run_results(
+        &self,
+        program: ArrayProgram,
+        inputs: &Inputs,
+    ) -> Result<Option<Vec<Arc<dyn ArrayData>>>, String> {
+        let compiled = self.compile_program(program)?.compiled;
+        match &self.planning {
+            Some(planning) => self.plan(planning, compiled.program(), inputs).map(|_| None),
+            None => compiled.run_all(inputs).map(Some).map_err(|error| error.to_string()),
+        }
+    }
+
     /// Compares an array's elements.
     pub fn expect<D: Shape, T: Elt>(
         &self,

@@ -15,6 +15,7 @@
 )]
 mod cases;
 mod data;
+pub mod files;
 mod harness;
 pub mod programs;
 pub mod random;

@@ -1,5 +1,6 @@
 //! The suite as a whole: every case, and what to do with them.
 
+use crate::files::{FILES, File};
 use crate::harness::{Harness, Outcome};
 use pumice::Compiler;
 use pumice::layers::array::PlanOptions;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// One thing that every device must do.
 #[derive(Clone)]
 pub struct Case {
-    /// Where it is and what it is about: `folds::empty_rows`, `algorithms::reverse`.
+    /// Where it is and what it is about: `folds::empty_rows`, `algorithms::reverse`, `files::views`.
     pub name: String,
     body: Body,
 }
@@ -26,6 +27,8 @@ enum Body {
     Arrays(fn(&Harness) -> Outcome),
     /// Runs a program of the kernel language in all its sizes.
     Kernels(Program),
+    /// Runs the cases of a file.
+    File(File),
 }
 
 impl Case {
@@ -34,22 +37,25 @@ impl Case {
         guarded(|| match self.body {
             Body::Arrays(body) => body(&Harness::running(compiler)),
             Body::Kernels(program) => run_program(&program, compiler),
+            Body::File(file) => file.run(&Harness::running(compiler)),
         })
     }
 
     /// Whether [`Case::kernels`] costs much less than running the case: nothing is simulated for it.
     pub fn plans_quickly(&self) -> bool {
-        matches!(self.body, Body::Arrays(_))
+        matches!(self.body, Body::Arrays(_) | Body::File(_))
     }
 
     /// The kernels that the case launches on a device that is like this, without running any on one.
     pub fn kernels(&self, profile: &Profile, options: &PlanOptions) -> Result<Vec<Arc<Verified>>, String> {
+        let planned = |body: &dyn Fn(&Harness) -> Outcome| {
+            let harness = Harness::planning(profile, options)?;
+            guarded(|| body(&harness))?;
+            Ok(harness.into_programs())
+        };
         match self.body {
-            Body::Arrays(body) => {
-                let harness = Harness::planning(profile, options)?;
-                guarded(|| body(&harness))?;
-                Ok(harness.into_programs())
-            }
+            Body::Arrays(body) => planned(&body),
+            Body::File(file) => planned(&|harness| file.run(harness)),
             Body::Kernels(program) => {
                 let sim = Arc::new(Sim::observing(profile.clone()));
                 guarded(|| run_program(&program, &Compiler::with(sim.clone())))?;
@@ -99,6 +105,8 @@ pub fn cases() -> Vec<Case> {
         body: Body::Kernels(program),
     };
     all.extend(pumice_algorithms::programs().into_iter().map(case));
+    let case = |file: &File| Case { name: format!("files::{}", file.name), body: Body::File(*file) };
+    all.extend(FILES.iter().map(case));
     all
 }
 

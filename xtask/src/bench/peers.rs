@@ -19,10 +19,13 @@ struct Peer {
 }
 
 const PEERS: &[Peer] = &[
-    Peer { device: "cpu", source: "cpu.c", make: build_c },
+    Peer { device: "cpu", source: "cpu.c", make: |places| build_c(places, "cpu") },
+    Peer { device: "cpu", source: "irregular.c", make: |places| build_c(places, "irregular") },
     Peer { device: "cpu", source: "cpu.py", make: |places| python(places, "cpu.py") },
+    Peer { device: "cpu", source: "irregular.py", make: |places| python(places, "irregular.py") },
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
     Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
+    Peer { device: "cuda", source: "irregular.cu", make: |places| build_cuda(places, "irregular") },
     Peer { device: "cuda", source: "gpu.py", make: |places| python(places, "gpu.py") },
 ];
 
@@ -74,13 +77,13 @@ fn rows_of(mut program: Command, filter: &str) -> Result<(Vec<Row>, Result<()>)>
     }
 }
 
-fn build_c(places: &Places) -> Result<Command> {
+fn build_c(places: &Places, name: &str) -> Result<Command> {
     let compiler = compiler("CC", &["gcc", "cc"], &[])?;
-    let program = places.out.join("cpu");
+    let program = places.out.join(format!("{name}-c"));
     let mut command = Command::new(compiler);
     command
         .args(["-O3", "-march=native", "-ffast-math", "-fopenmp"])
-        .arg(places.sources.join("cpu.c"))
+        .arg(places.sources.join(format!("{name}.c")))
         .arg("-lm")
         .arg("-o")
         .arg(&program);

@@ -3,36 +3,29 @@
 #![allow(dead_code)]
 
 use pumice::Elt;
-use pumice::layers::kernel::{Actual, Binding, KernelFunction, Passes, Specialised, define};
-use pumice::layers::program::{Operand, SimMemory, simulate, verify};
+use pumice::layers::kernel::{
+    KernelArgument, KernelFunction, Passes, SimArgument, SimResult, Specialised, define, simulate_bound,
+};
+use pumice::layers::program::verify;
 use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, ScalarType};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a kernel is given for one of its parameters.
-#[derive(Clone, Debug)]
-pub enum Argument {
-    /// An array, to read or to change: its columns and its length.
-    Array(Vec<Vec<u8>>, usize),
-    /// A scalar.
-    Scalar(Constant),
-}
-
 /// An array.
-pub fn array<T: Elt>(elements: &[T]) -> Argument {
+pub fn array<T: Elt>(elements: &[T]) -> SimArgument {
     let mut columns = Vec::new();
     T::add_columns(elements, &mut columns);
-    Argument::Array(columns.into_iter().map(|column| column.into_owned()).collect(), elements.len())
+    let columns = columns.into_iter().map(|column| column.into_owned()).collect();
+    SimArgument::Array { columns, length: elements.len() }
 }
 
 /// A scalar.
-pub fn scalar(value: impl Into<Constant>) -> Argument {
-    Argument::Scalar(value.into())
+pub fn scalar(value: impl Into<Constant>) -> SimArgument {
+    SimArgument::Scalar(value.into())
 }
 
 /// A length or another whole number.
-pub fn number(value: usize) -> Argument {
+pub fn number(value: usize) -> SimArgument {
     scalar(value as i64)
 }
 
@@ -40,8 +33,8 @@ pub fn number(value: usize) -> Argument {
 pub struct Outcome {
     result: Vec<Vec<u8>>,
     length: usize,
-    /// The arguments that it changed, by number.
-    changed: BTreeMap<usize, (Vec<Vec<u8>>, usize)>,
+    /// The arguments as they are afterwards, with their lengths.
+    changed: Vec<(Vec<Vec<u8>>, usize)>,
 }
 
 impl Outcome {
@@ -52,7 +45,7 @@ impl Outcome {
 
     /// The array with this number among the arguments, as it is afterwards.
     pub fn changed<T: Elt>(&self, number: usize) -> Vec<T> {
-        let (columns, length) = &self.changed[&number];
+        let (columns, length) = &self.changed[number];
         T::from_columns(&mut columns.iter().map(|column| &column[..]), *length).expect("memory")
     }
 }
@@ -63,86 +56,45 @@ struct Kernel {
     types: Vec<ScalarType>,
 }
 
-fn value_of(binding: &Binding, arguments: &[Argument]) -> Option<Constant> {
-    match binding {
-        Binding::FailureBase => Some(Constant::from(0i64)),
-        Binding::Value(value) => Some(*value),
-        Binding::Length { parameter } | Binding::Scalar { parameter } => match &arguments[*parameter] {
-            Argument::Array(_, length) => Some(Constant::from(*length as i64)),
-            Argument::Scalar(value) => Some(*value),
-        },
-        _ => None,
-    }
-}
-
 /// The kernel for a launch with these arguments: as it was described, and after the passes.
-fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) -> [Kernel; 2] {
+fn kernels<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[SimArgument]) -> [Kernel; 2] {
     let definition = define("test", threads, f).unwrap_or_else(|error| panic!("{error}"));
-    let actual = |argument: &Argument| match argument {
-        Argument::Array(_, length) => Actual::Length(*length),
-        Argument::Scalar(value) => Actual::Scalar(*value),
+    let actual = |argument: &SimArgument| match argument {
+        SimArgument::Array { length, .. } => KernelArgument::Length(*length),
+        SimArgument::Scalar(value) => KernelArgument::Scalar(*value),
     };
-    let actual: Vec<Actual> = arguments.iter().map(actual).collect();
+    let actual: Vec<KernelArgument> = arguments.iter().map(actual).collect();
     let special = definition.specialise(&actual, &Sim::gpu_profile(), Passes::default());
     let special = special.unwrap_or_else(|error| panic!("{error}"));
     let program = definition.kernel().program.clone();
     let bindings = definition.bindings().to_vec();
-    let scalars: Vec<Constant> = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
-    let length = definition.outcome().map(|outcome| {
-        let value = match outcome.length {
-            Operand::Constant(constant) => constant,
-            Operand::Var(var) => program.launch_values(&scalars).unwrap()[var.0 as usize].unwrap(),
-        };
-        value.as_integer().unwrap() as usize
-    });
+    let length = definition.length_for(&actual).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(special.length, length);
-    let blocks = program.blocks_for(&scalars).unwrap();
     let program = Arc::new(verify(program).unwrap_or_else(|error| panic!("{error}")));
-    let described = Specialised { program, bindings, blocks, length };
+    let described = Specialised { program, bindings, ..special.clone() };
     let types = definition.outcome().map_or(Vec::new(), |outcome| outcome.types.clone());
     [described, special].map(|special| Kernel { special, types: types.clone() })
 }
 
 /// Runs a kernel on the simulator.
-fn run_one(kernel: &Kernel, arguments: &[Argument]) -> Outcome {
+fn run_one(kernel: &Kernel, arguments: &[SimArgument]) -> Outcome {
     let Specialised { program, bindings, length, .. } = &kernel.special;
     let length = length.unwrap_or(0);
-    let memory = |binding: &Binding| match binding {
-        Binding::Column { parameter, column } => match &arguments[*parameter] {
-            Argument::Array(columns, _) => Some(SimMemory::from_bytes(columns[*column].clone())),
-            Argument::Scalar(_) => None,
-        },
-        Binding::Result { column } => Some(SimMemory::unwritten(length * kernel.types[*column].bytes())),
-        Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
-        _ => None,
+    let result = SimResult { types: &kernel.types, length, complete: true };
+    let simulated = simulate_bound(program, bindings, arguments, result, &Default::default());
+    let simulated = simulated.expect("an argument for every parameter");
+    simulated.report.unwrap_or_else(|fault| panic!("{fault}\n{program}"));
+    assert_eq!(simulated.failure, None, "a check failed\n{program}");
+    let length_of = |argument: &SimArgument| match argument {
+        SimArgument::Array { length, .. } => *length,
+        SimArgument::Scalar(_) => 0,
     };
-    let mut memories: Vec<SimMemory> = bindings.iter().filter_map(memory).collect();
-    let scalars: Vec<Constant> = bindings.iter().filter_map(|binding| value_of(binding, arguments)).collect();
-    simulate(program, &mut memories, &scalars, &Default::default())
-        .unwrap_or_else(|fault| panic!("{fault}\n{program}"));
-    let mut outcome = Outcome { result: Vec::new(), length, changed: BTreeMap::new() };
-    let places = bindings.iter().filter(|binding| {
-        matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
-    });
-    for (binding, memory) in places.zip(&memories) {
-        match binding {
-            Binding::Result { .. } => outcome.result.push(memory.bytes().to_vec()),
-            Binding::Column { parameter, .. } => {
-                let Argument::Array(_, length) = &arguments[*parameter] else { continue };
-                let (columns, _) = outcome.changed.entry(*parameter).or_insert((Vec::new(), *length));
-                columns.push(memory.bytes().to_vec());
-            }
-            _ => {
-                let code = memory.get(ScalarType::I64, 0).and_then(Constant::as_integer).unwrap_or(0);
-                assert_eq!(code, 0, "a check failed\n{program}");
-            }
-        }
-    }
-    outcome
+    let changed = simulated.arrays.into_iter().zip(arguments.iter().map(length_of)).collect();
+    Outcome { result: simulated.result, length, changed }
 }
 
 /// Runs a kernel on the simulator as it was described, and after the passes; both give the same.
-pub fn run<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[Argument]) -> Outcome {
+pub fn run<P, F: KernelFunction<P>>(threads: u32, f: F, arguments: &[SimArgument]) -> Outcome {
     let [described, passed] = kernels(threads, f, arguments).map(|kernel| run_one(&kernel, arguments));
     assert_eq!(described.result, passed.result, "the passes changed the result");
     assert_eq!(described.changed, passed.changed, "the passes changed what is changed");

@@ -1,11 +1,13 @@
 //! Kernels without a device: as they are launched on a GPU, run on the simulator, written as CUDA.
 #![allow(dead_code)]
 
-use pumice::kernel::{Binding, Definition, KernelFunction};
+use pumice::kernel::{Definition, KernelFunction};
 use pumice::layers::emit::{Dialect, EmitOptions, emit};
-use pumice::layers::kernel::{Actual, Passes, Specialised, define};
+use pumice::layers::kernel::{
+    KernelArgument, Passes, SimArgument, SimResult, Specialised, define, simulate_bound,
+};
 use pumice::layers::program::simulate::Report;
-use pumice::layers::program::{SimMemory, simulate, verify};
+use pumice::layers::program::verify;
 use pumice::layers::runtime::devices::Sim;
 use pumice::layers::scalar::{Constant, Elt, ScalarType};
 
@@ -22,9 +24,9 @@ pub fn array(xs: &[i32]) -> Arguments<'_> {
 
 /// The kernel of a function for a launch.
 pub fn specialised(definition: &Definition, lengths: &[usize], scalars: &[i64]) -> Specialised {
-    let lengths = lengths.iter().map(|length| Actual::Length(*length));
-    let scalars = scalars.iter().map(|scalar| Actual::Scalar(Constant::from(*scalar)));
-    let actual: Vec<Actual> = lengths.chain(scalars).collect();
+    let lengths = lengths.iter().map(|length| KernelArgument::Length(*length));
+    let scalars = scalars.iter().map(|scalar| KernelArgument::Scalar(Constant::from(*scalar)));
+    let actual: Vec<KernelArgument> = lengths.chain(scalars).collect();
     let name = &definition.kernel().program.name;
     definition
         .specialise(&actual, &Sim::gpu_profile(), Passes::default())
@@ -55,44 +57,19 @@ pub fn costs<P, F: KernelFunction<P>>(name: &str, threads: u32, f: F, arguments:
 
 fn simulated(kernel: &Specialised, arguments: &Arguments<'_>) -> (Vec<i32>, Report) {
     let name = &kernel.program.name;
-    let arrays = arguments.arrays.len();
-    let scalar = |binding: &Binding| match binding {
-        Binding::Length { parameter } => Some(Constant::from(arguments.arrays[*parameter].len() as i64)),
-        Binding::Scalar { parameter } => Some(Constant::from(arguments.scalars[parameter - arrays])),
-        Binding::FailureBase => Some(Constant::from(0i64)),
-        Binding::Value(value) => Some(*value),
-        _ => None,
+    let array = |xs: &&[i32]| {
+        let columns = vec![xs.iter().flat_map(|x| x.to_le_bytes()).collect()];
+        SimArgument::Array { columns, length: xs.len() }
     };
-    let scalars: Vec<Constant> = kernel.bindings.iter().filter_map(scalar).collect();
-    let count = kernel.length.expect("these kernels have a result");
-    let memory = |binding: &Binding| match binding {
-        Binding::Column { parameter, .. } => {
-            let bytes = arguments.arrays[*parameter].iter().flat_map(|x| x.to_le_bytes()).collect();
-            Some(SimMemory::from_bytes(bytes))
-        }
-        Binding::Result { .. } => Some(SimMemory::unwritten(count * 4)),
-        Binding::Failure => Some(SimMemory::from_bytes(vec![0; 24])),
-        _ => None,
-    };
-    let mut memories: Vec<SimMemory> = kernel.bindings.iter().filter_map(memory).collect();
-    let report = simulate(&kernel.program, &mut memories, &scalars, &Default::default())
-        .unwrap_or_else(|fault| panic!("{name}: {fault}"));
-    let is_memory = |binding: &&Binding| {
-        matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
-    };
-    let mut result = Vec::new();
-    for (binding, memory) in kernel.bindings.iter().filter(is_memory).zip(&memories) {
-        match binding {
-            Binding::Failure => {
-                let code = memory.get(ScalarType::I64, 0).and_then(Constant::as_integer);
-                assert_eq!(code, Some(0), "{name}: an index is out of bounds");
-            }
-            Binding::Result { .. } => {
-                result = i32::from_columns(&mut std::iter::once(memory.bytes()), count).expect("memory");
-            }
-            _ => {}
-        }
-    }
+    let scalars = arguments.scalars.iter().map(|scalar| SimArgument::Scalar((*scalar).into()));
+    let given: Vec<SimArgument> = arguments.arrays.iter().map(array).chain(scalars).collect();
+    let length = kernel.length.expect("these kernels have a result");
+    let result = SimResult { types: &[ScalarType::I32], length, complete: true };
+    let simulated = simulate_bound(&kernel.program, &kernel.bindings, &given, result, &Default::default());
+    let simulated = simulated.expect("an argument for every parameter");
+    let report = simulated.report.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+    assert_eq!(simulated.failure, None, "{name}: a check failed");
+    let result = i32::from_columns(&mut simulated.result.iter().map(Vec::as_slice), length).expect("memory");
     (result, report)
 }
 

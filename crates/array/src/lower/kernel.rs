@@ -7,7 +7,7 @@ use crate::lower::parameters::ScalarParameter;
 use crate::plan::{Launch, PlanArgument};
 use crate::program::Node;
 use pumice_kernel::skeletons::{Listener, hand_on};
-use pumice_kernel::{Dynamic, Grid, Ix, Kernel, Known, Passes, Push, build, comment, ready};
+use pumice_kernel::{BuiltKernel, Dynamic, Grid, Ix, Known, Passes, Push, build, comment, on_behalf, ready};
 use pumice_program::Param;
 use pumice_scalar::{Constant, Site};
 use std::rc::Rc;
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         let parameters = Rc::new(Parameters::new(self.extents, self.cells));
         let built = build(name, threads, || {
             comment(node.place.to_string());
-            describe(&parameters);
+            on_behalf(node.place, || describe(&parameters));
         });
         let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place)))?;
         let skeleton = std::iter::once(skeleton).chain(ways.iter().map(String::as_str));
@@ -80,11 +80,11 @@ impl Lowering<'_> {
     fn ready(
         &self,
         node: &Node,
-        kernel: Kernel,
+        kernel: BuiltKernel,
         skeleton: String,
         parameters: &Parameters,
     ) -> Result<Step, Error> {
-        let Kernel { program, sites, .. } = &kernel;
+        let BuiltKernel { program, sites, .. } = &kernel;
         let columns = parameters.columns.borrow();
         let scalars = parameters.scalars.borrow();
         let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());

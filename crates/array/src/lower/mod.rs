@@ -10,11 +10,13 @@ mod elements;
 mod kernel;
 mod parameters;
 mod place;
+mod scan;
 
 pub use consumers::{Consumer, Heard, Listeners};
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
+pub(crate) use scan::{ScanJob, ScanSource};
 
 pub use crate::plan::Step;
 
@@ -99,6 +101,11 @@ impl Lowering<'_> {
         let slot = self.buffers.borrow_mut().add(types, length);
         let steps = self.buffers.borrow().of(slot).iter().copied().map(Step::Allocate).collect();
         (slot, steps)
+    }
+
+    /// Makes memory for intermediate results so long.
+    pub fn resize(&self, slot: usize, length: i64) {
+        self.buffers.borrow_mut().resize(slot, length.max(0) as usize);
     }
 
     /// The buffers of a slot, one per scalar column.

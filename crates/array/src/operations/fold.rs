@@ -1,19 +1,27 @@
 //! `fold`: reduces the innermost dimension with an associative operator.
 //!
-//! Elements come from a pull, row by row; of a filtered array, absent ones are left out. Folds over arrays of one shape are done together: a fold of tuples.
+//! Elements come from a pull, row by row; of a filtered array, absent ones are left out. A whole vector that a producer hands
+//! on is folded as it comes, if the operator commutes. Folds over arrays of one shape are done together: a fold of tuples.
 
 use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
+use crate::form::Form;
 use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous};
+use crate::lower::{
+    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step, columns_are_contiguous,
+};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
+use crate::plan::PlanArgument;
 use crate::program::{Node, NodeId};
 use crate::reduction::Reduction;
-use pumice_kernel::skeletons::{Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, within};
-use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for};
-use pumice_scalar::{Exp, Function, Op, ScalarType, Term, Variable, function};
+use pumice_kernel::skeletons::{
+    Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, GatherFold, Listener, within,
+};
+use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for, store};
+use pumice_program::Access;
+use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, Variable, function};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -65,13 +73,17 @@ impl Operation for Fold {
     fn takes_loose(&self, _: usize) -> bool {
         true
     }
+    fn gathers(&self, node: &Node, _: usize) -> bool {
+        // Rows are told apart by their index, and elements of a push come in any order.
+        node.rank == 0 && self.operator.commutes()
+    }
     fn cost(&self) -> u32 {
         0
     }
 
     fn shares(&self, lowering: &Lowering<'_>, node: &Node) -> Option<Vec<i64>> {
         let input = *node.inputs.first()?;
-        if lowering.options.skeletons.fold.is_some() {
+        if lowering.options.skeletons.fold.is_some() || is_push(lowering, input) {
             return None;
         }
         let space = lowering.fuser.space(input);
@@ -79,6 +91,12 @@ impl Operation for Fold {
     }
 
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        if let [listeners] = &group[..] {
+            let node = lowering.program.node(listeners.producer);
+            if let Some(input) = node.inputs.first().filter(|input| is_push(lowering, **input)) {
+                return self.gather(lowering, node, *input, listeners);
+            }
+        }
         fold_together(lowering, &group)
     }
 
@@ -98,6 +116,101 @@ impl Operation for Fold {
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+/// Whether an array's elements are handed on by a producer.
+fn is_push(lowering: &Lowering<'_>, node: NodeId) -> bool {
+    let forms = lowering.fuser.forms;
+    !forms.is_manifest(node) && matches!(forms.of(node), Some(Form::Push { .. }))
+}
+
+impl Fold {
+    /// Folds what the producer of the input hands on: a partial result a block, and those once more.
+    fn gather(
+        &self,
+        lowering: &Lowering<'_>,
+        node: &Node,
+        input: NodeId,
+        listeners: &Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        let operator = lowering.fuser.with_classes(&self.operator);
+        let initial = lowering.fuser.with_classes(&self.initial);
+        let types = [&[ScalarType::Bool][..], &initial.result_types()].concat();
+        // How many blocks there are is known when the producer's kernel has been built.
+        let (partial, mut steps) = lowering.temporary(&types, 0);
+        let reduction = Reduction::of_flagged(chunk_results(partial, &types), operator, initial);
+        let gathering = Rc::new(Gathering { slot: partial, reduction: reduction.clone() });
+        let heard = lowering.listening(input, gathering);
+        let producer = lowering.program.node(heard.producer);
+        // A block that has nothing to do leaves its result as it is: absent.
+        steps.extend(lowering.buffers_of(partial).into_iter().map(Step::Zero));
+        steps.extend(producer.operation.produce(lowering, vec![heard])?);
+        let first = lowering.buffers_of(partial).first().copied();
+        let listens = |step: &&Step| match step {
+            Step::Launch(launch) => launch
+                .arguments
+                .iter()
+                .any(|argument| matches!(argument, PlanArgument::Buffer(buffer) if Some(*buffer) == first)),
+            _ => false,
+        };
+        let blocks = match steps.iter().find(listens) {
+            Some(Step::Launch(launch)) => launch.blocks()? as i64,
+            _ => 0,
+        };
+        lowering.resize(partial, blocks);
+        let part = Part { heard: listeners.heard.clone(), reduction };
+        let last = Listeners { producer: node.id, heard: finished(std::slice::from_ref(&part)) };
+        let (reduction, rows) = (&part.reduction, 1);
+        let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        let task = FoldTask { rows, columns: blocks, bytes, commutes: true, columns_are_contiguous: false };
+        let plan = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
+        let over = (node.id, Columns::Chunks(blocks), blocks);
+        let name = node.place.operation();
+        steps.extend(fold_kernel(lowering, node, name, over, plan, &reduction.elements, reduction, &last)?);
+        Ok(steps)
+    }
+}
+
+/// Folds what it hears, to a partial result a block.
+struct Gathering {
+    slot: usize,
+    reduction: Reduction,
+}
+
+impl Consumer for Gathering {
+    fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
+        let memories = parameters.memories(self.slot, &self.reduction.types, Access::Write);
+        let (operator, all) = (self.reduction.operator.clone(), parameters.clone());
+        let combine = Rc::new(move |a: Scalars, b: Scalars| all.apply_to(&operator, &[&a, &b]));
+        let neutral = Scalars(parameters.apply(&self.reduction.neutral, &[]));
+        let fold = GatherFold::new(combine, neutral, move |block, value| {
+            for (memory, term) in memories.iter().zip(value.0) {
+                // SAFETY: the slot is given an element a block, and only this block writes it.
+                unsafe { store(*memory, block.term(), term) };
+            }
+        });
+        Rc::new(Present(fold))
+    }
+
+    fn way(&self) -> Option<String> {
+        Some("folded block by block".into())
+    }
+}
+
+/// Hears elements that are all there.
+struct Present(GatherFold);
+
+impl Listener for Present {
+    fn start(&self, block: Ix) {
+        self.0.start(block);
+    }
+    fn element(&self, index: Ix, value: Scalars) {
+        let flagged = std::iter::once(Constant::from(true).into()).chain(value.0).collect();
+        self.0.element(index, Scalars(flagged));
+    }
+    fn finish(&self, block: Ix) {
+        self.0.finish(block);
     }
 }
 

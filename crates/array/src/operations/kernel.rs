@@ -7,8 +7,11 @@ use crate::lower::{Lowering, Step};
 use crate::operation::{Nature, Operation, Signature, fits, next};
 use crate::plan::{Launch, PlanArgument};
 use crate::program::Node;
-use pumice_kernel::{Actual, Binding, BuildError, Definition, ParameterKind};
-use pumice_program::{SimMemory, simulate};
+use pumice_kernel::{
+    Binding, BuildError, Definition, KernelArgument, Launcher, ParameterKind, SimArgument, SimResult,
+    simulate_bound,
+};
+use pumice_program::simulate;
 use pumice_scalar::{Constant, Function, Node as ScalarNode, ScalarType, Variable};
 use std::any::Any;
 use std::sync::Arc;
@@ -34,13 +37,52 @@ fn argument(function: &Function) -> Option<u32> {
 }
 
 /// What a kernel's parameters are, given the sizes of its arrays and its scalars, each in order.
-fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<Actual> {
+fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<KernelArgument> {
     let (mut sizes, mut scalars) = (sizes.iter(), scalars.iter());
     let one = |kind: &ParameterKind| match kind {
-        ParameterKind::Array { .. } => sizes.next().map(|size| Actual::Length(*size as usize)),
-        ParameterKind::Scalar(_) => scalars.next().map(|value| Actual::Scalar(*value)),
+        ParameterKind::Array { .. } => sizes.next().map(|size| KernelArgument::Length(*size as usize)),
+        ParameterKind::Scalar(_) => scalars.next().map(|value| KernelArgument::Scalar(*value)),
     };
     definition.parameters().iter().map_while(one).collect()
+}
+
+/// What a plan gives a user's kernel.
+struct Planned<'a> {
+    lowering: &'a Lowering<'a>,
+    /// The slot of the result.
+    slot: usize,
+    /// By parameter: the slot of its array, or the program's argument that it is.
+    given: &'a [(Option<usize>, Option<u32>)],
+    actual: &'a [KernelArgument],
+    first_site: usize,
+}
+
+impl Launcher for Planned<'_> {
+    type Argument = PlanArgument;
+
+    fn column(&self, parameter: usize, column: usize) -> Option<PlanArgument> {
+        let slot = self.given.get(parameter)?.0?;
+        self.lowering.buffers_of(slot).get(column).copied().map(PlanArgument::Buffer)
+    }
+    fn number(&self, parameter: usize) -> Option<PlanArgument> {
+        match self.actual.get(parameter)? {
+            KernelArgument::Length(length) => self.value(Constant::from(*length as i64)),
+            KernelArgument::Scalar(value) => self.value(*value),
+            KernelArgument::Unknown(_) => self.given.get(parameter)?.1.map(PlanArgument::Scalar),
+        }
+    }
+    fn result(&self, column: usize) -> Option<PlanArgument> {
+        self.lowering.buffers_of(self.slot).get(column).copied().map(PlanArgument::Buffer)
+    }
+    fn failure(&self) -> Option<PlanArgument> {
+        Some(PlanArgument::Failure)
+    }
+    fn failure_base(&self) -> Option<PlanArgument> {
+        self.value(Constant::from(self.first_site as i64))
+    }
+    fn value(&self, value: Constant) -> Option<PlanArgument> {
+        Some(PlanArgument::Constant(value))
+    }
 }
 
 impl Operation for KernelCall {
@@ -139,7 +181,7 @@ impl Operation for KernelCall {
                     // What nothing depends on stays an argument of the program.
                     let argument = scalars.next().and_then(argument).filter(|_| !shaping);
                     if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
-                        *actual = Actual::Unknown(*ty);
+                        *actual = KernelArgument::Unknown(*ty);
                     }
                     (None, argument)
                 }
@@ -148,21 +190,8 @@ impl Operation for KernelCall {
         let special = definition.specialise(&actual, lowering.profile, lowering.passes()).map_err(mistake)?;
         let fails = special.program.failure.is_some();
         let first_site = if fails { lowering.add_sites(&definition.kernel().sites) } else { 0 };
-        let column = |slot: Option<usize>, column: usize| {
-            slot.and_then(|slot| lowering.buffers_of(slot).get(column).copied()).map(PlanArgument::Buffer)
-        };
-        let bound = |binding: &Binding| match *binding {
-            Binding::Column { parameter, column: number } => column(given.get(parameter)?.0, number),
-            Binding::Result { column: number } => column(Some(slot), number),
-            Binding::Length { parameter } | Binding::Scalar { parameter } => match actual.get(parameter)? {
-                Actual::Length(length) => Some(PlanArgument::Constant(Constant::from(*length as i64))),
-                Actual::Scalar(value) => Some(PlanArgument::Constant(*value)),
-                Actual::Unknown(_) => given.get(parameter)?.1.map(PlanArgument::Scalar),
-            },
-            Binding::Failure => Some(PlanArgument::Failure),
-            Binding::FailureBase => Some(PlanArgument::Constant(Constant::from(first_site as i64))),
-            Binding::Value(value) => Some(PlanArgument::Constant(value)),
-        };
+        let launch = Planned { lowering, slot, given: &given, actual: &actual, first_site };
+        let bound = |binding: &Binding| binding.resolve(&launch);
         let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
         let complete = definition.outcome().is_none_or(|outcome| outcome.complete);
         let zeroed = if complete { Vec::new() } else { lowering.buffers_of(slot) };
@@ -179,64 +208,36 @@ impl Operation for KernelCall {
         let scalar = |function: &Function| interpreter.evaluator(function)?(&[]);
         let values = self.scalars.iter().map(scalar).collect::<Result<Vec<_>, Error>>()?.concat();
         let actual = actual(definition, &sizes, &values);
-        let program = &definition.kernel().program;
-        let length: i64 = interpreter.extents(node.id).iter().product();
-        let length = length as usize;
         let mut arrays = node.inputs.iter().map(|input| interpreter.elements(*input));
-        let arrays: Vec<Option<&Elements>> = actual
-            .iter()
-            .map(|actual| if let Actual::Length(_) = actual { arrays.next() } else { None })
-            .collect();
-        let (mut memories, mut scalars) = (Vec::new(), Vec::new());
-        for binding in definition.bindings() {
-            match *binding {
-                Binding::Column { parameter, column } => {
-                    let elements = arrays.get(parameter).copied().flatten();
-                    let bytes = elements.into_iter().flatten().flat_map(|element| element[column].to_bytes());
-                    memories.push(SimMemory::from_bytes(bytes.collect()));
-                }
-                Binding::Result { column } => {
-                    memories.push(SimMemory::unwritten(length * node.types[column].bytes()));
-                }
-                Binding::Failure => memories.push(SimMemory::from_bytes(vec![0; 24])),
-                Binding::FailureBase => scalars.push(Constant::from(0i64)),
-                Binding::Value(value) => scalars.push(value),
-                Binding::Length { parameter } | Binding::Scalar { parameter } => {
-                    scalars.push(match actual.get(parameter) {
-                        Some(Actual::Length(length)) => Constant::from(*length as i64),
-                        Some(Actual::Scalar(value)) => *value,
-                        Some(Actual::Unknown(ty)) => Constant::zero(*ty),
-                        None => Constant::from(0i64),
-                    });
-                }
+        let argument = |(actual, kind): (&KernelArgument, &ParameterKind)| match actual {
+            KernelArgument::Length(length) => {
+                let columns = if let ParameterKind::Array { types, .. } = kind { types.len() } else { 0 };
+                let elements = arrays.next().map_or(&[][..], Vec::as_slice);
+                let column = |column: usize| {
+                    elements.iter().flat_map(|element: &Vec<Constant>| element[column].to_bytes()).collect()
+                };
+                SimArgument::Array { columns: (0..columns).map(column).collect(), length: *length }
             }
-        }
-        let options = simulate::Options { costs: false, ..Default::default() };
-        simulate(program, &mut memories, &scalars, &options)
-            .map_err(|fault| Error::Program(format!("{fault} in {}", node.place)))?;
-        let is_memory = |binding: &&Binding| {
-            matches!(binding, Binding::Column { .. } | Binding::Result { .. } | Binding::Failure)
+            KernelArgument::Scalar(value) => SimArgument::Scalar(*value),
+            KernelArgument::Unknown(ty) => SimArgument::Scalar(Constant::zero(*ty)),
         };
-        let mut results: Vec<&[u8]> = Vec::new();
-        for (binding, memory) in definition.bindings().iter().filter(is_memory).zip(&memories) {
-            match binding {
-                Binding::Failure => {
-                    let word = |number: usize| {
-                        let bytes = memory.bytes().get(number * 8..).unwrap_or(&[]);
-                        Constant::from_bytes(ScalarType::I64, bytes).as_integer().unwrap_or(0) as i64
-                    };
-                    let site =
-                        usize::try_from(word(0) - 1).ok().and_then(|n| definition.kernel().sites.get(n));
-                    if let Some(site) = site {
-                        return Err(Error::Failure(site.message(word(1), word(2))));
-                    }
-                }
-                Binding::Result { .. } => results.push(memory.bytes()),
-                _ => {}
-            }
+        let arguments: Vec<SimArgument> = actual.iter().zip(definition.parameters()).map(argument).collect();
+        let length = interpreter.extents(node.id).iter().product::<i64>() as usize;
+        let complete = definition.outcome().is_none_or(|outcome| outcome.complete);
+        let result = SimResult { types: &node.types, length, complete };
+        let options = simulate::Options { costs: false, ..Default::default() };
+        let (program, bindings) = (&definition.kernel().program, definition.bindings());
+        let simulated = simulate_bound(program, bindings, &arguments, result, &options)
+            .ok_or_else(|| Error::Program(format!("a kernel's parameters are lost in {}", node.place)))?;
+        simulated.report.map_err(|fault| Error::Program(format!("{fault} in {}", node.place)))?;
+        if let Some(record) = simulated.failure
+            && let Some(message) = record.message(&definition.kernel().sites)
+        {
+            return Err(Error::Failure(message));
         }
+        let results = simulated.result;
         let element = |position: usize| {
-            let scalar = |(ty, column): (&ScalarType, &&[u8])| {
+            let scalar = |(ty, column): (&ScalarType, &Vec<u8>)| {
                 Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
             };
             node.types.iter().zip(&results).map(scalar).collect()

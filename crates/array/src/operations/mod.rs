@@ -5,36 +5,43 @@
 
 mod argument;
 mod backpermute;
+mod filter;
 mod fold;
 mod generate;
 mod kernel;
 mod permute;
 mod reshape;
+mod scan;
 mod use_;
 mod view;
 mod zip_with;
 
 pub use argument::Argument;
 pub use backpermute::Backpermute;
+pub use filter::Filter;
 pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
 pub use permute::Permute;
 pub use reshape::Reshape;
+pub use scan::{Gives, Scan};
 pub use use_::Use;
 pub use view::{Axis, View};
 pub use zip_with::ZipWith;
 
+use crate::data::ArrayData;
 use crate::operation::Operation;
 use pumice_scalar::Function;
 use std::sync::Arc;
 
-/// What an operation is made of, for its text: numbers and functions.
+/// What an operation is made of, for its text.
 pub struct Parts {
     /// Its numbers, as [`Operation::attributes`] has them.
     pub attributes: Vec<i64>,
     /// Its functions, as [`Operation::functions`] has them.
     pub functions: Vec<Function>,
+    /// The array that it is, as [`Operation::given`] has it.
+    pub data: Option<Arc<dyn ArrayData>>,
 }
 
 /// An operation by its keyword: how one is made of its parts.
@@ -49,10 +56,13 @@ pub struct Listed {
 pub const OPERATIONS: &[Listed] = &[
     argument::LISTED,
     backpermute::LISTED,
+    filter::LISTED,
     fold::LISTED,
     generate::LISTED,
     permute::LISTED,
     reshape::LISTED,
+    scan::LISTED,
+    use_::LISTED,
     view::LISTED,
     zip_with::LISTED,
 ];

@@ -34,7 +34,8 @@ pub struct Permute {
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "permute",
-    make: |Parts { attributes, functions }| match (&attributes[..], <[Function; 2]>::try_from(functions)) {
+    make: |Parts { attributes, functions, .. }| match (&attributes[..], <[Function; 2]>::try_from(functions))
+    {
         ([rank], Ok([combine, target])) => {
             Some(Arc::new(Permute { rank: usize::try_from(*rank).ok()?, combine, target }))
         }

@@ -1,5 +1,6 @@
 //! `use`: an array that exists.
 
+use super::{Listed, Parts};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
@@ -14,9 +15,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Use(pub Arc<dyn ArrayData>);
 
+pub(super) const LISTED: Listed =
+    Listed { keyword: "use", make: |Parts { data, .. }| Some(Arc::new(Use(data?))) };
+
 impl Operation for Use {
     fn keyword(&self) -> &'static str {
-        "use"
+        LISTED.keyword
     }
     fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
         Arc::new(self.clone())

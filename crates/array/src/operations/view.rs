@@ -36,7 +36,7 @@ const FIXED: i64 = -1;
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "view",
-    make: |Parts { attributes, functions }| {
+    make: |Parts { attributes, functions, .. }| {
         let axis = |number: i64| match number {
             FIXED => Some(Axis::Fixed),
             dimension => Some(Axis::Of(u32::try_from(dimension).ok()?)),

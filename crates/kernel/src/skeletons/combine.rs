@@ -8,10 +8,11 @@ mod table;
 mod update;
 
 use super::{Listener, Operator, Rounds};
-use crate::builder::{at_place, with};
+use crate::builder::with;
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Scalars, Storable};
+use crate::place::at_place;
 use crate::{Mutable, Profile};
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;

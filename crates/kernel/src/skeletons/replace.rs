@@ -6,7 +6,7 @@
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::Grid;
 use crate::profile::Profile;
-use crate::{Matrix, Pull, Push, check};
+use crate::{Pull, Push, Rows, check};
 use pumice_scalar::Place;
 use std::fmt;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ pub struct FoldRows {
     /// Elements of a row; there may be none.
     pub columns: Ix,
     /// The rows.
-    pub matrix: Matrix<Dynamic>,
+    pub matrix: Rows<Dynamic>,
     /// An associative operator, which need not commute.
     pub operator: Operator,
     /// Its neutral element.

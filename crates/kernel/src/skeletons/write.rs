@@ -1,7 +1,7 @@
 //! Writing a pull array to memory, every element once.
 
 use crate::item::{Ix, Storable};
-use crate::{Block, Grid, Matrix, Profile, Pull, Push, named, parts_for, quotient, remainder, sequential};
+use crate::{Block, Grid, Profile, Pull, Push, Rows, named, parts_for, quotient, remainder, sequential};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -103,7 +103,7 @@ pub fn write_tiles<T: Storable>(
     columns: Ix,
     at: Rc<dyn Fn(Ix, Ix) -> T::Form>,
 ) -> Push<Grid, T, Ix> {
-    let turned: Matrix<T> = Pull::new(columns, move |column| {
+    let turned: Rows<T> = Pull::new(columns, move |column| {
         let at = at.clone();
         Pull::new(rows, move |row| at(row, column))
     });

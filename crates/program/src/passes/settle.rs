@@ -19,7 +19,8 @@ const MAX_CHAIN: usize = 8;
 
 /// Decides what is the same for all scalar arguments in these ranges:
 ///
-/// - comparisons and what is computed from them, the smaller and the larger of two, and operations on constants;
+/// - comparisons and what is computed from them, the smaller and the larger of two, operations on constants, and sums and
+///   products of integers with what does not change them;
 /// - which side of an `if` or a `select` is taken;
 /// - which loops do nothing, and which go round exactly once;
 /// - which checks hold.
@@ -321,6 +322,14 @@ impl Settler<'_> {
                 () if self.prover.differ(a, b, 0) => Some(if op == Op::Min { b } else { a }),
                 () => None,
             },
+            (Op::Add | Op::Mul, &[a, b]) if ty.is_integer() => {
+                let neutral = i128::from(op == Op::Mul);
+                let is_neutral = |operand| constant(operand).and_then(Constant::as_integer) == Some(neutral);
+                if is_neutral(b) { Some(a) } else { is_neutral(a).then_some(b) }
+            }
+            (Op::Sub, &[a, b]) if ty.is_integer() => {
+                (constant(b).and_then(Constant::as_integer) == Some(0)).then_some(a)
+            }
             _ if op.compares() => {
                 self.prover.compare(op, operands).map(|holds| Operand::Constant(holds.into()))
             }
@@ -505,6 +514,15 @@ mod tests {
     }
 
     #[test]
+    fn sums_and_products_with_nothing_are_gone() {
+        becomes(
+            "parallel %i: i64 < 64:i64 { %y: i64 = load @xs[%i] %a: i64 = add %y, 0:i64 %b: i64 = mul 1:i64, %a
+               %c: i64 = sub %b, 0:i64 %d: i64 = sub 0:i64, %c store @out[%i] = %d }",
+            "parallel %i: i64 < 64:i64\n%y: i64 = load @xs[%i]\n%d: i64 = sub 0:i64, %y\nstore @out[%i] = %d",
+        );
+    }
+
+    #[test]
     fn what_may_wrap_proves_nothing() {
         let setup = "parallel %i: i64 < 64:i64 { %at: i64 = add %i, 0:i64 %y: i64 = load @xs[%i]";
         decided(setup, "%u: i64 = add %y, 1:i64 %t: bool = lt %y, %u", None);
@@ -582,7 +600,7 @@ mod tests {
         let body = |start: &str, end: &str, step: &str| {
             settled(&format!(
                 "for %k: i64 in {start}..{end} step {step} carry %s: i64 = %n, %t: i64 = %m {{
-                   %s2: i64 = add %s, %k
+                   %s2: i64 = sub %k, %s
                    parallel %j: i64 < %n {{ store @out[%j] = %s2 }}
                    next %t, %s2
                  }}
@@ -592,11 +610,11 @@ mod tests {
         let never = "parallel %i: i64 < 1:i64\nstore @out[%n] = %m\n";
         assert_eq!(body("5:i64", "5:i64", "1:i64"), never);
         assert_eq!(body("%n", "%block", "1:i64"), never);
-        let once = "%s2: i64 = add %n, 0:i64\nparallel %j: i64 < %n\nstore @out[%j] = %s2\n\
+        let once = "%s2: i64 = sub 0:i64, %n\nparallel %j: i64 < %n\nstore @out[%j] = %s2\n\
                     parallel %i: i64 < 1:i64\nstore @out[%m] = %s2\n";
         assert_eq!(body("0:i64", "1:i64", "1:i64"), once);
         assert_eq!(body("0:i64", "%n", "1000:i64"), once);
-        assert_eq!(body("%m", "8:i64", "8:i64"), once.replace("0:i64\np", "%m\np"));
+        assert_eq!(body("%m", "8:i64", "8:i64"), once.replace("0:i64, %n", "%m, %n"));
         assert!(body("0:i64", "%n", "999:i64").starts_with("for"));
         assert!(body("0:i64", "%m", "1000:i64").starts_with("for"));
         assert!(body("0:i64", "2:i64", "1:i64").starts_with("for"));

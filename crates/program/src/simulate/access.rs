@@ -152,17 +152,17 @@ impl<'c> Machine<'c, '_, '_> {
     }
 
     pub fn load(&mut self, site: u32, vars: &[Slot], memory: usize, index: Index, mask: Mask) -> Done {
-        let doers = self.doers(mask);
-        let places = self.locate(memory, index, vars.len(), doers)?;
-        self.watch(site, memory, &places, vars.len(), doers, false)?;
-        self.pay(site, memory, &places, vars.len(), doers, Kind::Load);
-        let whole = doers != mask;
+        let executing = self.executing(mask);
+        let places = self.locate(memory, index, vars.len(), executing)?;
+        self.watch(site, memory, &places, vars.len(), executing, false)?;
+        self.pay(site, memory, &places, vars.len(), executing, Kind::Load);
+        let whole = executing != mask;
         for (offset, &var) in vars.iter().enumerate() {
             let Held { size, bytes, .. } = &self.held[memory];
             let bytes = bytes.get();
             let mut values: Lanes = self.values[var];
             let mut absent = None;
-            for lane in active(doers) {
+            for lane in active(executing) {
                 match bytes.load(*size, places[lane] + offset) {
                     Some(bits) => values[lane] = bits,
                     None => absent = absent.or(Some(lane)),

@@ -154,7 +154,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
     }
 
     /// The lanes that do what is done once for all if the block or a warp does it as a whole.
-    pub fn doers(&self, mask: Mask) -> Mask {
+    pub fn executing(&self, mask: Mask) -> Mask {
         if self.team.level == Level::Thread { mask } else { 1 }
     }
 

@@ -5,12 +5,14 @@ pub mod casts;
 pub mod control;
 pub mod elements;
 pub mod failures;
+pub mod filters;
 pub mod folds;
 pub mod orders;
 pub mod permutes;
 pub mod programs;
 pub mod runs;
 pub mod scalars;
+pub mod scans;
 pub mod shapes;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
@@ -99,6 +101,26 @@ macro_rules! for_each_case {
                 polynomial_hashes
                 affine_maps_of_computed_elements
                 columns_in_order
+            }
+            scans {
+                running_sums_of_every_type
+                scans_of_every_shape
+                scans_from_initial_values
+                scans_with_totals
+                affine_maps
+                segmented_sums
+                functions_around_scans
+                operators_without_a_neutral_element
+            }
+            filters {
+                kept_in_order
+                all_or_nothing_is_kept
+                filters_of_matrices
+                filters_after_filters
+                folds_of_filters
+                scans_of_filters
+                filters_of_scans
+                partitions_and_flags
             }
             scalars {
                 arithmetic_of_i32

@@ -386,3 +386,30 @@ impl Maker<'_, '_> {
         node(Fold { operator, initial }, &[&input], extents, &types, "fold")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Recipe;
+    use pumice::layers::array::{ArrayProgram, CheckedProgram, Node};
+
+    #[test]
+    fn random_programs_read_back() {
+        for number in 0..400 {
+            let recipe = Recipe::from_seed(11, number);
+            let root = program(&mut Choices::new(&recipe.bytes)).root;
+            let program = ArrayProgram::of(&[root]);
+            let text = program.full_text();
+            let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(again.full_text(), text);
+            assert_eq!(again.results(), program.results());
+            for (one, other) in again.nodes().iter().zip(program.nodes()) {
+                let parts =
+                    |node: &Node| (node.id, node.inputs.clone(), node.rank, node.types.clone(), node.place);
+                assert_eq!(parts(one), parts(other), "{text}");
+                assert_eq!(one.operation.functions(), other.operation.functions(), "{text}");
+            }
+            assert!(CheckedProgram::new(again).is_ok(), "{text}");
+        }
+    }
+}

@@ -9,14 +9,9 @@ use pumice::layers::runtime::{CompiledKernel, Device, DeviceMemory, Engine, Laun
 use pumice::layers::scalar::Constant;
 use std::sync::Arc;
 
-/// The generator of the tests of Program IR, which is written for them and has more than is needed here.
-#[allow(dead_code)]
-#[path = "../../../program/tests/generate/mod.rs"]
-mod generate;
-
 /// Returns the program that these bytes make; the first two say how it is launched and which passes it takes.
 pub fn program(bytes: &[u8]) -> Program {
-    generate::program(bytes.get(2..).unwrap_or_default())
+    pumice_generate::program(bytes.get(2..).unwrap_or_default())
 }
 
 /// A kernel that is ready for a device.
@@ -32,7 +27,7 @@ impl PlannedKernel {
     /// Makes a kernel and runs the passes over it.
     pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedKernel, String> {
         let mut choices = Choices::new(bytes);
-        let scalars = generate::scalars(choices.below(50) as i64);
+        let scalars = pumice_generate::scalars(choices.below(50) as i64);
         let passes = choices.below(4);
         let passes = Passes { vectorise: passes & 1 == 0, narrow: passes & 2 == 0 };
         let before = program(bytes);
@@ -53,7 +48,7 @@ impl PlannedKernel {
 
     /// Runs the kernel and compares what it leaves in memory with what the simulator does.
     pub fn agrees(&self, engine: &Arc<Engine>, kernel: &CompiledKernel) -> Outcome {
-        let mut expected = generate::memories();
+        let mut expected = pumice_generate::memories();
         // Some lack a barrier on purpose, and nothing is promised about those.
         if simulate(&self.before, &mut expected, &self.scalars, &Default::default()).is_err() {
             return Ok(());
@@ -95,7 +90,7 @@ impl PlannedKernel {
             device.upload(&on_device, memory.bytes())?;
             Ok(on_device)
         };
-        let memories = generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
+        let memories = pumice_generate::memories().iter().map(upload).collect::<pumice::Result<Vec<_>>>()?;
         let (mut next_memory, mut next_scalar) = (memories.iter(), self.scalars.iter());
         let before = self.before.params.iter().filter_map(|param| match param {
             Param::Memory(_) => next_memory.next().map(LaunchArgument::Memory),

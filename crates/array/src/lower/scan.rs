@@ -1,0 +1,215 @@
+//! Scans of rows as steps: in one kernel, or in three where tiles cannot ask each other for what stands before them.
+
+use super::{Heard, KernelName, Lowering, Parameters, Step};
+use crate::error::Error;
+use crate::program::{Node, NodeId};
+use crate::reduction::Reduction;
+use pumice_kernel::skeletons::{
+    ElementAt, Listener, Monoid, Scan as ScanSkeleton, ScanKind, ScanPhases, ScanPlan, ScanState, ScanTask,
+    ScanWay, hand_on,
+};
+use pumice_kernel::{Ix, Scalars, parts_for, read};
+use pumice_program::{Access, MemoryId};
+use pumice_scalar::{Exp, Function, ScalarType};
+use std::rc::Rc;
+
+/// What is scanned.
+#[derive(Clone)]
+pub(crate) enum ScanSource {
+    /// The elements of an array, from row and column.
+    Array(NodeId, Function),
+    /// The sums of the tiles of each row, in a slot.
+    Sums(usize),
+}
+
+/// A scan in which everything but its division is decided.
+pub(crate) struct ScanJob<'a, 'b> {
+    pub lowering: &'a Lowering<'b>,
+    pub node: &'a Node,
+    pub reduction: &'a Reduction,
+    pub source: ScanSource,
+    pub kind: ScanKind,
+    pub from_right: bool,
+    pub rows: i64,
+    pub columns: i64,
+    /// Who hears the elements, and who the totals.
+    pub elements: Vec<Heard>,
+    pub totals: Vec<Heard>,
+}
+
+impl ScanJob<'_, '_> {
+    /// The steps, with a kernel of this name that hands the results on.
+    pub fn steps(&self, name: &str) -> Result<Vec<Step>, Error> {
+        let Reduction { types, operator, .. } = self.reduction;
+        let cost = match &self.source {
+            ScanSource::Array(_, elements) => elements.cost(),
+            ScanSource::Sums(..) => 1,
+        };
+        let commutes = operator.commutes();
+        let task = ScanTask { rows: self.rows, columns: self.columns, types: types.clone(), cost, commutes };
+        let plan = ScanPlan::new(self.lowering.profile, &task);
+        let skeleton = match (plan.way, plan.phases) {
+            (ScanWay::Lanes { .. }, _) => "scan by lanes",
+            (ScanWay::Stretches, _) => "scan by stretches",
+            (ScanWay::Tiles, ScanPhases::Alone) => "scan by blocks",
+            (ScanWay::Tiles, ScanPhases::LookBack) => "scan with look-back",
+            (ScanWay::Tiles, ScanPhases::Three) => "scan with sums",
+        };
+        let called = KernelName { node: self.node, name, skeleton, threads: plan.threads };
+        match plan.phases {
+            ScanPhases::Alone => Ok(vec![self.kernel(called, plan, None, None)?]),
+            ScanPhases::LookBack => {
+                let Some(size) = plan.state(&task) else { return Ok(Vec::new()) };
+                let (words, mut steps) = self.lowering.temporary(&[ScalarType::U64], size.words);
+                steps.extend(self.lowering.buffers_of(words).into_iter().map(Step::Zero));
+                let (sums, allocate) = self.lowering.temporary(&size.types, size.sums);
+                steps.extend(allocate);
+                steps.push(self.kernel(called, plan, Some((words, sums, size.types)), None)?);
+                Ok(steps)
+            }
+            ScanPhases::Three => {
+                let count = self.rows * plan.tiles;
+                let (sums, mut steps) = self.lowering.temporary(types, count);
+                let tile_sums = KernelName { name: "tile_sums", threads: plan.sums_threads(), ..called };
+                let write = [self.lowering.heard_in(sums)];
+                steps.push(self.lowering.launch(tile_sums, &[], |parameters| {
+                    let push = self.skeleton(parameters, plan).tile_sums(plan);
+                    hand_on(&push, &listening(parameters, &write));
+                })?);
+                let (before, allocate) = self.lowering.temporary(types, count);
+                steps.extend(allocate);
+                let again = ScanJob {
+                    source: ScanSource::Sums(sums),
+                    kind: ScanKind::Exclusive,
+                    // The tiles are numbered in the order of the scan.
+                    from_right: false,
+                    columns: plan.tiles,
+                    elements: vec![self.lowering.heard_in(before)],
+                    totals: Vec::new(),
+                    ..*self
+                };
+                steps.extend(again.steps("scan_sums")?);
+                steps.push(self.kernel(called, plan, None, Some(before))?);
+                Ok(steps)
+            }
+        }
+    }
+
+    /// The kernel that hands on elements and totals: with a state, or with what stands before each tile in a slot.
+    fn kernel(
+        &self,
+        called: KernelName<'_>,
+        plan: ScanPlan,
+        state: Option<(usize, usize, Vec<ScalarType>)>,
+        before: Option<usize>,
+    ) -> Result<Step, Error> {
+        let ways: Vec<String> =
+            self.elements.iter().chain(&self.totals).filter_map(|heard| heard.consumer.way()).collect();
+        self.lowering.launch(called, &ways, |parameters| {
+            let mut listeners = listening(parameters, &self.elements);
+            let totals = listening(parameters, &self.totals);
+            let mut scan = self.skeleton(parameters, plan);
+            if !totals.is_empty() {
+                listeners
+                    .extend(totals.iter().cloned().map(|inner| Rc::new(Hooks(inner)) as Rc<dyn Listener>));
+                scan.totals = Some(Rc::new(move |row, total: Scalars| {
+                    totals.iter().for_each(|listener| listener.element(row, total.clone()));
+                }));
+            }
+            let push = match (&state, before) {
+                (_, Some(slot)) => {
+                    let types = &self.reduction.types;
+                    let memories = parameters.memories(slot, types, Access::Read);
+                    scan.push_with_sums(plan, Rc::new(element_of(memories, types.clone())))
+                }
+                (state, None) => {
+                    let state = state.as_ref().map(|(words, sums, types)| ScanState {
+                        words: parameters.memory(*words, 0, ScalarType::U64, Access::ReadWrite),
+                        sums: parameters.memories(*sums, types, Access::ReadWrite),
+                    });
+                    // SAFETY: the slots were added with the lengths that the plan says, for this launch alone, and the step
+                    // before it zeroes the words.
+                    unsafe { scan.push(plan, state) }
+                }
+            };
+            hand_on(&push, &listeners);
+        })
+    }
+
+    /// The skeleton's view of the scan.
+    fn skeleton(&self, parameters: &Rc<Parameters>, plan: ScanPlan) -> ScanSkeleton {
+        let lowering = self.lowering;
+        let (columns, known, one_row) = match &self.source {
+            ScanSource::Array(array, _) => {
+                let rank = lowering.program.node(*array).rank;
+                (lowering.column_count(*array, parameters), lowering.extents.is_known(*array), rank == 1)
+            }
+            ScanSource::Sums(..) => (parameters.number("columns", self.columns), true, self.rows == 1),
+        };
+        let rows = match (&self.source, one_row) {
+            (_, true) => Exp::from(1),
+            (ScanSource::Array(array, _), _) => lowering.row_count(*array, parameters),
+            (ScanSource::Sums(..), _) => parameters.number("rows", self.rows),
+        };
+        let tiles = match plan.way {
+            _ if plan.tiles == 1 => Exp::from(1),
+            ScanWay::Tiles if !known => parts_for(columns, plan.tile as usize).max(1),
+            _ => parameters.number("tiles", plan.tiles),
+        };
+        let tile = match plan.way {
+            ScanWay::Stretches if plan.tiles > 1 => parameters.number("tile", plan.tile),
+            _ => columns,
+        };
+        let at: ElementAt = match &self.source {
+            ScanSource::Array(_, elements) => {
+                let (parameters, elements) = (parameters.clone(), elements.clone());
+                Rc::new(move |row: Ix, column: Ix| {
+                    Scalars(parameters.apply(&elements, &[row.term(), column.term()]))
+                })
+            }
+            ScanSource::Sums(slot) => {
+                let types = &self.reduction.types;
+                let element = element_of(parameters.memories(*slot, types, Access::Read), types.clone());
+                Rc::new(move |row: Ix, column: Ix| element(row * columns + column))
+            }
+        };
+        let Reduction { operator, neutral, .. } = self.reduction;
+        let total = operator.is_total();
+        let (apply, operator, flip) = (parameters.clone(), operator.clone(), self.from_right);
+        // The skeleton exchanges the operator's sides itself.
+        let combine = move |a: Scalars, b: Scalars| match flip {
+            true => apply.apply_to(&operator, &[&b, &a]),
+            false => apply.apply_to(&operator, &[&a, &b]),
+        };
+        let neutral = Scalars(parameters.apply(neutral, &[]));
+        let monoid = Monoid { operator: Rc::new(combine), neutral, total };
+        let (kind, from_right) = (self.kind, self.from_right);
+        ScanSkeleton { rows, columns, tiles, tile, at, monoid, kind, from_right, totals: None }
+    }
+}
+
+fn listening(parameters: &Rc<Parameters>, heard: &[Heard]) -> Vec<Rc<dyn Listener>> {
+    heard.iter().map(|heard| heard.listener(parameters)).collect()
+}
+
+/// The element of memory with a number.
+fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> impl Fn(Ix) -> Scalars {
+    move |index| {
+        let cells = memories.iter().zip(&types);
+        // SAFETY: a scan asks for elements of its matrix, or for those of its tiles, and the slot has as many.
+        Scalars(cells.map(|(memory, ty)| unsafe { read(*memory, *ty, index.term(), false) }).collect())
+    }
+}
+
+/// Does what a listener does around a block, and hears no elements: those come to it another way.
+struct Hooks(Rc<dyn Listener>);
+
+impl Listener for Hooks {
+    fn start(&self, block: Ix) {
+        self.0.start(block);
+    }
+    fn element(&self, _: Ix, _: Scalars) {}
+    fn finish(&self, block: Ix) {
+        self.0.finish(block);
+    }
+}

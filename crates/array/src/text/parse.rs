@@ -1,0 +1,134 @@
+//! Reads the text of array programs.
+//!
+//! The result is a program exactly as it was printed; whether it is well formed is for the verifier to say. Any text gives a
+//! program or an error that says where: never a panic, however hostile it is.
+
+use super::data::parse_data;
+use crate::operation::{Given, Operation};
+use crate::operations::{OPERATIONS, Parts};
+use crate::program::{ArrayProgram, NodeId};
+use pumice_scalar::text::lex::Token;
+use pumice_scalar::text::{Cursor, ParseError, Parsed, parse_function};
+use pumice_scalar::{Place, ScalarType};
+use std::str::FromStr;
+use std::sync::Arc;
+
+impl FromStr for ArrayProgram {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<ArrayProgram, ParseError> {
+        parse_program(text, "text")
+    }
+}
+
+/// Reads a program. Operations that do not say where the user wrote them are at their lines of `file`.
+pub fn parse_program(text: &str, file: &str) -> Result<ArrayProgram, ParseError> {
+    let mut cursor = Cursor::new(text);
+    let mut program = ArrayProgram::new();
+    while !cursor.eat("return") {
+        parse_node(&mut cursor, &mut program, file)?;
+    }
+    for result in parse_names(&mut cursor)? {
+        program.give(result);
+    }
+    cursor.expect_end()?;
+    Ok(program)
+}
+
+/// `a0: [_, _] (types) = operation`.
+fn parse_node(cursor: &mut Cursor<'_>, program: &mut ArrayProgram, file: &str) -> Parsed<()> {
+    let number = program.nodes().len();
+    cursor.expect(&format!("a{number}"))?;
+    cursor.expect(":")?;
+    cursor.expect("[")?;
+    let mut rank = 0;
+    while !cursor.eat("]") {
+        if rank > 0 {
+            cursor.expect(",")?;
+        }
+        cursor.expect("_")?;
+        rank += 1;
+    }
+    let types = parse_types(cursor)?;
+    cursor.expect("=")?;
+    let (operation, inputs, place) = parse_operation(cursor, &types, file)?;
+    program.add_shared(operation, inputs, rank, types, place);
+    Ok(())
+}
+
+fn parse_types(cursor: &mut Cursor<'_>) -> Parsed<Vec<ScalarType>> {
+    let mut types = Vec::new();
+    cursor.expect("(")?;
+    while !cursor.eat(")") {
+        if !types.is_empty() {
+            cursor.expect(",")?;
+        }
+        types.push(cursor.scalar_type()?);
+    }
+    Ok(types)
+}
+
+/// An operation with its inputs and its place.
+type Placed = (Arc<dyn Operation>, Vec<NodeId>, Place);
+
+/// `keyword numbers data (inputs) at place functions`.
+fn parse_operation(cursor: &mut Cursor<'_>, types: &[ScalarType], file: &str) -> Parsed<Placed> {
+    let at = cursor.peek();
+    let keyword = cursor.word("an operation")?;
+    let Some(listed) = OPERATIONS.iter().find(|listed| listed.keyword == keyword) else {
+        let known: Vec<&str> = OPERATIONS.iter().map(|listed| listed.keyword).collect();
+        return cursor.error(at, format!("`{keyword}` is none of the operations {}", known.join(", ")));
+    };
+    let mut attributes = Vec::new();
+    while let Token::Number(_) = cursor.peek().token {
+        attributes.push(cursor.number("a whole number")?);
+    }
+    let data: Option<Arc<dyn crate::data::ArrayData>> = match cursor.peek().token {
+        Token::Symbol("[") => Some(Arc::new(parse_data(cursor, types)?)),
+        _ => None,
+    };
+    let inputs = match cursor.eat("(") {
+        true => {
+            let inputs = parse_names(cursor)?;
+            cursor.expect(")")?;
+            inputs
+        }
+        false => Vec::new(),
+    };
+    let place = match cursor.eat("at") {
+        true => cursor.place()?,
+        false => Place::new(keyword, file, at.line as u32, at.column as u32),
+    };
+    let mut functions = Vec::new();
+    while let Token::Symbol("|") = cursor.peek().token {
+        functions.push(parse_function(cursor)?);
+    }
+    let found =
+        format!("{} and {}", counted(attributes.len(), "number"), counted(functions.len(), "function"));
+    let (numbers, count, has_data) = (attributes.clone(), functions.len(), data.is_some());
+    // An operation that does not look at a part does not have it.
+    let is_whole = |operation: &Arc<dyn Operation>| {
+        operation.attributes() == numbers
+            && operation.functions().len() == count
+            && matches!(operation.given(), Some(Given::Data(_))) == has_data
+    };
+    match (listed.make)(Parts { attributes, functions, data }).filter(is_whole) {
+        Some(operation) => Ok((operation, inputs, place)),
+        None => cursor.error(at, format!("`{keyword}` has other parts than {found}")),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// One or more arrays, with commas between them.
+fn parse_names(cursor: &mut Cursor<'_>) -> Parsed<Vec<NodeId>> {
+    let mut names = Vec::new();
+    loop {
+        names.push(NodeId(cursor.numbered("a", "an array (`a0`)")?));
+        if !cursor.eat(",") {
+            return Ok(names);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Loads and stores: elements and vectors of memory, and what keeps threads from touching it.
+
+use pumice_program::{Access, Memory, MemoryId, Operand, Space, Stmt, Var};
+use pumice_scalar::ScalarType;
+
+use crate::dialect::Threads;
+use crate::expression::{Binding, Expression};
+use crate::truth::UNVECTORISED;
+use crate::writer::Writer;
+
+/// Whether a statement, or one inside it, uses memory.
+pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
+    match stmt {
+        Stmt::Load { memory, .. } | Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => uses(*memory),
+        stmt => stmt.children().into_iter().flatten().any(|stmt| touches(stmt, uses)),
+    }
+}
+
+impl Writer<'_> {
+    /// Whether a statement, or one inside it, uses private memory.
+    pub(crate) fn uses_private(&self, stmt: &Stmt) -> bool {
+        touches(stmt, &|id| matches!(self.program.memory(id).space, Space::Private { .. }))
+    }
+
+    pub(crate) fn load(&mut self, vars: &[Var], memory: MemoryId, index: Operand) {
+        if vars.iter().all(|var| self.uses[var.0 as usize].count == 0) {
+            return;
+        }
+        if matches!(index, Operand::Var(var) if self.made_of_truth[var.0 as usize]) {
+            self.sink().line(UNVECTORISED);
+        }
+        let index = self.value(index);
+        let ty = self.program.memory(memory).ty;
+        let width = self.access_width(memory, vars.len());
+        let guard = self.guard_of(vars);
+        for (k, chunk) in vars.chunks(width).enumerate() {
+            let offset = self.offset(&index, k * width);
+            let Some(vector) = self.language.vector(ty, width).filter(|_| width > 1) else {
+                let element = Expression::atom(self.element(memory, &offset));
+                let value = self.guarded(ty, element, guard.as_deref());
+                self.define(chunk[0], &value);
+                continue;
+            };
+            let name = self.names.fresh(&format!("{}_{width}", self.name(chunk[0])));
+            let pointer = self.pointer(memory, &vector, &offset);
+            match &guard {
+                Some(guard) => {
+                    let zeros = vec![self.zero(ty).text; width];
+                    let zeros = self.language.make_vector(&vector, &zeros);
+                    self.sink().line(&format!("{vector} {name} = {zeros};"));
+                    self.sink().line(&format!("if ({guard}) {name} = {pointer};"));
+                }
+                None => self.sink().line(&format!("{vector} {name} = {pointer};")),
+            }
+            for (var, field) in chunk.iter().zip(["x", "y", "z", "w"]) {
+                let field = Expression::atom(format!("{name}.{field}"));
+                self.inlined[var.0 as usize] = Some(truth(ty, field));
+            }
+        }
+    }
+
+    pub(crate) fn store(&mut self, memory: MemoryId, index: Operand, values: &[Operand]) {
+        let index = self.value(index);
+        let ty = self.program.memory(memory).ty;
+        let values: Vec<String> = values.iter().map(|&value| self.value(value).text).collect();
+        let width = self.access_width(memory, values.len());
+        let guard = self.guard_of(&[]).map(|guard| format!("if ({guard}) ")).unwrap_or_default();
+        for (k, chunk) in values.chunks(width).enumerate() {
+            let offset = self.offset(&index, k * width);
+            let line = match self.language.vector(ty, width).filter(|_| width > 1) {
+                Some(vector) => {
+                    let pointer = self.pointer(memory, &vector, &offset);
+                    format!("{guard}{pointer} = {};", self.language.make_vector(&vector, chunk))
+                }
+                None => format!("{guard}{} = {};", self.element(memory, &offset), chunk[0]),
+            };
+            self.sink().line(&line);
+        }
+    }
+
+    /// An element of memory.
+    pub(crate) fn element(&mut self, memory: MemoryId, index: &Expression) -> String {
+        let array = self.memories[memory.0 as usize].clone();
+        let element = format!("{array}[{}]", index.text);
+        match (self.program.memory(memory).space, self.language.threads()) {
+            // One worker has the memory of all threads.
+            (Space::Private { .. }, Threads::Lanes) => format!("{element}[{}]", self.cell_place()),
+            _ => element,
+        }
+    }
+
+    /// How many elements one access takes.
+    fn access_width(&self, memory: MemoryId, count: usize) -> usize {
+        let &Memory { ty, space, .. } = self.program.memory(memory);
+        // Registers have no addresses.
+        let mut width = if let Space::Private { .. } = space { 1 } else { count };
+        while width > 1 && self.language.vector(ty, width).is_none() {
+            width /= 2;
+        }
+        width
+    }
+
+    /// `index + distance`, which the program has promised to be within bounds.
+    fn offset(&self, index: &Expression, distance: usize) -> Expression {
+        if distance == 0 {
+            return index.clone();
+        }
+        if let Ok(constant) = index.text.parse::<u64>() {
+            return Expression::atom((constant + distance as u64).to_string());
+        }
+        let text = format!("{} + {distance}", index.within(Binding::Sum));
+        Expression { binding: Binding::Sum, ..Expression::atom(text) }
+    }
+
+    fn pointer(&self, memory: MemoryId, vector: &str, offset: &Expression) -> String {
+        let (shared, constant) = match self.program.memory(memory).space {
+            Space::Shared { .. } | Space::Private { .. } => (true, ""),
+            Space::Global { access: Access::Read } => (false, "const "),
+            Space::Global { .. } => (false, ""),
+        };
+        let space = self.language.space(shared);
+        let array = &self.memories[memory.0 as usize];
+        format!("*({space}{constant}{vector} *)({array} + {})", offset.within(Binding::Product))
+    }
+
+    /// A loaded element, not touched where the guard does not hold.
+    fn guarded(&mut self, ty: ScalarType, element: Expression, guard: Option<&str>) -> Expression {
+        let value = truth(ty, element);
+        match guard {
+            Some(mask) => {
+                let zero = self.zero(ty).text;
+                let text = format!("{mask} ? {} : {zero}", value.within(Binding::Or));
+                Expression { binding: Binding::Conditional, ..Expression::atom(text) }
+            }
+            None => value,
+        }
+    }
+}
+
+/// What a byte in memory says.
+fn truth(ty: ScalarType, element: Expression) -> Expression {
+    if ty != ScalarType::Bool {
+        return element;
+    }
+    let text = format!("{} != 0", element.text);
+    Expression { binding: Binding::Equality, ..Expression::atom(text) }
+}

@@ -1,0 +1,166 @@
+//! Loops and branches as one thread (or the block) does them, with the values that they carry and give.
+
+use pumice_program::{Carried, Joined, Operand, Stmt, Var};
+
+use crate::expression::{Binding, Expression};
+use crate::writer::Writer;
+
+/// Loops over private memory of at most so many rounds are unrolled: its elements are registers only where every index
+/// is a constant.
+const UNROLLED_ROUNDS: i128 = 64;
+
+impl Writer<'_> {
+    /// Writes a loop, whose carried values are defined.
+    pub(crate) fn repetition(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::For { var, start, end, step, carried, body } => {
+                if let Some(unroll) = self.language.unroll().filter(|_| self.is_unrolled(stmt)) {
+                    self.sink().line(unroll);
+                }
+                let head = self.for_head(*var, *start, *end, *step);
+                self.sink().open(&head);
+                self.statements(body);
+                self.update(carried);
+                self.sink().close();
+            }
+            Stmt::While { carried, header, condition, body } => {
+                self.sink().open("for (;;)");
+                self.statements(header);
+                let condition = self.value(*condition).within(Binding::Unary);
+                let stopped = self.or_stopped(stmt);
+                self.sink().line(&format!("if (!{condition}{stopped}) break;"));
+                self.statements(body);
+                self.update(carried);
+                self.sink().close();
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a loop goes through private memory, in few rounds that are known.
+    fn is_unrolled(&self, stmt: &Stmt) -> bool {
+        let Stmt::For { start, end, step, .. } = stmt else { return false };
+        let [start, end, step] = [start, end, step].map(|&operand| self.intervals.operand(operand));
+        let known = [start, end, step].iter().all(|range| range.0 == range.1);
+        known && end.0 - start.0 <= UNROLLED_ROUNDS * step.0 && self.uses_private(stmt)
+    }
+
+    /// `for (…)` without its brace.
+    pub(crate) fn for_head(&mut self, var: Var, start: Operand, end: Operand, step: Operand) -> String {
+        let start = self.value(start).text;
+        let end = self.value(end).within(Binding::Sum);
+        let (ty, name) = (self.register(var), self.name(var).to_owned());
+        let advance = self.advance(&name, step);
+        format!("for ({ty} {name} = {start}; {name} < {end}; {advance})")
+    }
+
+    /// `k++` or `k += step`.
+    pub(crate) fn advance(&mut self, name: &str, step: Operand) -> String {
+        match step {
+            Operand::Constant(step) if step.as_integer() == Some(1) => format!("{name}++"),
+            step => format!("{name} += {}", self.value(step).text),
+        }
+    }
+
+    pub(crate) fn define_carried(&mut self, carried: &[Carried]) {
+        for carried in carried {
+            let initial = self.value(carried.initial);
+            self.define(carried.var, &initial);
+        }
+    }
+
+    fn update(&mut self, carried: &[Carried]) {
+        let next: Vec<(Var, Expression)> =
+            carried.iter().map(|carried| (carried.var, self.value(carried.next))).collect();
+        self.assign_at_once(next, None);
+    }
+
+    /// Assigns all values at once: in an order in which nobody reads what was just overwritten, through temporaries
+    /// where there is no such order. With a mask, values change only where it holds.
+    pub(crate) fn assign_at_once(&mut self, mut assignments: Vec<(Var, Expression)>, mask: Option<&str>) {
+        assignments.retain(|(var, value)| value.text != self.place(*var));
+        while !assignments.is_empty() {
+            let free = (0..assignments.len()).find(|&k| {
+                let var = assignments[k].0;
+                assignments.iter().enumerate().all(|(j, (_, value))| j == k || !value.reads.contains(&var))
+            });
+            match free {
+                Some(k) => {
+                    let (var, value) = assignments.remove(k);
+                    self.assign(var, &value, mask);
+                }
+                None => {
+                    let (var, value) = &mut assignments[0];
+                    let temporary = self.names.fresh(&format!("next_{}", self.vars[var.0 as usize]));
+                    let ty = self.language.register(self.program.var_type(*var));
+                    let line = format!("{ty} {temporary} = {};", value.text);
+                    *value = Expression::atom(temporary);
+                    self.sink().line(&line);
+                }
+            }
+        }
+    }
+
+    /// Assigns a value that has been declared.
+    pub(crate) fn assign(&mut self, var: Var, value: &Expression, mask: Option<&str>) {
+        let place = self.place(var);
+        let line = match mask {
+            Some(mask) => format!("{place} = {mask} ? {} : {place};", value.within(Binding::Or)),
+            None => format!("{place} = {};", value.text),
+        };
+        self.sink().line(&line);
+    }
+
+    pub(crate) fn branch(
+        &mut self,
+        condition: Operand,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        results: &[Joined],
+    ) {
+        let condition = self.value(condition);
+        if then.is_empty() && otherwise.is_empty() {
+            for joined in results {
+                let (a, b) = (self.value(joined.then), self.value(joined.otherwise));
+                let text = format!(
+                    "{} ? {} : {}",
+                    condition.within(Binding::Or),
+                    a.within(Binding::Or),
+                    b.within(Binding::Or)
+                );
+                self.define(joined.var, &Expression::atom(text));
+            }
+            return;
+        }
+        for joined in results {
+            self.declare(joined.var);
+        }
+        self.branches(&condition, then, otherwise, results);
+    }
+
+    /// Writes a branch, whose results are declared.
+    pub(crate) fn branches(
+        &mut self,
+        condition: &Expression,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        results: &[Joined],
+    ) {
+        self.sink().open(&format!("if ({})", condition.text));
+        self.statements(then);
+        for joined in results {
+            let value = self.value(joined.then);
+            self.assign(joined.var, &value, None);
+        }
+        if !otherwise.is_empty() || !results.is_empty() {
+            self.sink().reopen("else");
+            self.statements(otherwise);
+            for joined in results {
+                let value = self.value(joined.otherwise);
+                self.assign(joined.var, &value, None);
+            }
+        }
+        self.sink().close();
+        self.end_branch(then.iter().chain(otherwise));
+    }
+}

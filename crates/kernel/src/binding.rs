@@ -1,0 +1,77 @@
+//! What the parameters of a kernel's program stand for, and how a launcher makes launch arguments of that.
+
+use pumice_scalar::Constant;
+
+/// What a parameter of the program stands for, in the order of the program's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// A column of the function's parameter with this number.
+    Column {
+        /// The parameter.
+        parameter: usize,
+        /// The column.
+        column: usize,
+    },
+    /// The length of the array that is this parameter.
+    Length {
+        /// The parameter.
+        parameter: usize,
+    },
+    /// The scalar that is this parameter.
+    Scalar {
+        /// The parameter.
+        parameter: usize,
+    },
+    /// A column of the result.
+    Result {
+        /// The column.
+        column: usize,
+    },
+    /// Where failures are recorded.
+    Failure,
+    /// The number that codes of failures start from.
+    FailureBase,
+    /// A value that was computed before the launch.
+    Value(Constant),
+}
+
+/// Has the memory and the values of a launch, in whatever form it launches kernels with. A method returns nothing where
+/// the launch has no such thing.
+pub trait Launcher {
+    /// What a parameter of the program is given.
+    type Argument;
+
+    /// Returns a column of the array that is this parameter of the function.
+    fn column(&self, parameter: usize, column: usize) -> Option<Self::Argument>;
+
+    /// Returns the length of the array, or the scalar, that is this parameter of the function.
+    fn number(&self, parameter: usize) -> Option<Self::Argument>;
+
+    /// Returns a column of the result.
+    fn result(&self, column: usize) -> Option<Self::Argument>;
+
+    /// Returns the memory in which failures are recorded.
+    fn failure(&self) -> Option<Self::Argument>;
+
+    /// Returns what is added to the codes of failures; 0 where a launch has its record for itself.
+    fn failure_base(&self) -> Option<Self::Argument> {
+        self.value(Constant::from(0i64))
+    }
+
+    /// Returns a value that is known.
+    fn value(&self, value: Constant) -> Option<Self::Argument>;
+}
+
+impl Binding {
+    /// Returns what a launch gives for this parameter of the program.
+    pub fn resolve<L: Launcher + ?Sized>(&self, launcher: &L) -> Option<L::Argument> {
+        match *self {
+            Binding::Column { parameter, column } => launcher.column(parameter, column),
+            Binding::Length { parameter } | Binding::Scalar { parameter } => launcher.number(parameter),
+            Binding::Result { column } => launcher.result(column),
+            Binding::Failure => launcher.failure(),
+            Binding::FailureBase => launcher.failure_base(),
+            Binding::Value(value) => launcher.value(value),
+        }
+    }
+}

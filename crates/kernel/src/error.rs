@@ -1,0 +1,60 @@
+//! Why a kernel cannot be built or launched: what is wrong, where the user wrote it, and what to write instead.
+
+use pumice_scalar::{Place, Site};
+use std::fmt;
+
+/// A kernel that cannot be built.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BuildError {
+    message: String,
+    place: Option<Place>,
+    help: String,
+}
+
+impl BuildError {
+    /// The error that has this message, of which nobody knows where it comes from.
+    pub fn new(message: impl fmt::Display) -> BuildError {
+        BuildError { message: message.to_string(), place: None, help: String::new() }
+    }
+
+    /// The error of a failure at a site that is certain before the kernel runs.
+    pub(crate) fn failure(site: Site, index: i64, bound: i64) -> BuildError {
+        let (message, help) = site.kind.describe(index, bound);
+        BuildError { message, place: Some(site.place), help }
+    }
+
+    /// The same error, which comes from this place unless it has one already.
+    #[must_use]
+    pub fn or_at(self, place: impl Into<Option<Place>>) -> BuildError {
+        BuildError { place: self.place.or(place.into()), ..self }
+    }
+
+    /// What is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Where the user wrote what is wrong.
+    pub fn place(&self) -> Option<Place> {
+        self.place
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(place) = self.place {
+            write!(f, " in {place}")?;
+        }
+        f.write_str(&self.help)
+    }
+}
+
+/// The message: it is what a program prints whose `main` returns an error.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for BuildError {}

@@ -1,0 +1,501 @@
+//! Compaction: the elements of which a flag holds, in order and without gaps; or those first, and then the others.
+//!
+//! A block finds for each kept element of its tile how many are kept before it, by a scan of counts. How many are kept in
+//! the tiles before it learns as a scan does: from those tiles in one pass ([`super::look_back`]), or from a scan of the
+//! tiles' counts, which a kernel before has found. The elements go through shared memory, so that neighbouring threads write
+//! neighbouring elements. A CPU's worker goes through a stretch in order.
+
+use super::fold::{Fold, FoldPlan};
+use super::look_back::{LookBack, ScanState, StateSize, ticket};
+use super::monoid::{Cells, Monoid, each_thread, now, only_if, scan_lanes};
+use super::scan::{ScanPhases, ScanPlan, ScanTask, ScanWay, Write};
+use super::scan_tiles::scan_totals;
+use crate::item::{Dynamic, Ix, Scalars};
+use crate::{Grid, Profile, Push, effects, named};
+use pumice_program::WARP;
+use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType, Term};
+use std::rc::Rc;
+
+const LANES: i64 = WARP as i64;
+
+/// What a compaction is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompactTask {
+    /// Number of elements.
+    pub length: i64,
+    /// The scalar types of an element.
+    pub types: Vec<ScalarType>,
+    /// About how many instructions it takes to compute an element and its flag.
+    pub cost: u32,
+}
+
+/// How the work of a compaction is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CompactPlan {
+    /// As a scan of one row would be divided, by tiles or stretches.
+    pub scan: ScanPlan,
+}
+
+/// The most elements of a thread: their flags are bits of a word.
+const FLAGS: i64 = 32;
+
+/// The types of a count.
+const COUNT: [ScalarType; 1] = [ScalarType::I64];
+
+impl CompactPlan {
+    /// Divides a compaction.
+    pub fn new(profile: &Profile, task: &CompactTask) -> CompactPlan {
+        let columns = task.length;
+        let mut types = task.types.clone();
+        if types.is_empty() {
+            types.push(ScalarType::Bool);
+        }
+        let scan =
+            ScanTask { rows: 1, columns: columns.max(1 << 20), types, cost: task.cost, commutes: true };
+        let long = ScanPlan::new(profile, &scan);
+        let divide_rounding_up = |a: i64, b: i64| (a.max(1) + b - 1) / b;
+        let plan = match long.way {
+            ScanWay::Stretches => {
+                let cut = ScanPlan::new(profile, &ScanTask { columns, ..scan });
+                let tiles = if cut.phases == ScanPhases::Three { cut.tiles } else { 1 };
+                ScanPlan { tiles, ..cut }
+            }
+            ScanWay::Tiles | ScanWay::Lanes { .. } => {
+                // The staged elements must fit, and a thread's flags into a word.
+                let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
+                let most = i64::from(profile.shared_bytes) / 2 / bytes / i64::from(long.threads * long.items);
+                let most = most.min(FLAGS / i64::from(long.items)).max(1);
+                let groups = i64::from(long.groups).min(most) as u32;
+                let tile = i64::from(long.threads * long.items * groups);
+                let tiles = divide_rounding_up(columns, tile);
+                let fold = FoldPlan {
+                    lanes: long.threads,
+                    threads: long.threads,
+                    items: long.items,
+                    unroll: groups,
+                    chunks: u32::try_from(tiles).unwrap_or(u32::MAX),
+                    fixed_columns: None,
+                    commutes: true,
+                };
+                let fold = long.threads.is_power_of_two().then_some(fold);
+                let phases = if tiles == 1 { ScanPhases::Alone } else { long.phases };
+                ScanPlan { groups, tile, tiles, phases, sums: fold, ..long }
+            }
+        };
+        CompactPlan { scan: plan }
+    }
+
+    /// The memory that tiles tell each other their counts through.
+    pub fn state(&self) -> Option<StateSize> {
+        match self.scan.phases {
+            ScanPhases::LookBack => Some(StateSize::new(&COUNT, true, self.scan.threads, 1, self.scan.tiles)),
+            ScanPhases::Alone | ScanPhases::Three => None,
+        }
+    }
+
+    /// The scan of the tiles' counts, which is exclusive and gives the total: the second of three kernels.
+    pub fn counts_task(&self) -> ScanTask {
+        ScanTask { rows: 1, columns: self.scan.tiles, types: COUNT.to_vec(), cost: 1, commutes: true }
+    }
+}
+
+/// The addition of counts.
+pub fn counting() -> Monoid {
+    adding(ScalarType::I64)
+}
+
+/// The addition of integers of a type.
+fn adding(ty: ScalarType) -> Monoid {
+    let add =
+        |a: Scalars, b: Scalars| Scalars(a.0.iter().zip(&b.0).map(|(a, b)| a.binary(Op::Add, *b)).collect());
+    let neutral = Scalars(vec![Constant::zero(ty).into()]);
+    Monoid { operator: Rc::new(add), neutral, total: true }
+}
+
+/// The only scalar of an element that is one number.
+fn number<T: Primitive>(element: &Scalars) -> Exp<T> {
+    let zero = || Exp::from_term(Constant::zero(T::TYPE).into());
+    element.0.first().map_or_else(zero, |term| Exp::from_term(*term))
+}
+
+/// A number as an element.
+fn element<T: Primitive>(number: Exp<T>) -> Scalars {
+    Scalars(vec![number.term()])
+}
+
+/// A compaction.
+#[derive(Clone)]
+pub struct Compact {
+    /// Number of elements.
+    pub length: Ix,
+    /// Tiles, as the plan says: one at least.
+    pub tiles: Ix,
+    /// Elements of a tile, as the plan says; matters for [`ScanWay::Stretches`] only.
+    pub tile: Ix,
+    /// An element with its flag.
+    pub at: Rc<dyn Fn(Ix) -> (Exp<bool>, Scalars)>,
+    /// How many elements are kept, if the others are to stand behind them.
+    pub kept: Option<Ix>,
+    /// Receives the number of kept elements, in one thread. With three kernels the scan of the counts has it.
+    pub count: Option<Rc<dyn Fn(Ix)>>,
+}
+
+/// Where a tile learns how many elements are kept before it.
+enum Before {
+    Nothing,
+    LookBack(ScanState),
+    Counts(Rc<dyn Fn(Ix) -> Scalars>),
+}
+
+impl Compact {
+    /// Compacts in one kernel; with [`ScanPhases::LookBack`] through a state. As many elements are written as there are kept
+    /// ones, or all with [`Compact::kept`]. The length of the array is the bound.
+    ///
+    /// # Safety
+    ///
+    /// In every launch the memory of the state is as large as [`CompactPlan::state`] says, its words are zero, and nobody
+    /// else uses it. Nobody reads elements that are not written. The flag of an element is the same whenever it is computed,
+    /// and [`Compact::kept`] is the number of elements whose flag holds.
+    pub unsafe fn push(self, plan: CompactPlan, state: Option<ScanState>) -> Push<Grid, Dynamic, Ix> {
+        let before = match (plan.scan.phases, state) {
+            (ScanPhases::LookBack, Some(state)) => Before::LookBack(state),
+            _ => Before::Nothing,
+        };
+        self.push_after(plan.scan, before)
+    }
+
+    /// Compacts, given how many elements are kept before each tile.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Compact::push`]; and `counts` is the exclusive scan of [`Compact::tile_counts`].
+    pub unsafe fn push_with_counts(
+        self,
+        plan: CompactPlan,
+        counts: Rc<dyn Fn(Ix) -> Scalars>,
+    ) -> Push<Grid, Dynamic, Ix> {
+        self.push_after(plan.scan, Before::Counts(counts))
+    }
+
+    fn push_after(self, plan: ScanPlan, before: Before) -> Push<Grid, Dynamic, Ix> {
+        Push::trusted(self.length, move |write| {
+            effects::distribute(self.tiles.term(), |block| {
+                let number = match &before {
+                    Before::LookBack(state) if plan.tickets => named(ticket(state.words, self.tiles), "tile"),
+                    _ => Exp::from_term(block),
+                };
+                match plan.way {
+                    ScanWay::Stretches => self.write_stretch(number, &before, write),
+                    ScanWay::Tiles | ScanWay::Lanes { .. } => {
+                        Tile::new(&self, plan, number).write(&before, write);
+                    }
+                }
+            });
+        })
+    }
+
+    /// The number of kept elements of each tile: the first of three kernels.
+    pub fn tile_counts(self, plan: CompactPlan) -> Push<Grid, Dynamic, Ix> {
+        let tiles = self.tiles;
+        let at = self.at.clone();
+        let flag = move |index: Ix| at(index).0.select(Exp::<i64>::from(1), Exp::from(0));
+        let Some(fold) = plan.scan.sums else {
+            let length = self.length;
+            return Push::trusted(tiles, move |write| {
+                effects::distribute(tiles.term(), |block| {
+                    let number: Ix = Exp::from_term(block);
+                    let start = named(number * plan.scan.tile, "start");
+                    let end = (start + plan.scan.tile).min(length);
+                    effects::parallel(Exp::<i64>::from(1).term(), |_| {
+                        let zero = [Exp::<i64>::from(0).term()];
+                        let one = Exp::<i64>::from(1).term();
+                        let count =
+                            effects::sequential(start.term()..end.term(), one, &zero, |index, count| {
+                                let flag = flag(Exp::from_term(index));
+                                count
+                                    .iter()
+                                    .map(|count| (Exp::<i64>::from_term(*count) + flag).term())
+                                    .collect()
+                            });
+                        write(number, Scalars(count));
+                    });
+                });
+            });
+        };
+        let steps = match plan.scan.way {
+            ScanWay::Stretches => named(crate::size::quotient(self.tile, Exp::from(fold.step())), "steps"),
+            ScanWay::Tiles | ScanWay::Lanes { .. } => Exp::from(1),
+        };
+        let counting = counting();
+        let fold_all = Fold::<Dynamic, _> {
+            rows: Exp::from(1),
+            columns: self.length,
+            cut: Some((tiles, steps)),
+            at: Rc::new(move |_, column| Scalars(vec![flag(column).term()])),
+            operator: move |a: Scalars, b: Scalars| counting.combine(&a, &b),
+            neutral: Scalars(vec![Exp::<i64>::from(0).term()]),
+        };
+        fold_all.push(fold)
+    }
+
+    /// The index of an element of the result, from how many are kept before it and how many are not.
+    fn index(&self, is_kept: Exp<bool>, kept: Ix, others: Ix) -> Ix {
+        match self.kept {
+            None => kept,
+            Some(all) => is_kept.select(kept, all + others),
+        }
+    }
+
+    /// Goes through a stretch in order, in one thread.
+    fn write_stretch(&self, number: Ix, before: &Before, write: Write<'_>) {
+        let whole = self.tiles.term().integer() == Some(1);
+        let start = if whole { Exp::from(0) } else { named(number * self.tile, "start") };
+        let end = if whole { self.length } else { named((start + self.tile).min(self.length), "end") };
+        effects::parallel(Exp::<i64>::from(1).term(), |_| {
+            let kept = match before {
+                Before::Counts(counts) => now(&counts(number)),
+                Before::Nothing | Before::LookBack(_) => element(Exp::<i64>::from(0)),
+            };
+            let one = Exp::<i64>::from(1).term();
+            let range = start.term()..end.max(start).term();
+            let kept = effects::sequential(range, one, &kept.0, |index, kept| {
+                let index: Ix = Exp::from_term(index);
+                let kept: Ix = kept.first().map_or(Exp::from(0), |kept| Exp::from_term(*kept));
+                let (flag, element) = (self.at)(index);
+                // As many elements were counted, so that this changes nothing but what can be seen of the range.
+                let at = self.index(flag, kept, index - kept).clamp(0, self.length - 1);
+                match self.kept {
+                    None => only_if(flag, || write(at, element)),
+                    Some(_) => write(at, element),
+                }
+                vec![(kept + flag.select(Exp::<i64>::from(1), Exp::from(0))).term()]
+            });
+            if let (Some(count), Some(kept)) = (&self.count, kept.first()) {
+                only_if(number.eq(self.tiles - 1), || count(Exp::from_term(*kept)));
+            }
+        });
+    }
+}
+
+/// The tile that a block compacts.
+struct Tile<'a> {
+    compact: &'a Compact,
+    plan: ScanPlan,
+    number: Ix,
+    start: Ix,
+    length: Ix,
+}
+
+/// What each thread has of a tile.
+struct Own {
+    /// A word, with a bit per element.
+    flags: Cells,
+    elements: Cells,
+}
+
+impl Own {
+    /// The scalar types of an element.
+    fn types(&self) -> Vec<ScalarType> {
+        self.elements.0.iter().map(|(_, ty)| *ty).collect()
+    }
+}
+
+/// Counts of so many parts are bytes of one word: a warp has 128 elements of a part at most.
+const PARTS_PER_WORD: i64 = 4;
+
+impl<'a> Tile<'a> {
+    fn new(compact: &'a Compact, plan: ScanPlan, number: Ix) -> Tile<'a> {
+        let start = named(number * plan.tile, "start");
+        let length = named((compact.length - start).min(plan.tile).max(0), "length");
+        Tile { compact, plan, number, start, length }
+    }
+
+    fn groups(&self) -> i64 {
+        self.plan.groups.into()
+    }
+
+    fn items(&self) -> i64 {
+        self.plan.items.into()
+    }
+
+    fn warps(&self) -> i64 {
+        i64::from(self.plan.threads) / LANES
+    }
+
+    /// The first element of a thread's group of a part.
+    fn offset(&self, thread: Ix, part: i64) -> Ix {
+        (thread + part * i64::from(self.plan.threads)) * self.items()
+    }
+
+    fn each_item(&self) -> impl Iterator<Item = (i64, i64)> + use<> {
+        let items = self.items();
+        (0..self.groups()).flat_map(move |part| (0..items).map(move |item| (part, item)))
+    }
+
+    fn write(&self, before: &Before, write: Write<'_>) {
+        let threads = self.plan.threads;
+        let own = self.load();
+        let counts = Cells::shared(&[ScalarType::I32], self.groups() * self.warps());
+        let ranks = Cells::private(&[ScalarType::I32], self.groups());
+        each_thread(threads, |thread| self.count_lanes(thread, &own.flags, &ranks, &counts));
+        effects::sync();
+        let staged = Cells::shared(&own.types(), self.plan.tile);
+        let tile_count = Cells::shared(&COUNT, 1);
+        let asks = match before {
+            Before::LookBack(state) => {
+                let asks = LookBack {
+                    state: state.clone(),
+                    monoid: counting(),
+                    counts: true,
+                    threads,
+                    groups: self.plan.tiles > i64::from(threads),
+                    rows: Exp::from(1),
+                    tiles: self.compact.tiles,
+                };
+                let turn = asks.turn(Exp::from(0), self.number);
+                Some((asks, turn, Cells::shared(&COUNT, self.warps())))
+            }
+            Before::Nothing | Before::Counts(_) => None,
+        };
+        each_thread(threads, |thread| {
+            let monoid = adding(ScalarType::I32);
+            let (bases, count) = scan_totals(&monoid, thread, self.warps(), self.groups(), &counts);
+            let count = now(&element(number::<i32>(&count).cast::<i64>()));
+            only_if(thread.eq(0), || tile_count.write(0, &count));
+            // The elements are staged while the tiles before have time to tell their counts.
+            if let Some((asks, turn, _)) = &asks {
+                asks.tell_own(*turn, thread, &count);
+            }
+            self.stage(thread, &own, &ranks, &bases, number(&count), &staged);
+            if let Some((asks, turn, found)) = &asks {
+                asks.ask(*turn, thread, found);
+            }
+        });
+        effects::sync();
+        let count = named(number::<i64>(&tile_count.read(0)).clamp(0, self.length), "count");
+        let kept_before = Cells::private(&COUNT, 1);
+        each_thread(threads, |thread| {
+            let kept = match (&asks, before) {
+                (Some((asks, turn, found)), _) => asks.answer(*turn, thread, &element(count), found),
+                (None, Before::Counts(counts)) => counts(self.number),
+                (None, _) => element(Exp::<i64>::from(0)),
+            };
+            // So many elements are there, so that this changes nothing but what can be seen of the range.
+            let kept = number::<i64>(&kept).clamp(0, self.compact.length - count);
+            kept_before.write(0, &element(kept));
+            if let Some(tell) = &self.compact.count {
+                let is_last = thread.eq(0) & self.number.eq(self.compact.tiles - 1);
+                only_if(is_last, || tell(kept + count));
+            }
+        });
+        self.store(&staged, count, &kept_before, write);
+    }
+
+    /// Reads the tile; beyond its end nothing is kept.
+    fn load(&self) -> Own {
+        let elements = std::cell::RefCell::new(None);
+        let flags = Cells::private(&[ScalarType::U32], 1);
+        let load = |whole: bool| {
+            each_thread(self.plan.threads, |thread| {
+                let mut word = Exp::<u32>::from(0);
+                for (part, item) in self.each_item() {
+                    let offset = self.offset(thread, part) + item;
+                    let scalars = || {
+                        let (flag, element) = (self.compact.at)(self.start + offset);
+                        std::iter::once(flag.term()).chain(element.0).collect()
+                    };
+                    let scalars: Vec<Term> = match whole {
+                        true => scalars(),
+                        false => effects::choose(offset.lt(self.length).term(), scalars, effects::zeros),
+                    };
+                    let Some((flag, element)) = scalars.split_first() else { continue };
+                    let mut elements = elements.borrow_mut();
+                    let elements = elements.get_or_insert_with(|| {
+                        let types: Vec<ScalarType> = element.iter().map(|term| term.ty()).collect();
+                        Cells::private(&types, self.groups() * self.items())
+                    });
+                    elements.write(part * self.items() + item, &Scalars(element.to_vec()));
+                    let bit = 1u32 << (part * self.items() + item);
+                    word = word | Exp::<bool>::from_term(*flag).select(Exp::<u32>::from(bit), Exp::from(0));
+                }
+                flags.write(0, &element(word));
+            });
+        };
+        match self.plan.whole_tiles {
+            false => load(false),
+            true => effects::either(self.length.eq(self.plan.tile).term(), || load(true), || load(false)),
+        }
+        Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
+    }
+
+    /// Counts what lanes keep of each part: for each lane how many the lanes below it keep, and for each warp how many.
+    fn count_lanes(&self, thread: Ix, flags: &Cells, ranks: &Cells, counts: &Cells) {
+        let lane = thread % LANES;
+        let bytes = adding(ScalarType::U32);
+        let parts: Vec<i64> = (0..self.groups()).collect();
+        let flags = number::<u32>(&flags.read(0));
+        let word = |parts: &[i64]| {
+            let mut word = Exp::<u32>::from(0);
+            for (byte, part) in (0u32..).zip(parts) {
+                let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
+                word = word + (of_part.count_ones() << (8 * byte));
+            }
+            now(&element(word))
+        };
+        let own: Vec<Scalars> = parts.chunks(PARTS_PER_WORD as usize).map(word).collect();
+        let scanned = scan_lanes(&bytes, lane, LANES, own.clone());
+        for ((parts, own), scanned) in parts.chunks(PARTS_PER_WORD as usize).zip(&own).zip(&scanned) {
+            let term =
+                |scalars: &Scalars| scalars.0.first().map_or(Exp::<u32>::from(0), |t| Exp::from_term(*t));
+            let (own, scanned) = (term(own), term(scanned));
+            let below = scanned - own;
+            let byte = |word: Exp<u32>, byte: u32| (word >> (8 * byte)) & 0xff;
+            for (place, part) in (0u32..).zip(parts) {
+                let rank = byte(below, place).cast::<i32>();
+                ranks.write(*part, &element(rank));
+            }
+            only_if(lane.eq(LANES - 1), || {
+                for (place, part) in (0u32..).zip(parts) {
+                    let count = element(byte(scanned, place).cast::<i32>());
+                    counts.write(thread / LANES + *part * self.warps(), &count);
+                }
+            });
+        }
+    }
+
+    /// Writes a thread's elements to shared memory, each where it belongs in the tile's part of the result.
+    fn stage(&self, thread: Ix, own: &Own, ranks: &Cells, bases: &[Scalars], count: Ix, staged: &Cells) {
+        let flags = number::<u32>(&own.flags.read(0));
+        for (part, base) in (0..).zip(bases) {
+            let mut rank = number::<i32>(base) + number::<i32>(&ranks.read(part));
+            for item in 0..self.items() {
+                let place = part * self.items() + item;
+                let flag = ((flags >> place as u32) & 1).ne(0);
+                let own_element = own.elements.read(place);
+                rank = number(&now(&element(rank)));
+                let kept = rank.cast::<i64>();
+                match self.compact.kept {
+                    None => only_if(flag, || staged.write(kept, &own_element)),
+                    Some(_) => {
+                        let offset = self.offset(thread, part) + item;
+                        let place = flag.select(kept, count + (offset - kept));
+                        only_if(offset.lt(self.length), || staged.write(place, &own_element));
+                    }
+                }
+                rank = rank + flag.select(Exp::<i32>::from(1), Exp::from(0));
+            }
+        }
+    }
+
+    /// Writes the staged elements, neighbouring threads neighbouring ones.
+    fn store(&self, staged: &Cells, count: Ix, kept_before: &Cells, write: Write<'_>) {
+        let all = if self.compact.kept.is_some() { self.length } else { count };
+        effects::parallel(all.term(), |place| {
+            let place: Ix = Exp::from_term(place);
+            let kept = number::<i64>(&kept_before.read(0));
+            let others = (self.start - kept) + (place - count);
+            let index = self.compact.index(place.lt(count), kept + place, others);
+            write(index, staged.read(place));
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! Cases that are files: array programs in text, with inputs and what they should give, or the message with which they should
+//! be refused. The interpreter runs each before the device does.
+
+use crate::harness::{Harness, Outcome};
+use pumice::layers::array::file_test::{Case, read};
+use pumice::layers::array::{ArrayData, ArrayProgram, CheckedProgram, interpret, whole_columns};
+use pumice::layers::runtime::Inputs;
+use std::sync::Arc;
+
+/// A file, which is part of the program that tests: where a device is, the repository need not be.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its name without its ending.
+    pub name: &'static str,
+    /// What it says.
+    pub text: &'static str,
+}
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        /// Every file of `tests/array`.
+        pub const FILES: &[File] = &[
+            $(File { name: $name, text: include_str!(concat!("../tests/array/", $name, ".pum-array")) }),*
+        ];
+    };
+}
+
+files! {
+    "affine_maps"
+    "collatz"
+    "division"
+    "dot_product"
+    "gather"
+    "refused_axis"
+    "refused_extent"
+    "refused_inputs"
+    "refused_order"
+    "refused_rank"
+    "refused_signature"
+    "refused_types"
+    "reshape"
+    "row_maxima"
+    "used_arrays"
+    "views"
+}
+
+impl File {
+    /// Runs all its cases, with the interpreter and then on a device.
+    pub fn run(&self, harness: &Harness) -> Outcome {
+        let test = read(self.text, &format!("{}.pum-array", self.name)).map_err(|error| error.to_string())?;
+        test.cases.iter().try_for_each(|case| {
+            let at = |who: &str, message: String| format!("case `{}`, {who}: {message}", case.name);
+            interpreted(&test.program, case).map_err(|message| at("interpreted", message))?;
+            on_device(harness, &test.program, case).map_err(|message| at("on the device", message))
+        })
+    }
+}
+
+fn interpreted(program: &ArrayProgram, case: &Case) -> Outcome {
+    let results = CheckedProgram::new(program.clone()).and_then(|checked| match case.is_refused() {
+        true => Ok(Vec::new()),
+        false => interpret(&checked, &case.arrays, &case.scalars),
+    });
+    let results: Result<Vec<Arc<dyn ArrayData>>, String> = match results {
+        Ok(results) => Ok(results.into_iter().map(|data| Arc::new(data) as Arc<dyn ArrayData>).collect()),
+        Err(error) => Err(error.to_string()),
+    };
+    case.compare(results.as_deref().map_err(String::clone))
+}
+
+fn on_device(harness: &Harness, program: &ArrayProgram, case: &Case) -> Outcome {
+    let inputs = Inputs { arrays: case.arrays.clone(), scalars: case.scalars.clone(), ..Inputs::default() };
+    let results = match harness.run_results(program.clone(), &inputs) {
+        // Nothing is run: what fails only then is not seen.
+        Ok(None) => return Ok(()),
+        Ok(Some(results)) => {
+            // A failure is told when a result is looked at.
+            let looked = results.iter().try_for_each(|result| whole_columns(&**result).map(drop));
+            looked.map(|()| results).map_err(|error| error.to_string())
+        }
+        Err(error) => Err(error),
+    };
+    case.compare(results.as_deref().map_err(String::clone))
+}
