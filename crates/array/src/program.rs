@@ -125,6 +125,11 @@ impl ArrayProgram {
         program
     }
 
+    /// The nodes up to one, which is the result.
+    pub(crate) fn up_to(&self, result: NodeId) -> ArrayProgram {
+        ArrayProgram { nodes: self.nodes[..=result.0 as usize].to_vec(), results: vec![result] }
+    }
+
     /// Makes these arrays the results.
     pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
         self.results = results.to_vec();

@@ -60,6 +60,11 @@ pub mod prelude {
 #[doc = include_str!("../../../docs/kernel-language.md")]
 struct Guide;
 
+/// The same for the text form of array programs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/array-ir.md")]
+struct ArrayIr;
+
 /// The same for the first page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
