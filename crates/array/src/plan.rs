@@ -184,14 +184,26 @@ impl Plan {
         let extents = match Extents::new(program, knowledge) {
             Ok(extents) => extents,
             Err(Unplanned::NeedsLength(array)) => {
-                let first = program.giving(&[array]);
-                let plan = Plan::new(&first, profile, knowledge, options)?;
+                let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
                 return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
             }
             Err(other) => return Err(other.into_error()),
         };
         let computed = knowledge.computed.keys().copied().collect();
         let forms = Forms::new(program, &extents, &computed, options.fuse);
+        // Memory for far more elements than there may be is not allocated: they are counted first.
+        let is_large = |node: &&Node| {
+            let bytes: usize = node.types.iter().map(|ty| ty.bytes()).sum();
+            let bound = (extents.size(node.id) as u64).saturating_mul(bytes as u64);
+            let unknown = !extents.is_known(node.id) && forms.is_manifest(node.id);
+            unknown && matches!(forms.of(node.id), Some(Form::Loose { .. })) && bound > options.most_unread
+        };
+        let cell = program.nodes().iter().find(is_large).map(|node| extents.lengths(node.id));
+        if let Some(cell) = cell.and_then(|lengths| lengths.first().and_then(|length| length.cell)) {
+            let fused = PlanOptions { fuse: true, ..options.clone() };
+            let plan = Plan::new(&program.count(cell), profile, knowledge, &fused)?;
+            return Ok(Plan { reads: plan.reads.or(Some(Read::Count(cell))), ..plan });
+        }
         Planner { program, profile, options, knowledge, extents: &extents, forms: &forms }.plan()
     }
 

@@ -37,6 +37,7 @@ files! {
     "gather"
     "histogram"
     "long_scan"
+    "kept"
     "refused_axis"
     "refused_extent"
     "refused_filter"
@@ -50,6 +51,7 @@ files! {
     "reshape"
     "row_maxima"
     "scans"
+    "running_sums"
     "used_arrays"
     "views"
 }

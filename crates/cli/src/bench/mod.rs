@@ -5,8 +5,10 @@
 //! to the letter, and neither may change without the other.
 
 mod inputs;
+mod irregular;
 mod reference;
 mod row;
+mod scans;
 mod timing;
 mod workloads;
 

@@ -156,18 +156,7 @@ impl CombinePlan {
             _ => Combine::Lock,
         };
         let elements = task.elements.max(0) as u64;
-        let (items, unroll) = match profile.coalesces {
-            true => ((profile.vector_bytes / 4).clamp(1, 4), 4),
-            false => (1, 1),
-        };
-        let plain = CombinePlan {
-            how,
-            rounds: Rounds { threads: profile.threads, items, unroll, parts: 1 },
-            blocks: 1,
-            table: 0,
-            copies: 1,
-            locks: 0,
-        };
+        let plain = CombinePlan { how, rounds: rounds(profile), blocks: 1, table: 0, copies: 1, locks: 0 };
         let mut plan = match (how, tables) {
             (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => CombinePlan {
                 table: size,
@@ -184,9 +173,25 @@ impl CombinePlan {
         };
         if how != Combine::Privatised {
             // Every block is short, so that none is left with much to do in the end.
-            plan.blocks = elements.div_ceil(plan.rounds.tile()).clamp(1, MOST_BLOCKS) as u32;
+            let most = if profile.coalesces { MOST_BLOCKS } else { profile.busy_blocks };
+            plan.blocks = elements.div_ceil(plan.rounds.tile()).clamp(1, most.max(1)) as u32;
         }
         plan
+    }
+}
+
+/// How a pull array is handed on to be combined, on a device like this. A CPU's thread goes alone through a stretch of
+/// memory; neighbouring threads of a GPU take neighbouring pieces, as wide as an access.
+fn rounds(profile: &Profile) -> Rounds {
+    match profile.coalesces {
+        true => Rounds {
+            threads: profile.threads,
+            items: (profile.vector_bytes / 4).clamp(1, 4),
+            unroll: 4,
+            parts: 1,
+            stretch: false,
+        },
+        false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true },
     }
 }
 
@@ -212,7 +217,8 @@ impl Tables {
         let (targets, elements) = (task.targets.max(1) as u64, task.elements.max(0) as u64);
         let room = u64::from(profile.shared_bytes) / bytes;
         let parts = targets.div_ceil(room.max(1));
-        if room == 0 || parts > MOST_PARTS || (parts > 1 && task.cost > CHEAP) {
+        let repeats = profile.coalesces && task.cost <= CHEAP && parts <= MOST_PARTS;
+        if room == 0 || (parts > 1 && !repeats) {
             return None;
         }
         // Kernels are the same for similar numbers of targets.
@@ -230,7 +236,7 @@ impl Tables {
             }
             false => {
                 let copies = if size * bytes * 4 <= CACHED_BYTES { 4 } else { 1 };
-                (copies, profile.threads, profile.busy_blocks)
+                (copies, rounds(profile).threads, profile.busy_blocks)
             }
         };
         let worth = elements / (ELEMENTS_PER_TARGET * size);
@@ -320,7 +326,11 @@ impl Listener for Combiner {
 
     fn element(&self, index: Ix, value: Scalars) {
         let (goes, target, value) = (self.route)(index, value);
-        let lane = index / i64::from(self.plan.rounds.items.max(1));
+        // Threads that are at work together have different copies of a target, and so have neighbours of one thread.
+        let lane = match self.plan.rounds.stretch {
+            true => index,
+            false => index >> i64::from(self.plan.rounds.items.max(1).ilog2()),
+        };
         let combine = || {
             check::if_within(target, self.targets, self.place, |target| self.combine(lane, target, &value));
         };

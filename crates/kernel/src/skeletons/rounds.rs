@@ -20,6 +20,8 @@ pub struct Rounds {
     /// How many blocks hand on the same elements, side by side, for a consumer that divides its own work: block `b` is
     /// number `b` modulo this among them. 1 if every element is handed on once.
     pub parts: u32,
+    /// Whether a block's share is one stretch of the elements, which suits a CPU's caches, or every so many tiles of them.
+    pub stretch: bool,
 }
 
 impl Rounds {
@@ -41,12 +43,20 @@ impl Rounds {
             let whole_tiles = named(length / size, "whole_tiles");
             Block::parts(blocks * parts, &|block| {
                 let first_tile = if parts == 1 { block } else { named(block / parts, "first_tile") };
-                let rounds = quotient(whole_tiles - first_tile + (blocks - 1), blocks).max(0);
+                let share = named(quotient(whole_tiles + (blocks - 1), blocks), "share");
+                let rounds = match self.stretch {
+                    true => (whole_tiles - first_tile * share).min(share).max(0),
+                    false => quotient(whole_tiles - first_tile + (blocks - 1), blocks).max(0),
+                };
                 let rounds = named(rounds, "rounds");
                 Block::each(Exp::from(threads), &|thread| {
                     let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
                     effects::sequential(zero..rounds.term(), one, &[], |round, _| {
-                        let tile = first_tile + Exp::<i64>::from_term(round) * blocks;
+                        let round = Exp::<i64>::from_term(round);
+                        let tile = match self.stretch {
+                            true => first_tile * share + round,
+                            false => first_tile + round * blocks,
+                        };
                         let start = named(tile * size + thread * items, "from");
                         let groups = (0..unroll).map(|group| group * threads * items);
                         let places = groups.flat_map(|group| (0..items).map(move |item| group + item));
@@ -59,9 +69,12 @@ impl Rounds {
                         Vec::new()
                     });
                 });
-                // The block that would have had the next tile has what is behind the last whole one.
+                // A block that has no more to do than others has what is behind the last whole tile.
                 let done = named(whole_tiles * size, "done");
-                let mine = remainder(whole_tiles, blocks).eq(first_tile);
+                let mine = match self.stretch {
+                    true => first_tile.eq(blocks - 1),
+                    false => remainder(whole_tiles, blocks).eq(first_tile),
+                };
                 let left = named(mine.select(length - done, Exp::from(0)), "left");
                 Block::each(left, &|number| write(done + number, xs.get(done + number)));
             });

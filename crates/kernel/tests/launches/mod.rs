@@ -60,7 +60,7 @@ impl Column {
 pub struct Launch<'a> {
     kernel: CompiledKernel,
     blocks: u64,
-    arguments: Vec<Argument<'a>>,
+    arguments: Vec<LaunchArgument<'a>>,
 }
 
 impl Launch<'_> {
@@ -108,7 +108,7 @@ pub fn prepare<'a>(
     let memories = columns.iter().map(|(column, _)| LaunchArgument::Memory(&column.memory));
     let scalars = numbers.iter().map(|(_, value)| LaunchArgument::Scalar(Constant::from(*value)));
     let arguments = ready.bind(memories.chain(scalars), LaunchArgument::Scalar);
-    let scalar = |argument: &Argument<'_>| match argument {
+    let scalar = |argument: &LaunchArgument<'_>| match argument {
         LaunchArgument::Scalar(value) => Some(*value),
         LaunchArgument::Memory(_) => None,
     };
