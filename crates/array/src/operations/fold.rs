@@ -165,7 +165,7 @@ impl Fold {
         let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
         let task = FoldTask { rows, columns: blocks, bytes, commutes: true, columns_are_contiguous: false };
         let plan = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
-        let over = (node.id, Columns::Chunks(blocks), blocks);
+        let over = (node.id, Columns::Chunks { count: blocks, of_all: true }, blocks);
         let name = node.place.operation();
         steps.extend(fold_kernel(lowering, node, name, over, plan, &reduction.elements, reduction, &last)?);
         Ok(steps)
@@ -227,8 +227,8 @@ enum Columns {
     Of(NodeId),
     /// All elements of an array.
     All(NodeId),
-    /// The results of so many chunks.
-    Chunks(i64),
+    /// The results of so many chunks, of each row or of all elements.
+    Chunks { count: i64, of_all: bool },
 }
 
 /// The class of the number of chunks, in the second step of a fold.
@@ -291,7 +291,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
     let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
     let partial = chunk_results(between, types);
-    steps.extend(step(again, Columns::Chunks(chunks), &partial, &last, name)?);
+    steps.extend(step(again, Columns::Chunks { count: chunks, of_all: whole }, &partial, &last, name)?);
     Ok(steps)
 }
 
@@ -366,14 +366,14 @@ fn fold_kernel(
     let called = KernelName { node, name, skeleton, threads };
     lowering.kernel(called, listeners, |parameters| {
         let rows = match over {
-            Columns::All(_) => parameters.number("rows", 1),
+            Columns::All(_) | Columns::Chunks { of_all: true, .. } => parameters.number("rows", 1),
             _ => lowering.row_count(space, parameters),
         };
         let count: Ix = match (plan.fixed_columns, over) {
             (Some(fixed), _) => Exp::from(i64::from(fixed)),
             (None, Columns::Of(array)) => lowering.column_count(array, parameters),
             (None, Columns::All(array)) => lowering.size(array, parameters),
-            (None, Columns::Chunks(chunks)) => parameters.number("columns", chunks),
+            (None, Columns::Chunks { count, .. }) => parameters.number("columns", count),
         };
         let cut = (plan.chunks > 1).then(|| {
             let chunks = parameters.number("chunks", plan.chunks.into());
@@ -390,7 +390,7 @@ fn fold_kernel(
                     parameters.fix(*class, count);
                 }
             }
-            Columns::Chunks(_) => parameters.fix(CHUNKS, count),
+            Columns::Chunks { .. } => parameters.fix(CHUNKS, count),
             Columns::All(_) => {}
         }
         let Reduction { operator, neutral, .. } = reduction;
