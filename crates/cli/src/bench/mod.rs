@@ -8,7 +8,6 @@ mod inputs;
 mod irregular;
 mod reference;
 mod row;
-mod scans;
 mod timing;
 mod workloads;
 

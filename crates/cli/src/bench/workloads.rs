@@ -105,7 +105,6 @@ const SAXPY_FACTOR: f32 = 2.5;
 pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
-    all.extend(super::scans::workloads(sizes.vector, sizes.rows));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
     all
