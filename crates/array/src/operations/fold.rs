@@ -87,7 +87,9 @@ impl Operation for Fold {
             return None;
         }
         let space = lowering.fuser.space(input);
-        Some(lowering.extents.classes(space).iter().map(|class| *class as i64).collect())
+        let classes = lowering.extents.classes(space);
+        let whole = i64::from(is_folded_whole(lowering, input));
+        Some(classes.iter().map(|class| *class as i64).chain([whole]).collect())
     }
 
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
@@ -117,6 +119,12 @@ impl Operation for Fold {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// Whether an array is folded as a whole, whatever shape its elements have: a filtered one is.
+fn is_folded_whole(lowering: &Lowering<'_>, input: NodeId) -> bool {
+    let space = lowering.fuser.space(input);
+    space != input && lowering.program.node(space).rank != 1
 }
 
 /// Whether an array's elements are handed on by a producer.
@@ -240,8 +248,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     let first = lowering.program.node(group.first().ok_or_else(lost)?.producer);
     let input = *first.inputs.first().ok_or_else(lost)?;
     let space = lowering.fuser.space(input);
-    // A filtered array is folded as a whole, whatever shape it was filtered from.
-    let whole = space != input && lowering.program.node(space).rank != 1;
+    let whole = is_folded_whole(lowering, input);
     let mut parts = Vec::new();
     for listeners in group {
         let node = lowering.program.node(listeners.producer);
@@ -276,7 +283,9 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
         _ => plan,
     };
     let step = |plan, over, elements: &Function, listeners: &Listeners, name: &str| {
-        fold_kernel(lowering, first, name, (space, over, columns), plan, elements, &together, listeners)
+        // Of an array that is folded as a whole there is one row of chunks' results: that of the fold itself.
+        let rows_of = if whole && matches!(over, Columns::Chunks(_)) { first.id } else { space };
+        fold_kernel(lowering, first, name, (rows_of, over, columns), plan, elements, &together, listeners)
     };
     let last = Listeners { producer: first.id, heard: finished(&parts) };
     let name = first.place.operation();

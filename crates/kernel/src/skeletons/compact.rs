@@ -149,7 +149,8 @@ enum Before {
 
 impl Compact {
     /// Compacts in one kernel; with [`ScanPhases::LookBack`] through a state. As many elements are written as there are kept
-    /// ones, or all with [`Compact::kept`]. The length of the array is the bound.
+    /// ones, or all with [`Compact::kept`]. The length of the array is the bound. One thread may hand an
+    /// index on several times, and then the last element is the one that counts.
     ///
     /// # Safety
     ///
