@@ -86,7 +86,7 @@ impl Operation for Fold {
         if lowering.options.skeletons.fold.is_some() || is_push(lowering, input) {
             return None;
         }
-        let space = lowering.fuser.space(input);
+        let space = space_of(lowering, input);
         let classes = lowering.extents.classes(space);
         let whole = i64::from(is_folded_whole(lowering, input));
         Some(classes.iter().map(|class| *class as i64).chain([whole]).collect())
@@ -121,9 +121,14 @@ impl Operation for Fold {
     }
 }
 
+/// The array whose indices a fold goes through: of a filtered one that is not in memory, the one that was filtered.
+fn space_of(lowering: &Lowering<'_>, input: NodeId) -> NodeId {
+    if lowering.fuser.forms.is_manifest(input) { input } else { lowering.fuser.space(input) }
+}
+
 /// Whether an array is folded as a whole, whatever shape its elements have: a filtered one is.
 fn is_folded_whole(lowering: &Lowering<'_>, input: NodeId) -> bool {
-    let space = lowering.fuser.space(input);
+    let space = space_of(lowering, input);
     space != input && lowering.program.node(space).rank != 1
 }
 
@@ -247,7 +252,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     let lost = || Error::Program("a fold has no array".into());
     let first = lowering.program.node(group.first().ok_or_else(lost)?.producer);
     let input = *first.inputs.first().ok_or_else(lost)?;
-    let space = lowering.fuser.space(input);
+    let space = space_of(lowering, input);
     let whole = is_folded_whole(lowering, input);
     let mut parts = Vec::new();
     for listeners in group {
