@@ -86,8 +86,10 @@ impl Operation for Fold {
         if lowering.options.skeletons.fold.is_some() || is_push(lowering, input) {
             return None;
         }
-        let space = lowering.fuser.space(input);
-        Some(lowering.extents.classes(space).iter().map(|class| *class as i64).collect())
+        let space = space_of(lowering, input);
+        let classes = lowering.extents.classes(space);
+        let whole = i64::from(is_folded_whole(lowering, input));
+        Some(classes.iter().map(|class| *class as i64).chain([whole]).collect())
     }
 
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
@@ -117,6 +119,17 @@ impl Operation for Fold {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// The array whose indices a fold goes through: of a filtered one that is not in memory, the one that was filtered.
+fn space_of(lowering: &Lowering<'_>, input: NodeId) -> NodeId {
+    if lowering.fuser.forms.is_manifest(input) { input } else { lowering.fuser.space(input) }
+}
+
+/// Whether an array is folded as a whole, whatever shape its elements have: a filtered one is.
+fn is_folded_whole(lowering: &Lowering<'_>, input: NodeId) -> bool {
+    let space = space_of(lowering, input);
+    space != input && lowering.program.node(space).rank != 1
 }
 
 /// Whether an array's elements are handed on by a producer.
@@ -239,9 +252,8 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     let lost = || Error::Program("a fold has no array".into());
     let first = lowering.program.node(group.first().ok_or_else(lost)?.producer);
     let input = *first.inputs.first().ok_or_else(lost)?;
-    let space = lowering.fuser.space(input);
-    // A filtered array is folded as a whole, whatever shape it was filtered from.
-    let whole = space != input && lowering.program.node(space).rank != 1;
+    let space = space_of(lowering, input);
+    let whole = is_folded_whole(lowering, input);
     let mut parts = Vec::new();
     for listeners in group {
         let node = lowering.program.node(listeners.producer);
@@ -276,7 +288,9 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
         _ => plan,
     };
     let step = |plan, over, elements: &Function, listeners: &Listeners, name: &str| {
-        fold_kernel(lowering, first, name, (space, over, columns), plan, elements, &together, listeners)
+        // Of an array that is folded as a whole there is one row of chunks' results: that of the fold itself.
+        let rows_of = if whole && matches!(over, Columns::Chunks(_)) { first.id } else { space };
+        fold_kernel(lowering, first, name, (rows_of, over, columns), plan, elements, &together, listeners)
     };
     let last = Listeners { producer: first.id, heard: finished(&parts) };
     let name = first.place.operation();

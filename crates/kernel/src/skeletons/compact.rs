@@ -5,18 +5,15 @@
 //! tiles' counts, which a kernel before has found. The elements go through shared memory, so that neighbouring threads write
 //! neighbouring elements. A CPU's worker goes through a stretch in order.
 
+use super::compact_tiles::CompactTile;
 use super::fold::{Fold, FoldPlan};
-use super::look_back::{LookBack, ScanState, StateSize, ticket};
-use super::monoid::{Cells, Monoid, each_thread, now, only_if, scan_lanes};
+use super::look_back::{ScanState, StateSize, ticket};
+use super::monoid::{Monoid, now, only_if};
 use super::scan::{ScanPhases, ScanPlan, ScanTask, ScanWay, Write};
-use super::scan_tiles::scan_totals;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::{Grid, Profile, Push, effects, named};
-use pumice_program::WARP;
-use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType, Term};
+use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType};
 use std::rc::Rc;
-
-const LANES: i64 = WARP as i64;
 
 /// What a compaction is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +37,7 @@ pub struct CompactPlan {
 const FLAGS: i64 = 32;
 
 /// The types of a count.
-const COUNT: [ScalarType; 1] = [ScalarType::I64];
+pub(super) const COUNT: [ScalarType; 1] = [ScalarType::I64];
 
 impl CompactPlan {
     /// Divides a compaction.
@@ -105,7 +102,7 @@ pub fn counting() -> Monoid {
 }
 
 /// The addition of integers of a type.
-fn adding(ty: ScalarType) -> Monoid {
+pub(super) fn adding(ty: ScalarType) -> Monoid {
     let add =
         |a: Scalars, b: Scalars| Scalars(a.0.iter().zip(&b.0).map(|(a, b)| a.binary(Op::Add, *b)).collect());
     let neutral = Scalars(vec![Constant::zero(ty).into()]);
@@ -113,13 +110,13 @@ fn adding(ty: ScalarType) -> Monoid {
 }
 
 /// The only scalar of an element that is one number.
-fn number<T: Primitive>(element: &Scalars) -> Exp<T> {
+pub(super) fn number<T: Primitive>(element: &Scalars) -> Exp<T> {
     let zero = || Exp::from_term(Constant::zero(T::TYPE).into());
     element.0.first().map_or_else(zero, |term| Exp::from_term(*term))
 }
 
 /// A number as an element.
-fn element<T: Primitive>(number: Exp<T>) -> Scalars {
+pub(super) fn element<T: Primitive>(number: Exp<T>) -> Scalars {
     Scalars(vec![number.term()])
 }
 
@@ -141,7 +138,7 @@ pub struct Compact {
 }
 
 /// Where a tile learns how many elements are kept before it.
-enum Before {
+pub(super) enum Before {
     Nothing,
     LookBack(ScanState),
     Counts(Rc<dyn Fn(Ix) -> Scalars>),
@@ -149,7 +146,8 @@ enum Before {
 
 impl Compact {
     /// Compacts in one kernel; with [`ScanPhases::LookBack`] through a state. As many elements are written as there are kept
-    /// ones, or all with [`Compact::kept`]. The length of the array is the bound.
+    /// ones, or all with [`Compact::kept`]. The length of the array is the bound. One thread may hand an
+    /// index on several times, and then the last element is the one that counts.
     ///
     /// # Safety
     ///
@@ -188,7 +186,7 @@ impl Compact {
                 match plan.way {
                     ScanWay::Stretches => self.write_stretch(number, &before, write),
                     ScanWay::Tiles | ScanWay::Lanes { .. } => {
-                        Tile::new(&self, plan, number).write(&before, write);
+                        CompactTile::new(&self, plan, number).write(&before, write);
                     }
                 }
             });
@@ -240,7 +238,7 @@ impl Compact {
     }
 
     /// The index of an element of the result, from how many are kept before it and how many are not.
-    fn index(&self, is_kept: Exp<bool>, kept: Ix, others: Ix) -> Ix {
+    pub(super) fn index(&self, is_kept: Exp<bool>, kept: Ix, others: Ix) -> Ix {
         match self.kept {
             None => kept,
             Some(all) => is_kept.select(kept, all + others),
@@ -304,228 +302,5 @@ impl Compact {
                 vec![(index + 1).term(), kept.term()]
             },
         );
-    }
-}
-
-/// The tile that a block compacts.
-struct Tile<'a> {
-    compact: &'a Compact,
-    plan: ScanPlan,
-    number: Ix,
-    start: Ix,
-    length: Ix,
-}
-
-/// What each thread has of a tile.
-struct Own {
-    /// A word, with a bit per element.
-    flags: Cells,
-    elements: Cells,
-}
-
-impl Own {
-    /// The scalar types of an element.
-    fn types(&self) -> Vec<ScalarType> {
-        self.elements.0.iter().map(|(_, ty)| *ty).collect()
-    }
-}
-
-impl<'a> Tile<'a> {
-    fn new(compact: &'a Compact, plan: ScanPlan, number: Ix) -> Tile<'a> {
-        let start = named(number * plan.tile, "start");
-        let length = named((compact.length - start).min(plan.tile).max(0), "length");
-        Tile { compact, plan, number, start, length }
-    }
-
-    fn groups(&self) -> i64 {
-        self.plan.groups.into()
-    }
-
-    fn items(&self) -> i64 {
-        self.plan.items.into()
-    }
-
-    fn warps(&self) -> i64 {
-        i64::from(self.plan.threads) / LANES
-    }
-
-    /// The first element of a thread's group of a part.
-    fn offset(&self, thread: Ix, part: i64) -> Ix {
-        (thread + part * i64::from(self.plan.threads)) * self.items()
-    }
-
-    fn each_item(&self) -> impl Iterator<Item = (i64, i64)> + use<> {
-        let items = self.items();
-        (0..self.groups()).flat_map(move |part| (0..items).map(move |item| (part, item)))
-    }
-
-    fn write(&self, before: &Before, write: Write<'_>) {
-        let threads = self.plan.threads;
-        let own = self.load();
-        let counts = Cells::shared(&[ScalarType::I32], self.groups() * self.warps());
-        let ranks = Cells::private(&[ScalarType::I32], self.groups());
-        each_thread(threads, |thread| self.count_lanes(thread, &own.flags, &ranks, &counts));
-        effects::sync();
-        let staged = Cells::shared(&own.types(), self.plan.tile);
-        let tile_count = Cells::shared(&COUNT, 1);
-        let asks = match before {
-            Before::LookBack(state) => {
-                let asks = LookBack {
-                    state: state.clone(),
-                    monoid: counting(),
-                    counts: true,
-                    threads,
-                    groups: self.plan.tiles > i64::from(threads),
-                    rows: Exp::from(1),
-                    tiles: self.compact.tiles,
-                };
-                let turn = asks.turn(Exp::from(0), self.number);
-                Some((asks, turn, Cells::shared(&COUNT, self.warps())))
-            }
-            Before::Nothing | Before::Counts(_) => None,
-        };
-        each_thread(threads, |thread| {
-            let monoid = adding(ScalarType::I32);
-            let (bases, count) = scan_totals(&monoid, thread, self.warps(), self.groups(), &counts);
-            let count = now(&element(number::<i32>(&count).cast::<i64>()));
-            only_if(thread.eq(0), || tile_count.write(0, &count));
-            // The elements are staged while the tiles before have time to tell their counts.
-            if let Some((asks, turn, _)) = &asks {
-                asks.tell_own(*turn, thread, &count);
-            }
-            self.stage(thread, &own, &ranks, &bases, number(&count), &staged);
-            if let Some((asks, turn, found)) = &asks {
-                asks.ask(*turn, thread, found);
-            }
-        });
-        effects::sync();
-        let count = named(number::<i64>(&tile_count.read(0)).clamp(0, self.length), "count");
-        let kept_before = Cells::private(&COUNT, 1);
-        each_thread(threads, |thread| {
-            let kept = match (&asks, before) {
-                (Some((asks, turn, found)), _) => asks.answer(*turn, thread, &element(count), found),
-                (None, Before::Counts(counts)) => counts(self.number),
-                (None, _) => element(Exp::<i64>::from(0)),
-            };
-            // So many elements are there, so that this changes nothing but what can be seen of the range.
-            let kept = number::<i64>(&kept).clamp(0, self.compact.length - count);
-            kept_before.write(0, &element(kept));
-            if let Some(tell) = &self.compact.count {
-                let is_last = thread.eq(0) & self.number.eq(self.compact.tiles - 1);
-                only_if(is_last, || tell(kept + count));
-            }
-        });
-        self.store(&staged, count, &kept_before, write);
-    }
-
-    /// Reads the tile; beyond its end nothing is kept.
-    fn load(&self) -> Own {
-        let elements = std::cell::RefCell::new(None);
-        let flags = Cells::private(&[ScalarType::U32], 1);
-        let load = |whole: bool| {
-            each_thread(self.plan.threads, |thread| {
-                let mut word = Exp::<u32>::from(0);
-                for (part, item) in self.each_item() {
-                    let offset = self.offset(thread, part) + item;
-                    let scalars = || {
-                        let (flag, element) = (self.compact.at)(self.start + offset);
-                        std::iter::once(flag.term()).chain(element.0).collect()
-                    };
-                    let scalars: Vec<Term> = match whole {
-                        true => scalars(),
-                        false => effects::choose(offset.lt(self.length).term(), scalars, effects::zeros),
-                    };
-                    let Some((flag, element)) = scalars.split_first() else { continue };
-                    let mut elements = elements.borrow_mut();
-                    let elements = elements.get_or_insert_with(|| {
-                        let types: Vec<ScalarType> = element.iter().map(|term| term.ty()).collect();
-                        Cells::private(&types, self.groups() * self.items())
-                    });
-                    elements.write(part * self.items() + item, &Scalars(element.to_vec()));
-                    let bit = 1u32 << (part * self.items() + item);
-                    word = word | Exp::<bool>::from_term(*flag).select(Exp::<u32>::from(bit), Exp::from(0));
-                }
-                flags.write(0, &element(word));
-            });
-        };
-        match self.plan.whole_tiles {
-            false => load(false),
-            true => effects::either(self.length.eq(self.plan.tile).term(), || load(true), || load(false)),
-        }
-        Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
-    }
-
-    /// How many bits the count of what a warp keeps of a part takes: several are found as fields of one word.
-    fn count_bits(&self) -> u32 {
-        if LANES * self.items() < 256 { 8 } else { 16 }
-    }
-
-    /// Counts what lanes keep of each part: for each lane how many the lanes below it keep, and for each warp how many.
-    fn count_lanes(&self, thread: Ix, flags: &Cells, ranks: &Cells, counts: &Cells) {
-        let lane = thread % LANES;
-        let (fields, bits) = (adding(ScalarType::U32), self.count_bits());
-        let parts: Vec<i64> = (0..self.groups()).collect();
-        let flags = number::<u32>(&flags.read(0));
-        let word = |parts: &[i64]| {
-            let mut word = Exp::<u32>::from(0);
-            for (place, part) in (0u32..).zip(parts) {
-                let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
-                word = word + (of_part.count_ones() << (bits * place));
-            }
-            now(&element(word))
-        };
-        let own: Vec<Scalars> = parts.chunks((32 / bits) as usize).map(word).collect();
-        let scanned = scan_lanes(&fields, lane, LANES, own.clone());
-        for ((parts, own), scanned) in parts.chunks((32 / bits) as usize).zip(&own).zip(&scanned) {
-            let (own, scanned) = (number::<u32>(own), number::<u32>(scanned));
-            let below = scanned - own;
-            let field = |word: Exp<u32>, place: u32| (word >> (bits * place)) & ((1u32 << bits) - 1);
-            for (place, part) in (0u32..).zip(parts) {
-                let rank = field(below, place).cast::<i32>();
-                ranks.write(*part, &element(rank));
-            }
-            only_if(lane.eq(LANES - 1), || {
-                for (place, part) in (0u32..).zip(parts) {
-                    let count = element(field(scanned, place).cast::<i32>());
-                    counts.write(thread / LANES + *part * self.warps(), &count);
-                }
-            });
-        }
-    }
-
-    /// Writes a thread's elements to shared memory, each where it belongs in the tile's part of the result.
-    fn stage(&self, thread: Ix, own: &Own, ranks: &Cells, bases: &[Scalars], count: Ix, staged: &Cells) {
-        let flags = number::<u32>(&own.flags.read(0));
-        for (part, base) in (0..).zip(bases) {
-            let mut rank = number::<i32>(base) + number::<i32>(&ranks.read(part));
-            for item in 0..self.items() {
-                let place = part * self.items() + item;
-                let flag = ((flags >> place as u32) & 1).ne(0);
-                let own_element = own.elements.read(place);
-                rank = number(&now(&element(rank)));
-                let kept = rank.cast::<i64>();
-                match self.compact.kept {
-                    None => only_if(flag, || staged.write(kept, &own_element)),
-                    Some(_) => {
-                        let offset = self.offset(thread, part) + item;
-                        let place = flag.select(kept, count + (offset - kept));
-                        only_if(offset.lt(self.length), || staged.write(place, &own_element));
-                    }
-                }
-                rank = rank + flag.select(Exp::<i32>::from(1), Exp::from(0));
-            }
-        }
-    }
-
-    /// Writes the staged elements, neighbouring threads neighbouring ones.
-    fn store(&self, staged: &Cells, count: Ix, kept_before: &Cells, write: Write<'_>) {
-        let all = if self.compact.kept.is_some() { self.length } else { count };
-        effects::parallel(all.term(), |place| {
-            let place: Ix = Exp::from_term(place);
-            let kept = number::<i64>(&kept_before.read(0));
-            let others = (self.start - kept) + (place - count);
-            let index = self.compact.index(place.lt(count), kept + place, others);
-            write(index, staged.read(place));
-        });
     }
 }

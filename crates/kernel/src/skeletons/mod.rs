@@ -4,6 +4,7 @@
 
 mod combine;
 mod compact;
+mod compact_tiles;
 mod fold;
 mod gather;
 mod listen;

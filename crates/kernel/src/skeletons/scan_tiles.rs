@@ -45,7 +45,7 @@ pub(super) fn write(scan: &Scan, plan: ScanPlan, before: &Before, write: Write<'
                     asks.ask(turn, thread, &found);
                 });
                 effects::sync();
-                Prefix::LookBack(asks, turn, found)
+                Prefix::LookBack(Box::new((asks, turn, found)))
             }
             Before::Sums(sums) => {
                 tile.scan_parts(&parts, |_, _| {});
@@ -74,7 +74,7 @@ pub(super) fn write_sums(scan: &Scan, plan: ScanPlan, write: Write<'_>) {
 enum Prefix {
     Nothing,
     Known(Scalars),
-    LookBack(LookBack, Turn, Cells),
+    LookBack(Box<(LookBack, Turn, Cells)>),
 }
 
 /// The tile that a block scans.
@@ -230,7 +230,10 @@ impl<'a> Tile<'a> {
             let prefix = match prefix {
                 Prefix::Nothing => None,
                 Prefix::Known(prefix) => Some(prefix.clone()),
-                Prefix::LookBack(asks, turn, found) => Some(asks.answer(*turn, thread, &sum(), found)),
+                Prefix::LookBack(asked) => {
+                    let (asks, turn, found) = &**asked;
+                    Some(asks.answer(*turn, thread, &sum(), found))
+                }
             };
             if let Some(prefix) = &prefix {
                 for part in 0..self.groups() {
