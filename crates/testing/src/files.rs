@@ -35,6 +35,7 @@ files! {
     "filters"
     "gather"
     "long_scan"
+    "permute"
     "refused_axis"
     "refused_extent"
     "refused_filter"

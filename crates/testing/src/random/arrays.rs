@@ -2,7 +2,9 @@
 
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
-use pumice::layers::array::operations::{Argument, Backpermute, Fold, Generate, Reshape, Use, ZipWith};
+use pumice::layers::array::operations::{
+    Argument, Backpermute, Fold, Generate, Permute, Reshape, Use, ZipWith,
+};
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Function, Lift, Op, Place, ScalarType, Term, function, scope};
@@ -211,7 +213,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(10) {
+        match self.choices.below(11) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -227,6 +229,7 @@ impl Maker<'_, '_> {
             }
             5 => self.reshape(),
             6 | 7 => self.backpermute(),
+            10 => self.permute(),
             _ => self.fold(),
         }
     }
@@ -324,21 +327,70 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Folds with an operator that is associative to the bit; other elements are made to fit first.
-    fn fold(&mut self) -> Known {
-        let mut input = self.any();
-        if input.extents.is_empty() {
+    /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
+    fn permute(&mut self) -> Known {
+        let defaults = self.without_floats();
+        let source = self.any();
+        let types = defaults.array.types().to_vec();
+        let ops = self.operators(&types);
+        let count = types.len();
+        let combine = function(&[types.clone(), types.clone()].concat(), |t| {
+            (0..count).map(|k| t[k].binary(ops[k], t[count + k])).collect()
+        });
+        let rank = source.extents.len();
+        let parameters = [&vec![ScalarType::I64; rank][..], source.array.types()].concat();
+        let empty = defaults.extents.contains(&0);
+        let sizes = shape_of(&defaults);
+        let target = function(&parameters, |terms| {
+            let goes = match (empty, self.choices.below(3)) {
+                (true, _) => Term::from(Constant::from(false)),
+                (_, 0) => expressions(self.choices, terms, &[ScalarType::Bool])[0],
+                _ => Term::from(Constant::from(true)),
+            };
+            // By the index, or by the element alone, as filtered arrays need it.
+            let at = match self.choices.below(2) {
+                0 => terms[..rank].to_vec(),
+                _ => expressions(self.choices, &terms[rank..], &[ScalarType::U32])
+                    .into_iter()
+                    .map(|term| term.cast(ScalarType::I64))
+                    .collect(),
+            };
+            let there: Vec<Term> = sizes.iter().map(|size| self.bounded(&at, *size)).collect();
+            let value = expressions(self.choices, &terms[rank..], &types);
+            [vec![goes], there, value].concat()
+        });
+        let permute = Permute { rank, combine, target };
+        node(permute, &[&defaults, &source], &defaults.extents, &types, "permute")
+    }
+
+    /// An array without floats: their sums depend on the order.
+    fn without_floats(&mut self) -> Known {
+        let input = self.any();
+        if !input.array.types().iter().any(|ty| ty.is_float()) {
             return input;
         }
-        if input.array.types().iter().any(|ty| ty.is_float()) {
-            let types: Vec<ScalarType> = input
-                .array
-                .types()
-                .iter()
-                .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
-                .collect();
-            let function = self.elements(input.array.types(), &types);
-            input = node(ZipWith { function }, &[&input], &input.extents, &types, "map");
+        let count = input.array.types().len();
+        let types: Vec<ScalarType> = (0..count)
+            .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
+            .collect();
+        let function = self.elements(input.array.types(), &types);
+        node(ZipWith { function }, &[&input], &input.extents, &types, "map")
+    }
+
+    /// For each type an operation that is associative and commutes.
+    fn operators(&mut self, types: &[ScalarType]) -> Vec<Op> {
+        let op = |ty: &ScalarType| match ty {
+            ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
+            _ => self.choices.pick(&[Op::Add, Op::Max, Op::Mul, Op::Min, Op::Xor, Op::Or, Op::And]),
+        };
+        types.iter().map(op).collect()
+    }
+
+    /// Folds with an operator that is associative to the bit; other elements are made to fit first.
+    fn fold(&mut self) -> Known {
+        let input = self.without_floats();
+        if input.extents.is_empty() {
+            return input;
         }
         let types = input.array.types().to_vec();
         let double = [types.clone(), types.clone()].concat();
@@ -352,13 +404,7 @@ impl Maker<'_, '_> {
             let neutral = [1, 0].map(|value| Constant::from_integer(types[0], value));
             (operator, neutral.to_vec())
         } else {
-            let ops: Vec<Op> = types
-                .iter()
-                .map(|ty| match ty {
-                    ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
-                    _ => self.choices.pick(&[Op::Add, Op::Max, Op::Mul, Op::Min, Op::Xor, Op::Or, Op::And]),
-                })
-                .collect();
+            let ops = self.operators(&types);
             let count = types.len();
             let operator =
                 function(&double, |t| (0..count).map(|k| t[k].binary(ops[k], t[count + k])).collect());
