@@ -133,6 +133,9 @@ impl ArrayProgram {
     /// Makes these arrays the results.
     pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
         self.results = results.to_vec();
+        // What comes after them is not needed, and may not be possible to plan yet.
+        let last = results.iter().map(|result| result.0 as usize).max();
+        self.nodes.truncate(last.map_or(0, |last| last + 1));
     }
 
     /// The nodes, inputs before users.

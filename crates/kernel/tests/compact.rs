@@ -77,7 +77,7 @@ fn compact(
     let scan = plan.scan;
     if scan.phases == ScanPhases::Three {
         let counts = Column::new(device, ScalarType::I64, scan.tiles);
-        let offsets = Column::new(device, ScalarType::I64, scan.tiles);
+        let offsets = Column::new(device, ScalarType::I64, scan.tiles + 1);
         given.push((&counts, Access::Write));
         let describe = |memories: &[MemoryId], numbers: &[Ix]| {
             let push = compaction(memories, numbers, None).tile_counts(plan);
@@ -106,11 +106,11 @@ fn compact(
                 tile: numbers[0],
                 at: Rc::new(at),
                 monoid: counting(),
-                kind: ScanKind::Exclusive,
+                kind: ScanKind::Extended,
                 from_right: false,
                 totals: Some(Rc::new(total)),
             };
-            // SAFETY: there is an element per tile, and no state.
+            // SAFETY: there is an element per tile and one more, and no state.
             unsafe { scan.push(counts_plan, None).write_to(&memories[1..2]) };
         };
         prepare(device, "offsets", counts_plan.threads, &given, &[("tiles", scan.tiles)], describe)

@@ -30,3 +30,23 @@ fn runs_on_resident_arrays_wait_only_when_somebody_looks() -> pumice::Result<()>
         Ok(())
     })
 }
+
+#[test]
+fn what_follows_a_filter_does_not_wait_for_its_length() -> pumice::Result<()> {
+    on_every_device(|compiler| {
+        let device: &dyn Device = &**compiler.device();
+        let xs = compiler.upload(&(0..10_000).collect::<Vec<i32>>())?;
+        let sum = compiler.compile(|xs: Acc<Vector<i32>>| xs.filter(|x| (x % 4).eq(0)).sum())?;
+        let again = compiler.compile(|xs: Acc<Vector<i32>>| {
+            xs.filter(|x| (x % 4).eq(0)).map(|x| x / 4).filter(|x| (x % 2).eq(0)).fold(0, |a, b| a.max(b))
+        })?;
+        for (program, expected) in [(&sum, 12_495_000), (&again, 2498)] {
+            program.run(&xs)?;
+            let before = device.waits();
+            let result = program.run(&xs)?;
+            assert_eq!(device.waits(), before, "{} waits for a length", device.name());
+            assert_eq!(result.to_value()?, expected, "on {}", device.name());
+        }
+        Ok(())
+    })
+}

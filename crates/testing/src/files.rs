@@ -35,6 +35,7 @@ files! {
     "filters"
     "gather"
     "long_scan"
+    "kept"
     "permute"
     "refused_axis"
     "refused_extent"
@@ -48,6 +49,7 @@ files! {
     "reshape"
     "row_maxima"
     "scans"
+    "running_sums"
     "used_arrays"
     "views"
 }

@@ -6,7 +6,18 @@ pub fn uniform(n: usize, stream: u32) -> Vec<f32> {
     (0..n).map(|i| (hash(i as u32, stream) >> 8) as f32 * (1.0 / 16_777_216.0)).collect()
 }
 
-fn hash(index: u32, stream: u32) -> u32 {
+/// `n` whole numbers from 0 to 15, whose sums fit into 32 bits.
+pub fn numbers(n: usize) -> Vec<i32> {
+    (0..n).map(|i| (hash(i as u32, 0) >> 28) as i32).collect()
+}
+
+/// `n` whole numbers of 32 bits, of which one in four is a multiple of four.
+pub fn words(n: usize) -> Vec<i32> {
+    (0..n).map(|i| hash(i as u32, 0) as i32).collect()
+}
+
+/// What the numbers are made of: 32 bits.
+pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

@@ -5,6 +5,7 @@
 //! to the letter, and neither may change without the other.
 
 mod inputs;
+mod irregular;
 mod reference;
 mod row;
 mod timing;

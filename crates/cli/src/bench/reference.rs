@@ -17,6 +17,15 @@ pub fn check_all(
         .try_for_each(|(i, found)| check(&format!("element {i}"), *found, tolerance, expected(i)))
 }
 
+/// An error that names the first element which is not as expected, if one is not.
+pub fn check_exactly<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<(), String> {
+    check_length(found, expected.len())?;
+    match found.iter().zip(expected).position(|(found, expected)| found != expected) {
+        Some(i) => Err(format!("element {i} is {:?}, expected {:?}", found[i], expected[i])),
+        None => Ok(()),
+    }
+}
+
 /// An error if there are not `n` elements.
 pub fn check_length<T>(found: &[T], n: usize) -> Result<(), String> {
     if found.len() == n { Ok(()) } else { Err(format!("{} elements came, expected {n}", found.len())) }

@@ -1,6 +1,7 @@
 //! The workloads: programs, inputs, and what must come out.
 
 use super::inputs::uniform;
+use super::irregular;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
 use pumice::prelude::*;
@@ -31,7 +32,7 @@ pub struct Measured {
 type Measure = dyn Fn(&Timing) -> Result<Measured, String>;
 
 impl Workload {
-    fn new(
+    pub(super) fn new(
         name: impl Into<String>,
         n: usize,
         fewest_bytes: usize,
@@ -105,10 +106,11 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
+    all.extend(irregular::workloads(sizes.vector, sizes.rows));
     all
 }
 
-fn matrix(rows: usize, columns: usize, values: &[f32]) -> Result<Matrix<f32>, String> {
+pub(super) fn matrix(rows: usize, columns: usize, values: &[f32]) -> Result<Matrix<f32>, String> {
     Array::from_slice([rows, columns], values).map_err(|error| error.to_string())
 }
 
@@ -216,6 +218,7 @@ mod tests {
         assert_eq!(size("black-scholes f32"), Some(1 << 24));
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 8);
+        assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
+        assert_eq!(workloads(&Sizes::cpu()).len(), 14);
     }
 }

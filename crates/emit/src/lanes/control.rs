@@ -16,7 +16,7 @@ impl Writer<'_> {
         }
     }
 
-    fn lane_statement(&mut self, stmt: &Stmt) {
+    pub(super) fn lane_statement(&mut self, stmt: &Stmt) {
         let Some(plan) = self.lanes.plan.clone() else { return };
         match (stmt, plan.step(stmt)) {
             // Each piece that needs it computes it.
@@ -38,6 +38,7 @@ impl Writer<'_> {
                 self.finish_piece();
                 let head = self.for_head(*var, *start, *end, *step);
                 self.text.open(&head);
+                self.prefetch(*var, [*start, *end, *step], body);
                 self.lane_statements(body);
                 self.update_lanes(carried);
                 self.text.close();

@@ -10,7 +10,7 @@
 //!
 //! What a statement becomes and which values need arrays is decided before anything is written, by a pass over Program IR
 //! ([`LanePlan`]); this folder follows it. `strip.rs` writes parallel loops, `piece.rs` loops over lanes and the values in
-//! them, `control.rs` what goes around those, and `masks.rs` what some lanes do and others do not.
+//! them, `control.rs` what goes around those, `prefetch.rs` what a loop asks memory for ahead of time, and `masks.rs` what some lanes do and others do not.
 //!
 //! Warps are run one after the other. A thread's private memory is a column of an array with a row for each element, so
 //! that neighbouring lanes have neighbouring memory.
@@ -18,6 +18,7 @@
 mod control;
 mod masks;
 mod piece;
+mod prefetch;
 mod strip;
 
 use std::collections::HashSet;

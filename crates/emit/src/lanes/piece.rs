@@ -28,6 +28,11 @@ impl Writer<'_> {
 
     /// Ends a loop over lanes.
     pub(super) fn finish_ordered_piece(&mut self) {
+        self.finish_piece_by(1);
+    }
+
+    /// Ends a loop over every so many-th lane.
+    pub(super) fn finish_piece_by(&mut self, step: usize) {
         let definitions = std::mem::take(&mut self.lanes.definitions);
         let body = std::mem::take(&mut self.lanes.body);
         self.lanes.recomputed_here.clear();
@@ -36,7 +41,8 @@ impl Writer<'_> {
             return;
         }
         let (lane, width) = (&self.lanes.lane, &self.lanes.width);
-        self.text.open(&format!("for (int {lane} = 0; {lane} < {width}; {lane}++)"));
+        let advance = if step == 1 { format!("{lane}++") } else { format!("{lane} += {step}") };
+        self.text.open(&format!("for (int {lane} = 0; {lane} < {width}; {advance})"));
         self.text.append_inside(&definitions);
         self.text.append_inside(&body);
         self.text.close();

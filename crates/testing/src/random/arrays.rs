@@ -3,7 +3,7 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Fold, Generate, Permute, Reshape, Use, ZipWith,
+    Argument, Backpermute, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -213,7 +213,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(11) {
+        match self.choices.below(13) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -229,6 +229,8 @@ impl Maker<'_, '_> {
             }
             5 => self.reshape(),
             6 | 7 => self.backpermute(),
+            8 => self.scan(),
+            9 => self.filter(),
             10 => self.permute(),
             _ => self.fold(),
         }
@@ -329,8 +331,15 @@ impl Maker<'_, '_> {
 
     /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
     fn permute(&mut self) -> Known {
-        let defaults = self.without_floats();
+        let defaults = self.any();
         let source = self.any();
+        let by_index = self.choices.below(2) == 0;
+        self.permute_into(defaults, source, by_index)
+    }
+
+    /// As [`Maker::permute`], where elements go by their index, or by their value alone.
+    fn permute_into(&mut self, defaults: Known, source: Known, by_index: bool) -> Known {
+        let defaults = self.without_floats(defaults);
         let types = defaults.array.types().to_vec();
         let ops = self.operators(&types);
         let count = types.len();
@@ -344,28 +353,27 @@ impl Maker<'_, '_> {
         let target = function(&parameters, |terms| {
             let goes = match (empty, self.choices.below(3)) {
                 (true, _) => Term::from(Constant::from(false)),
-                (_, 0) => expressions(self.choices, terms, &[ScalarType::Bool])[0],
+                (_, 0) => expressions(self.choices, &terms[rank..], &[ScalarType::Bool])[0],
                 _ => Term::from(Constant::from(true)),
             };
-            // By the index, or by the element alone, as filtered arrays need it.
-            let at = match self.choices.below(2) {
-                0 => terms[..rank].to_vec(),
-                _ => expressions(self.choices, &terms[rank..], &[ScalarType::U32])
+            let values = &terms[rank..];
+            let at = match by_index {
+                true => terms[..rank].to_vec(),
+                false => expressions(self.choices, values, &[ScalarType::U32])
                     .into_iter()
                     .map(|term| term.cast(ScalarType::I64))
                     .collect(),
             };
             let there: Vec<Term> = sizes.iter().map(|size| self.bounded(&at, *size)).collect();
-            let value = expressions(self.choices, &terms[rank..], &types);
+            let value = expressions(self.choices, values, &types);
             [vec![goes], there, value].concat()
         });
         let permute = Permute { rank, combine, target };
         node(permute, &[&defaults, &source], &defaults.extents, &types, "permute")
     }
 
-    /// An array without floats: their sums depend on the order.
-    fn without_floats(&mut self) -> Known {
-        let input = self.any();
+    /// The array, or one without floats in its place: their sums depend on the order.
+    fn without_floats(&mut self, input: Known) -> Known {
         if !input.array.types().iter().any(|ty| ty.is_float()) {
             return input;
         }
@@ -386,12 +394,63 @@ impl Maker<'_, '_> {
         types.iter().map(op).collect()
     }
 
-    /// Folds with an operator that is associative to the bit; other elements are made to fit first.
+    /// Folds with an operator that is associative to the bit.
     fn fold(&mut self) -> Known {
-        let input = self.without_floats();
+        let input = self.any();
         if input.extents.is_empty() {
             return input;
         }
+        let (input, operator, initial) = self.associative(input);
+        let extents = &input.extents[..input.extents.len() - 1];
+        node(Fold { operator, initial }, &[&input], extents, input.array.types(), "fold")
+    }
+
+    /// Scans with an operator that is associative to the bit.
+    fn scan(&mut self) -> Known {
+        let input = self.any();
+        if input.extents.is_empty() {
+            return input;
+        }
+        let (input, operator, initial) = self.associative(input);
+        let gives = self.choices.pick(&[Gives::Inclusive, Gives::Exclusive, Gives::Extended, Gives::Total]);
+        let begins = gives != Gives::Inclusive || self.choices.below(2) == 0;
+        let mut extents = input.extents.clone();
+        match (gives, extents.last_mut()) {
+            (Gives::Extended, Some(columns)) => *columns += 1,
+            (Gives::Total, _) => drop(extents.pop()),
+            _ => {}
+        }
+        let from_right = self.choices.below(2) == 1;
+        let scan = Scan { operator, initial: begins.then_some(initial), gives, from_right };
+        node(scan, &[&input], &extents, input.array.types(), "scan")
+    }
+
+    /// Filters an array, and folds or permutes what is kept: how much that is only the device knows. Sometimes what is folded is a
+    /// scan, which needs the kept elements in a row.
+    fn filter(&mut self) -> Known {
+        let input = self.any();
+        let keep = self.elements(input.array.types(), &[ScalarType::Bool]);
+        let types = input.array.types().to_vec();
+        let mut kept = node(Filter { keep }, &[&input], &[0], &types, "filter");
+        let next = self.choices.below(3);
+        if next == 2 {
+            let defaults = self.any();
+            return self.permute_into(defaults, kept, false);
+        }
+        if next == 0 {
+            let (scanned, operator, initial) = self.associative(kept);
+            let (initial, gives, from_right) = (Some(initial), Gives::Inclusive, false);
+            let types = scanned.array.types().to_vec();
+            kept = node(Scan { operator, initial, gives, from_right }, &[&scanned], &[0], &types, "scan");
+        }
+        let (kept, operator, initial) = self.associative(kept);
+        node(Fold { operator, initial }, &[&kept], &[], kept.array.types(), "fold")
+    }
+
+    /// An operator that is associative to the bit, and an initial value, for the elements of an array; other elements are
+    /// made to fit first.
+    fn associative(&mut self, input: Known) -> (Known, Function, Function) {
+        let input = self.without_floats(input);
         let types = input.array.types().to_vec();
         let double = [types.clone(), types.clone()].concat();
         let affine =
@@ -428,8 +487,7 @@ impl Maker<'_, '_> {
             None => *constant,
         });
         let initial = function(&[], |_| initial.map(Term::from).collect());
-        let extents = &input.extents[..input.extents.len() - 1];
-        node(Fold { operator, initial }, &[&input], extents, &types, "fold")
+        (input, operator, initial)
     }
 }
 

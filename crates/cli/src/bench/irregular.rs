@@ -1,0 +1,100 @@
+//! Workloads of scans and selections, and of folds of what was selected.
+
+use super::inputs::{numbers, uniform, words};
+use super::reference::{check, check_all, check_exactly};
+use super::workloads::{Workload, matrix};
+use pumice::prelude::*;
+
+/// All of them, for vectors of this length and matrices of these extents.
+pub fn workloads(n: usize, rows: &[[usize; 2]]) -> Vec<Workload> {
+    let mut all = vec![prefix_sums_i32(n), prefix_sums_f32(n)];
+    // Very short rows are folded, and seldom scanned.
+    let long = rows.iter().filter(|[_, columns]| *columns >= 64);
+    all.extend(long.map(|[rows, columns]| row_prefix_sums(*rows, *columns)));
+    all.extend([select(n), filtered_sum(n), mean_and_variance(n)]);
+    all
+}
+
+fn prefix_sums_i32(n: usize) -> Workload {
+    Workload::new("prefix sums i32", n, 8 * n, move |timing| {
+        let xs = numbers(n);
+        let expected: Vec<i32> = running(&xs, |sum: i32, x| sum + x);
+        let program = |xs: Acc<Vector<i32>>| xs.scanl1(|a, b| a + b);
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_exactly(&found, &expected))
+    })
+}
+
+fn prefix_sums_f32(n: usize) -> Workload {
+    Workload::new("prefix sums f32", n, 8 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let expected: Vec<f64> = running(&xs, |sum: f64, x| sum + f64::from(x));
+        let program = |xs: Acc<Vector<f32>>| xs.scanl1(|a, b| a + b);
+        let arguments = Vector::from(xs.as_slice());
+        timing.median(program, arguments, |found| check_all(&found, n, 1e-3, |i| expected[i]))
+    })
+}
+
+fn row_prefix_sums(rows: usize, columns: usize) -> Workload {
+    let n = rows * columns;
+    Workload::new(format!("row prefix sums f32 {rows}x{columns}"), n, 8 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let row = |row: &[f32]| running(row, |sum: f64, x| sum + f64::from(x));
+        let expected: Vec<f64> = xs.chunks(columns).flat_map(row).collect();
+        let program = |xs: Acc<Matrix<f32>>| xs.scanl1(|a, b| a + b);
+        let arguments = matrix(rows, columns, &xs)?;
+        timing.median(program, arguments, |found| check_all(&found, n, 1e-3, |i| expected[i]))
+    })
+}
+
+fn select(n: usize) -> Workload {
+    Workload::new("select 1 in 4 i32", n, 5 * n, move |timing| {
+        let xs = words(n);
+        let expected: Vec<i32> = xs.iter().copied().filter(|x| x & 3 == 0).collect();
+        let program = |xs: Acc<Vector<i32>>| xs.filter(|x| (x & 3).eq(0));
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_exactly(&found, &expected))
+    })
+}
+
+fn filtered_sum(n: usize) -> Workload {
+    Workload::new("filtered sum f32", n, 4 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let expected: f64 = xs.iter().filter(|x| **x < 0.25).map(|x| f64::from(*x)).sum();
+        let program = |xs: Acc<Vector<f32>>| xs.filter(|x| x.lt(0.25)).sum();
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_all(&found, 1, 1e-4, |_| expected))
+    })
+}
+
+/// Two folds over one array, which are one pass over memory.
+fn mean_and_variance(n: usize) -> Workload {
+    Workload::new("mean and variance f32", n, 4 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let count = n as f64;
+        let mean = xs.iter().map(|x| f64::from(*x)).sum::<f64>() / count;
+        let squares = xs.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>() / count;
+        let length = n as f32;
+        let program = move |xs: Acc<Vector<f32>>| {
+            let squares = xs.clone().map(|x| x * x).sum();
+            xs.sum().zip_with(squares, move |sum, squares| {
+                let mean = sum / length;
+                (mean, squares / length - mean * mean)
+            })
+        };
+        timing.median(program, Vector::from(xs.as_slice()), |found: Vec<(f32, f32)>| match found[..] {
+            [(found_mean, variance)] => {
+                check("the mean", found_mean, 1e-3, mean)?;
+                check("the variance", variance, 1e-3, squares - mean * mean)
+            }
+            _ => Err(format!("{} results came, expected one", found.len())),
+        })
+    })
+}
+
+/// What a sum is after each element.
+fn running<T: Copy, S: Copy + Default>(xs: &[T], add: impl Fn(S, T) -> S) -> Vec<S> {
+    let mut sum = S::default();
+    let after = |x: &T| {
+        sum = add(sum, *x);
+        sum
+    };
+    xs.iter().map(after).collect()
+}
