@@ -32,7 +32,7 @@ fn mix(number: u64) -> u64 {
 /// Where `n` elements go: spread over the targets with some that go nowhere, or all to one.
 fn places(n: usize, spread: bool) -> Vec<Option<i64>> {
     let place = |i: u64| match spread {
-        true => (mix(i) % 5 != 0).then(|| (mix(i + 1_000_000) % TARGETS as u64) as i64),
+        true => (!mix(i).is_multiple_of(5)).then(|| (mix(i + 1_000_000) % TARGETS as u64) as i64),
         false => Some(TARGETS as i64 / 2),
     };
     (0..n as u64).map(place).collect()
@@ -166,10 +166,11 @@ fn extrema_and_bits_of_integers() {
 #[test]
 fn extrema_of_floats_prefer_numbers() {
     let every = [Native, CompareAndSwap, Lock, Privatised];
-    let value = |bits: u64| if bits % 11 == 0 { f32::NAN } else { (bits % 1000) as f32 - 500.0 };
+    let value = |bits: u64| if bits.is_multiple_of(11) { f32::NAN } else { (bits % 1000) as f32 - 500.0 };
     // All defaults are numbers (see `check`), so no result is NaN.
     check::<f32>(&every, |a, b| a.min(b), |a, b| a.min(b), value);
-    let value = |bits: u64| if bits % 11 == 0 { f64::NEG_INFINITY } else { (bits % 1000) as f64 - 500.0 };
+    let value =
+        |bits: u64| if bits.is_multiple_of(11) { f64::NEG_INFINITY } else { (bits % 1000) as f64 - 500.0 };
     check::<f64>(&every, |a, b| a.max(b), |a, b| a.max(b), value);
 }
 
@@ -179,7 +180,7 @@ fn products_are_compared_and_swapped() {
         &[CompareAndSwap, Lock],
         |a, b| a * b,
         |a, b| a * b,
-        |bits| if bits % 2 == 0 { 1.0 } else { -1.0 },
+        |bits| if bits.is_multiple_of(2) { 1.0 } else { -1.0 },
     );
     check::<i32>(&[CompareAndSwap, Lock], |a, b| a * b, |a, b| a.wrapping_mul(b), |bits| bits as i32 | 1);
     let both = |(a, b): (Exp<u64>, Exp<i32>), (c, d): (Exp<u64>, Exp<i32>)| (a * c, b + d);
@@ -195,7 +196,7 @@ fn columns_that_depend_on_each_other_are_locked() {
     let plain = |a: (i32, f64, bool), b: (i32, f64, bool)| if a.0 > b.0 { a } else { b };
     let value = |bits: u64| (bits as i32, bits as i32 as f64 * 0.5, bits & 1 == 1);
     check::<(i32, f64, bool)>(&[Lock], larger, plain, value);
-    check::<bool>(&[Lock], |a, b| a | b, |a, b| a | b, |bits| bits % 7 == 0);
+    check::<bool>(&[Lock], |a, b| a | b, |a, b| a | b, |bits| bits.is_multiple_of(7));
 }
 
 /// Elements to places of their own, each after the other as far as there are any.
@@ -234,7 +235,7 @@ fn the_new_element_takes_the_place_of_the_old_one() {
     scatter::<f32>(&[Native, CompareAndSwap, Lock], |bits| (bits % 1000) as f32);
     // Two columns would be written one after the other, and two elements could be mixed.
     scatter::<(i32, i64)>(&[Lock], |bits| (bits as i32, bits as i64));
-    scatter::<Option<u32>>(&[Lock], |bits| (bits % 3 != 0).then_some(bits as u32));
+    scatter::<Option<u32>>(&[Lock], |bits| (!bits.is_multiple_of(3)).then_some(bits as u32));
 }
 
 #[test]

@@ -38,6 +38,7 @@ files! {
     "histogram"
     "kept"
     "long_scan"
+    "permute"
     "refused_axis"
     "refused_extent"
     "refused_filter"

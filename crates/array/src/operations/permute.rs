@@ -15,7 +15,9 @@ use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener};
 use pumice_kernel::{Dynamic, Ix, Mutable, Pull, Scalars};
 use pumice_program::Access;
-use pumice_scalar::{Constant, Exp, Function, Node as ScalarNode, Place, ScalarType, Term, Variable};
+use pumice_scalar::{
+    Constant, Exp, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function,
+};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -113,12 +115,18 @@ impl Operation for Permute {
 
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         let (combine, target) = (interpreter.evaluator(&self.combine)?, interpreter.evaluator(&self.target)?);
+        // Nothing else is computed of an element that goes nowhere.
+        let goes = function(self.target.parameters(), |terms| {
+            self.target.apply(terms).into_iter().take(1).collect()
+        });
+        let goes = interpreter.evaluator(&goes)?;
         let mut result = interpreter.input(node, DEFAULTS).clone();
         let (source, defaults) = (node.inputs[SOURCE], node.inputs[DEFAULTS]);
         for (index, element) in interpreter.indices(source).into_iter().zip(interpreter.elements(source)) {
-            let found = target(&[&index[..], element].concat())?;
-            let (place, value) = found[1..].split_at(node.rank);
-            if found[0].is_true() {
+            let arguments = [&index[..], element].concat();
+            if goes(&arguments)?.first().is_some_and(|goes| goes.is_true()) {
+                let found = target(&arguments)?;
+                let (place, value) = found[1..].split_at(node.rank);
                 let place = interpreter.checked_index(node, defaults, place)?;
                 result[place] = combine(&[value, &result[place]].concat())?;
             }

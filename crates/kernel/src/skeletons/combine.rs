@@ -227,7 +227,7 @@ impl Tables {
             true => {
                 // As many copies as leave room for several blocks, of which smaller ones are more.
                 let few = u64::from(profile.shared_bytes) * 2 / RESIDENT / (size * bytes);
-                let copies = few.max(1).min(MOST_COPIES);
+                let copies = few.clamp(1, MOST_COPIES);
                 let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
                 let at_once = (u64::from(profile.shared_bytes) / (size * bytes * copies)).clamp(1, RESIDENT);
                 let threads = u64::from(profile.threads) * RESIDENT / at_once;

@@ -159,7 +159,8 @@ pub fn scattered(h: &Harness) -> Outcome {
         xs.iter().zip(&places).for_each(|(x, place)| expected[*place as usize] = x * 2.0);
         plain.check((&xs, &places, &vec![0.5; n]), &expected).map_err(|m| format!("{n} elements: {m}"))?;
         let xs = values::<(u32, bool)>(9, n);
-        let places: Vec<Option<i64>> = (0..n).map(|i| (mix(i as u64) % 4 != 0).then_some(place(i))).collect();
+        let places: Vec<Option<i64>> =
+            (0..n).map(|i| (!mix(i as u64).is_multiple_of(4)).then_some(place(i))).collect();
         let mut expected: Vec<(u32, bool)> = (0..n as u32).map(|i| (i, true)).collect();
         for (x, place) in xs.iter().zip(&places) {
             if let Some(place) = place {

@@ -3,7 +3,7 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Filter, Fold, Generate, Gives, Reshape, Scan, Use, ZipWith,
+    Argument, Backpermute, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -213,7 +213,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(12) {
+        match self.choices.below(13) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -231,6 +231,7 @@ impl Maker<'_, '_> {
             6 | 7 => self.backpermute(),
             8 => self.scan(),
             9 => self.filter(),
+            10 => self.permute(),
             _ => self.fold(),
         }
     }
@@ -328,6 +329,71 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
+    fn permute(&mut self) -> Known {
+        let defaults = self.any();
+        let source = self.any();
+        let by_index = self.choices.below(2) == 0;
+        self.permute_into(defaults, source, by_index)
+    }
+
+    /// As [`Maker::permute`], where elements go by their index, or by their value alone.
+    fn permute_into(&mut self, defaults: Known, source: Known, by_index: bool) -> Known {
+        let defaults = self.without_floats(defaults);
+        let types = defaults.array.types().to_vec();
+        let ops = self.operators(&types);
+        let count = types.len();
+        let combine = function(&[types.clone(), types.clone()].concat(), |t| {
+            (0..count).map(|k| t[k].binary(ops[k], t[count + k])).collect()
+        });
+        let rank = source.extents.len();
+        let parameters = [&vec![ScalarType::I64; rank][..], source.array.types()].concat();
+        let empty = defaults.extents.contains(&0);
+        let sizes = shape_of(&defaults);
+        let target = function(&parameters, |terms| {
+            let goes = match (empty, self.choices.below(3)) {
+                (true, _) => Term::from(Constant::from(false)),
+                (_, 0) => expressions(self.choices, &terms[rank..], &[ScalarType::Bool])[0],
+                _ => Term::from(Constant::from(true)),
+            };
+            let values = &terms[rank..];
+            let at = match by_index {
+                true => terms[..rank].to_vec(),
+                false => expressions(self.choices, values, &[ScalarType::U32])
+                    .into_iter()
+                    .map(|term| term.cast(ScalarType::I64))
+                    .collect(),
+            };
+            let there: Vec<Term> = sizes.iter().map(|size| self.bounded(&at, *size)).collect();
+            let value = expressions(self.choices, values, &types);
+            [vec![goes], there, value].concat()
+        });
+        let permute = Permute { rank, combine, target };
+        node(permute, &[&defaults, &source], &defaults.extents, &types, "permute")
+    }
+
+    /// The array, or one without floats in its place: their sums depend on the order.
+    fn without_floats(&mut self, input: Known) -> Known {
+        if !input.array.types().iter().any(|ty| ty.is_float()) {
+            return input;
+        }
+        let count = input.array.types().len();
+        let types: Vec<ScalarType> = (0..count)
+            .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
+            .collect();
+        let function = self.elements(input.array.types(), &types);
+        node(ZipWith { function }, &[&input], &input.extents, &types, "map")
+    }
+
+    /// For each type an operation that is associative and commutes.
+    fn operators(&mut self, types: &[ScalarType]) -> Vec<Op> {
+        let op = |ty: &ScalarType| match ty {
+            ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
+            _ => self.choices.pick(&[Op::Add, Op::Max, Op::Mul, Op::Min, Op::Xor, Op::Or, Op::And]),
+        };
+        types.iter().map(op).collect()
+    }
+
     /// Folds with an operator that is associative to the bit.
     fn fold(&mut self) -> Known {
         let input = self.any();
@@ -359,14 +425,19 @@ impl Maker<'_, '_> {
         node(scan, &[&input], &extents, input.array.types(), "scan")
     }
 
-    /// Filters an array, and folds what is kept: how much that is only the device knows. Sometimes what is folded is a
+    /// Filters an array, and folds or permutes what is kept: how much that is only the device knows. Sometimes what is folded is a
     /// scan, which needs the kept elements in a row.
     fn filter(&mut self) -> Known {
         let input = self.any();
         let keep = self.elements(input.array.types(), &[ScalarType::Bool]);
         let types = input.array.types().to_vec();
         let mut kept = node(Filter { keep }, &[&input], &[0], &types, "filter");
-        if self.choices.below(2) == 0 {
+        let next = self.choices.below(3);
+        if next == 2 {
+            let defaults = self.any();
+            return self.permute_into(defaults, kept, false);
+        }
+        if next == 0 {
             let (scanned, operator, initial) = self.associative(kept);
             let (initial, gives, from_right) = (Some(initial), Gives::Inclusive, false);
             let types = scanned.array.types().to_vec();
@@ -379,17 +450,7 @@ impl Maker<'_, '_> {
     /// An operator that is associative to the bit, and an initial value, for the elements of an array; other elements are
     /// made to fit first.
     fn associative(&mut self, input: Known) -> (Known, Function, Function) {
-        let mut input = input;
-        if input.array.types().iter().any(|ty| ty.is_float()) {
-            let types: Vec<ScalarType> = input
-                .array
-                .types()
-                .iter()
-                .map(|_| self.choices.pick(&[ScalarType::I32, ScalarType::U64, ScalarType::Bool]))
-                .collect();
-            let function = self.elements(input.array.types(), &types);
-            input = node(ZipWith { function }, &[&input], &input.extents, &types, "map");
-        }
+        let input = self.without_floats(input);
         let types = input.array.types().to_vec();
         let double = [types.clone(), types.clone()].concat();
         let affine =
@@ -402,13 +463,7 @@ impl Maker<'_, '_> {
             let neutral = [1, 0].map(|value| Constant::from_integer(types[0], value));
             (operator, neutral.to_vec())
         } else {
-            let ops: Vec<Op> = types
-                .iter()
-                .map(|ty| match ty {
-                    ScalarType::Bool => self.choices.pick(&[Op::Or, Op::And, Op::Xor]),
-                    _ => self.choices.pick(&[Op::Add, Op::Max, Op::Mul, Op::Min, Op::Xor, Op::Or, Op::And]),
-                })
-                .collect();
+            let ops = self.operators(&types);
             let count = types.len();
             let operator =
                 function(&double, |t| (0..count).map(|k| t[k].binary(ops[k], t[count + k])).collect());
