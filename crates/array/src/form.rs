@@ -158,7 +158,9 @@ impl Deciding<'_> {
             (Kind::Loose, Kind::Loose, _) => true,
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
-            (Kind::Push(..), ..) => node.operation.gathers(node, position),
+            (Kind::Push(_, loose), ..) => {
+                node.operation.gathers(node, position) && (!loose || node.operation.takes_loose(position))
+            }
         }
     }
 

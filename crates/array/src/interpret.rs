@@ -118,15 +118,15 @@ impl<'a> Interpreter<'a> {
     }
 
     /// All indices of an array, row by row.
-    pub fn indices(&self, node: &Node) -> Vec<Vec<Constant>> {
-        let extents = self.extents(node.id);
-        (0..self.extents.size(node.id)).map(|linear| unflatten(&extents, linear)).collect()
+    pub fn indices(&self, node: NodeId) -> Vec<Vec<Constant>> {
+        let extents = self.extents(node);
+        (0..self.extents.size(node)).map(|linear| unflatten(&extents, linear)).collect()
     }
 
     /// A function of each index of an array.
     pub fn generated(&self, node: &Node, function: &Function) -> Result<Elements, Error> {
         let evaluate = self.evaluator(function)?;
-        self.indices(node).iter().map(|index| evaluate(index)).collect()
+        self.indices(node.id).iter().map(|index| evaluate(index)).collect()
     }
 
     /// The number, row by row, of an index into an array; an error in this operation if it is out of bounds.

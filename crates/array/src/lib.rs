@@ -18,6 +18,7 @@ mod lower;
 mod ndarray;
 mod operation;
 pub mod operations;
+mod permute;
 mod plan;
 mod program;
 mod reduction;

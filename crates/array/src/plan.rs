@@ -11,7 +11,7 @@ use crate::lower::Lowering;
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
-use pumice_kernel::skeletons::Skeletons;
+use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, ScalarType, Site};
 use std::cell::RefCell;
@@ -121,6 +121,8 @@ pub struct PlanOptions {
     /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
     /// elements are counted first, and the count is read.
     pub most_unread: u64,
+    /// How elements are combined at an index, where their operator allows that; otherwise it is chosen.
+    pub combine: Option<Combine>,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
 }
@@ -132,6 +134,7 @@ impl Default for PlanOptions {
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,
+            combine: None,
             skeletons: Skeletons::default(),
         }
     }
@@ -181,14 +184,26 @@ impl Plan {
         let extents = match Extents::new(program, knowledge) {
             Ok(extents) => extents,
             Err(Unplanned::NeedsLength(array)) => {
-                let first = program.giving(&[array]);
-                let plan = Plan::new(&first, profile, knowledge, options)?;
+                let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
                 return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
             }
             Err(other) => return Err(other.into_error()),
         };
         let computed = knowledge.computed.keys().copied().collect();
         let forms = Forms::new(program, &extents, &computed, options.fuse);
+        // Memory for far more elements than there may be is not allocated: they are counted first.
+        let is_large = |node: &&Node| {
+            let bytes: usize = node.types.iter().map(|ty| ty.bytes()).sum();
+            let bound = (extents.size(node.id) as u64).saturating_mul(bytes as u64);
+            let unknown = !extents.is_known(node.id) && forms.is_manifest(node.id);
+            unknown && matches!(forms.of(node.id), Some(Form::Loose { .. })) && bound > options.most_unread
+        };
+        let cell = program.nodes().iter().find(is_large).map(|node| extents.lengths(node.id));
+        if let Some(cell) = cell.and_then(|lengths| lengths.first().and_then(|length| length.cell)) {
+            let fused = PlanOptions { fuse: true, ..options.clone() };
+            let plan = Plan::new(&program.count(cell), profile, knowledge, &fused)?;
+            return Ok(Plan { reads: plan.reads.or(Some(Read::Count(cell))), ..plan });
+        }
         Planner { program, profile, options, knowledge, extents: &extents, forms: &forms }.plan()
     }
 

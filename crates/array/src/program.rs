@@ -125,9 +125,17 @@ impl ArrayProgram {
         program
     }
 
+    /// The nodes up to one, which is the result.
+    pub(crate) fn up_to(&self, result: NodeId) -> ArrayProgram {
+        ArrayProgram { nodes: self.nodes[..=result.0 as usize].to_vec(), results: vec![result] }
+    }
+
     /// Makes these arrays the results.
     pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
         self.results = results.to_vec();
+        // What comes after them is not needed, and may not be possible to plan yet.
+        let last = results.iter().map(|result| result.0 as usize).max();
+        self.nodes.truncate(last.map_or(0, |last| last + 1));
     }
 
     /// The nodes, inputs before users.

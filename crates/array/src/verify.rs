@@ -5,8 +5,9 @@
 
 use crate::error::Error;
 use crate::operation::{Signature, ensure};
-use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, Node as ScalarNode, Variable};
+use crate::operations::{Fold, ZipWith};
+use crate::program::{ArrayProgram, Node, NodeId};
+use pumice_scalar::{Constant, Function, Node as ScalarNode, Op, ScalarType, Variable, function};
 use std::ops::Deref;
 
 /// Scalars of an element are numbered in 16 bits.
@@ -29,10 +30,22 @@ impl CheckedProgram {
         }
     }
 
-    /// The same program with other results, which are arrays of it.
-    pub(crate) fn giving(&self, results: &[crate::program::NodeId]) -> CheckedProgram {
-        let mut program = self.0.clone();
-        program.replace_results(results);
+    /// The part of the program up to an array, which is its result.
+    pub(crate) fn up_to(&self, result: NodeId) -> CheckedProgram {
+        CheckedProgram(self.0.up_to(result))
+    }
+
+    /// The part of the program up to a vector, of which the result is the number of elements.
+    pub(crate) fn count(&self, of: NodeId) -> CheckedProgram {
+        let mut program = self.0.up_to(of);
+        let array = program.node(of);
+        let (types, place) = (array.types.clone(), array.place.named("count"));
+        let one = function(&types, |_| vec![Constant::from(1i64).into()]);
+        let ones = program.add(ZipWith { function: one }, &[of], 1, &[ScalarType::I64], place);
+        let operator = function(&[ScalarType::I64; 2], |terms| vec![terms[0].binary(Op::Add, terms[1])]);
+        let initial = function(&[], |_| vec![Constant::from(0i64).into()]);
+        let count = program.add(Fold { operator, initial }, &[ones], 0, &[ScalarType::I64], place);
+        program.replace_results(&[count]);
         CheckedProgram(program)
     }
 }
@@ -54,7 +67,7 @@ fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
         !functions.into_iter().any(mentions_locals),
         "a value of a kernel stands in a function of an array program",
     )?;
-    let before = |input: &crate::program::NodeId| input.0 < node.id.0;
+    let before = |input: &NodeId| input.0 < node.id.0;
     ensure(node.inputs.iter().all(before), "an array is used before it is computed")?;
     for (array, dimension) in node.mentions() {
         ensure(before(&array), "an extent of an array that is not part of the program")?;

@@ -16,6 +16,7 @@ fn gpu() -> Profile {
         vector_bytes: 16,
         coalesces: true,
         forward_progress: true,
+        native_warps: true,
         capabilities: pumice_program::Capabilities::ALL,
     }
 }

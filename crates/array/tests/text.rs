@@ -402,6 +402,7 @@ fn profile() -> Profile {
         vector_bytes: 16,
         coalesces: true,
         forward_progress: true,
+        native_warps: true,
         capabilities: pumice_program::Capabilities::ALL,
     }
 }

@@ -36,6 +36,7 @@ fn cpu_like() -> Profile {
         vector_bytes: 0,
         coalesces: false,
         forward_progress: false,
+        native_warps: false,
         capabilities: pumice::layers::emit::capabilities(Dialect::C),
     }
 }

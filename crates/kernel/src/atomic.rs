@@ -358,13 +358,13 @@ impl<T: AtomicElt> Mutable<T> {
     }
 }
 
-/// What this thread wrote before is visible to its block before what it writes after.
+/// Orders memory for the block: what this thread wrote before is visible to its block before what it writes after.
 #[track_caller]
 pub fn fence_block() {
     fence(Scope::Block, Place::caller("fence_block"));
 }
 
-/// What this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
+/// Orders memory for the grid: what this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
 /// older than what it read before.
 ///
 /// Atomics other than [`Mutable::release`] and [`Mutable::acquire`] order nothing but themselves. Who learns from one that

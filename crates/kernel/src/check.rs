@@ -47,7 +47,7 @@ pub(crate) fn within(index: Ix, length: Ix, place: Place) -> Ix {
     inside(index, length, place).map_or(index, |inside| inside.select(index, Exp::from(0)))
 }
 
-/// Does something with an index if it is below the length, else nothing, and there is a failure.
+/// Runs `f` on an index that is below the length; otherwise does nothing and records a failure.
 pub(crate) fn if_within(index: Ix, length: Ix, place: Place, f: impl FnOnce(Ix)) {
     match inside(index, length, place) {
         None => f(index),

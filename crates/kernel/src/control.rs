@@ -300,7 +300,7 @@ pub fn power<L: Forces, T: Storable>(
     })
 }
 
-/// What each thread of a block does in one round of [`accumulate`]: from its number and its values to its next values.
+/// The step of each thread of a block in one round of [`accumulate`]: from its number and its values to its next values.
 pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 
 /// A sequential loop of a block in which each of its first `threads` threads keeps some values to itself, in registers.

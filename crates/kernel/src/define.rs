@@ -15,7 +15,7 @@ use crate::{Mutable, Pull, Push};
 use pumice_program::{Access, MemoryId, Operand, Param};
 use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
 
-/// What a parameter of a kernel-language function is.
+/// The kind of a parameter of a kernel-language function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// An array, one column a scalar of its elements, and its length.
@@ -29,7 +29,7 @@ pub enum ParameterKind {
     Scalar(ScalarType),
 }
 
-/// What a kernel gives.
+/// The result of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The types of the columns.
@@ -98,13 +98,13 @@ mod sealed {
     note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
 )]
 pub trait KernelParameter: sealed::KernelParameter + Sized + 'static {
-    /// What it is.
+    /// The kind of the parameter.
     fn kind() -> ParameterKind;
     /// Adds it to the program being built, as the parameter with this number.
     ///
     /// # Safety
     ///
-    /// Whoever launches the kernel knows of this parameter. (Others rely on the kernel having those that they have added.)
+    /// The launcher knows of this parameter. (Others rely on the kernel having those that they have added.)
     unsafe fn declare(number: usize) -> Self;
 }
 
@@ -150,7 +150,7 @@ impl<T: Primitive> KernelParameter for Exp<T> {
     }
 }
 
-/// What a kernel-language function gives.
+/// The result of a kernel-language function.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a kernel",
     note = "a kernel gives an array that its grid pushes, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only \
@@ -163,7 +163,7 @@ pub trait KernelResult: sealed::KernelResult {
     ///
     /// # Safety
     ///
-    /// Whoever launches the kernel knows of these parameters, and gives them as much memory as the outcome says.
+    /// The launcher knows of these parameters, and gives them as much memory as the outcome says.
     unsafe fn write(self) -> Option<Outcome>;
 }
 
@@ -209,7 +209,7 @@ impl KernelResult for () {
             of its grid, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only changes memory"
 )]
 pub trait KernelFunction<P>: sealed::KernelFunction<P> {
-    /// What it gives.
+    /// The result.
     type Result: KernelResult;
     /// The parameters.
     fn parameters() -> Vec<ParameterKind>;
@@ -217,7 +217,7 @@ pub trait KernelFunction<P>: sealed::KernelFunction<P> {
     ///
     /// # Safety
     ///
-    /// Whoever launches the kernel knows of its parameters.
+    /// The launcher knows of its parameters.
     unsafe fn describe(&self) -> Self::Result;
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn largest(term: Term) -> Term {
     result.map_or(term, |largest| largest.value)
 }
 
-/// What [`largest`] is of a node, given those of the nodes before it.
+/// Bounds one node, given the bounds of the nodes before it; see [`largest`].
 fn bounded(node: &Node, done: &[Largest]) -> Result<Largest, String> {
     const SHRINKS: &str = "the number of blocks depends on a length that only the device knows, and is not seen to grow with it";
     let full = node.ty().unwrap_or(ScalarType::I64).range();

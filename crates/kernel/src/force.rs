@@ -227,7 +227,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 }
 
-/// What a push array would be if it could be indexed. None is, so that rustc says what to write instead.
+/// A push array that can be indexed. None can, so that rustc says what to write instead.
 #[diagnostic::on_unimplemented(
     message = "a push array cannot be indexed or taken apart",
     label = "force it first",

@@ -1,4 +1,4 @@
-//! What an array can hold, and the form that it takes while a program is built.
+//! Items of arrays, and the form that they take while a program is built.
 //!
 //! An array holds *items*: scalars and tuples, but also pull and push arrays. Each item type has a *form* (`Exp<f32>`
 //! for `f32`, an array is its own form) that leads back to the item, so closures need no annotation.
@@ -10,7 +10,7 @@ use pumice_scalar::{Constant, Elt, Exp, Lift, Primitive, ScalarType, Term};
 /// The index type of the kernel language.
 pub type Ix = Exp<i64>;
 
-/// What an array can hold.
+/// An item of an array: a scalar, a tuple, or an array again.
 pub trait Item: sealed::Item + 'static {
     /// The form of it while a program is built.
     type Form: ItemForm<Item = Self>;

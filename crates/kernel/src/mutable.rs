@@ -132,7 +132,7 @@ impl<T: Storable> Mutable<T> {
         self.length
     }
 
-    /// What `f` makes of an index that is in the array; zeros and a failure where it is not.
+    /// Applies `f` to an index that is in the array; out of bounds, the result is zeros and a failure is recorded.
     pub(crate) fn at(&self, place: Place, index: Ix, f: impl FnOnce(Term) -> Vec<Term>) -> Vec<Term> {
         at_place(place, || match check::inside(index, self.length, place) {
             None => f(index.term()),

@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 thread_local! { static BEHALF: Cell<Option<Place>> = const { Cell::new(None) }; }
 
-/// Does something on behalf of what a user wrote at a place: comments, failures and errors of the kernel-language operations
+/// Runs `f` on behalf of what a user wrote at a place: comments, failures and errors of the kernel-language operations
 /// in it name that place, not the lines of Rust that call them. With `None`, operations name themselves again (inside a
 /// user's own skeleton, say). Functions on scalars keep their own places in any case.
 ///
@@ -50,7 +50,7 @@ pub(crate) fn site(place: Place, kind: FailureKind) -> Site {
     Site { place: users(place), kind }
 }
 
-/// Does something with this as the place that its statements come from.
+/// Runs `f` with this as the place that its statements come from.
 pub(crate) fn at_place<R>(place: Place, f: impl FnOnce() -> R) -> R {
     let restore = |builder: &mut Builder, before| builder.place = before;
     during(|builder| builder.place.replace(users(place)), restore, f)

@@ -36,7 +36,7 @@ fn error(error: impl fmt::Display) -> PreviewError {
     PreviewError(error.to_string())
 }
 
-/// What a kernel with blocks of `threads` threads makes of an array, on the simulator.
+/// Runs a kernel with blocks of `threads` threads on an array, on the simulator, and returns its result.
 ///
 /// ```
 /// use pumice::kernel::{Block, Ix, Pull, preview};

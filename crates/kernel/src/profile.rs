@@ -31,4 +31,6 @@ pub struct Profile {
     pub forward_progress: bool,
     /// The types and operations that it has: what the pipeline legalises programs against.
     pub capabilities: Capabilities,
+    /// Whether the lanes of a warp exchange values by themselves. Elsewhere that is imitated with memory and barriers.
+    pub native_warps: bool,
 }

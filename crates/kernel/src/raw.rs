@@ -10,7 +10,7 @@ use pumice_scalar::{ScalarType, Term};
 ///
 /// # Safety
 ///
-/// Whoever launches the kernel knows of this parameter. (Others rely on the kernel having those that they have added.)
+/// The launcher knows of this parameter. (Others rely on the kernel having those that they have added.)
 pub unsafe fn memory_parameter(name: &str, ty: ScalarType, access: Access) -> MemoryId {
     builder::memory_parameter(name, ty, access)
 }

@@ -232,8 +232,8 @@ impl StaticLength for Length {
     }
 }
 
-/// How many neighbours a thread takes together, of one at least: they are written out one by one.
-pub(crate) fn few(items: usize) -> usize {
+/// Limits how many neighbours a thread takes together, to one at least: they are written out one by one.
+pub(crate) fn group_size(items: usize) -> usize {
     const MOST: usize = 1 << 10;
     if items > MOST {
         with(|builder| builder.mistake(format!("groups of {items} elements, which is more than {MOST}")));
@@ -241,7 +241,7 @@ pub(crate) fn few(items: usize) -> usize {
     items.clamp(1, MOST)
 }
 
-/// What can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
+/// A value that can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
 /// they are known on the device.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a length here",

@@ -13,7 +13,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::fmt;
 use std::sync::Arc;
 
-/// What one parameter of a kernel-language function is in a launch.
+/// The argument of a launch for one parameter of a kernel-language function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KernelArgument {
     /// An array of this length.

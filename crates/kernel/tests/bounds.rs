@@ -21,6 +21,7 @@ const PROFILE: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    native_warps: true,
     capabilities: pumice_program::Capabilities::ALL,
 };
 

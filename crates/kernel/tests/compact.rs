@@ -77,7 +77,7 @@ fn compact(
     let scan = plan.scan;
     if scan.phases == ScanPhases::Three {
         let counts = Column::new(device, ScalarType::I64, scan.tiles);
-        let offsets = Column::new(device, ScalarType::I64, scan.tiles);
+        let offsets = Column::new(device, ScalarType::I64, scan.tiles + 1);
         given.push((&counts, Access::Write));
         let describe = |memories: &[MemoryId], numbers: &[Ix]| {
             let push = compaction(memories, numbers, None).tile_counts(plan);
@@ -106,11 +106,11 @@ fn compact(
                 tile: numbers[0],
                 at: Rc::new(at),
                 monoid: counting(),
-                kind: ScanKind::Exclusive,
+                kind: ScanKind::Extended,
                 from_right: false,
                 totals: Some(Rc::new(total)),
             };
-            // SAFETY: there is an element per tile, and no state.
+            // SAFETY: there is an element per tile and one more, and no state.
             unsafe { scan.push(counts_plan, None).write_to(&memories[1..2]) };
         };
         prepare(device, "offsets", counts_plan.threads, &given, &[("tiles", scan.tiles)], describe)
@@ -186,7 +186,7 @@ fn stretches(profile: &Profile, task: &CompactTask) -> CompactPlan {
 
 #[test]
 fn kept_elements_come_in_order_without_gaps() {
-    for device in devices().into_iter().filter(|device| device.name() == "sim") {
+    for device in devices().into_iter().filter(|device| device.name().to_string() == "sim") {
         for division in [tiles as Division, three_phases, stretches] {
             for (number, length) in [0, 1, 100, 255, 256, 257, 5000, 40_000].into_iter().enumerate() {
                 check(&*device, division, length, number % 2 == 1);
@@ -198,7 +198,7 @@ fn kept_elements_come_in_order_without_gaps() {
 
 #[test]
 fn devices_compact() {
-    for device in devices().into_iter().filter(|device| device.name() != "sim") {
+    for device in devices().into_iter().filter(|device| device.name().to_string() != "sim") {
         check(&*device, CompactPlan::new, 50_001, false);
         check(&*device, CompactPlan::new, 50_001, true);
         check(&*device, CompactPlan::new, 0, false);

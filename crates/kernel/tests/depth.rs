@@ -25,6 +25,7 @@ fn gpu() -> Profile {
         vector_bytes: 16,
         coalesces: true,
         forward_progress: true,
+        native_warps: true,
         capabilities: pumice_program::Capabilities::ALL,
     }
 }
@@ -42,7 +43,7 @@ fn possible(definition: Result<Definition, BuildError>) {
 #[track_caller]
 fn too_deep(definition: Result<Definition, BuildError>, operation: &str) {
     let message = definition.expect_err("it is too deep").to_string();
-    for part in ["nested more than 200 deep", &format!("({operation}, crates/kernel/tests/depth.rs:")] {
+    for part in ["nested more than 200 deep", &format!(" in {operation} at crates/kernel/tests/depth.rs:")] {
         assert!(message.contains(part), "no {part:?} in: {message}");
     }
 }

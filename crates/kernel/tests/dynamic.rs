@@ -133,7 +133,7 @@ fn updates_that_a_type_has_not_are_refused_when_the_kernel_is_built() {
     let message = refused(|xs| {
         let both = Scalars(vec![constant(0), constant(0)]);
         let cell = Mutable::<Dynamic>::shared(replicate_item(1, both.clone()));
-        let update = xs.map(move |_| cell.atomic(AtomicOp::Add, 0, &[both.clone()]));
+        let update = xs.map(move |_| cell.atomic(AtomicOp::Add, 0, std::slice::from_ref(&both)));
         update.push::<Block>().force().at(0)
     });
     assert!(message.contains("an element of 2 columns is updated at once"), "{message}");

@@ -92,6 +92,7 @@ fn profiles() -> [Profile; 2] {
         vector_bytes: 16,
         coalesces: true,
         forward_progress: true,
+        native_warps: true,
         capabilities: pumice_program::Capabilities::ALL,
     };
     let cpu = Profile { threads: 16, lanes: 4, vector_bytes: 0, coalesces: false, ..gpu.clone() };

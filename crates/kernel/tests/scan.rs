@@ -272,15 +272,14 @@ fn segmented() -> Case<(f32, bool)> {
 
 const KINDS: [ScanKind; 3] = [ScanKind::Inclusive, ScanKind::Exclusive, ScanKind::Extended];
 
-/// All kinds, from the left and from the right in turn. The simulator, which compiles nothing, does all sizes; the others do
-/// one of each kind.
+/// All kinds, from the left and from the right in turn, by the simulator, which compiles nothing; the others do one.
 fn check_all<T: Elt + PartialEq + std::fmt::Debug>(case: &Case<T>, division: Division, sizes: &[(i64, i64)]) {
     for device in devices() {
-        let is_quick = device.name() == "sim";
+        let is_quick = device.name().to_string() == "sim";
         for (number, (rows, columns)) in sizes.iter().enumerate() {
             for (k, kind) in KINDS.into_iter().enumerate() {
                 let asked = Asked { rows: *rows, columns: *columns, kind, from_right: (number + k) % 2 == 1 };
-                if is_quick || (number == sizes.len() - 1 - k && device.profile().coalesces) {
+                if is_quick || (k == 2 && number == sizes.len() - 1 && device.profile().coalesces) {
                     case.check(&*device, division, asked);
                 }
             }
@@ -387,7 +386,7 @@ fn workers_go_through_stretches() {
 /// How each device divides scans by itself.
 #[test]
 fn devices_scan_large_and_small_rows() {
-    for device in devices().into_iter().filter(|device| device.name() != "sim") {
+    for device in devices().into_iter().filter(|device| device.name().to_string() != "sim") {
         let asked = |rows, columns, kind, from_right| Asked { rows, columns, kind, from_right };
         sum().check(&*device, ScanPlan::new, asked(1, 100_003, ScanKind::Inclusive, false));
         sum().check(&*device, ScanPlan::new, asked(7, 20_000, ScanKind::Extended, true));

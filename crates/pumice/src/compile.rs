@@ -6,7 +6,7 @@ use pumice_array::{
     Read, Shape,
 };
 use pumice_kernel::Passes;
-use pumice_kernel::skeletons::Skeletons;
+use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_runtime::{
     Device, EmitOptions, Engine, Error, Execution, Inputs, PreparedPlan, Result, default_device, open,
 };
@@ -57,6 +57,25 @@ impl Compiler {
     /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
+        self
+    }
+
+    /// How elements are combined at an index by `permute`, `scatter` and `histogram`, where their operator allows it. By
+    /// default that is chosen for the operator, the extents and the device; [`Compiled::explain`] shows how.
+    ///
+    /// ```
+    /// use pumice::kernel::skeletons::Combine;
+    /// use pumice::prelude::*;
+    /// fn parities(xs: Acc<Vector<i32>>) -> Acc<Vector<u32>> {
+    ///     xs.histogram(2, |x| (x & 1).cast::<i64>())
+    /// }
+    /// let program = pumice::Compiler::on("sim")?.combine(Combine::Native).compile(parities)?;
+    /// assert!(program.explain(&[3, 1, 2])?.contains("native atomics"));
+    /// assert_eq!(program.run(&[3, 1, 2])?.to_vec()?, [1, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn combine(mut self, how: Combine) -> Compiler {
+        self.plan.combine = Some(how);
         self
     }
 

@@ -33,7 +33,8 @@ pub use pumice_array::{
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
-    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, Place, Primitive, Signed, cond, constant, while_,
+    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
+    constant, none, some, while_,
 };
 
 /// The layers below, for those who write kernels, devices or front ends.
@@ -50,7 +51,7 @@ pub mod layers {
 pub mod prelude {
     pub use crate::{
         Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Elt, Exp, Matrix, Scalar, Shape, Vector, cond, constant,
-        generate, unit, use_, while_,
+        generate, none, some, unit, use_, while_,
     };
 }
 
@@ -58,6 +59,11 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/kernel-language.md")]
 struct Guide;
+
+/// The same for the text form of array programs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/array-ir.md")]
+struct ArrayIr;
 
 /// The same for the first page.
 #[cfg(doctest)]

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are f32, f64, i32, i64, u32, u64, bool, and tuples of up to eight of these, nested at will"
+    note = "elements are f32, f64, i32, i64, u32, u64, bool, `Option` of these, and tuples of up to eight, nested at will"
 )]
 pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// The form of a value inside a program: `Exp<f32>` for `f32`, a tuple of expressions for a tuple.
@@ -69,7 +69,7 @@ pub trait Lift: Copy + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are f32, f64, i32, i64, u32, u64, bool, and tuples of up to eight of these, nested at will"
+    note = "elements are f32, f64, i32, i64, u32, u64, bool, `Option` of these, and tuples of up to eight, nested at will"
 )]
 pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> + Default {
     /// Which one.

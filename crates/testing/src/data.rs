@@ -75,6 +75,12 @@ macro_rules! sample_tuples {
         }
     };
 }
+impl<T: Sample> Sample for Option<T> {
+    fn sample(bits: u64) -> Self {
+        (!bits.is_multiple_of(3)).then(|| T::sample(mix(bits)))
+    }
+}
+
 sample_tuples!(A B);
 sample_tuples!(A B C);
 sample_tuples!(A B C D);

@@ -58,3 +58,12 @@ fn every_operation_has_a_file_and_files_read_back() {
     }
     assert!(missing.is_empty(), "no file runs {missing:?}");
 }
+
+#[test]
+fn examples_read_back() {
+    for example in pumice_testing::programs::examples() {
+        let text = example.describe();
+        let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(again.to_string(), text);
+    }
+}

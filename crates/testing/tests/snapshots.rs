@@ -20,6 +20,7 @@ const GPU: Profile = Profile {
     vector_bytes: 16,
     coalesces: true,
     forward_progress: true,
+    native_warps: true,
     capabilities: pumice_program::Capabilities::ALL,
 };
 
@@ -34,6 +35,7 @@ const CPU: Profile = Profile {
     vector_bytes: 0,
     coalesces: false,
     forward_progress: false,
+    native_warps: false,
     capabilities: pumice_program::Capabilities::ALL,
 };
 

@@ -64,8 +64,8 @@ struct Through {
 }
 
 impl Listener for Through {
-    fn start(&self) {
-        self.inner.start();
+    fn start(&self, block: Ix) {
+        self.inner.start(block);
     }
 
     fn element(&self, index: Ix, value: Scalars) {

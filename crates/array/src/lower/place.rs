@@ -64,14 +64,14 @@ impl Placing<'_, '_> {
             steps.extend(lowering.kernel(tile_counts, &write, |parameters| {
                 self.compaction(parameters, plan, None).tile_counts(plan)
             })?);
-            let (before, allocate) = lowering.temporary(&[ScalarType::I64], plan.scan.tiles);
+            let (before, allocate) = lowering.temporary(&[ScalarType::I64], plan.scan.tiles + 1);
             steps.extend(allocate);
             let scan = ScanJob {
                 lowering,
                 node: self.node,
                 reduction: &counts_reduction(),
                 source: ScanSource::Sums(counts),
-                kind: ScanKind::Exclusive,
+                kind: ScanKind::Extended,
                 from_right: false,
                 rows: 1,
                 columns: plan.scan.tiles,
@@ -81,7 +81,7 @@ impl Placing<'_, '_> {
             steps.extend(scan.steps("scan_counts")?);
             steps.extend(lowering.kernel(called, &listeners, |parameters| {
                 let memory = parameters.memory(before, 0, ScalarType::I64, Access::Read);
-                // SAFETY: there is a count per tile.
+                // SAFETY: there is a count per tile, and the total behind them.
                 let count = move |tile: Ix| unsafe { read(memory, ScalarType::I64, tile.term(), false) };
                 let counts = Rc::new(move |tile: Ix| Scalars(vec![count(tile)]));
                 // SAFETY: the kernels before have counted the elements of the same function.

@@ -205,8 +205,8 @@ fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> impl Fn(Ix) ->
 struct Hooks(Rc<dyn Listener>);
 
 impl Listener for Hooks {
-    fn start(&self) {
-        self.0.start();
+    fn start(&self, block: Ix) {
+        self.0.start(block);
     }
     fn element(&self, _: Ix, _: Scalars) {}
     fn finish(&self, block: Ix) {

@@ -202,8 +202,8 @@ impl Consumer for Gathering {
 struct Present(GatherFold);
 
 impl Listener for Present {
-    fn start(&self) {
-        self.0.start();
+    fn start(&self, block: Ix) {
+        self.0.start(block);
     }
     fn element(&self, index: Ix, value: Scalars) {
         let flagged = std::iter::once(Constant::from(true).into()).chain(value.0).collect();

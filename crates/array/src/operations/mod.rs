@@ -9,6 +9,7 @@ mod filter;
 mod fold;
 mod generate;
 mod kernel;
+mod permute;
 mod reshape;
 mod scan;
 mod use_;
@@ -21,6 +22,7 @@ pub use filter::Filter;
 pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
+pub use permute::Permute;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use use_::Use;
@@ -57,6 +59,7 @@ pub const OPERATIONS: &[Listed] = &[
     filter::LISTED,
     fold::LISTED,
     generate::LISTED,
+    permute::LISTED,
     reshape::LISTED,
     scan::LISTED,
     use_::LISTED,

@@ -176,7 +176,7 @@ impl Operation for View {
             let there: Vec<Constant> = self.axes.iter().zip(&starts).map(part).collect();
             Ok(from[interpreter.checked_index(node, node.inputs[0], &there)?].clone())
         };
-        interpreter.indices(node).into_iter().map(element).collect()
+        interpreter.indices(node.id).into_iter().map(element).collect()
     }
     fn as_any(&self) -> &dyn Any {
         self

@@ -16,7 +16,8 @@ pub fn words(n: usize) -> Vec<i32> {
     (0..n).map(|i| hash(i as u32, 0) as i32).collect()
 }
 
-fn hash(index: u32, stream: u32) -> u32 {
+/// What the numbers are made of: 32 bits.
+pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

@@ -197,7 +197,7 @@ impl Builder {
     }
 }
 
-/// What to call the result of an operation that nobody named.
+/// Names the result of an operation that nobody named.
 fn result_name(op: Op) -> &'static str {
     match op {
         Op::Add => "sum",

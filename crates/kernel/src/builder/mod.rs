@@ -44,7 +44,7 @@ impl Frame {
     }
 }
 
-/// What a list of statements is to the one around it.
+/// The role of a list of statements in the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     /// The prologue, or what a block does: no statement is around it.
@@ -93,7 +93,7 @@ pub(crate) struct Builder {
     memory_names: HashSet<String>,
     /// For each name that was asked for, the last number that was added to make it unique.
     memory_numbers: HashMap<String, u32>,
-    /// What to call some values.
+    /// Names of some values, for readers of the kernel.
     names: HashMap<Id, &'static str>,
     pub distributed: bool,
     pub scope: ExecutionScope,
@@ -384,7 +384,7 @@ pub(crate) fn fresh(ty: ScalarType, name: &str) -> Var {
     BUILDER.with(|slot| slot.borrow_mut().as_mut().map_or(Var(0), |builder| builder.new_var(ty, name)))
 }
 
-/// What `f` does, as a list of statements of its own.
+/// Runs `f` and returns the statements that it adds as a list of their own.
 pub(crate) fn framed<R>(list: List, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
     let truncate = |builder: &mut Builder, frames: usize| builder.frames.truncate(frames);
     during(

@@ -5,12 +5,12 @@ use crate::error::BuildError;
 use pumice_program::{Failure, MemoryId};
 use std::collections::HashMap;
 
-/// What `f` gives, without anything that it does: to look at a result before it is described for good.
+/// Returns the result of `f` and discards its effects: to look at a result before it is described for good.
 pub(crate) fn probe<R>(f: impl FnOnce() -> R) -> R {
     during(Builder::snapshot, Builder::restore, || framed(List::Probe, f).0)
 }
 
-/// What [`probe`] restores: all that a description changes but expressions and variables.
+/// The state that [`probe`] restores: all that a description changes but expressions and variables.
 #[derive(Default)]
 struct Snapshot {
     memories: usize,

@@ -61,7 +61,7 @@ fn carried(vars: &[(Var, ScalarType)], initial: &[Operand], next: &[Operand]) ->
     carried.map(|((var, _), (initial, next))| Carried { var: *var, initial: *initial, next: *next }).collect()
 }
 
-/// What a loop carries into the next round.
+/// Writes the values that a loop carries into its next round.
 fn next_values(initial: &[Term], next: &[Term]) -> Vec<Operand> {
     expect_types(&types_of(initial), next, "a loop carries values of other types from round to round");
     materialise(next)

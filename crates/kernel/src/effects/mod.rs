@@ -17,7 +17,7 @@ use crate::builder::{ExecutionScope, bind, during, fresh, materialise, with};
 use pumice_program::{AtomicOp, CollectiveOp, MemoryId, Operand, Space, Stmt, WARP};
 use pumice_scalar::{Constant, Op, ScalarType, Term, branch};
 
-/// Says where the following comes from.
+/// Adds a comment that says where the following statements come from.
 pub fn comment(text: impl Into<String>) {
     let text = text.into();
     with(|builder| builder.push(Stmt::Comment(text)));
@@ -59,8 +59,8 @@ pub fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
     bind(var, ty)
 }
 
-/// What `f` makes; what is read in it is in bounds only where a condition holds that is asked later, so it is never read
-/// before that.
+/// Runs `f` with its loads marked as guarded: their indices are in bounds only under a condition that is tested later, so they
+/// are never moved before it.
 pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
     during(
         |builder| std::mem::replace(&mut builder.guarded, true),
@@ -69,7 +69,7 @@ pub fn guarded<R>(f: impl FnOnce() -> R) -> R {
     )
 }
 
-/// What `f` makes and does, where whatever it reads is read only if a condition holds, and is zero otherwise.
+/// Runs `f` with its loads predicated: where the condition does not hold, nothing is read and the value is zero.
 pub fn under<R>(condition: Term, f: impl FnOnce() -> R) -> R {
     during(
         |builder| {
@@ -193,7 +193,7 @@ pub fn atomic(
     var.map(|var| bind(var, ty))
 }
 
-/// What the lanes of a warp do together.
+/// Adds a collective operation of a warp's lanes: a shuffle or a vote.
 pub fn collective(op: CollectiveOp, ty: ScalarType, operands: &[Term]) -> Term {
     let operands = materialise(operands);
     let var = fresh(ty, op.name());

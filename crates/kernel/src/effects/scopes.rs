@@ -1,4 +1,4 @@
-//! Who executes what: the grid's blocks, a block's threads and warps, a warp's lanes; and how they wait for each other.
+//! Execution scopes: the grid's blocks, a block's threads and warps, a warp's lanes; their barriers and fences.
 
 use super::{block_threads, block_warps, either};
 use crate::bounds::bounds;
@@ -27,7 +27,7 @@ fn barrier(scope: Scope, executed_by: ExecutionScope, what: &str) {
     });
 }
 
-/// What this thread wrote before is visible before what it writes after.
+/// Orders memory: what this thread wrote before is visible before what it writes after.
 pub fn fence(scope: Scope) {
     with(|builder| {
         if builder.scope != ExecutionScope::Thread {
@@ -37,7 +37,7 @@ pub fn fence(scope: Scope) {
     });
 }
 
-/// What does a piece of work, in the words of messages.
+/// Names an execution scope in messages.
 pub(crate) fn describe(scope: ExecutionScope) -> &'static str {
     match scope {
         ExecutionScope::Host => "nobody",

@@ -25,10 +25,10 @@ use pumice_scalar::{Elt, Place};
 use std::marker::PhantomData;
 use std::rc::Rc;
 
-/// What takes the elements of a push array.
+/// Receives the elements of a push array: a callback from index and element to effects.
 pub(crate) type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 
-/// What a push array does, given a writer.
+/// The program of a push array: hands every index and element to a writer.
 type Producer<T> = dyn Fn(Writer<'_, T>);
 
 /// A push array at a level.

@@ -5,7 +5,7 @@ use super::{Push, write_within};
 use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Block, Level, Loops, fixed};
 use crate::place::at_place;
-use crate::size::{Size, few, whole};
+use crate::size::{Size, group_size, whole};
 use crate::{Pull, effects};
 use pumice_scalar::{Elt, Place};
 
@@ -114,7 +114,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     fn pushed_by<L: Level>(self, level: AnyLevel, items: usize, place: Place) -> Push<L, T, S> {
         Push::trusted_at(level, self.len(), move |write| {
             at_place(place, || {
-                let items = few(items);
+                let items = group_size(items);
                 let group = |first: Ix| {
                     let elements: Vec<_> =
                         (0..whole(items)).map(|k| (first + k, self.get(first + k))).collect();

@@ -93,7 +93,7 @@ impl CompactPlan {
         }
     }
 
-    /// The scan of the tiles' counts, which is exclusive and gives the total: the second of three kernels.
+    /// The scan of the tiles' counts, with the total behind it: the second of three kernels.
     pub fn counts_task(&self) -> ScanTask {
         ScanTask { rows: 1, columns: self.scan.tiles, types: COUNT.to_vec(), cost: 1, commutes: true }
     }
@@ -168,7 +168,8 @@ impl Compact {
     ///
     /// # Safety
     ///
-    /// As for [`Compact::push`]; and `counts` is the exclusive scan of [`Compact::tile_counts`].
+    /// As for [`Compact::push`]; and `counts` is the scan of [`Compact::tile_counts`] with the total behind it
+    /// ([`super::ScanKind::Extended`]).
     pub unsafe fn push_with_counts(
         self,
         plan: CompactPlan,
@@ -252,9 +253,12 @@ impl Compact {
         let start = if whole { Exp::from(0) } else { named(number * self.tile, "start") };
         let end = if whole { self.length } else { named((start + self.tile).min(self.length), "end") };
         effects::parallel(Exp::<i64>::from(1).term(), |_| {
-            let kept = match before {
-                Before::Counts(counts) => now(&counts(number)),
-                Before::Nothing | Before::LookBack(_) => element(Exp::<i64>::from(0)),
+            let kept = match (before, self.kept) {
+                (Before::Counts(counts), None) => {
+                    return self.write_counted(start, end, [counts(number), counts(number + 1)], write);
+                }
+                (Before::Counts(counts), Some(_)) => now(&counts(number)),
+                (Before::Nothing | Before::LookBack(_), _) => element(Exp::<i64>::from(0)),
             };
             let one = Exp::<i64>::from(1).term();
             let range = start.term()..end.max(start).term();
@@ -274,6 +278,32 @@ impl Compact {
                 only_if(number.eq(self.tiles - 1), || count(Exp::from_term(*kept)));
             }
         });
+    }
+
+    /// Goes through a stretch of which it is known where its first kept element goes and where its last one ends. Each
+    /// element is written, and those that are not kept are written over: a branch per element would be guessed wrong
+    /// often.
+    fn write_counted(&self, start: Ix, end: Ix, counts: [Scalars; 2], write: Write<'_>) {
+        let [first, last] = counts.map(|count| number::<i64>(&now(&count)).clamp(0, self.length));
+        effects::repeat_while(
+            &[start.term(), first.term()],
+            |state| match *state {
+                [index, kept] => {
+                    let (index, kept): (Ix, Ix) = (Exp::from_term(index), Exp::from_term(kept));
+                    (index.lt(end) & kept.lt(last)).term()
+                }
+                _ => Exp::<bool>::from(false).term(),
+            },
+            |state| {
+                let [index, kept] = *state else { return state.to_vec() };
+                let (index, kept): (Ix, Ix) = (Exp::from_term(index), Exp::from_term(kept));
+                let (flag, element) = (self.at)(index);
+                let flag = number::<bool>(&now(&Scalars(vec![flag.term()])));
+                write(kept, element);
+                let kept = kept + flag.select(Exp::<i64>::from(1), Exp::from(0));
+                vec![(index + 1).term(), kept.term()]
+            },
+        );
     }
 }
 
@@ -299,9 +329,6 @@ impl Own {
         self.elements.0.iter().map(|(_, ty)| *ty).collect()
     }
 }
-
-/// Counts of so many parts are bytes of one word: a warp has 128 elements of a part at most.
-const PARTS_PER_WORD: i64 = 4;
 
 impl<'a> Tile<'a> {
     fn new(compact: &'a Compact, plan: ScanPlan, number: Ix) -> Tile<'a> {
@@ -428,35 +455,38 @@ impl<'a> Tile<'a> {
         Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
     }
 
+    /// How many bits the count of what a warp keeps of a part takes: several are found as fields of one word.
+    fn count_bits(&self) -> u32 {
+        if LANES * self.items() < 256 { 8 } else { 16 }
+    }
+
     /// Counts what lanes keep of each part: for each lane how many the lanes below it keep, and for each warp how many.
     fn count_lanes(&self, thread: Ix, flags: &Cells, ranks: &Cells, counts: &Cells) {
         let lane = thread % LANES;
-        let bytes = adding(ScalarType::U32);
+        let (fields, bits) = (adding(ScalarType::U32), self.count_bits());
         let parts: Vec<i64> = (0..self.groups()).collect();
         let flags = number::<u32>(&flags.read(0));
         let word = |parts: &[i64]| {
             let mut word = Exp::<u32>::from(0);
-            for (byte, part) in (0u32..).zip(parts) {
+            for (place, part) in (0u32..).zip(parts) {
                 let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
-                word = word + (of_part.count_ones() << (8 * byte));
+                word = word + (of_part.count_ones() << (bits * place));
             }
             now(&element(word))
         };
-        let own: Vec<Scalars> = parts.chunks(PARTS_PER_WORD as usize).map(word).collect();
-        let scanned = scan_lanes(&bytes, lane, LANES, own.clone());
-        for ((parts, own), scanned) in parts.chunks(PARTS_PER_WORD as usize).zip(&own).zip(&scanned) {
-            let term =
-                |scalars: &Scalars| scalars.0.first().map_or(Exp::<u32>::from(0), |t| Exp::from_term(*t));
-            let (own, scanned) = (term(own), term(scanned));
+        let own: Vec<Scalars> = parts.chunks((32 / bits) as usize).map(word).collect();
+        let scanned = scan_lanes(&fields, lane, LANES, own.clone());
+        for ((parts, own), scanned) in parts.chunks((32 / bits) as usize).zip(&own).zip(&scanned) {
+            let (own, scanned) = (number::<u32>(own), number::<u32>(scanned));
             let below = scanned - own;
-            let byte = |word: Exp<u32>, byte: u32| (word >> (8 * byte)) & 0xff;
+            let field = |word: Exp<u32>, place: u32| (word >> (bits * place)) & ((1u32 << bits) - 1);
             for (place, part) in (0u32..).zip(parts) {
-                let rank = byte(below, place).cast::<i32>();
+                let rank = field(below, place).cast::<i32>();
                 ranks.write(*part, &element(rank));
             }
             only_if(lane.eq(LANES - 1), || {
                 for (place, part) in (0u32..).zip(parts) {
-                    let count = element(byte(scanned, place).cast::<i32>());
+                    let count = element(field(scanned, place).cast::<i32>());
                     counts.write(thread / LANES + *part * self.warps(), &count);
                 }
             });

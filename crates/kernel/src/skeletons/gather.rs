@@ -32,7 +32,7 @@ impl GatherFold {
 }
 
 impl Listener for GatherFold {
-    fn start(&self) {
+    fn start(&self, _: Ix) {
         let own = Mutable::own(replicate(1usize, self.neutral.clone()));
         self.own.replace(Some(own));
     }

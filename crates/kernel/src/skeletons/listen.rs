@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// Hears the elements of a producer: a consumer.
 pub trait Listener {
     /// Prepares a block, before its first element. Stands where a block as a whole is at work.
-    fn start(&self) {}
+    fn start(&self, _block: Ix) {}
     /// Takes one element with its index. Stands where a single thread is at work.
     fn element(&self, index: Ix, value: Scalars);
     /// Ends a block, after its last element. Stands where a block as a whole is at work.
@@ -38,7 +38,7 @@ pub fn hand_on(producer: &Push<Grid, Dynamic, Ix>, listeners: &[Rc<dyn Listener>
 /// Does the work of a block between the hooks of those who listen.
 pub(crate) fn between_hooks(block: Ix, body: impl FnOnce()) {
     let listeners: Vec<Rc<dyn Listener>> = with(|builder| std::mem::take(&mut builder.listeners));
-    listeners.iter().for_each(|listener| listener.start());
+    listeners.iter().for_each(|listener| listener.start(block));
     body();
     listeners.iter().for_each(|listener| listener.finish(block));
     with(|builder| builder.listeners = listeners);

@@ -2,6 +2,7 @@
 //!
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
+mod combine;
 mod compact;
 mod fold;
 mod gather;
@@ -9,12 +10,14 @@ mod listen;
 mod look_back;
 mod monoid;
 mod replace;
+mod rounds;
 mod scan;
 mod scan_rows;
 mod scan_stretches;
 mod scan_tiles;
 mod write;
 
+pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use gather::GatherFold;
@@ -25,5 +28,6 @@ pub use monoid::Monoid;
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };
+pub use rounds::Rounds;
 pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay};
 pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -97,6 +97,8 @@ pub struct ScanPlan {
 
 /// Bytes of elements that a thread has in registers.
 const THREAD_BYTES: i64 = 64;
+/// The most elements that a thread has; what it does with each is written out.
+const THREAD_ELEMENTS: i64 = 16;
 /// An element that costs more than this is not computed in several places of a kernel.
 const EXPENSIVE: u32 = 60;
 /// The most threads that share a row that is no longer than a tile.
@@ -112,7 +114,10 @@ impl ScanPlan {
         let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
         let expensive = task.cost > EXPENSIVE;
         let items = (profile.vector_bytes as usize / largest.max(1)).clamp(1, 4) as i64;
-        let own = if expensive { items } else { (THREAD_BYTES / bytes / items * items).max(items) };
+        let most = (THREAD_BYTES / bytes).min(THREAD_ELEMENTS);
+        let own = if expensive { items } else { (most / items * items).max(items) };
+        // Each group costs an exchange between lanes.
+        let items = if profile.native_warps { items } else { own };
         let threads = (profile.threads.min(profile.max_threads) / WARP * WARP).max(WARP);
         let (rows, columns) = (task.rows.max(1), task.columns.max(1));
         let plan = ScanPlan {

@@ -26,7 +26,7 @@ use pumice_scalar::{Exp, FailureKind, Place};
 use std::rc::Rc;
 
 impl<T: Storable> Pull<T, Ix> {
-    /// The array where it has exactly `size` elements. Whoever keeps it for where it does not is told.
+    /// Views this array as one of static length `size`. Reading it where the run-time length differs records a failure.
     fn exactly(&self, size: usize, place: Place) -> Pull<T> {
         let array = self.clone();
         Pull::new(size, move |i| array.get_below(i, size.to_ix(), place))
@@ -179,7 +179,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
                     if let Some(inside) = check::inside(ticket, tiles, place) {
                         effects::compute(&[inside.term()]);
                     }
-                    let number = named(effects_now(ticket.clamp(0, tiles - 1)), "tile");
+                    let number = named(compute_here(ticket.clamp(0, tiles - 1)), "tile");
                     write_tile(&self, size, length, number, place, write);
                 });
             });
@@ -193,8 +193,8 @@ fn every_tile<T: Storable, S: Size>(tiles: &Pull<Push<Block, T, S>, Ix>, size: u
     same(tiles.len(), parts_for(length, size)) && tiles.of_every_part(|_, tile| tile.is_complete())
 }
 
-/// A value of the block as a whole, computed here.
-fn effects_now(value: Ix) -> Ix {
+/// Computes a value of the block as a whole where this stands.
+fn compute_here(value: Ix) -> Ix {
     effects::compute(&[value.term()]).first().map_or(value, |term| Exp::from_term(*term))
 }
 

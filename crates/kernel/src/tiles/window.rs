@@ -9,7 +9,7 @@ use crate::level::{AnyLevel, Block, Forces};
 use crate::place::at_place;
 use crate::pull::{Rows, choose};
 use crate::push::{for_rounds, now};
-use crate::size::{few, side, whole};
+use crate::size::{group_size, side, whole};
 use pumice_scalar::Place;
 
 /// A window of a matrix that a block keeps in its memory.
@@ -81,7 +81,7 @@ impl<T: Storable> Placed<T> {
     /// Writes the window; it can be read after a barrier.
     fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
         let Placed { matrix, columns, first: (first_row, first_column), window, place } = self;
-        let items = few(window.items);
+        let items = group_size(window.items);
         if !window.columns.is_multiple_of(items) {
             with(|builder| builder.mistake(format!("rows of {} in groups of {items}", window.columns)));
         }

@@ -1,8 +1,8 @@
 //! Kernels that skeletons make, launched on any device without an array program around them.
 #![allow(dead_code)]
 
-use pumice::layers::emit::{Dialect, Options, emit};
-use pumice::layers::runtime::{Argument, Device, Memory, open};
+use pumice::layers::emit::{Dialect, EmitOptions, emit};
+use pumice::layers::runtime::{CompiledKernel, Device, DeviceMemory, LaunchArgument, open};
 use pumice_kernel::{Ix, Known, Passes, build, memory_parameter, ready, scalar_parameter};
 use pumice_program::{Access, MemoryId, Param};
 use pumice_scalar::{Constant, Exp, ScalarType};
@@ -22,26 +22,26 @@ pub fn devices() -> Vec<Arc<dyn Device>> {
     ["sim", "cpu", "opencl"].into_iter().filter(wanted).filter_map(open).collect()
 }
 
-/// Memory of a device with elements of one type.
+/// DeviceMemory of a device with elements of one type.
 pub struct Column {
     pub ty: ScalarType,
-    pub memory: Memory,
+    pub memory: DeviceMemory,
 }
 
 impl Column {
-    /// Memory with these bytes.
+    /// DeviceMemory with these bytes.
     pub fn upload(device: &dyn Device, ty: ScalarType, bytes: &[u8]) -> Column {
         let memory = device.allocate(bytes.len().max(1)).expect("memory");
         device.upload(&memory, bytes).expect("an upload");
         Column { ty, memory }
     }
 
-    /// Memory for so many elements.
+    /// DeviceMemory for so many elements.
     pub fn new(device: &dyn Device, ty: ScalarType, length: i64) -> Column {
         Column { ty, memory: device.allocate(length.max(1) as usize * ty.bytes()).expect("memory") }
     }
 
-    /// Memory for so many elements, all zero.
+    /// DeviceMemory for so many elements, all zero.
     pub fn zeroed(device: &dyn Device, ty: ScalarType, length: i64) -> Column {
         let column = Column::new(device, ty, length);
         device.zero(&column.memory, length.max(1) as usize * ty.bytes()).expect("zeros");
@@ -58,9 +58,9 @@ impl Column {
 
 /// A kernel that is ready to be launched, with its arguments.
 pub struct Launch<'a> {
-    kernel: pumice::layers::runtime::Kernel,
+    kernel: CompiledKernel,
     blocks: u64,
-    arguments: Vec<Argument<'a>>,
+    arguments: Vec<LaunchArgument<'a>>,
 }
 
 impl Launch<'_> {
@@ -105,20 +105,21 @@ pub fn prepare<'a>(
     }
     let ready = ready(kernel.program, device.profile(), Passes::default(), &known)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let memories = columns.iter().map(|(column, _)| Argument::Memory(&column.memory));
-    let scalars = numbers.iter().map(|(_, value)| Argument::Scalar(Constant::from(*value)));
-    let arguments = ready.bind(memories.chain(scalars), Argument::Scalar);
-    let scalar = |argument: &Argument<'_>| match argument {
-        Argument::Scalar(value) => Some(*value),
-        Argument::Memory(_) => None,
+    let memories = columns.iter().map(|(column, _)| LaunchArgument::Memory(&column.memory));
+    let scalars = numbers.iter().map(|(_, value)| LaunchArgument::Scalar(Constant::from(*value)));
+    let arguments = ready.bind(memories.chain(scalars), LaunchArgument::Scalar);
+    let scalar = |argument: &LaunchArgument<'_>| match argument {
+        LaunchArgument::Scalar(value) => Some(*value),
+        LaunchArgument::Memory(_) => None,
     };
     let scalars: Vec<Constant> = arguments.iter().filter_map(scalar).collect();
     let blocks = ready.program.blocks_for(&scalars).expect("the number of blocks");
     if let Ok(dialect) = std::env::var("SHOW") {
         let dialect = if dialect == "c" { Dialect::C } else { Dialect::Cuda };
-        println!("{}", emit(&ready.program, dialect, &Options::default()).expect("text").text);
+        println!("{}", emit(&ready.program, dialect, &EmitOptions::default()).expect("text").text);
     }
-    let binary = device.build(&ready.program, &Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let binary =
+        device.build(&ready.program, &EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the binary was built for this program just now.
     let kernel = unsafe { device.load(&ready.program, &binary) }.expect("a kernel");
     Launch { kernel, blocks, arguments }

@@ -1,8 +1,10 @@
 //! A pass: removes what computes values that nobody uses.
 //!
 //! Stores, failures and barriers stay, and so does everything that they depend on; but nobody misses a store to memory of
-//! a block or a thread that is never loaded from. Parameters and memories stay in any
-//! case: they are the calling convention.
+//! a block or a thread that is never loaded from.
+//!
+//! Needs: nothing more than a program that the verifier accepts. Leaves: one that does the same, in which every value is used.
+//! Parameters and memories stay in any case: they are the calling convention.
 
 use crate::ir::{MemoryId, Operand, Param, Program, Space, Stmt, Var};
 

@@ -3,6 +3,9 @@
 //!
 //! A thread that divides extents before it does anything else keeps its block waiting. The program stays the same for
 //! every launch; only who computes the prologue changes.
+//!
+//! Needs: a prologue without dead values, each of which would become a parameter. Leaves: a prologue of what the host does not
+//! know; the parameters that it adds are the last ones.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,8 +1,9 @@
 //! A pass: computes in `i32` what is `i64` and provably fits.
 //!
-//! 64-bit arithmetic costs a GPU several instructions, and indices are `i64` to the user. The result computes the same
-//! as long as the scalar arguments are in the given ranges; parameters and memory keep their types. Unused casts that
-//! it leaves are for [`crate::passes::dead`] to remove.
+//! 64-bit arithmetic costs a GPU several instructions, and indices are `i64` to the user.
+//!
+//! Needs: ranges that the scalar arguments of every launch keep to. Leaves: a program that computes the same for these, with
+//! final types of values; parameters and memory keep theirs. Unused casts are for [`crate::passes::dead`] to remove.
 
 use std::collections::HashMap;
 

@@ -2,8 +2,11 @@
 //!
 //! Programs are built for any arguments and planned for actual ones: what a range of arguments settles (that an index
 //! check holds, that a loop goes round once, that a tail is empty) need not be found out by every thread. It uses
-//! [`Intervals`] and, where those lose how values hang together, `prove.rs`. The result does the same for scalar
-//! arguments in the given ranges.
+//! [`Intervals`] and, where those lose how values hang together, `prove.rs`.
+//!
+//! Needs: a program that the verifier accepts, and ranges that the scalar arguments of every launch keep to. Leaves: one that
+//! does the same for arguments in these ranges, in which no condition, loop or check is left that they decide; parameters
+//! that only failures needed are gone.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! The pass that makes a program one that can be stopped, for runs with a deadline.
 //!
-//! It needs a program that has taken all other passes, since it adds a parameter, and leaves one that computes the same as
+//! Needs: a program that has taken all other passes, since it adds a parameter. Leaves: one that computes the same as
 //! long as its stop record says nothing. Nothing that was proved of the program rests on a loop having come to its end: a
 //! loop that is left early leaves every index in bounds.
 

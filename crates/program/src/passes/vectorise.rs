@@ -5,6 +5,9 @@
 //! access to what is stored, no barrier, fence, atomic or collective. Private memory is left alone: it has no addresses
 //! where it is registers. A load moves up to the first of its group, a store down to the last. Never
 //! across branches: what a check guards stays behind it.
+//!
+//! Needs: indices as they were written, before `narrow` puts casts between them; scalar arguments that are multiples of what
+//! is said of them. Leaves: a program that does the same with fewer accesses, none wider than the target's widest.
 
 use std::collections::BTreeMap;
 

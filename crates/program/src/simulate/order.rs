@@ -31,6 +31,12 @@ impl<T: Join> Spread<T> {
         [Some(&mut self.block), warp, own].into_iter().flatten()
     }
 
+    /// Whether something holds of anything that a thread knows.
+    pub fn any(&self, thread: u32, holds: impl Fn(&T) -> bool) -> bool {
+        let (warp, own) = (self.warps.get(&(thread / WARP)), self.threads.get(&thread));
+        [Some(&self.block), warp, own].into_iter().flatten().any(holds)
+    }
+
     /// A barrier of the block.
     pub fn sync_block(&mut self) {
         let (warps, threads) = (std::mem::take(&mut self.warps), std::mem::take(&mut self.threads));
@@ -47,6 +53,12 @@ impl<T: Join> Spread<T> {
                 self.warps.entry(warp).or_default().join(known);
             }
         }
+    }
+}
+
+impl Join for bool {
+    fn join(&mut self, other: bool) {
+        *self |= other;
     }
 }
 

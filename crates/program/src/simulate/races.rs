@@ -3,7 +3,8 @@
 //! Two threads that touch one cell race if one of them writes, not both do it atomically, and nothing orders them. Within
 //! a block, its barriers do, and among the lanes of a warp the warp's. Between blocks, what comes before a release of a
 //! thread comes before what another block does after it has acquired what the first one released, and so on from block
-//! to block. Of atomics, those on global memory do that:
+//! to block. A thread that acquires what its own block released comes after that too, as one does that waits for a lock.
+//! Of atomics, those on global memory do that:
 //!
 //! - An atomic store releases what its thread did before, and what barriers put before that. An atomic load acquires
 //!   what was released by the store that it reads, and by the read-modify-writes between the two.
@@ -126,6 +127,8 @@ pub(super) struct Clock {
     fenced: Spread<Fenced>,
     /// The blocks that come before its threads' next fences.
     pending: Spread<Blocks>,
+    /// Whether threads have acquired what the current block released.
+    within: Spread<bool>,
 }
 
 /// What comes before fences, and has not been released yet.
@@ -157,6 +160,7 @@ impl Clock {
             before: Blocks::default(),
             fenced: Spread::default(),
             pending: Spread::default(),
+            within: Spread::default(),
         }
     }
 
@@ -176,6 +180,7 @@ impl Clock {
         self.before = Blocks::default();
         self.fenced = Spread::default();
         self.pending = Spread::default();
+        self.within = Spread::default();
     }
 
     /// A barrier of the block.
@@ -183,6 +188,7 @@ impl Clock {
         self.phase = self.tick();
         self.fenced.sync_block();
         self.pending.sync_block();
+        self.within.sync_block();
     }
 
     /// A barrier of a warp.
@@ -190,6 +196,7 @@ impl Clock {
         let now = self.tick();
         self.fenced.sync_warp(warp);
         self.pending.sync_warp(warp);
+        self.within.sync_warp(warp);
         let warp = warp as usize;
         if self.warps.len() <= warp {
             self.warps.resize(warp + 1, 0);
@@ -210,7 +217,18 @@ impl Clock {
         let fenced = self.fenced.own(thread);
         fenced.any = true;
         fenced.deeds.add(moment);
-        self.pending.of(thread).for_each(|blocks| self.before.join(std::mem::take(blocks)));
+        let mut acquired = Blocks::default();
+        self.pending.of(thread).for_each(|blocks| acquired.join(std::mem::take(blocks)));
+        self.come_after(thread, &acquired);
+    }
+
+    /// What a thread does now comes after what these blocks released, and so does all that its block does, but for what
+    /// the block released itself.
+    fn come_after(&mut self, thread: u32, blocks: &Blocks) {
+        if blocks.contains(self.block) {
+            *self.within.own(thread) = true;
+        }
+        self.before.extend(blocks);
     }
 
     /// What comes now comes after the releases and fences until now.
@@ -243,7 +261,7 @@ impl Clock {
     /// A thread has read global memory atomically, and found what these blocks released.
     fn acquire(&mut self, thread: u32, order: Order, blocks: &Blocks) {
         match order {
-            Order::Ordered => self.before.extend(blocks),
+            Order::Ordered => self.come_after(thread, blocks),
             Order::Relaxed => self.pending.own(thread).extend(blocks),
         }
     }
@@ -261,12 +279,19 @@ impl Clock {
     /// Whether what an earlier block did comes before what this one does now.
     fn across(&self, touch: Touch) -> bool {
         let block = self.block_at(touch.time);
+        self.before.contains(block) && self.is_released(touch, block)
+    }
+
+    /// Whether what this block did was released and comes before what one of its threads does now.
+    fn acquired_within(&self, touch: Touch, who: Who) -> bool {
+        who.is_thread() && self.within.any(who.0, |acquired| *acquired) && self.is_released(touch, self.block)
+    }
+
+    fn is_released(&self, touch: Touch, block: u32) -> bool {
         let thread = touch.who.is_thread().then_some(touch.who.0);
-        self.before.contains(block)
-            && self
-                .releases
-                .get(block as usize)
-                .is_some_and(|releases| releases.contains(touch.time, touch.who.home(), thread))
+        self.releases
+            .get(block as usize)
+            .is_some_and(|releases| releases.contains(touch.time, touch.who.home(), thread))
     }
 
     /// Whether an earlier block wrote a cell atomically to release something that this one has acquired, if these blocks
@@ -321,7 +346,8 @@ impl Touch {
         self.time < clock.phase || self.who == who && who.is_thread() || {
             let (one, other) = (self.who.home(), who.home());
             let barrier = one.and_then(|warp| clock.warps.get(warp as usize));
-            one == other && barrier.is_some_and(|&barrier| self.time < barrier)
+            let together = one == other && barrier.is_some_and(|&barrier| self.time < barrier);
+            together || across_blocks && clock.acquired_within(self, who)
         }
     }
 

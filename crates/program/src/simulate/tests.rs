@@ -753,6 +753,44 @@ fn a_lock_orders_blocks() {
 }
 
 #[test]
+fn a_lock_orders_threads_of_a_block() {
+    // Whoever gets the lock does its work and gives it back in the same round: lanes of a warp advance together.
+    let body = |taken: &str, given: &str| {
+        format!(
+            "parallel %z: i32 < 1:i32 {{ store @out[1:i32] = 0:i32 atomic store @out[0:i32], 0:i32 }}
+             sync
+             parallel %i: i32 < 40:i32 {{
+               while carry %waits: bool = true {{ }} test %waits {{
+                 %was: i32 = atomic compare_exchange @out[0:i32], 0:i32, 1:i32
+                 %free: bool = eq %was, 0:i32
+                 %again: bool = if %free {{
+                   {taken}
+                   %x: i32 = load @out[1:i32] %more: i32 = add %x, 1:i32 store @out[1:i32] = %more
+                   {given}
+                   yield false
+                 }} else {{
+                   yield true
+                 }}
+                 next %again
+               }}
+             }}"
+        )
+    };
+    let (fence, give) = ("fence grid", "atomic exchange @out[0:i32], 0:i32");
+    gives("", 64, 1, &body(fence, &format!("{fence} {give}")), &[0, 40]);
+    gives("", 64, 1, &body(fence, "atomic store @out[0:i32], 0:i32"), &[0, 40]);
+    faults("", 64, 1, &body(fence, give), FaultKind::Race);
+    faults("", 64, 1, &body("", &format!("{fence} {give}")), FaultKind::Race);
+    // A thread that does not ask for the lock is not ordered by it.
+    let beside = format!(
+        "{} parallel %k: i32 < 64:i32 {{ %last: bool = eq %k, 63:i32 if %last {{ store @out[1:i32] = 7:i32 }} }}",
+        body(fence, &format!("{fence} {give}"))
+    );
+    let fault = faults("", 64, 1, &beside, FaultKind::Race);
+    assert!(fault.to_string().contains("index 63"), "{fault}");
+}
+
+#[test]
 fn waiting_for_a_later_block_does_not_end() {
     let body = "parallel %i: i32 < 1:i32 { atomic store @out[0:i32], 0:i32
         while { %f: i32 = atomic load @out[0:i32] %go: bool = eq %f, 0:i32 } test %go { } }";

@@ -101,6 +101,7 @@ impl Sim {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: true,
+            native_warps: true,
             capabilities: pumice_program::Capabilities::ALL,
         }
     }

@@ -49,6 +49,7 @@ impl Counting {
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
+            native_warps: false,
             capabilities: pumice_program::Capabilities::ALL,
         };
         Counting {

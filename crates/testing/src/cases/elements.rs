@@ -118,6 +118,28 @@ pub fn extents_from_scalar_arguments(h: &Harness) -> Outcome {
     Ok(())
 }
 
+pub fn options(h: &Harness) -> Outcome {
+    copied::<Option<f32>>(h)?;
+    copied::<Option<(bool, Option<i64>)>>(h)?;
+    let mapped =
+        h.compile(|xs: Acc<Vector<Option<i32>>>| xs.map(|x| x.filter(|x| x.ne(0)).map(|x| 1000 / x)))?;
+    let zipped = h.compile(|xs: Acc<Vector<Option<i32>>>, ys: Acc<Vector<Option<f32>>>| {
+        xs.zip_with(ys, |x, y| (x.zip(y), x.is_none(), y.unwrap_or(0.5)))
+    })?;
+    // The first that is there: associative, and it does not commute.
+    let first = h.compile(|xs: Acc<Vector<Option<i32>>>| xs.fold(None, |a, b| a.or(b)))?;
+    for n in SIZES {
+        let (xs, ys) = (values::<Option<i32>>(21, n), values::<Option<f32>>(22, n));
+        let quotients: Vec<_> = xs.iter().map(|x| x.filter(|x| *x != 0).map(|x| 1000 / x)).collect();
+        mapped.check(&xs, &quotients).map_err(|m| format!("{n} mapped: {m}"))?;
+        let both = |(x, y): (&Option<i32>, &Option<f32>)| (x.zip(*y), x.is_none(), y.unwrap_or(0.5));
+        let pairs: Vec<_> = xs.iter().zip(&ys).map(both).collect();
+        zipped.check((&xs, &ys), &pairs).map_err(|m| format!("{n} zipped: {m}"))?;
+        first.check(&xs, &[xs.iter().flatten().next().copied()]).map_err(|m| format!("{n} folded: {m}"))?;
+    }
+    h.check(|| use_([Some(1u64), None]).map(|x| x.is_some()), (), &[true, false])
+}
+
 pub fn zips_of_two(h: &Harness) -> Outcome {
     let program =
         h.compile(|xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>| xs.zip_with(ys, |x, y| 2.0 * x - y))?;

@@ -8,6 +8,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod orders;
+pub mod permutes;
 pub mod programs;
 pub mod runs;
 pub mod scalars;
@@ -30,6 +31,7 @@ macro_rules! for_each_case {
                 zips_of_three_and_four
                 pairs
                 tuples_of_eight
+                options
                 nested_tuples
                 arrays_of_truth_values
                 scalar_arguments_of_every_type
@@ -78,6 +80,16 @@ macro_rules! for_each_case {
                 scalar_arguments_in_folds
                 operators_with_loops
                 elements_with_loops
+            }
+            permutes {
+                histograms
+                sums_and_extrema_by_key
+                elements_of_several_columns
+                permutations_by_index
+                scattered
+                combined_from_folds
+                scalar_arguments_in_operators
+                indices_that_are_no_targets
             }
             orders {
                 affine_maps_of_64_bits

@@ -2,7 +2,9 @@
 
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
-use pumice::layers::array::operations::{Argument, Backpermute, Fold, Generate, Reshape, Use, ZipWith};
+use pumice::layers::array::operations::{
+    Argument, Backpermute, Filter, Fold, Generate, Gives, Reshape, Scan, Use, ZipWith,
+};
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Function, Lift, Op, Place, ScalarType, Term, function, scope};
@@ -211,7 +213,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(10) {
+        match self.choices.below(12) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -227,6 +229,8 @@ impl Maker<'_, '_> {
             }
             5 => self.reshape(),
             6 | 7 => self.backpermute(),
+            8 => self.scan(),
+            9 => self.filter(),
             _ => self.fold(),
         }
     }
@@ -324,12 +328,58 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Folds with an operator that is associative to the bit; other elements are made to fit first.
+    /// Folds with an operator that is associative to the bit.
     fn fold(&mut self) -> Known {
-        let mut input = self.any();
+        let input = self.any();
         if input.extents.is_empty() {
             return input;
         }
+        let (input, operator, initial) = self.associative(input);
+        let extents = &input.extents[..input.extents.len() - 1];
+        node(Fold { operator, initial }, &[&input], extents, input.array.types(), "fold")
+    }
+
+    /// Scans with an operator that is associative to the bit.
+    fn scan(&mut self) -> Known {
+        let input = self.any();
+        if input.extents.is_empty() {
+            return input;
+        }
+        let (input, operator, initial) = self.associative(input);
+        let gives = self.choices.pick(&[Gives::Inclusive, Gives::Exclusive, Gives::Extended, Gives::Total]);
+        let begins = gives != Gives::Inclusive || self.choices.below(2) == 0;
+        let mut extents = input.extents.clone();
+        match (gives, extents.last_mut()) {
+            (Gives::Extended, Some(columns)) => *columns += 1,
+            (Gives::Total, _) => drop(extents.pop()),
+            _ => {}
+        }
+        let from_right = self.choices.below(2) == 1;
+        let scan = Scan { operator, initial: begins.then_some(initial), gives, from_right };
+        node(scan, &[&input], &extents, input.array.types(), "scan")
+    }
+
+    /// Filters an array, and folds what is kept: how much that is only the device knows. Sometimes what is folded is a
+    /// scan, which needs the kept elements in a row.
+    fn filter(&mut self) -> Known {
+        let input = self.any();
+        let keep = self.elements(input.array.types(), &[ScalarType::Bool]);
+        let types = input.array.types().to_vec();
+        let mut kept = node(Filter { keep }, &[&input], &[0], &types, "filter");
+        if self.choices.below(2) == 0 {
+            let (scanned, operator, initial) = self.associative(kept);
+            let (initial, gives, from_right) = (Some(initial), Gives::Inclusive, false);
+            let types = scanned.array.types().to_vec();
+            kept = node(Scan { operator, initial, gives, from_right }, &[&scanned], &[0], &types, "scan");
+        }
+        let (kept, operator, initial) = self.associative(kept);
+        node(Fold { operator, initial }, &[&kept], &[], kept.array.types(), "fold")
+    }
+
+    /// An operator that is associative to the bit, and an initial value, for the elements of an array; other elements are
+    /// made to fit first.
+    fn associative(&mut self, input: Known) -> (Known, Function, Function) {
+        let mut input = input;
         if input.array.types().iter().any(|ty| ty.is_float()) {
             let types: Vec<ScalarType> = input
                 .array
@@ -382,8 +432,7 @@ impl Maker<'_, '_> {
             None => *constant,
         });
         let initial = function(&[], |_| initial.map(Term::from).collect());
-        let extents = &input.extents[..input.extents.len() - 1];
-        node(Fold { operator, initial }, &[&input], extents, &types, "fold")
+        (input, operator, initial)
     }
 }
 

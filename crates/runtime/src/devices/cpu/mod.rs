@@ -66,6 +66,7 @@ impl Cpu {
             vector_bytes: 0,
             coalesces: false,
             forward_progress: false,
+            native_warps: false,
             capabilities: pumice_emit::capabilities(Dialect::C),
         };
         let fingerprint = format!("{}; {}", compiler.fingerprint(), processor.fingerprint());

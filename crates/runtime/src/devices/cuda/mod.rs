@@ -77,6 +77,7 @@ impl CudaDevice {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: true,
+            native_warps: true,
             capabilities: Capabilities {
                 parameter_bytes: PARAMETER_BYTES,
                 ..pumice_emit::capabilities(Dialect::Cuda)

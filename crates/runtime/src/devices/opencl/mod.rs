@@ -103,6 +103,7 @@ impl OpenClDevice {
             vector_bytes: 16,
             coalesces: true,
             forward_progress: false,
+            native_warps: false,
             capabilities: capabilities(&info),
         };
         /// Among the abilities with single floats: division and square root are rounded correctly on demand.

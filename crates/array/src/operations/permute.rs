@@ -1,0 +1,268 @@
+//! `permute`: combines the elements of one array into another one, each at the index that a function gives it.
+//!
+//! The result begins as a copy of the defaults. Elements come from any producer in any order, so the operator is associative
+//! and commutative; how they are combined is for the operator's graph, the extents and the device to decide
+//! ([`CombinePlan`]).
+
+use super::{Listed, Parts};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::form::Form;
+use crate::interpret::{Elements, Interpreter};
+use crate::lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step};
+use crate::operation::{Listens, Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
+use crate::program::{Node, NodeId};
+use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener};
+use pumice_kernel::{Dynamic, Ix, Mutable, Pull, Scalars};
+use pumice_program::Access;
+use pumice_scalar::{Constant, Exp, Function, Node as ScalarNode, Place, ScalarType, Term, Variable};
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A combination of the second input's elements into a copy of the first input.
+#[derive(Clone)]
+pub struct Permute {
+    /// The number of dimensions of the array that elements come from.
+    pub rank: usize,
+    /// An associative and commutative operator, from the new element and the old one.
+    pub combine: Function,
+    /// From the index of an element and its scalars: whether it goes anywhere, its index in the result, and what is
+    /// combined there.
+    pub target: Function,
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "permute",
+    make: |Parts { attributes, functions, .. }| match (&attributes[..], <[Function; 2]>::try_from(functions))
+    {
+        ([rank], Ok([combine, target])) => {
+            Some(Arc::new(Permute { rank: usize::try_from(*rank).ok()?, combine, target }))
+        }
+        _ => None,
+    },
+};
+
+/// The inputs by number.
+const DEFAULTS: usize = 0;
+const SOURCE: usize = 1;
+
+impl Permute {
+    /// Whether where an element goes, or what it is, depends on its index.
+    fn needs_index(&self) -> bool {
+        self.target.nodes().iter().any(|node| match node {
+            ScalarNode::Variable(Variable::Parameter(number), _) => (*number as usize) < self.rank,
+            _ => false,
+        })
+    }
+}
+
+impl Operation for Permute {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn attributes(&self) -> Vec<i64> {
+        vec![self.rank as i64]
+    }
+    fn functions(&self) -> Vec<&Function> {
+        vec![&self.combine, &self.target]
+    }
+    fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
+        let mut functions = functions.into_iter();
+        let (combine, target) = (next(&mut functions, &self.combine), next(&mut functions, &self.target));
+        Arc::new(Permute { rank: self.rank, combine, target })
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let [(rank, types), (source_rank, source_types)] = signature.inputs[..] else {
+            return Err(format!("an operation on two arrays is given {}", signature.inputs.len()));
+        };
+        ensure(rank == signature.rank && source_rank == self.rank, RANK)?;
+        ensure(types == signature.types, TYPES)?;
+        fits(&self.combine, &[types, types].concat(), types)?;
+        let parameters = [&Signature::index(source_rank), source_types].concat();
+        fits(&self.target, &parameters, &[&[ScalarType::Bool][..], &Signature::index(rank), types].concat())
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        Ok(shapes.same(DEFAULTS))
+    }
+    fn nature(&self) -> Nature {
+        Nature::Memory
+    }
+    fn listens(&self, input: usize) -> Listens {
+        if input == SOURCE { Listens::Gathers } else { Listens::No }
+    }
+    fn takes_loose(&self, input: usize) -> bool {
+        // The index of an element that is left is known when it has been placed.
+        input == SOURCE && !self.needs_index()
+    }
+    fn reads_pulls(&self, input: usize) -> bool {
+        input == DEFAULTS
+    }
+    fn cost(&self) -> u32 {
+        self.combine.cost().saturating_add(self.target.cost())
+    }
+
+    fn consume(&self, lowering: &Lowering<'_>, node: &Node) -> Result<Vec<Step>, Error> {
+        let [defaults, source] = node.inputs[..] else {
+            return Err(Error::Program(format!("arrays are missing in {}", node.place)));
+        };
+        let mut steps = begin(lowering, node, defaults)?;
+        steps.extend(self.combine_all(lowering, node, defaults, source)?);
+        Ok(steps)
+    }
+
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        let (combine, target) = (interpreter.evaluator(&self.combine)?, interpreter.evaluator(&self.target)?);
+        let mut result = interpreter.input(node, DEFAULTS).clone();
+        let (source, defaults) = (node.inputs[SOURCE], node.inputs[DEFAULTS]);
+        for (index, element) in interpreter.indices(source).into_iter().zip(interpreter.elements(source)) {
+            let found = target(&[&index[..], element].concat())?;
+            let (place, value) = found[1..].split_at(node.rank);
+            if found[0].is_true() {
+                let place = interpreter.checked_index(node, defaults, place)?;
+                result[place] = combine(&[value, &result[place]].concat())?;
+            }
+        }
+        Ok(result)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The steps after which the result is a copy of the defaults.
+fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> Result<Vec<Step>, Error> {
+    let slot = lowering.slot(node.id)?;
+    let buffers = lowering.buffers_of(slot);
+    if lowering.fuser.forms.is_manifest(defaults) {
+        let from = lowering.buffers_of(lowering.slot(defaults)?);
+        return Ok(from.into_iter().zip(buffers).map(|(from, to)| Step::Copy { from, to }).collect());
+    }
+    let zeros = |constants: Vec<Constant>| constants.iter().all(|constant| constant.bits() == 0);
+    if lowering.fuser.linear(defaults).function.constants().is_some_and(zeros) {
+        return Ok(buffers.into_iter().map(Step::Zero).collect());
+    }
+    if lowering.extents.size(defaults) == 0 {
+        return Ok(Vec::new());
+    }
+    let listeners = Listeners { producer: defaults, heard: vec![lowering.heard_in(slot)] };
+    lowering.write(lowering.program.node(defaults), listeners)
+}
+
+impl Permute {
+    /// The steps that combine all elements of the source into the result.
+    fn combine_all(
+        &self,
+        lowering: &Lowering<'_>,
+        node: &Node,
+        defaults: NodeId,
+        source: NodeId,
+    ) -> Result<Vec<Step>, Error> {
+        let fuser = &lowering.fuser;
+        let in_memory = fuser.forms.is_manifest(source);
+        let producer = match fuser.forms.of(source) {
+            Some(Form::Push { producer, .. }) if !in_memory => Some(*producer),
+            _ => None,
+        };
+        let space = if in_memory { source } else { fuser.space(source) };
+        let elements = producer.is_none().then(|| fuser.linear_of_input(source));
+        let loose = elements.as_ref().is_some_and(|elements| elements.loose);
+        let combine = fuser.with_classes(&self.combine);
+        let target = fuser.target(node, &self.target, (source, space), defaults, loose);
+        let task = CombineTask {
+            operator: &combine,
+            targets: lowering.extents.size(defaults),
+            elements: lowering.extents.size(space),
+            cost: elements.as_ref().map_or(u32::MAX, |elements| elements.function.cost()),
+            wanted: lowering.options.combine,
+        };
+        let plan = match producer {
+            None => CombinePlan::new(lowering.profile, &task),
+            Some(_) => CombinePlan::without_tables(lowering.profile, &task),
+        };
+        let (locks, mut steps) = match plan.how {
+            Combine::Lock => {
+                let (slot, mut steps) = lowering.temporary(&[ScalarType::I32], plan.locks.into());
+                steps.extend(lowering.buffers_of(slot).into_iter().map(Step::Zero));
+                (Some(slot), steps)
+            }
+            _ => (None, Vec::new()),
+        };
+        let (slot, types, place) = (lowering.slot(node.id)?, node.types.clone(), node.place);
+        let classes = lowering.extents.classes(defaults).to_vec();
+        let size = lowering.extents.is_known(defaults).then(|| lowering.extents.size(defaults));
+        let consumer = Rc::new(Combining { plan, slot, types, classes, size, locks, combine, target, place });
+        let Some(elements) = elements else {
+            let listeners = lowering.listening(source, consumer);
+            let producer = lowering.program.node(listeners.producer);
+            steps.extend(producer.operation.produce(lowering, vec![listeners])?);
+            return Ok(steps);
+        };
+        let name = KernelName {
+            node,
+            name: node.place.operation(),
+            skeleton: "combine",
+            threads: plan.rounds.threads,
+        };
+        let listeners = Listeners { producer: source, heard: vec![Heard { through: None, consumer }] };
+        steps.extend(lowering.kernel(name, &listeners, |parameters| {
+            let size = lowering.size(space, parameters);
+            let apply = parameters.clone();
+            let at = move |index: Ix| Scalars(apply.apply(&elements.function, &[index.term()]));
+            let blocks = parameters.number("blocks", plan.blocks.into());
+            plan.rounds.push(Pull::<Dynamic, Ix>::new(size, at), blocks)
+        })?);
+        Ok(steps)
+    }
+}
+
+/// Combines what it hears into a slot.
+struct Combining {
+    plan: CombinePlan,
+    slot: usize,
+    types: Vec<ScalarType>,
+    /// The classes of the extents of the result, and its size if that is known.
+    classes: Vec<usize>,
+    size: Option<i64>,
+    locks: Option<usize>,
+    combine: Function,
+    /// From the producer's index and scalars to whether an element goes anywhere, the number of its target, and its value.
+    target: Function,
+    place: Place,
+}
+
+impl Consumer for Combining {
+    fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
+        let cells = |slot: usize, types: &[ScalarType]| {
+            let memories = parameters.memories(slot, types, Access::ReadWrite);
+            memories.into_iter().zip(types.iter().copied()).collect::<Vec<_>>()
+        };
+        let targets = match self.size {
+            Some(size) => parameters.number("targets", size),
+            None => self.classes.iter().fold(Exp::from(1), |all, class| all * parameters.extent(*class)),
+        };
+        // SAFETY: the slot has as many elements as the defaults, and it is only the combiner that uses it in this kernel.
+        let targets = unsafe { Mutable::<Dynamic>::from_memory(targets, cells(self.slot, &self.types)) };
+        let locks = self.locks.map(|slot| {
+            let count = Exp::from(i64::from(self.plan.locks));
+            // SAFETY: the slot was added with so many elements.
+            unsafe { Mutable::<i32>::from_memory(count, cells(slot, &[ScalarType::I32])) }
+        });
+        let (apply, combine) = (parameters.clone(), self.combine.clone());
+        let operator = Rc::new(move |new: Scalars, old: Scalars| apply.apply_to(&combine, &[&new, &old]));
+        let (apply, target) = (parameters.clone(), self.target.clone());
+        let route = Rc::new(move |index: Ix, value: Scalars| {
+            let arguments: Vec<Term> = std::iter::once(index.term()).chain(value.0).collect();
+            let mut results = apply.apply(&target, &arguments).into_iter();
+            let goes = results.next().filter(|goes| !goes.constant().is_some_and(|goes| goes.is_true()));
+            let there = results.next().map_or(Exp::from(0), Exp::from_term);
+            (goes.map(Exp::from_term), there, Scalars(results.collect()))
+        });
+        let operator = (&self.combine, operator as _);
+        Rc::new(Combiner::new(self.plan, operator, &targets, locks.as_ref(), route, self.place))
+    }
+
+    fn way(&self) -> Option<String> {
+        Some(self.plan.how.to_string())
+    }
+}

@@ -1,0 +1,348 @@
+//! Combining elements into targets by index: what `permute`, `scatter` and histograms do with what they are given.
+//!
+//! A [`Combiner`] listens to any producer. The operator is associative and commutative, so elements may come in any order;
+//! it is given as data, and what devices do natively is recognised in it.
+
+mod operator;
+mod table;
+mod update;
+
+use super::{Listener, Operator, Rounds};
+use crate::builder::with;
+use crate::check;
+use crate::effects;
+use crate::item::{Ix, Scalars, Storable};
+use crate::place::at_place;
+use crate::{Mutable, Profile};
+use operator::{ColumnUpdate, column_updates};
+use pumice_program::MemoryId;
+use pumice_scalar::{Exp, Function, Place, ScalarType};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use table::Table;
+
+/// How elements are combined into their targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// By an atomic operation per column, in global memory.
+    Native,
+    /// By compare-and-swap of the columns that no atomic operation updates.
+    CompareAndSwap,
+    /// Under a lock.
+    Lock,
+    /// In a table of the block's own, which is combined into the targets when the block is done.
+    Privatised,
+}
+
+impl fmt::Display for Combine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Combine::Native => "native atomics",
+            Combine::CompareAndSwap => "compare-and-swap",
+            Combine::Lock => "locks",
+            Combine::Privatised => "private tables",
+        })
+    }
+}
+
+impl Combine {
+    /// Whether elements can be combined like this by an operator of (new element, old element).
+    pub fn is_possible(self, operator: &Function) -> bool {
+        column_updates(operator).is_some_and(|updates| self.fits(operator, &updates))
+    }
+
+    fn fits(self, operator: &Function, updates: &[ColumnUpdate]) -> bool {
+        use ColumnUpdate::*;
+        let all = |accepts: fn(&ColumnUpdate) -> bool| updates.iter().all(accepts);
+        // Two columns that are replaced one after the other could be two elements' in the end.
+        let one_replaced = updates.iter().filter(|update| **update == Replace).count() <= 1;
+        let updated = operator.parameters().iter().zip(updates).filter(|(_, update)| **update != Keep);
+        let has_bool = updated.into_iter().any(|(ty, _)| *ty == ScalarType::Bool);
+        match self {
+            Combine::Native => {
+                all(|update| matches!(update, Atomic(_) | Replace | Keep)) && one_replaced && !has_bool
+            }
+            Combine::CompareAndSwap => all(|update| *update != Entangled) && one_replaced && !has_bool,
+            Combine::Lock => true,
+            Combine::Privatised => all(|update| matches!(update, Atomic(_) | Keep)),
+        }
+    }
+
+    /// Chooses how to combine.
+    pub fn choose(profile: &Profile, task: &CombineTask<'_>) -> Combine {
+        CombinePlan::new(profile, task).how
+    }
+}
+
+/// What is to be combined.
+#[derive(Clone, Copy, Debug)]
+pub struct CombineTask<'a> {
+    /// The operator of (new element, old element).
+    pub operator: &'a Function,
+    /// Number of targets.
+    pub targets: i64,
+    /// Number of elements, or what it is at most.
+    pub elements: i64,
+    /// Instructions, roughly, that computing an element takes.
+    pub cost: u32,
+    /// How to combine if the operator allows it; otherwise, and where this is `None`, it is chosen.
+    pub wanted: Option<Combine>,
+}
+
+/// How elements are combined, and how the work of doing so is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CombinePlan {
+    /// How they are combined.
+    pub how: Combine,
+    /// How a pull array hands them on. The targets are cut into as many parts as this has, each with blocks of its own:
+    /// every one looks at all elements.
+    pub rounds: Rounds,
+    /// Blocks that share the elements.
+    pub blocks: u32,
+    /// Targets of a block's table; 0 if there are none.
+    pub table: u32,
+    /// Copies of each target in a table, a power of two.
+    pub copies: u32,
+    /// The number of locks, a power of two; 0 if there are none. The target `i` has the lock `i` modulo this.
+    pub locks: u32,
+}
+
+/// Blocks of the profile's threads that one multiprocessor has at a time, where as many are launched as keep all busy.
+const RESIDENT: u64 = 8;
+/// More copies than this gain nothing: a warp has so many threads, and memory so many banks.
+const MOST_COPIES: u64 = 32;
+/// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
+const ELEMENTS_PER_TARGET: u64 = 4;
+/// Bytes of tables that stay in the fastest memory of a CPU.
+const CACHED_BYTES: u64 = 16 << 10;
+/// Looking at all elements this often is still better than atomic operations in global memory; not if an element costs more
+/// than a few instructions.
+const MOST_PARTS: u64 = 4;
+const CHEAP: u32 = 32;
+/// Locks beyond this number are only memory to clear.
+const MOST_LOCKS: u64 = 1 << 16;
+
+impl CombinePlan {
+    /// Decides how to combine, and divides the work.
+    pub fn new(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
+        let updates = column_updates(task.operator).unwrap_or_default();
+        let tables = Tables::new(profile, task, &updates);
+        CombinePlan::with(profile, task, &updates, tables)
+    }
+
+    /// As [`CombinePlan::new`], for a producer with blocks of its own, which are too many to have tables.
+    pub fn without_tables(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
+        let updates = column_updates(task.operator).unwrap_or_default();
+        let plan = CombinePlan::with(profile, task, &updates, None);
+        CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
+    }
+
+    fn with(
+        profile: &Profile,
+        task: &CombineTask<'_>,
+        updates: &[ColumnUpdate],
+        tables: Option<Tables>,
+    ) -> CombinePlan {
+        let possible = |how: &Combine| how.fits(task.operator, updates);
+        let how = match task.wanted.filter(possible) {
+            Some(Combine::Privatised) if tables.is_some() => Combine::Privatised,
+            Some(how) if how != Combine::Privatised => how,
+            _ if possible(&Combine::Privatised) && tables.as_ref().is_some_and(|tables| tables.pays) => {
+                Combine::Privatised
+            }
+            _ if possible(&Combine::Native) => Combine::Native,
+            _ if possible(&Combine::CompareAndSwap) => Combine::CompareAndSwap,
+            _ => Combine::Lock,
+        };
+        let elements = task.elements.max(0) as u64;
+        let plain = CombinePlan { how, rounds: rounds(profile), blocks: 1, table: 0, copies: 1, locks: 0 };
+        let mut plan = match (how, tables) {
+            (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => CombinePlan {
+                table: size,
+                copies,
+                blocks,
+                rounds: Rounds { threads, parts, ..plain.rounds },
+                ..plain
+            },
+            (Combine::Lock, _) => {
+                let locks = (task.targets.max(1) as u64).next_power_of_two().min(MOST_LOCKS) as u32;
+                CombinePlan { locks, rounds: Rounds { items: 1, unroll: 1, ..plain.rounds }, ..plain }
+            }
+            _ => plain,
+        };
+        if how != Combine::Privatised {
+            // Every block is short, so that none is left with much to do in the end.
+            let most = if profile.coalesces { MOST_BLOCKS } else { profile.busy_blocks };
+            plan.blocks = elements.div_ceil(plan.rounds.tile()).clamp(1, most.max(1)) as u32;
+        }
+        plan
+    }
+}
+
+/// How a pull array is handed on to be combined, on a device like this. A CPU's thread goes alone through a stretch of
+/// memory; neighbouring threads of a GPU take neighbouring pieces, as wide as an access.
+fn rounds(profile: &Profile) -> Rounds {
+    match profile.coalesces {
+        true => Rounds {
+            threads: profile.threads,
+            items: (profile.vector_bytes / 4).clamp(1, 4),
+            unroll: 4,
+            parts: 1,
+            stretch: false,
+        },
+        false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true },
+    }
+}
+
+/// More blocks than this go round instead.
+const MOST_BLOCKS: u64 = 1 << 20;
+
+/// Tables that a task can have on a device.
+struct Tables {
+    size: u32,
+    copies: u32,
+    parts: u32,
+    threads: u32,
+    blocks: u32,
+    /// Whether they are better than atomic operations in global memory.
+    pays: bool,
+}
+
+impl Tables {
+    fn new(profile: &Profile, task: &CombineTask<'_>, updates: &[ColumnUpdate]) -> Option<Tables> {
+        let columns = task.operator.parameters().iter().zip(updates);
+        let columns = columns.filter(|(_, update)| **update != ColumnUpdate::Keep);
+        let bytes: u64 = columns.map(|(ty, _)| ty.bytes() as u64).sum::<u64>().max(1);
+        let (targets, elements) = (task.targets.max(1) as u64, task.elements.max(0) as u64);
+        let room = u64::from(profile.shared_bytes) / bytes;
+        let parts = targets.div_ceil(room.max(1));
+        let repeats = profile.coalesces && task.cost <= CHEAP && parts <= MOST_PARTS;
+        if room == 0 || (parts > 1 && !repeats) {
+            return None;
+        }
+        // Kernels are the same for similar numbers of targets.
+        let size = targets.div_ceil(parts).next_power_of_two().min(room);
+        let (copies, threads, most_blocks) = match profile.coalesces {
+            true => {
+                // As many copies as leave room for several blocks, of which smaller ones are more.
+                let few = u64::from(profile.shared_bytes) * 2 / RESIDENT / (size * bytes);
+                let copies = few.max(1).min(MOST_COPIES);
+                let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
+                let at_once = (u64::from(profile.shared_bytes) / (size * bytes * copies)).clamp(1, RESIDENT);
+                let threads = u64::from(profile.threads) * RESIDENT / at_once;
+                let threads = threads.min(profile.max_threads.into()) as u32 / 32 * 32;
+                (copies, threads.max(1), (profile.busy_blocks * at_once / RESIDENT).max(1))
+            }
+            false => {
+                let copies = if size * bytes * 4 <= CACHED_BYTES { 4 } else { 1 };
+                (copies, rounds(profile).threads, profile.busy_blocks)
+            }
+        };
+        let worth = elements / (ELEMENTS_PER_TARGET * size);
+        let blocks = (most_blocks / parts).clamp(1, worth.max(1)).min(MOST_BLOCKS) as u32;
+        let whole = |value: u64| value.min(u32::MAX.into()) as u32;
+        let tables = (whole(size), whole(copies), whole(parts));
+        Some(Tables { size: tables.0, copies: tables.1, parts: tables.2, threads, blocks, pays: worth > 0 })
+    }
+}
+
+/// Where an element goes: whether anywhere (`None` if it always does), its target, and its value, of its index and value
+/// as the producer hands them on.
+pub type Route = Rc<dyn Fn(Ix, Scalars) -> (Option<Exp<bool>>, Ix, Scalars)>;
+
+/// Combines elements into the targets in global memory: a [`Listener`].
+pub struct Combiner {
+    plan: CombinePlan,
+    operator: Operator,
+    updates: Vec<ColumnUpdate>,
+    cells: Vec<(MemoryId, ScalarType)>,
+    targets: Ix,
+    locks: Option<(MemoryId, Ix)>,
+    route: Route,
+    place: Place,
+    /// The table of the block that is described, if it has one.
+    table: RefCell<Option<Table>>,
+}
+
+impl Combiner {
+    /// Makes a combiner of an operator of (new element, old element), given as data to be recognised, and as what it is in
+    /// the kernel. Where the plan has locks, there is a cell for each,
+    /// all of them 0. `place` is where the user has written what combines: an index that is not below the number of targets
+    /// is a failure there.
+    pub fn new<T: Storable>(
+        plan: CombinePlan,
+        (function, operator): (&Function, Operator),
+        targets: &Mutable<T>,
+        locks: Option<&Mutable<i32>>,
+        route: Route,
+        place: Place,
+    ) -> Combiner {
+        let cells = targets.cells().to_vec();
+        let updates = column_updates(function).unwrap_or_default();
+        let fits = plan.how.fits(function, &updates)
+            && cells.iter().map(|(_, ty)| *ty).eq(function.result_types())
+            && updates.len() == cells.len();
+        let locks = locks.and_then(|locks| Some((locks.cells().first()?.0, locks.len())));
+        let complete = plan.how != Combine::Lock || (locks.is_some() && plan.locks.is_power_of_two());
+        if !fits || !complete {
+            let how = plan.how;
+            with(|builder| builder.mistake(format!("these elements cannot be combined by {how}")));
+        }
+        let (targets, table) = (targets.len(), RefCell::new(None));
+        Combiner { plan, operator, updates, cells, targets, locks, route, place, table }
+    }
+
+    /// Combines an element into a target that there is. `lane` is a number that neighbouring threads have neighbouring
+    /// ones of.
+    fn combine(&self, lane: Ix, target: Ix, value: &Scalars) {
+        let Combiner { plan, operator, updates, cells, locks, place, .. } = self;
+        match (&*self.table.borrow(), locks) {
+            (Some(table), _) => table.element(lane, target, value),
+            (None, Some((memory, length))) if plan.how == Combine::Lock => {
+                let lock = target & i64::from(plan.locks.max(1) - 1);
+                check::if_within(lock, *length, *place, |lock| {
+                    update::under_lock(operator, cells, target.term(), value, (*memory, lock));
+                });
+            }
+            _ => update::by_columns(operator, updates, cells, target.term(), value),
+        }
+    }
+}
+
+impl Listener for Combiner {
+    fn start(&self, block: Ix) {
+        if self.plan.how != Combine::Privatised {
+            return;
+        }
+        let CombinePlan { table, copies, rounds, .. } = self.plan;
+        let part = if rounds.parts == 1 { Exp::from(0) } else { block % i64::from(rounds.parts) };
+        let first = part * i64::from(table);
+        let table = at_place(self.place, || {
+            Table::new(&self.cells, &self.updates, (table, copies), first, self.targets)
+        });
+        *self.table.borrow_mut() = Some(table);
+    }
+
+    fn element(&self, index: Ix, value: Scalars) {
+        let (goes, target, value) = (self.route)(index, value);
+        // Threads that are at work together have different copies of a target, and so have neighbours of one thread.
+        let lane = match self.plan.rounds.stretch {
+            true => index,
+            false => index >> i64::from(self.plan.rounds.items.max(1).ilog2()),
+        };
+        let combine = || {
+            check::if_within(target, self.targets, self.place, |target| self.combine(lane, target, &value));
+        };
+        at_place(self.place, || match goes {
+            None => combine(),
+            Some(goes) => effects::either(goes.term(), combine, || {}),
+        });
+    }
+
+    fn finish(&self, _block: Ix) {
+        if let Some(table) = self.table.borrow_mut().take() {
+            at_place(self.place, || table.finish());
+        }
+    }
+}

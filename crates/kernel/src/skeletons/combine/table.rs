@@ -1,0 +1,113 @@
+//! A block's own table of targets in shared memory: elements are combined there, and in the end the table is combined into
+//! the targets in global memory, once per target and block.
+//!
+//! A table has several copies of each target side by side, and neighbouring threads use different ones: threads of a warp
+//! that meet in one target do not wait for each other, and with as many copies as there are banks they never meet in a bank.
+
+use super::operator::{ColumnUpdate, neutral};
+use super::update::{Cells, differ};
+use crate::effects;
+use crate::item::{Ix, Scalars};
+use crate::level::{Block, Loops};
+use pumice_program::{AtomicOp, MemoryId};
+use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
+
+/// A column of a table.
+struct Column {
+    /// The column of the targets that it belongs to, and its memory.
+    number: usize,
+    target: MemoryId,
+    table: MemoryId,
+    ty: ScalarType,
+    atomic: AtomicOp,
+    op: Op,
+    neutral: Constant,
+}
+
+/// A table in the memory of the block that is at work.
+pub(super) struct Table {
+    columns: Vec<Column>,
+    /// Copies of each target, a power of two.
+    copies: i64,
+    /// The first target that the table stands for.
+    first: Ix,
+    /// How many targets there are from the first on, at most the table's size.
+    here: Ix,
+}
+
+impl Table {
+    /// Allocates and clears a table for `size` targets from `first` on. All columns are updated by atomic operations, or
+    /// not at all.
+    pub fn new(
+        cells: &Cells,
+        updates: &[ColumnUpdate],
+        (size, copies): (u32, u32),
+        first: Ix,
+        targets: Ix,
+    ) -> Table {
+        let column = |(number, ((target, ty), update)): (usize, (&(MemoryId, ScalarType), &ColumnUpdate))| {
+            let ColumnUpdate::Atomic(atomic) = *update else { return None };
+            let (op, neutral) = neutral(atomic, *ty)?;
+            let table = effects::allocate_shared(*ty, effects::cells(size as usize * copies as usize));
+            Some(Column { number, target: *target, table, ty: *ty, atomic, op, neutral })
+        };
+        let columns: Vec<Column> = cells.iter().zip(updates).enumerate().filter_map(column).collect();
+        Block::each(Exp::from(i64::from(size) * i64::from(copies)), &|cell| {
+            for column in &columns {
+                effects::store(column.table, cell.term(), column.neutral.into());
+            }
+        });
+        effects::sync();
+        let here = (targets - first).min(i64::from(size)).max(0);
+        Table { columns, copies: copies.into(), first, here }
+    }
+
+    /// Combines an element into a target, which the table has or not; if it has not, another block's table does.
+    pub fn element(&self, lane: Ix, target: Ix, new: &Scalars) {
+        let place = target - self.first;
+        // Where the table is for all targets, the caller's check says the same, and no other is written.
+        let inside = place.ge(0) & place.lt(self.here);
+        effects::either(
+            inside.term(),
+            || {
+                let cell = match self.copies {
+                    1 => place,
+                    copies => place * copies + (lane & (copies - 1)),
+                };
+                for column in &self.columns {
+                    if let Some(value) = new.0.get(column.number) {
+                        let cell = cell.term();
+                        effects::atomic(column.atomic, column.table, column.ty, cell, &[*value], false);
+                    }
+                }
+            },
+            || {},
+        );
+    }
+
+    /// Combines the table into the targets.
+    pub fn finish(&self) {
+        effects::sync();
+        Block::each(self.here, &|place| {
+            for column in &self.columns {
+                let copy = |number: i64| {
+                    // Neighbouring threads begin with different copies, in different banks.
+                    let copy =
+                        if self.copies == 1 { Exp::from(0) } else { (place + number) & (self.copies - 1) };
+                    effects::read_now(column.table, column.ty, (place * self.copies + copy).term())
+                };
+                let total: Term =
+                    (1..self.copies).fold(copy(0), |total, number| total.binary(column.op, copy(number)));
+                let total = effects::compute(&[total]).first().copied().unwrap_or(total);
+                effects::either(
+                    differ(total, column.neutral.into()).term(),
+                    || {
+                        let target = (self.first + place).term();
+                        effects::atomic(column.atomic, column.target, column.ty, target, &[total], false);
+                    },
+                    || {},
+                );
+            }
+        });
+    }
+}

@@ -1,0 +1,83 @@
+//! A pull array as the producer of elements for consumers that have work to do per block: few blocks, each of which goes
+//! round and round over its share.
+
+use crate::effects;
+use crate::item::{Ix, Storable};
+use crate::level::{Block, Grid, Loops, Within};
+use crate::push::now;
+use crate::{Pull, Push, named, quotient, remainder};
+use pumice_scalar::Exp;
+
+/// How a pull array is handed on in rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rounds {
+    /// Threads of a block.
+    pub threads: u32,
+    /// Neighbouring elements that a thread takes together.
+    pub items: u32,
+    /// Groups of neighbouring elements that a thread takes in one round.
+    pub unroll: u32,
+    /// How many blocks hand on the same elements, side by side, for a consumer that divides its own work: block `b` is
+    /// number `b` modulo this among them. 1 if every element is handed on once.
+    pub parts: u32,
+    /// Whether a block's share is one stretch of the elements, which suits a CPU's caches, or every so many tiles of them.
+    pub stretch: bool,
+}
+
+impl Rounds {
+    /// Elements that a block takes in one round.
+    pub fn tile(&self) -> u64 {
+        u64::from(self.threads) * u64::from(self.items) * u64::from(self.unroll)
+    }
+
+    /// Hands on a pull array with this many blocks per part. Every thread of a block has the same number of rounds, and in
+    /// each all of its elements are computed before the first is handed on, so that loads are not held up by what
+    /// consumers do.
+    pub fn push<T: Storable>(self, xs: Pull<T, Ix>, blocks: Ix) -> Push<Grid, T, Ix> {
+        let (threads, items, unroll) =
+            (i64::from(self.threads), i64::from(self.items), i64::from(self.unroll));
+        let (parts, size) = (i64::from(self.parts), threads * items * unroll);
+        let length = xs.len();
+        Push::trusted(length, move |write| {
+            let blocks = named(blocks.max(1), "blocks");
+            let whole_tiles = named(length / size, "whole_tiles");
+            Block::parts(blocks * parts, &|block| {
+                let first_tile = if parts == 1 { block } else { named(block / parts, "first_tile") };
+                let share = named(quotient(whole_tiles + (blocks - 1), blocks), "share");
+                let rounds = match self.stretch {
+                    true => (whole_tiles - first_tile * share).min(share).max(0),
+                    false => quotient(whole_tiles - first_tile + (blocks - 1), blocks).max(0),
+                };
+                let rounds = named(rounds, "rounds");
+                Block::each(Exp::from(threads), &|thread| {
+                    let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
+                    effects::sequential(zero..rounds.term(), one, &[], |round, _| {
+                        let round = Exp::<i64>::from_term(round);
+                        let tile = match self.stretch {
+                            true => first_tile * share + round,
+                            false => first_tile + round * blocks,
+                        };
+                        let start = named(tile * size + thread * items, "from");
+                        let groups = (0..unroll).map(|group| group * threads * items);
+                        let places = groups.flat_map(|group| (0..items).map(move |item| group + item));
+                        let indices: Vec<Ix> = places.map(|place| start + place).collect();
+                        let elements: Vec<T::Form> =
+                            indices.iter().map(|index| now::<T>(&xs.get(*index))).collect();
+                        for (index, element) in indices.into_iter().zip(elements) {
+                            write(index, element);
+                        }
+                        Vec::new()
+                    });
+                });
+                // A block that has no more to do than others has what is behind the last whole tile.
+                let done = named(whole_tiles * size, "done");
+                let mine = match self.stretch {
+                    true => first_tile.eq(blocks - 1),
+                    false => remainder(whole_tiles, blocks).eq(first_tile),
+                };
+                let left = named(mine.select(length - done, Exp::from(0)), "left");
+                Block::each(left, &|number| write(done + number, xs.get(done + number)));
+            });
+        })
+    }
+}

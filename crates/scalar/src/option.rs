@@ -1,0 +1,342 @@
+//! Values that may be absent: `Option<T>` as an element, and the expression of one.
+//!
+//! In memory an `Option` is a column of flags and the columns of its value. The columns of an absent value are zero, on
+//! the host and in programs alike, so equal options have equal columns.
+
+use crate::arena::Term;
+use crate::elt::{Elt, Lift, Primitive};
+use crate::exp::{Exp, IntoExp, cond};
+use crate::types::{Constant, ScalarType};
+use std::borrow::Cow;
+use std::collections::TryReserveError;
+
+/// An expression of type `Option<T>`: a flag and a value.
+///
+/// [`some`] and [`none`] make one. Functions on the value are evaluated only where there is one, so they may fail on
+/// others: dividing by an absent value is no error.
+///
+/// ```
+/// use pumice::{Exp, cond, none, some};
+/// fn reciprocal(x: Exp<i32>) -> Exp<i32> {
+///     let divisor = cond(x.ne(0), || some(x), || none());
+///     divisor.map(|x| 100 / x).unwrap_or(0)
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OptionExp<L> {
+    present: Exp<bool>,
+    value: L,
+}
+
+/// Returns a present value.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let whole = pumice::run(|xs: Acc<Vector<i32>>| xs.map(|x| some(x)), (&[1, 2],))?;
+/// assert_eq!(whole.to_vec()?, [Some(1), Some(2)]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn some<L: Lift>(value: L) -> OptionExp<L> {
+    OptionExp { present: Exp::from(true), value }
+}
+
+/// Returns an absent value.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let roots = pumice::run(
+///     |xs: Acc<Vector<f32>>| xs.map(|x| cond(x.ge(0.0), || some(x.sqrt()), || none())),
+///     (&[4.0, -1.0],),
+/// )?;
+/// assert_eq!(roots.to_vec()?, [Some(2.0), None]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn none<L: Lift>() -> OptionExp<L> {
+    OptionExp { present: Exp::from(false), value: zero() }
+}
+
+/// The value whose scalars are zero.
+fn zero<L: Lift>() -> L {
+    L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Term::from(Constant::zero(ty))))
+}
+
+/// One of two values, without a branch where the condition is known.
+fn either<L: Lift>(condition: Exp<bool>, then: impl FnOnce() -> L, otherwise: impl FnOnce() -> L) -> L {
+    match condition.term().constant() {
+        Some(known) if known.is_true() => then(),
+        Some(_) => otherwise(),
+        None => cond(condition, then, otherwise),
+    }
+}
+
+impl<L: Lift> OptionExp<L> {
+    /// Returns a value that is present where a condition holds.
+    ///
+    /// ```
+    /// use pumice::{Exp, OptionExp};
+    /// fn below(i: Exp<i64>, length: Exp<i64>) -> OptionExp<Exp<i64>> {
+    ///     OptionExp::present_if(i.lt(length), i)
+    /// }
+    /// ```
+    pub fn present_if(condition: Exp<bool>, value: L) -> OptionExp<L> {
+        OptionExp { present: condition, value: condition.select(value, zero()) }
+    }
+
+    /// Whether there is a value.
+    pub fn is_some(self) -> Exp<bool> {
+        self.present
+    }
+
+    /// Whether there is none.
+    pub fn is_none(self) -> Exp<bool> {
+        !self.present
+    }
+
+    /// Whether there is a value and a condition on it holds.
+    pub fn is_some_and(self, condition: impl FnOnce(L) -> Exp<bool>) -> Exp<bool> {
+        either(self.present, || condition(self.value), || Exp::from(false))
+    }
+
+    /// Applies a function to the value, where there is one.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let doubled = pumice::run(
+    ///     |xs: Acc<Vector<Option<i32>>>| xs.map(|x| x.map(|x| x * 2)),
+    ///     (&[Some(3), None],),
+    /// )?;
+    /// assert_eq!(doubled.to_vec()?, [Some(6), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn map<M: Lift>(self, f: impl FnOnce(L) -> M) -> OptionExp<M> {
+        OptionExp { present: self.present, value: either(self.present, || f(self.value), zero) }
+    }
+
+    /// Applies a function that may give no value, where there is one.
+    pub fn and_then<M: Lift>(self, f: impl FnOnce(L) -> OptionExp<M>) -> OptionExp<M> {
+        either(self.present, || f(self.value), none)
+    }
+
+    /// Returns the value only where a condition on it holds.
+    pub fn filter(self, condition: impl FnOnce(L) -> Exp<bool>) -> OptionExp<L> {
+        OptionExp::present_if(self.is_some_and(condition), self.value)
+    }
+
+    /// Returns this value where there is one, else the other.
+    pub fn or(self, other: OptionExp<L>) -> OptionExp<L> {
+        OptionExp {
+            present: self.present | other.present,
+            value: self.present.select(self.value, other.value),
+        }
+    }
+
+    /// Returns both values, where there are both.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let sums = pumice::run(
+    ///     |xs: Acc<Vector<Option<i32>>>, ys: Acc<Vector<Option<i32>>>| {
+    ///         xs.zip_with(ys, |x, y| x.zip(y).map(|(x, y)| x + y).unwrap_or(0))
+    ///     },
+    ///     (&[Some(1), None], &[Some(2), Some(3)]),
+    /// )?;
+    /// assert_eq!(sums.to_vec()?, [3, 0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn zip<M: Lift>(self, other: OptionExp<M>) -> OptionExp<(L, M)> {
+        OptionExp::present_if(self.present & other.present, (self.value, other.value))
+    }
+
+    /// Returns the value, or another one where there is none.
+    pub fn unwrap_or(self, default: impl IntoExp<L::Elt>) -> L {
+        self.present.select(self.value, default.into_exp())
+    }
+
+    /// Returns the value, or what `default` computes where there is none; only one of them is computed.
+    pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
+        either(self.present, || self.value, default)
+    }
+}
+
+impl<T: Primitive> OptionExp<Exp<T>> {
+    /// Whether both are absent, or both present with equal values.
+    #[allow(clippy::should_implement_trait)]
+    pub fn eq(self, other: OptionExp<Exp<T>>) -> Exp<bool> {
+        self.present.eq(other.present) & self.value.eq(other.value)
+    }
+}
+
+impl<L: Lift> From<L> for OptionExp<L> {
+    fn from(value: L) -> OptionExp<L> {
+        some(value)
+    }
+}
+
+impl<L: Lift> Lift for OptionExp<L> {
+    type Elt = Option<L::Elt>;
+    fn add_terms(self, terms: &mut Vec<Term>) {
+        self.present.add_terms(terms);
+        self.value.add_terms(terms);
+    }
+    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
+        OptionExp { present: Exp::from_terms(terms), value: L::from_terms(terms) }
+    }
+}
+
+impl<L: Lift> IntoExp<Option<L::Elt>> for OptionExp<L> {
+    fn into_exp(self) -> OptionExp<L> {
+        self
+    }
+}
+
+impl<T: Elt> Elt for Option<T> {
+    type Exp = OptionExp<T::Exp>;
+
+    fn add_types(types: &mut Vec<ScalarType>) {
+        types.push(ScalarType::Bool);
+        T::add_types(types);
+    }
+
+    fn add_constants(self, constants: &mut Vec<Constant>) {
+        constants.push(self.is_some().into());
+        match self {
+            Some(value) => value.add_constants(constants),
+            None => constants.extend(T::types().into_iter().map(Constant::zero)),
+        }
+    }
+
+    fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
+        columns.push(Cow::Owned(values.iter().map(|value| u8::from(value.is_some())).collect()));
+        // There need be no value of the type that stands for an absent one, so present ones are put in their places.
+        let present: Vec<T> = values.iter().filter_map(|value| *value).collect();
+        let mut packed = Vec::new();
+        T::add_columns(&present, &mut packed);
+        for (column, ty) in packed.iter().zip(T::types()) {
+            let mut spread = vec![0; values.len() * ty.bytes()];
+            let places = spread.chunks_exact_mut(ty.bytes()).zip(values).filter(|(_, value)| value.is_some());
+            for ((place, _), bytes) in places.zip(column.chunks_exact(ty.bytes())) {
+                place.copy_from_slice(bytes);
+            }
+            columns.push(Cow::Owned(spread));
+        }
+    }
+
+    fn from_columns(
+        columns: &mut dyn Iterator<Item = &[u8]>,
+        count: usize,
+    ) -> Result<Vec<Self>, TryReserveError> {
+        let flags = bool::from_columns(columns, count)?;
+        let mut options = Vec::new();
+        options.try_reserve_exact(count)?;
+        let values = T::from_columns(columns, count)?;
+        options.extend(flags.into_iter().zip(values).map(|(present, value)| present.then_some(value)));
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Environment, Evaluator, Node, Variable, function};
+
+    type Nested = Option<(i32, Option<f64>)>;
+
+    #[test]
+    fn options_are_a_column_of_flags_and_those_of_the_value_and_come_back() {
+        let values: [Nested; 4] = [Some((7, Some(-0.5))), None, Some((9, None)), None];
+        let mut columns = Vec::new();
+        Nested::add_columns(&values, &mut columns);
+        assert_eq!(Nested::types(), [ScalarType::Bool, ScalarType::I32, ScalarType::Bool, ScalarType::F64]);
+        assert_eq!(columns.len(), 4);
+        assert_eq!(&*columns[0], [1, 0, 1, 0]);
+        assert_eq!(i32::from_bytes(&columns[1], 4), Ok(vec![7, 0, 9, 0]));
+        assert_eq!(&*columns[2], [1, 0, 0, 0]);
+        assert_eq!(f64::from_bytes(&columns[3], 4), Ok(vec![-0.5, 0.0, 0.0, 0.0]));
+        let back = Nested::from_columns(&mut columns.iter().map(|column| &**column), 4);
+        assert_eq!(back.as_deref(), Ok(&values[..]));
+    }
+
+    #[test]
+    fn an_absent_value_is_not_looked_at() {
+        let column: [&[u8]; 2] = [&[0, 1], &[5, 0, 0, 0, 6, 0, 0, 0]];
+        assert_eq!(<Option<i32>>::from_columns(&mut column.into_iter(), 2), Ok(vec![None, Some(6)]));
+    }
+
+    #[test]
+    fn options_that_no_memory_holds_are_an_error() {
+        assert!(<Option<bool>>::from_columns(&mut std::iter::empty(), isize::MAX as usize).is_err());
+    }
+
+    struct Nothing;
+    impl Environment for Nothing {
+        fn variable(&self, _: Variable) -> Option<Constant> {
+            None
+        }
+        fn load(&self, _: u64, _: i64) -> Option<Constant> {
+            None
+        }
+    }
+
+    /// Returns what a function on elements gives for an argument.
+    fn evaluate<A: Elt, L: Lift>(f: impl FnOnce(A::Exp) -> L, argument: A) -> Vec<Constant> {
+        let f = function(&A::types(), |terms| f(A::Exp::from_terms(&mut terms.iter().copied())).terms());
+        assert_eq!(f.mistake(), None);
+        Evaluator::new(&f).unwrap().evaluate(&Nothing, &constants(argument)).unwrap()
+    }
+
+    fn constants(value: impl Elt) -> Vec<Constant> {
+        let mut constants = Vec::new();
+        value.add_constants(&mut constants);
+        constants
+    }
+
+    #[test]
+    fn functions_are_applied_to_present_values_only() {
+        type Whole = Option<i32>;
+        for value in [Some(4), Some(-3), None] {
+            let mapped = evaluate(|x: OptionExp<Exp<i32>>| x.map(|x| 100 / x), value);
+            assert_eq!(mapped, constants(value.map(|x| 100 / x)));
+            let chained =
+                |x: OptionExp<Exp<i32>>| x.and_then(|x| OptionExp::present_if((12 / x).gt(0), x + 1));
+            assert_eq!(
+                evaluate::<Whole, _>(chained, value),
+                constants(value.and_then(|x| (12 / x > 0).then_some(x + 1)))
+            );
+            let filtered = evaluate(|x: OptionExp<Exp<i32>>| x.filter(|x| (12 / x).gt(0)), value);
+            assert_eq!(filtered, constants(value.filter(|x| 12 / x > 0)));
+            let tested = evaluate(|x: OptionExp<Exp<i32>>| x.is_some_and(|x| (12 / x).gt(0)), value);
+            assert_eq!(tested, constants(value.is_some_and(|x| 12 / x > 0)));
+            let other = evaluate(|x: OptionExp<Exp<i32>>| x.unwrap_or(7), value);
+            assert_eq!(other, constants(value.unwrap_or(7)));
+            let lazy = evaluate(|x: OptionExp<Exp<i32>>| x.unwrap_or_else(|| Exp::from(8)), value);
+            assert_eq!(lazy, constants(value.unwrap_or(8)));
+            let flags = evaluate(|x: OptionExp<Exp<i32>>| (x.is_some(), x.is_none()), value);
+            assert_eq!(flags, constants((value.is_some(), value.is_none())));
+        }
+    }
+
+    #[test]
+    fn two_options_are_combined_as_rust_does() {
+        type Two = (Option<i32>, Option<f32>);
+        for value in [(Some(1), Some(2.0)), (None, Some(2.0)), (Some(1), None), (None, None)] {
+            let zipped = evaluate::<Two, _>(|(a, b)| a.zip(b), value);
+            assert_eq!(zipped, constants(value.0.zip(value.1)));
+        }
+        for value in [(Some(1), Some(2)), (None, Some(0)), (Some(1), None), (None, None), (Some(3), Some(3))]
+        {
+            let (or, equal) = (value.0.or(value.1), value.0 == value.1);
+            assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.or(b), value), constants(or));
+            assert_eq!(evaluate::<(Option<i32>, Option<i32>), _>(|(a, b)| a.eq(b), value), constants(equal));
+        }
+    }
+
+    #[test]
+    fn what_is_known_to_be_present_needs_no_branch() {
+        let f = function(&[ScalarType::I32], |terms| {
+            some(Exp::<i32>::from_term(terms[0])).map(|x| x + 1).unwrap_or_else(|| Exp::from(0)).terms()
+        });
+        assert!(!f.nodes().iter().any(|node| matches!(node, Node::Branch { .. })), "{f}");
+        let nothing: OptionExp<Exp<i32>> = none();
+        assert_eq!(nothing.map(|x| x + 1).value.term().integer(), Some(0));
+    }
+}
