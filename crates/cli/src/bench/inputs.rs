@@ -16,8 +16,13 @@ pub fn words(n: usize) -> Vec<i32> {
     (0..n).map(|i| hash(i as u32, 0) as i32).collect()
 }
 
+/// `n` whole numbers of so many bits, from 1 to 31.
+pub fn keys(n: usize, bits: u32) -> Vec<i32> {
+    (0..n).map(|i| (hash(i as u32, 0) >> (32 - bits)) as i32).collect()
+}
+
 /// What the numbers are made of: 32 bits.
-pub fn hash(index: u32, stream: u32) -> u32 {
+fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

@@ -1,6 +1,6 @@
-//! Workloads of scans and selections, and of folds of what was selected.
+//! Workloads of scans, selections and histograms, and of folds of what was selected.
 
-use super::inputs::{numbers, uniform, words};
+use super::inputs::{keys, numbers, uniform, words};
 use super::reference::{check, check_all, check_exactly};
 use super::workloads::{Workload, matrix};
 use pumice::prelude::*;
@@ -12,6 +12,7 @@ pub fn workloads(n: usize, rows: &[[usize; 2]]) -> Vec<Workload> {
     let long = rows.iter().filter(|[_, columns]| *columns >= 64);
     all.extend(long.map(|[rows, columns]| row_prefix_sums(*rows, *columns)));
     all.extend([select(n), filtered_sum(n), mean_and_variance(n)]);
+    all.extend([8, 16, 20].map(|bits| bins(n, bits)));
     all
 }
 
@@ -86,6 +87,17 @@ fn mean_and_variance(n: usize) -> Workload {
             }
             _ => Err(format!("{} results came, expected one", found.len())),
         })
+    })
+}
+
+fn bins(n: usize, bits: u32) -> Workload {
+    let count = 1usize << bits;
+    Workload::new(format!("bins i32 {count}"), n, 4 * n, move |timing| {
+        let xs = keys(n, bits);
+        let mut expected = vec![0u32; count];
+        xs.iter().for_each(|key| expected[*key as usize] += 1);
+        let program = move |xs: Acc<Vector<i32>>| xs.histogram(count, |key| key.cast::<i64>());
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_exactly(&found, &expected))
     })
 }
 
