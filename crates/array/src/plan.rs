@@ -316,11 +316,11 @@ impl Planner<'_> {
                 done.insert(member.id);
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
-                    if !cells.contains_key(&cell) {
+                    cells.entry(cell).or_insert_with(|| {
                         let slot = buffers.borrow_mut().add(&[ScalarType::I64], 1);
                         steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
-                        cells.insert(cell, slot);
-                    }
+                        slot
+                    });
                 }
             }
             let fuser = Fuser::new(program, extents, forms, &slots);

@@ -157,7 +157,11 @@ impl<'a> CompactTile<'a> {
         };
         match self.plan.whole_tiles {
             false => load(false),
-            true => effects::either(self.length.eq(self.plan.tile).term(), || load(true), || load(false)),
+            true => {
+                // Not asked of `length`: ptxas 13.0 takes a clamped value for equal to its upper bound where it is not.
+                let is_whole = (self.compact.length - self.start).ge(self.plan.tile);
+                effects::either(is_whole.term(), || load(true), || load(false));
+            }
         }
         Own { flags, elements: elements.into_inner().unwrap_or(Cells(Vec::new())) }
     }

@@ -143,12 +143,18 @@ impl<'a> Tile<'a> {
         if self.scan.from_right { self.items() - 1 - item } else { item }
     }
 
+    /// Whether all of the tile is there. Not asked of `length`: ptxas 13.0 takes a clamped value for equal to its upper bound
+    /// where it is not.
+    fn is_whole(&self) -> Exp<bool> {
+        (self.scan.columns - self.start).ge(self.plan.tile)
+    }
+
     /// Does something in a case for whole tiles and one for others.
     fn by_case(&self, f: impl Fn(bool)) {
         if !self.plan.whole_tiles {
             return f(false);
         }
-        effects::either(self.length.eq(self.plan.tile).term(), || f(true), || f(false));
+        effects::either(self.is_whole().term(), || f(true), || f(false));
     }
 
     /// Reads the tile and scans what each warp has of each part; waits.
