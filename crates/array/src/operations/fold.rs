@@ -289,7 +289,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     };
     let step = |plan, over, elements: &Function, listeners: &Listeners, name: &str| {
         // Of an array that is folded as a whole there is one row of chunks' results: that of the fold itself.
-        let rows_of = if whole && matches!(over, Columns::Chunks(_)) { first.id } else { space };
+        let rows_of = if whole && matches!(over, Columns::Chunks { .. }) { first.id } else { space };
         fold_kernel(lowering, first, name, (rows_of, over, columns), plan, elements, &together, listeners)
     };
     let last = Listeners { producer: first.id, heard: finished(&parts) };
