@@ -67,7 +67,12 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// The array that is given as argument `number` when the program is run.
     #[track_caller]
     pub fn argument(number: u32) -> Self {
-        Self::new(Argument(number), Vec::new(), Place::caller("argument"))
+        Self::argument_at(number, Place::caller("argument"))
+    }
+
+    /// As [`Acc::argument`], for a program that is written at this place.
+    pub fn argument_at(number: u32, place: Place) -> Self {
+        Self::new(Argument(number), Vec::new(), place)
     }
 
     /// The extents, as an expression: use it inside functions on elements and for other arrays' shapes.

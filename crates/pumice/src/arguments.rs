@@ -2,7 +2,8 @@
 
 use pumice_array::{Acc, Array, Dim1, IntoArray, Shape, scalar_argument};
 use pumice_runtime::Inputs;
-use pumice_scalar::{Constant, Elt, Exp, Primitive};
+use pumice_scalar::{Constant, Elt, Exp, Place, Primitive};
+use std::cell::Cell;
 
 /// A parameter of a program: an array or a scalar expression.
 #[diagnostic::on_unimplemented(
@@ -17,7 +18,8 @@ pub trait Parameter: Sized {
 
 impl<D: Shape, T: Elt> Parameter for Acc<Array<D, T>> {
     fn make(number: u32) -> Self {
-        Acc::<Array<D, T>>::argument(number)
+        let place = COMPILED_AT.with(Cell::get).unwrap_or_else(|| Place::caller("argument"));
+        Acc::<Array<D, T>>::argument_at(number, place)
     }
 }
 
@@ -25,6 +27,23 @@ impl<T: Primitive> Parameter for Exp<T> {
     fn make(number: u32) -> Self {
         scalar_argument(number)
     }
+}
+
+thread_local! {
+    /// Where the user has a program compiled: where its arguments come from.
+    static COMPILED_AT: Cell<Option<Place>> = const { Cell::new(None) };
+}
+
+/// Describes a program that the user has compiled at this place.
+pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
+    struct Before(Option<Place>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            COMPILED_AT.with(|at| at.set(self.0));
+        }
+    }
+    let _before = Before(COMPILED_AT.with(|at| at.replace(Some(place))));
+    describe()
 }
 
 /// A Rust function that is a program with parameters `P`.

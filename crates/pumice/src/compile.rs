@@ -1,6 +1,6 @@
 //! Compiling and running programs: the last step from a description to results.
 
-use crate::arguments::{Arguments, Function};
+use crate::arguments::{Arguments, Function, described_at};
 use pumice_array::{
     Acc, Array, ArrayData, ArrayProgram, CheckedProgram, Dim0, Knowledge, Launch, NodeId, Plan, PlanOptions,
     Read, Shape,
@@ -10,7 +10,7 @@ use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_runtime::{
     Device, EmitOptions, Engine, Error, Execution, Inputs, PreparedPlan, Result, default_device, open,
 };
-use pumice_scalar::{Constant, Elt, scope};
+use pumice_scalar::{Constant, Elt, Place, scope};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -174,8 +174,10 @@ impl Compiler {
     }
 
     /// Compiles a program.
+    #[track_caller]
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
-        let root = scope(|| program.describe().described().clone());
+        let place = Place::caller("argument");
+        let root = scope(|| described_at(place, || program.describe().described().clone()));
         Ok(Compiled { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
     }
 
@@ -205,6 +207,7 @@ impl Compiler {
 /// assert_eq!(double.run(&[1, 2, 3])?.to_vec()?, [2, 4, 6]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
+#[track_caller]
 pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
     Compiler::new()?.compile(program)
 }

@@ -23,7 +23,7 @@ impl Lowering<'_> {
                 let apply = parameters.clone();
                 let at = move |index: Ix| Scalars(apply.apply(&linear, &[index.term()]));
                 let push = skeleton.write(Pull::new(size, at), self.profile);
-                within(push, size, node.place)
+                within(push, size, node.place.named("skeleton"))
             });
         }
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);

@@ -429,7 +429,7 @@ fn fold_kernel(
                 };
                 let (matrix, operator) = (Pull::new(rows, row), Rc::new(combine));
                 let fold = FoldRows { rows, columns: count, matrix, operator, neutral };
-                within(theirs.fold(fold, lowering.profile), rows, node.place)
+                within(theirs.fold(fold, lowering.profile), rows, node.place.named("skeleton"))
             }
         }
     })

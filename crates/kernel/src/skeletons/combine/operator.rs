@@ -135,9 +135,9 @@ mod tests {
         assert_eq!(updates::<bool>(|a, b| a | b), Some(vec![Computed]));
         let pair = updates::<(u32, f32)>(|(a, b), (c, d)| (a ^ c, b * d));
         assert_eq!(pair, Some(vec![Atomic(AtomicOp::Xor), Computed]));
-        // The value that belongs to the larger key.
+        // The value that belongs to the larger key: a branch computes both columns together.
         let keyed = updates::<(i32, f32)>(|(k, x), (l, y)| cond(k.gt(l), || (k, x), || (l, y)));
-        assert_eq!(keyed, Some(vec![Computed, Entangled]));
+        assert_eq!(keyed, Some(vec![Entangled, Entangled]));
         let swapped = updates::<(i32, i32)>(|(a, b), (c, d)| (b + d, a + c));
         assert_eq!(swapped, Some(vec![Entangled, Entangled]));
     }
