@@ -280,6 +280,9 @@ impl Buffers {
     }
 }
 
+/// Scalars that kernels compute together at most: each is a register or more in every thread.
+const MOST_TOGETHER: usize = 8;
+
 struct Planner<'a> {
     program: &'a CheckedProgram,
     profile: &'a Profile,
@@ -395,6 +398,7 @@ impl Planner<'_> {
             Some((producer.operation.keyword(), producer.operation.shares(&lowering, producer)?))
         };
         let mut group = vec![node];
+        let mut columns = node.types.len();
         let (Some(mine), true) = (key(node), options.fuse && extents.size(node.id) > 0) else { return group };
         let reads = self.reads(node);
         for other in &program.nodes()[node.id.0 as usize + 1..] {
@@ -402,8 +406,10 @@ impl Planner<'_> {
                 continue;
             }
             let theirs = self.reads(other);
-            if theirs.iter().all(|read| done.contains(read)) && theirs.iter().any(|read| reads.contains(read))
-            {
+            let fits = columns + other.types.len() <= MOST_TOGETHER;
+            let ready = theirs.iter().all(|read| done.contains(read));
+            if fits && ready && theirs.iter().any(|read| reads.contains(read)) {
+                columns += other.types.len();
                 group.push(other);
             }
         }

@@ -28,7 +28,7 @@ impl<T: Elt> Case<T> {
         let exp = |scalars: Scalars| T::Exp::from_terms(&mut scalars.0.into_iter());
         Monoid {
             operator: Rc::new(move |a, b| Scalars(f(exp(a), exp(b)).terms())),
-            neutral: Scalars(constant::<T, T::Exp>(self.neutral.clone()).terms()),
+            neutral: Scalars(constant::<T, T::Exp>(self.neutral).terms()),
             total: true,
         }
     }
@@ -165,22 +165,22 @@ fn flip(monoid: Monoid) -> Monoid {
 impl<T: Elt + PartialEq + std::fmt::Debug> Case<T> {
     /// Scans one row in plain Rust: the result and the total.
     fn expected(&self, asked: Asked, row: &[T]) -> (Vec<T>, T) {
-        let mut sum = self.neutral.clone();
+        let mut sum = self.neutral;
         let mut result = Vec::new();
         let elements: Vec<T> = match asked.from_right {
             true => row.iter().rev().cloned().collect(),
             false => row.to_vec(),
         };
         for element in elements {
-            let before = sum.clone();
+            let before = sum;
             sum = match asked.from_right {
-                true => (self.plain)(element, before.clone()),
-                false => (self.plain)(before.clone(), element),
+                true => (self.plain)(element, before),
+                false => (self.plain)(before, element),
             };
-            result.push(if asked.kind == ScanKind::Inclusive { sum.clone() } else { before });
+            result.push(if asked.kind == ScanKind::Inclusive { sum } else { before });
         }
         if asked.kind == ScanKind::Extended {
-            result.push(sum.clone());
+            result.push(sum);
         }
         if asked.from_right {
             result.reverse();

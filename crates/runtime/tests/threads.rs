@@ -138,7 +138,7 @@ fn a_program_of_many_launches_compiles_on_as_many_threads_as_there_are_cores() -
     const LAUNCHES: i32 = 150;
     let (at_work, most, built) = Default::default();
     let device = Arc::new(Counting { sim: Sim::open()?, at_work, most, built });
-    let many = Compiler::with(device.clone()).compile(|xs: Acc<Vector<i32>>| {
+    let many = Compiler::with(device.clone()).fuse(false).compile(|xs: Acc<Vector<i32>>| {
         let sums = (0..LAUNCHES).map(|number| xs.clone().map(move |x| x * number).sum());
         sums.reduce(|a, b| a.zip_with(b, |a, b| a + b)).unwrap_or_else(|| xs.sum())
     })?;

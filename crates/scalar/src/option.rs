@@ -32,7 +32,7 @@ pub struct OptionExp<L> {
 ///
 /// ```
 /// use pumice::prelude::*;
-/// let whole = pumice::run(|xs: Acc<Vector<i32>>| xs.map(|x| some(x)), (&[1, 2],))?;
+/// let whole = pumice::run(use_(&[1, 2]).map(|x| some(x)))?;
 /// assert_eq!(whole.to_vec()?, [Some(1), Some(2)]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
@@ -44,10 +44,8 @@ pub fn some<L: Lift>(value: L) -> OptionExp<L> {
 ///
 /// ```
 /// use pumice::prelude::*;
-/// let roots = pumice::run(
-///     |xs: Acc<Vector<f32>>| xs.map(|x| cond(x.ge(0.0), || some(x.sqrt()), || none())),
-///     (&[4.0, -1.0],),
-/// )?;
+/// let xs = use_(&[4f32, -1.0]);
+/// let roots = pumice::run(xs.map(|x| cond(x.ge(0.0), || some(x.sqrt()), || none())))?;
 /// assert_eq!(roots.to_vec()?, [Some(2.0), None]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
@@ -101,10 +99,7 @@ impl<L: Lift> OptionExp<L> {
     ///
     /// ```
     /// use pumice::prelude::*;
-    /// let doubled = pumice::run(
-    ///     |xs: Acc<Vector<Option<i32>>>| xs.map(|x| x.map(|x| x * 2)),
-    ///     (&[Some(3), None],),
-    /// )?;
+    /// let doubled = pumice::run(use_(&[Some(3), None]).map(|x| x.map(|x| x * 2)))?;
     /// assert_eq!(doubled.to_vec()?, [Some(6), None]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
@@ -134,12 +129,8 @@ impl<L: Lift> OptionExp<L> {
     ///
     /// ```
     /// use pumice::prelude::*;
-    /// let sums = pumice::run(
-    ///     |xs: Acc<Vector<Option<i32>>>, ys: Acc<Vector<Option<i32>>>| {
-    ///         xs.zip_with(ys, |x, y| x.zip(y).map(|(x, y)| x + y).unwrap_or(0))
-    ///     },
-    ///     (&[Some(1), None], &[Some(2), Some(3)]),
-    /// )?;
+    /// let (xs, ys) = (use_(&[Some(1), None]), use_(&[Some(2), Some(3)]));
+    /// let sums = pumice::run(xs.zip_with(ys, |x, y| x.zip(y).map(|(x, y)| x + y).unwrap_or(0)))?;
     /// assert_eq!(sums.to_vec()?, [3, 0]);
     /// # Ok::<(), pumice::Error>(())
     /// ```

@@ -98,8 +98,9 @@ fn random_programs_are_worth_their_time() {
             Kind::Kernel => kernels += &recipe.describe(),
         }
     }
-    for name in ["argument", "use_", "map", "zip_with", "generate", "reshape", "backpermute", "fold"] {
-        let count = arrays.matches(&format!("{name} ")).count() + arrays.matches(&format!("{name}(")).count();
+    let names = ["argument", "use", "zip_with", "generate", "reshape", "backpermute", "fold"];
+    for name in names.into_iter().chain(["scan", "filter", "permute"]) {
+        let count = arrays.matches(&format!("= {name} ")).count();
         assert!(count > 20, "few of {name}: {count}");
     }
     for name in ["if ", "for ", "while ", "sync", "shuffle", "ballot", "atomic", "store ", "fail "] {

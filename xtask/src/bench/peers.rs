@@ -183,7 +183,7 @@ mod tests {
         let measured = measure(&places, Some("cpu"), "").unwrap();
         std::fs::remove_dir_all(out).unwrap();
         assert_eq!(measured.rows, []);
-        assert_eq!(measured.notes.len(), 2, "{:?}", measured.notes);
+        assert_eq!(measured.notes.len(), 4, "{:?}", measured.notes);
         assert!(measured.notes[0].starts_with("cpu.c: "), "{:?}", measured.notes);
     }
 }

@@ -16,14 +16,14 @@ pub struct Runner {
 
 /// A program that is planned for a device.
 enum Planned {
-    Arrays(PlannedArrays),
+    Arrays(Box<PlannedArrays>),
     Kernel(Box<PlannedKernel>),
 }
 
 impl Planned {
     fn new(recipe: &Recipe, engine: &Engine) -> Result<Planned, String> {
         Ok(match recipe.kind {
-            Kind::Arrays => Planned::Arrays(PlannedArrays::new(&recipe.bytes, engine)?),
+            Kind::Arrays => Planned::Arrays(Box::new(PlannedArrays::new(&recipe.bytes, engine)?)),
             Kind::Kernel => Planned::Kernel(Box::new(PlannedKernel::new(&recipe.bytes, engine)?)),
         })
     }
