@@ -66,9 +66,14 @@ impl Lowering<'_> {
             )));
         }
         let parameters = Rc::new(Parameters::new(self.extents, self.cells));
+        // What a user's skeleton does is written in lines of the user's already.
+        let theirs = &self.options.skeletons;
+        let is_users = theirs.fold.as_ref().is_some_and(|users| users.name() == skeleton)
+            || theirs.write.as_ref().is_some_and(|users| users.name() == skeleton);
+        let place = (!is_users).then_some(node.place);
         let built = build(name, threads, || {
             comment(node.place.to_string());
-            on_behalf(node.place, || describe(&parameters));
+            on_behalf(place, || describe(&parameters));
         });
         let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place)))?;
         let skeleton = std::iter::once(skeleton).chain(ways.iter().map(String::as_str));

@@ -59,6 +59,10 @@ impl Placing<'_, '_> {
         let listeners = Listeners { producer: self.node.id, heard: vec![lowering.heard_in(slot)] };
         if plan.scan.phases == ScanPhases::Three {
             let (counts, mut steps) = lowering.temporary(&[ScalarType::I64], plan.scan.tiles);
+            if !self.known {
+                // Tiles beyond the array's length are counted by nobody, and their counts are added up with the others.
+                steps.extend(lowering.buffers_of(counts).into_iter().map(Step::Zero));
+            }
             let tile_counts = KernelName { name: "tile_counts", threads: plan.scan.sums_threads(), ..called };
             let write = Listeners { producer: self.node.id, heard: vec![lowering.heard_in(counts)] };
             steps.extend(lowering.kernel(tile_counts, &write, |parameters| {
