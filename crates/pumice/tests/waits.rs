@@ -2,9 +2,13 @@
 
 use pumice::layers::runtime::{Device, device_names};
 use pumice::{Compiler, prelude::*};
+use std::sync::{Mutex, PoisonError};
 
 /// Runs a test on every device that works here, with what counts its waits.
 fn on_every_device(test: impl Fn(&Compiler) -> pumice::Result<()>) -> pumice::Result<()> {
+    // A device counts for all threads of the process.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let compilers = device_names().into_iter().filter_map(|name| Compiler::on(&name).ok());
     compilers.into_iter().try_for_each(|compiler| test(&compiler))
 }
