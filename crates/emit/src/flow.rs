@@ -3,6 +3,7 @@
 use pumice_program::{Carried, Joined, Operand, Stmt, Var};
 
 use crate::expression::{Binding, Expression};
+use crate::threads::waits;
 use crate::writer::Writer;
 
 /// Loops over private memory of at most so many rounds are unrolled: its elements are registers only where every index
@@ -161,6 +162,7 @@ impl Writer<'_> {
             }
         }
         self.sink().close();
+        self.waits_on_both_sides |= [then, otherwise].iter().all(|side| side.iter().any(waits));
         self.end_branch(then.iter().chain(otherwise));
     }
 }

@@ -28,7 +28,7 @@ impl Predication {
 }
 
 /// Whether threads wait for each other in a statement, where a barrier of the block stands for a warp's.
-fn waits(stmt: &Stmt) -> bool {
+pub(crate) fn waits(stmt: &Stmt) -> bool {
     match stmt {
         Stmt::Collective { .. } | Stmt::Sync { .. } => true,
         stmt => stmt.children().into_iter().flatten().any(waits),

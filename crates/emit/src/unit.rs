@@ -28,6 +28,7 @@ pub(crate) struct Piece {
     text: Text,
     helpers: BTreeSet<Helper>,
     uses_lanes: bool,
+    waits_on_both_sides: bool,
     effort: Effort,
 }
 
@@ -71,6 +72,7 @@ pub(crate) fn write(
         lanes: Lanes::default(),
         cell: Cell::default(),
         uses_lanes: false,
+        waits_on_both_sides: false,
         made_of_truth: match language.threads() {
             Threads::Lanes => made_of_truth(program),
             _ => vec![false; program.vars.len()],
@@ -79,8 +81,8 @@ pub(crate) fn write(
     writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
     writer.body(&kernel);
-    let Writer { text, helpers, uses_lanes, .. } = writer;
-    Piece { kernel, text, helpers, uses_lanes, effort: Effort::of(program) }
+    let Writer { text, helpers, uses_lanes, waits_on_both_sides, .. } = writer;
+    Piece { kernel, text, helpers, uses_lanes, waits_on_both_sides, effort: Effort::of(program) }
 }
 
 /// Puts programs together in one text: what they build on stands there once.
@@ -109,13 +111,14 @@ pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOpt
 impl Piece {
     /// What there is to know of the program, with the text that it stands in.
     pub(crate) fn source(self, text: Arc<str>, dialect: Dialect) -> Source {
-        let Piece { kernel, effort, .. } = self;
+        let Piece { kernel, effort, waits_on_both_sides, .. } = self;
         let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
         Source {
             text,
             entry: kernel.entry,
             dialect,
             effort,
+            waits_on_both_sides,
             threads: kernel.threads,
             shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
             dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },

@@ -141,7 +141,10 @@ impl ScanPlan {
             let needed = (rows as u64).div_ceil(batch as u64).saturating_mul(lanes as u64);
             let needed = needed.next_multiple_of(warp as u64).min(threads.into()) as u32;
             let way = ScanWay::Lanes { lanes: lanes as u32, batch: batch as u32 };
-            return ScanPlan { way, threads: needed, groups: groups as u32, tile: columns, ..plan };
+            // The lanes exchange sums in either case, and where that takes a barrier, it stands in no branch.
+            let whole_tiles = plan.whole_tiles && profile.native_warps;
+            let groups = groups as u32;
+            return ScanPlan { way, threads: needed, groups, tile: columns, whole_tiles, ..plan };
         }
         let most = i64::from(profile.max_threads.min(MOST_THREADS) / WARP * WARP);
         if columns <= most * own {

@@ -33,6 +33,9 @@ use crate::identity::{DeviceId, DeviceName};
 
 const KIND: &str = "opencl";
 
+/// The name of PoCL, which runs kernels on a processor.
+const POCL: &str = "Portable Computing Language";
+
 const BLOCKING: opencl3::types::cl_bool = 1;
 
 /// The most private memory that the threads of a block have together. No driver says what it can give; PoCL's is on the
@@ -240,8 +243,11 @@ impl Device for OpenClDevice {
 
     fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let sources = super::emit(programs, Dialect::OpenCl, options, &self.profile, |_| PRIVATE_BYTES)?;
+        // PoCL's optimiser breaks a branch with barriers on both sides: threads write what is not theirs.
+        let broken = self.platform == POCL && sources.iter().any(|source| source.waits_on_both_sides);
         super::compile_unit(programs, &sources, |name, source| {
-            self.compile(name, &source.text, options.fast_math, source.effort)
+            let effort = if broken { Effort::None } else { source.effort };
+            self.compile(name, &source.text, options.fast_math, effort)
         })
     }
 
