@@ -42,11 +42,11 @@ impl Atomic {
     /// The type of what the helper returns, and its parameters: the element's address `p`, and the values.
     pub(crate) fn signature(self, element: &str, space: &str) -> (String, String) {
         let values = match self.op {
-            AtomicOp::Load => String::new(),
+            AtomicOp::Load(_) => String::new(),
             AtomicOp::CompareExchange => format!(", {element} expected, {element} v"),
             _ => format!(", {element} v"),
         };
-        let result = if self.op == AtomicOp::Store { "void" } else { element };
+        let result = if self.op.reads() { element } else { "void" };
         (result.to_owned(), format!("{space}{element} *p{values}"))
     }
 }
@@ -67,7 +67,7 @@ impl PartialOrd for Atomic {
 /// must not be taken for this thread's own.
 pub(crate) fn is_ordering(stmt: &Stmt) -> bool {
     match stmt {
-        Stmt::Fence { .. } | Stmt::Atomic { op: AtomicOp::Load | AtomicOp::Store, .. } => true,
+        Stmt::Fence { .. } | Stmt::Atomic { op: AtomicOp::Load(_) | AtomicOp::Store(_), .. } => true,
         stmt => stmt.children().into_iter().flatten().any(is_ordering),
     }
 }

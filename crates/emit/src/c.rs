@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use pumice_program::{Access, AtomicOp, Capabilities, Scope, Warps};
+use pumice_program::{Access, AtomicOp, Capabilities, Order, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
@@ -199,8 +199,8 @@ fn shared_body(atomic: Atomic) -> String {
             "__builtin_memcmp(&old, &expected, sizeof old) == 0 ? v : old".to_owned()
         }
         AtomicOp::CompareExchange => "old == expected ? v : old".to_owned(),
-        AtomicOp::Load => return "return *p;".to_owned(),
-        AtomicOp::Store => return "*p = v;".to_owned(),
+        AtomicOp::Load(_) => return "return *p;".to_owned(),
+        AtomicOp::Store(_) => return "*p = v;".to_owned(),
         _ => "v".to_owned(),
     };
     let ty = C.register(ty);
@@ -246,9 +246,13 @@ fn global_body(atomic: Atomic) -> String {
         AtomicOp::CompareExchange => format!(
             "__atomic_compare_exchange(p, &expected, &v, 0, {relaxed}, {relaxed});\n    return expected;"
         ),
-        AtomicOp::Load => {
-            format!("{ty} v;\n    __atomic_load(p, &v, __ATOMIC_ACQUIRE);\n    return v;")
+        AtomicOp::Load(order) => {
+            let order = if order == Order::Ordered { "__ATOMIC_ACQUIRE" } else { relaxed };
+            format!("{ty} v;\n    __atomic_load(p, &v, {order});\n    return v;")
         }
-        AtomicOp::Store => "__atomic_store(p, &v, __ATOMIC_RELEASE);".to_owned(),
+        AtomicOp::Store(order) => {
+            let order = if order == Order::Ordered { "__ATOMIC_RELEASE" } else { relaxed };
+            format!("__atomic_store(p, &v, {order});")
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The dialect of NVIDIA's GPUs: CUDA C++ as NVRTC compiles it, without any header.
 
-use pumice_program::{Access, AtomicOp, Atomics, Capabilities, CollectiveOp, Scope};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, CollectiveOp, Order, Scope};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
@@ -149,13 +149,15 @@ impl Language for Cuda {
             ("gpu", "\"l\"(p)")
         };
         match op {
-            AtomicOp::Load => format!(
+            AtomicOp::Load(order) => format!(
                 "{register} v;
-    asm volatile(\"ld.acquire.{scope}.{kind} %0, [%1];\" : \"={letter}\"(v) : {address} : \"memory\");
-    return v;"
+    asm volatile(\"ld.{}.{scope}.{kind} %0, [%1];\" : \"={letter}\"(v) : {address} : \"memory\");
+    return v;",
+                if order == Order::Ordered { "acquire" } else { "relaxed" }
             ),
-            AtomicOp::Store => format!(
-                "asm volatile(\"st.release.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"(v) : \"memory\");"
+            AtomicOp::Store(order) => format!(
+                "asm volatile(\"st.{}.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"(v) : \"memory\");",
+                if order == Order::Ordered { "release" } else { "relaxed" }
             ),
             AtomicOp::Sub => format!("return ({register})atomicAdd((u64 *)p, 0 - (u64)v);"),
             AtomicOp::Exchange if ty == ScalarType::F64 => {
@@ -279,6 +281,6 @@ fn atomic_function(op: AtomicOp) -> Option<&'static str> {
         AtomicOp::Xor => "atomicXor",
         AtomicOp::Exchange => "atomicExch",
         AtomicOp::CompareExchange => "atomicCAS",
-        AtomicOp::Load | AtomicOp::Store => return None,
+        AtomicOp::Load(_) | AtomicOp::Store(_) => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! The dialect of OpenCL devices: OpenCL C 1.2.
 
-use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Scope, Warps};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Order, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
@@ -113,7 +113,7 @@ impl Language for OpenCl {
     }
 
     fn atomic(&self, atomic: Atomic) -> Function {
-        let direct = !atomic.ty.is_float() && !matches!(atomic.op, AtomicOp::Load | AtomicOp::Store);
+        let direct = !atomic.ty.is_float() && !matches!(atomic.op, AtomicOp::Load(_) | AtomicOp::Store(_));
         if direct { Function::Builtin(atomic_function(atomic, atomic.op)) } else { Function::Helper }
     }
 
@@ -130,12 +130,16 @@ impl Language for OpenCl {
             Some(name) if atomic.ty != bits => format!("{name}({value})"),
             _ => value.to_owned(),
         };
+        let fence = |order: Order| if order == Order::Ordered { FENCE } else { "" };
         match atomic.op {
             // Adding nothing reads what is there, from wherever the others' changes are.
-            AtomicOp::Load => {
-                format!("{register} v = {};\n    {FENCE}\n    return v;", back(&call(AtomicOp::Add, "0")))
+            AtomicOp::Load(order) => {
+                let value = back(&call(AtomicOp::Add, "0"));
+                lines(&[&format!("{register} v = {value};"), fence(order), "return v;"])
             }
-            AtomicOp::Store => format!("{FENCE}\n    {};", call(AtomicOp::Exchange, &as_bits("v"))),
+            AtomicOp::Store(order) => {
+                lines(&[fence(order), &format!("{};", call(AtomicOp::Exchange, &as_bits("v")))])
+            }
             AtomicOp::CompareExchange => {
                 let values = format!("{}, {}", as_bits("expected"), as_bits("v"));
                 format!("return {};", back(&call(AtomicOp::CompareExchange, &values)))
@@ -232,6 +236,12 @@ impl Language for OpenCl {
     fn keep_failure(&self) -> &'static str {
         "if (atom_cmpxchg((volatile __global long *)failure, 0L, code) == 0) {"
     }
+}
+
+/// Lines of a helper's body, without the empty ones.
+fn lines(lines: &[&str]) -> String {
+    let lines: Vec<&str> = lines.iter().copied().filter(|line| !line.is_empty()).collect();
+    lines.join("\n    ")
 }
 
 /// The function that does something atomically to integers as wide as an element.

@@ -9,7 +9,7 @@ use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::mutable::Mutable;
 use crate::place::at_place;
-use pumice_program::{AtomicOp, Scope};
+use pumice_program::{AtomicOp, Order, Scope};
 use pumice_scalar::{Constant, Exp, Integer, Number, Place, Primitive, ScalarType, Term};
 
 /// An element type that can be updated at once: integers and floats.
@@ -104,9 +104,8 @@ impl<T: Storable> Mutable<T> {
             return Constant::zero(ScalarType::I32).into();
         };
         let zero: Term = Constant::zero(ty).into();
-        let reads = op != AtomicOp::Store;
         let before = self.at(place, index, |index| {
-            effects::atomic(op, memory, ty, index, operands, reads).into_iter().collect()
+            effects::atomic(op, memory, ty, index, operands, op.reads()).into_iter().collect()
         });
         before.first().copied().unwrap_or(zero)
     }
@@ -328,7 +327,7 @@ impl<T: AtomicElt> Mutable<T> {
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
         let place = Place::caller("acquire");
-        Exp::from_term(self.update_column(AtomicOp::Load, 0, place, index.into(), &[]))
+        Exp::from_term(self.update_column(AtomicOp::Load(Order::Ordered), 0, place, index.into(), &[]))
     }
 
     /// Writes a flag: what this thread wrote before can be read by who sees it with [`Mutable::acquire`].
@@ -354,7 +353,7 @@ impl<T: AtomicElt> Mutable<T> {
     #[track_caller]
     pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
         let place = Place::caller("release");
-        self.update_column(AtomicOp::Store, 0, place, index.into(), &[value.into().term()]);
+        self.update_column(AtomicOp::Store(Order::Ordered), 0, place, index.into(), &[value.into().term()]);
     }
 }
 

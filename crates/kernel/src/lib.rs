@@ -54,7 +54,7 @@ pub use place::on_behalf;
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Pull, Rows, generate, iota, replicate};
-pub use pumice_program::AtomicOp;
+pub use pumice_program::{AtomicOp, Order};
 pub use push::Push;
 pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
 pub use simulated::{SimArgument, SimResult, Simulated, simulate_bound};

@@ -104,8 +104,8 @@ pub enum Scope {
 
 /// What is done to one element of memory at once, so that nobody sees it half done.
 ///
-/// All but [`AtomicOp::Load`] and [`AtomicOp::Store`] read and write, and are relaxed: other memory is not ordered by them.
-/// A [`Stmt::Fence`] before makes them a release, one after makes them an acquire.
+/// All but [`AtomicOp::Load`] and [`AtomicOp::Store`] read and write, and are relaxed. A [`Stmt::Fence`] before makes a relaxed
+/// one a release, one after makes it an acquire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Adds; integers and floats.
@@ -126,10 +126,20 @@ pub enum AtomicOp {
     Exchange,
     /// Replaces it by the second operand if it equals the first, bit by bit; any type but `bool`.
     CompareExchange,
-    /// Only reads it; what the one who released it wrote before is visible after (acquire). Any type but `bool`.
-    Load,
-    /// Only writes it; what this thread wrote before is visible to who acquires it (release). Any type but `bool`.
-    Store,
+    /// Only reads it; if ordered, what the one who released it wrote before is visible after (acquire). Any type but `bool`.
+    Load(Order),
+    /// Only writes it; if ordered, what this thread wrote before is visible to who acquires it (release). Any type but
+    /// `bool`.
+    Store(Order),
+}
+
+/// What an atomic access says about other memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// A load acquires and a store releases.
+    Ordered,
+    /// Nothing, without a [`Stmt::Fence`].
+    Relaxed,
 }
 
 /// What the lanes of a warp do together. Every lane that takes part in the parallel loop must reach it.
@@ -369,7 +379,7 @@ pub enum Stmt {
 
 impl AtomicOp {
     /// Every one.
-    pub const ALL: [AtomicOp; 11] = [
+    pub const ALL: [AtomicOp; 13] = [
         AtomicOp::Add,
         AtomicOp::Sub,
         AtomicOp::Min,
@@ -379,8 +389,10 @@ impl AtomicOp {
         AtomicOp::Xor,
         AtomicOp::Exchange,
         AtomicOp::CompareExchange,
-        AtomicOp::Load,
-        AtomicOp::Store,
+        AtomicOp::Load(Order::Ordered),
+        AtomicOp::Load(Order::Relaxed),
+        AtomicOp::Store(Order::Ordered),
+        AtomicOp::Store(Order::Relaxed),
     ];
 
     /// Its name in text.
@@ -395,15 +407,35 @@ impl AtomicOp {
             AtomicOp::Xor => "xor",
             AtomicOp::Exchange => "exchange",
             AtomicOp::CompareExchange => "compare_exchange",
-            AtomicOp::Load => "load",
-            AtomicOp::Store => "store",
+            AtomicOp::Load(Order::Ordered) => "load",
+            AtomicOp::Load(Order::Relaxed) => "load_relaxed",
+            AtomicOp::Store(Order::Ordered) => "store",
+            AtomicOp::Store(Order::Relaxed) => "store_relaxed",
+        }
+    }
+
+    /// Whether it reads the element.
+    pub fn reads(self) -> bool {
+        !matches!(self, AtomicOp::Store(_))
+    }
+
+    /// Whether it writes the element.
+    pub fn writes(self) -> bool {
+        !matches!(self, AtomicOp::Load(_))
+    }
+
+    /// What it says about other memory.
+    pub fn order(self) -> Order {
+        match self {
+            AtomicOp::Load(order) | AtomicOp::Store(order) => order,
+            _ => Order::Relaxed,
         }
     }
 
     /// How many operands it takes besides the place.
     pub fn operands(self) -> usize {
         match self {
-            AtomicOp::Load => 0,
+            AtomicOp::Load(_) => 0,
             AtomicOp::CompareExchange => 2,
             _ => 1,
         }

@@ -12,7 +12,7 @@ use std::fmt;
 
 use pumice_scalar::Op;
 
-use crate::ir::{AtomicOp, MemoryId, Operand, Program, Scope, Space, Stmt, Var, Workers};
+use crate::ir::{MemoryId, Operand, Program, Scope, Space, Stmt, Var, Workers};
 
 /// Every memory starts at a multiple of this: that of the widest vector access.
 const ALIGNMENT: u64 = 16;
@@ -241,8 +241,8 @@ impl Flow<'_> {
             Stmt::Store { memory, .. } => node.stores.extend(self.shared(*memory).map(|(number, _)| number)),
             Stmt::Atomic { memory, op, .. } => {
                 let number = self.shared(*memory).map(|(number, _)| number);
-                node.loads.extend(number.filter(|_| *op != AtomicOp::Store));
-                node.stores.extend(number.filter(|_| *op != AtomicOp::Load));
+                node.loads.extend(number.filter(|_| op.reads()));
+                node.stores.extend(number.filter(|_| op.writes()));
             }
             _ => {}
         }

@@ -36,6 +36,21 @@ pub fn matrix_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32
     m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
 }
 
+/// The running sums of a vector.
+pub fn prefix_sums(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
+    xs.scanl1(|a, b| a + b)
+}
+
+/// The multiples of four among some numbers.
+pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
+    xs.filter(|x| (x & 3).eq(0))
+}
+
+/// How often each number occurs, modulo 256.
+pub fn bins(xs: Acc<Vector<i32>>) -> Acc<Vector<u32>> {
+    xs.histogram(256, |x| (x & 255).cast::<i64>())
+}
+
 /// The annual interest rate of [`black_scholes`].
 pub const RISK_FREE: f32 = 0.02;
 /// The volatility of [`black_scholes`].
@@ -149,6 +164,9 @@ pub fn examples() -> Vec<Example> {
             &[(0, square), (1, &[4096])],
             &[],
         ),
+        Example::new("prefix_sums", "the running sums of a vector", prefix_sums, &[(0, n)], &[]),
+        Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
+        Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
         Example::new("black_scholes", "prices of call and put options", black_scholes, &[(0, n)], &[]),
         Example::new(
             "mandelbrot",

@@ -1,7 +1,7 @@
 //! Compaction of a tile by a block: counts are scanned, and kept elements staged where they belong.
 
 use super::compact::{Before, COUNT, Compact, adding, counting, element, number};
-use super::look_back::LookBack;
+use super::look_back::{LookBack, LookBackKind};
 use super::monoid::{Cells, each_thread, now, only_if, scan_lanes};
 use super::scan::{ScanPlan, Write};
 use super::scan_tiles::scan_totals;
@@ -77,17 +77,10 @@ impl<'a> CompactTile<'a> {
         let tile_count = Cells::shared(&COUNT, 1);
         let asks = match before {
             Before::LookBack(state) => {
-                let asks = LookBack {
-                    state: state.clone(),
-                    monoid: counting(),
-                    counts: true,
-                    threads,
-                    groups: self.plan.tiles > i64::from(threads),
-                    rows: Exp::from(1),
-                    tiles: self.compact.tiles,
-                };
-                let turn = asks.turn(Exp::from(0), self.number);
-                Some((asks, turn, Cells::shared(&COUNT, self.warps())))
+                let groups = self.plan.tiles > i64::from(threads);
+                let kind = LookBackKind { counts: true, threads, groups };
+                let (matrix, tile) = ([Exp::from(1), self.compact.tiles], [Exp::from(0), self.number]);
+                Some(LookBack::new(state, counting(), kind, matrix, tile))
             }
             Before::Nothing | Before::Counts(_) => None,
         };
@@ -97,20 +90,23 @@ impl<'a> CompactTile<'a> {
             let count = now(&element(number::<i32>(&count).cast::<i64>()));
             only_if(thread.eq(0), || tile_count.write(0, &count));
             // The elements are staged while the tiles before have time to tell their counts.
-            if let Some((asks, turn, _)) = &asks {
-                asks.tell_own(*turn, thread, &count);
+            if let Some(asks) = &asks {
+                asks.tell_own(thread, &count);
             }
             self.stage(thread, &own, &ranks, &bases, number(&count), &staged);
-            if let Some((asks, turn, found)) = &asks {
-                asks.ask(*turn, thread, found);
+            if let Some(asks) = &asks {
+                asks.ask(thread);
             }
         });
         effects::sync();
         let count = named(number::<i64>(&tile_count.read(0)).clamp(0, self.length), "count");
+        if let Some(asks) = &asks {
+            asks.ask_groups(|| element(count));
+        }
         let kept_before = Cells::private(&COUNT, 1);
         each_thread(threads, |thread| {
             let kept = match (&asks, before) {
-                (Some((asks, turn, found)), _) => asks.answer(*turn, thread, &element(count), found),
+                (Some(asks), _) => asks.answer(),
                 (None, Before::Counts(counts)) => counts(self.number),
                 (None, _) => element(Exp::<i64>::from(0)),
             };

@@ -1,19 +1,19 @@
 //! How tiles of a row learn what stands before them in one pass: each tells its sum, and asks those before it.
 //!
 //! A row's tiles are in groups of as many as a block has threads. A tile tells its own sum, and each of its threads asks one
-//! of the tiles before it in the group, so that all are asked at once. The last tile of a group tells the sum of everything up
-//! to there, which is what the next group starts from. So the elements are combined in the same order in every run,
-//! whichever block is quicker, and the same input gives the same bits. The chain from group to group is short: a step for a
-//! million elements or so.
+//! of the tiles before it in the group, so that all are asked at once. The last tile of a group then knows the group's sum and
+//! tells it, and every tile asks all groups before its own at once, each thread some neighbouring ones. Nobody waits for a
+//! tile that waits for others outside of its own group, so no chain goes along the row. The elements are combined in the same
+//! order in every run, whichever block is quicker, and the same input gives the same bits.
 //!
 //! A block may wait only for blocks that have started: tiles are numbered in the order in which blocks start (see
 //! [`ticket`]), and where [`crate::Profile::forward_progress`] does not hold nobody may use this.
 
-use super::monoid::{Cells, Monoid, choose, only_if, scan_lanes};
+use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, scan_lanes, select};
 use crate::effects;
 use crate::item::{Ix, Scalars};
 use crate::size::{quotient, remainder};
-use pumice_program::{AtomicOp, MemoryId, WARP};
+use pumice_program::{AtomicOp, MemoryId, Order, WARP};
 use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 
 /// Memory through which tiles tell each other their sums.
@@ -53,21 +53,28 @@ fn fits(types: &[ScalarType], counts: bool) -> bool {
     types.iter().map(|ty| bits(*ty, counts)).sum::<u32>() <= 63
 }
 
-/// What is asked of tiles of rows, all of which have as many.
-#[derive(Clone)]
+/// What a tile asks of those before it in its row.
 pub(super) struct LookBack {
-    pub state: ScanState,
+    state: ScanState,
     /// The sums, and how they are combined.
-    pub monoid: Monoid,
+    monoid: Monoid,
+    kind: LookBackKind,
+    turn: Turn,
+    /// By warp: the sum of what its threads were told by tiles of the group.
+    found: Cells,
+    /// By warp: the sum of what its threads were told by groups.
+    found_groups: Cells,
+}
+
+/// What all tiles of a scan have in common.
+#[derive(Clone, Copy)]
+pub(super) struct LookBackKind {
     /// Whether the sums are numbers that are never negative.
     pub counts: bool,
     /// Threads of a block: the number of tiles in a group.
     pub threads: u32,
     /// Whether a row can have more than one group.
     pub groups: bool,
-    pub rows: Ix,
-    /// Tiles of a row.
-    pub tiles: Ix,
 }
 
 impl StateSize {
@@ -101,7 +108,7 @@ pub(super) fn ticket(words: MemoryId, tiles: Ix) -> Ix {
 
 /// A tile among those of its row.
 #[derive(Clone, Copy)]
-pub(super) struct Turn {
+struct Turn {
     /// Its number among all tiles.
     number: Ix,
     /// How many tiles stand before it in its group.
@@ -112,64 +119,114 @@ pub(super) struct Turn {
     group_word: Ix,
 }
 
-impl LookBack {
-    /// Where the tile stands that has this number in this row.
-    pub fn turn(&self, row: Ix, tile: Ix) -> Turn {
-        let size = Exp::from(i64::from(self.threads));
-        let number = row * self.tiles + tile;
-        if !self.groups {
+impl Turn {
+    fn new(kind: LookBackKind, [rows, tiles]: [Ix; 2], [row, tile]: [Ix; 2]) -> Turn {
+        let threads = i64::from(kind.threads);
+        let number = row * tiles + tile;
+        if !kind.groups {
             return Turn { number, before: tile, group: 0.into(), group_word: 0.into() };
         }
-        let groups = (self.tiles + (i64::from(self.threads) - 1)) / i64::from(self.threads);
-        let group = crate::named(quotient(tile, size), "group");
-        let group_word = self.rows * self.tiles + row * groups + group + 1;
-        Turn { number, before: crate::named(remainder(tile, size), "before"), group, group_word }
+        let groups = (tiles + (threads - 1)) / threads;
+        let group = crate::named(quotient(tile, threads.into()), "group");
+        let group_word = rows * tiles + row * groups + group + 1;
+        Turn { number, before: crate::named(remainder(tile, threads.into()), "before"), group, group_word }
+    }
+}
+
+impl LookBack {
+    /// Asks for the tile with this number in this row, of so many rows and tiles a row.
+    pub fn new(
+        state: &ScanState,
+        monoid: Monoid,
+        kind: LookBackKind,
+        matrix: [Ix; 2],
+        tile: [Ix; 2],
+    ) -> LookBack {
+        let cells = || Cells::shared(&monoid.types(), (kind.threads / WARP).into());
+        let (found, found_groups) = (cells(), if kind.groups { cells() } else { Cells(Vec::new()) });
+        let (state, turn) = (state.clone(), Turn::new(kind, matrix, tile));
+        LookBack { state, monoid, kind, turn, found, found_groups }
     }
 
     /// Tells the tile's sum. For all threads of the block.
-    pub fn tell_own(&self, turn: Turn, thread: Ix, sum: &Scalars) {
-        only_if(thread.eq(0), || self.tell(turn.number + 1, sum));
+    pub fn tell_own(&self, thread: Ix, sum: &Scalars) {
+        only_if(thread.eq(0), || self.tell(self.turn.number + 1, sum));
     }
 
-    /// Asks the tiles before it in the group, and writes the sum of what each warp has found to `found`. For all threads of
-    /// the block; a barrier must follow.
-    pub fn ask(&self, turn: Turn, thread: Ix, found: &Cells) {
-        let Turn { number, before, .. } = turn;
-        let asked = self.wait(thread.lt(before), number - before + thread + 1);
+    /// Asks the tiles before it in the group. For all threads of the block; a barrier must follow.
+    pub fn ask(&self, thread: Ix) {
+        let Turn { number, before, .. } = self.turn;
+        let told = self.wait(thread.lt(before), number - before + thread + 1);
+        self.gather(thread, told, &self.found);
+    }
+
+    /// Asks the groups before its own, after [`LookBack::ask`] and its barrier. `sum` is the tile's own.
+    pub fn ask_groups(&self, sum: impl Fn() -> Scalars) {
+        if !self.kind.groups {
+            return;
+        }
+        let Turn { before, group, group_word, .. } = self.turn;
+        let threads = i64::from(self.kind.threads);
+        each_thread(self.kind.threads, |thread| {
+            let is_last = thread.eq(0) & before.eq(threads - 1);
+            only_if(is_last, || {
+                self.tell(group_word, &self.monoid.combine(&self.sum_of(&self.found), &sum()));
+            });
+            let share = (group + (threads - 1)) / threads;
+            let first = crate::named(thread * share, "first_group");
+            let (end, one) = ((first + share).min(group), Exp::<i64>::from(1).term());
+            let neutral = &self.monoid.neutral.0;
+            let told = effects::sequential(first.term()..end.term(), one, neutral, |earlier, sum| {
+                let word = group_word - group + Exp::from_term(earlier);
+                self.monoid.combine(&Scalars(sum.to_vec()), &self.wait(true.into(), word)).0
+            });
+            self.gather(thread, Scalars(told), &self.found_groups);
+        });
+        effects::sync();
+    }
+
+    /// Everything before the tile, after [`LookBack::ask_groups`]. For all threads of the block.
+    pub fn answer(&self) -> Scalars {
+        let in_group = self.sum_of(&self.found);
+        match self.kind.groups {
+            true => now(&self.monoid.combine(&self.sum_of(&self.found_groups), &in_group)),
+            false => in_group,
+        }
+    }
+
+    /// Writes the sum of what each warp was told.
+    fn gather(&self, thread: Ix, told: Scalars, found: &Cells) {
         let warp = i64::from(WARP);
         let lane = thread % warp;
-        let sums = scan_lanes(&self.monoid, lane, warp, vec![asked]);
+        let sums = scan_lanes(&self.monoid, lane, warp, vec![told]);
         only_if(lane.eq(warp - 1), || sums.iter().for_each(|sum| found.write(thread / warp, sum)));
     }
 
-    /// Everything before the tile, from what the warps have `found`. For all threads of the block.
-    pub fn answer(&self, turn: Turn, thread: Ix, sum: &Scalars, found: &Cells) -> Scalars {
-        let warps = i64::from(self.threads / WARP);
-        let parts = (1..warps).map(|warp| found.read(warp));
-        let mut prefix = parts.fold(found.read(0), |sum, part| self.monoid.combine(&sum, &part));
-        if self.groups {
-            let Turn { before, group, group_word, .. } = turn;
-            // The groups before.
-            let earlier = self.wait(group.gt(0), group_word - 1);
-            prefix = super::monoid::now(&self.monoid.combine(&earlier, &prefix));
-            let last = thread.eq(0) & before.eq(i64::from(self.threads) - 1);
-            only_if(last, || self.tell(group_word, &self.monoid.combine(&prefix, sum)));
-        }
-        prefix
+    /// The sum of what all warps were told.
+    fn sum_of(&self, found: &Cells) -> Scalars {
+        let parts = (1..i64::from(self.kind.threads / WARP)).map(|warp| found.read(warp));
+        parts.fold(found.read(0), |sum, part| self.monoid.combine(&sum, &part))
     }
 
     /// Makes a sum known to other blocks, with the word of this number.
     fn tell(&self, word: Ix, sum: &Scalars) {
         let types = self.monoid.types();
-        let content = match fits(&types, self.counts) {
-            true => pack(&sum.0, self.counts),
+        let content = match fits(&types, self.kind.counts) {
+            true => pack(&sum.0, self.kind.counts),
             false => {
                 self.sums().write(word - 1, sum);
                 Exp::<u64>::from(TOLD).term()
             }
         };
         let operands = [content];
-        effects::atomic(AtomicOp::Store, self.state.words, ScalarType::U64, word.term(), &operands, false);
+        effects::atomic(
+            AtomicOp::Store(self.order()),
+            self.state.words,
+            ScalarType::U64,
+            word.term(),
+            &operands,
+            false,
+        );
     }
 
     /// Waits for the sum with this word where `wanted`; elsewhere it is neutral.
@@ -181,17 +238,25 @@ impl LookBack {
             |carried| carried.first().map_or(Exp::from(false), |word| told(*word).eq(0)).term(),
             |_| {
                 let (words, ty) = (self.state.words, ScalarType::U64);
-                let now = effects::atomic(AtomicOp::Load, words, ty, word.term(), &[], true);
+                let now = effects::atomic(AtomicOp::Load(self.order()), words, ty, word.term(), &[], true);
                 vec![now.unwrap_or(first.term())]
             },
         );
         let types = self.monoid.types();
-        match fits(&types, self.counts) {
+        match fits(&types, self.kind.counts) {
             true => {
                 let content = found.first().copied().unwrap_or(first.term());
-                super::monoid::select(wanted, &unpack(content, &types, self.counts), &self.monoid.neutral)
+                select(wanted, &unpack(content, &types, self.kind.counts), &self.monoid.neutral)
             }
             false => choose(wanted, || self.sums().read(word - 1), || self.monoid.neutral.clone()),
+        }
+    }
+
+    /// A word that has the sum in it says nothing about other memory.
+    fn order(&self) -> Order {
+        match fits(&self.monoid.types(), self.kind.counts) {
+            true => Order::Relaxed,
+            false => Order::Ordered,
         }
     }
 

@@ -99,6 +99,9 @@ pub struct ScanPlan {
 const THREAD_BYTES: i64 = 64;
 /// The most elements that a thread has; what it does with each is written out.
 const THREAD_ELEMENTS: i64 = 16;
+/// So many times as many elements has a thread of a long scan in which tiles wait for each other: with large tiles there
+/// is less to wait for.
+const LARGER_TILES: i64 = 4;
 /// An element that costs more than this is not computed in several places of a kernel.
 const EXPENSIVE: u32 = 60;
 /// The most threads that share a row that is no longer than a tile.
@@ -156,8 +159,20 @@ impl ScanPlan {
             }
             return ScanPlan { threads: threads as u32, tile: threads * own, ..plan };
         }
-        let phases = if profile.forward_progress { ScanPhases::LookBack } else { ScanPhases::Three };
-        ScanPlan { phases, tiles: (columns + plan.tile - 1) / plan.tile, ..plan }
+        let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
+        if !profile.forward_progress {
+            return ScanPlan {
+                phases: ScanPhases::Three,
+                tiles: divide_rounding_up(columns, plan.tile),
+                ..plan
+            };
+        }
+        let busy = i64::try_from(profile.busy_blocks).unwrap_or(i64::MAX).saturating_mul(2);
+        let long = rows.saturating_mul(columns) / plan.tile >= busy;
+        let times = if long && !expensive { LARGER_TILES } else { 1 };
+        let tile = plan.tile * times;
+        let (phases, groups) = (ScanPhases::LookBack, plan.groups * times as u32);
+        ScanPlan { phases, groups, tile, tiles: divide_rounding_up(columns, tile), ..plan }
     }
 
     /// The memory that tiles tell each other their sums through, in a launch for a task.

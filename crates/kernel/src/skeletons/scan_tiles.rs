@@ -3,7 +3,7 @@
 //! A tile is `groups` parts, in each of which a thread has a group of neighbours. So it is read and written wide, and
 //! nothing is exchanged through shared memory but a sum per warp and part.
 
-use super::look_back::{LookBack, Turn, ticket};
+use super::look_back::{LookBack, LookBackKind, ticket};
 use super::monoid::{
     Cells, Monoid, before_lanes, choose, each_thread, now, only_if, scan_lanes, select, shuffle,
 };
@@ -29,23 +29,20 @@ pub(super) fn write(scan: &Scan, plan: ScanPlan, before: &Before, write: Write<'
         let parts = tile.load();
         let prefix = match before {
             Before::LookBack(state) => {
-                let asks = LookBack {
-                    state: state.clone(),
-                    monoid: scan.monoid.clone(),
+                let kind = LookBackKind {
                     counts: false,
                     threads: plan.threads,
                     groups: plan.tiles > i64::from(plan.threads),
-                    rows: scan.rows,
-                    tiles: scan.tiles,
                 };
-                let turn = asks.turn(tile.row, tile.number);
-                let found = Cells::shared(&scan.monoid.types(), tile.warps());
+                let (monoid, matrix) = (scan.monoid.clone(), [scan.rows, scan.tiles]);
+                let asks = LookBack::new(state, monoid, kind, matrix, [tile.row, tile.number]);
                 tile.scan_parts(&parts, |thread, sum| {
-                    asks.tell_own(turn, thread, sum);
-                    asks.ask(turn, thread, &found);
+                    asks.tell_own(thread, sum);
+                    asks.ask(thread);
                 });
                 effects::sync();
-                Prefix::LookBack(Box::new((asks, turn, found)))
+                asks.ask_groups(|| parts.sum.read(0));
+                Prefix::LookBack(asks)
             }
             Before::Sums(sums) => {
                 tile.scan_parts(&parts, |_, _| {});
@@ -74,7 +71,7 @@ pub(super) fn write_sums(scan: &Scan, plan: ScanPlan, write: Write<'_>) {
 enum Prefix {
     Nothing,
     Known(Scalars),
-    LookBack(Box<(LookBack, Turn, Cells)>),
+    LookBack(LookBack),
 }
 
 /// The tile that a block scans.
@@ -236,10 +233,7 @@ impl<'a> Tile<'a> {
             let prefix = match prefix {
                 Prefix::Nothing => None,
                 Prefix::Known(prefix) => Some(prefix.clone()),
-                Prefix::LookBack(asked) => {
-                    let (asks, turn, found) = &**asked;
-                    Some(asks.answer(*turn, thread, &sum(), found))
-                }
+                Prefix::LookBack(asks) => Some(asks.answer()),
             };
             if let Some(prefix) = &prefix {
                 for part in 0..self.groups() {

@@ -225,7 +225,9 @@ fn scalar_op(op: AtomicOp) -> Option<Op> {
         AtomicOp::And => Op::And,
         AtomicOp::Or => Op::Or,
         AtomicOp::Xor => Op::Xor,
-        AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::Load | AtomicOp::Store => return None,
+        AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::Load(_) | AtomicOp::Store(_) => {
+            return None;
+        }
     })
 }
 

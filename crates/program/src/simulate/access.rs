@@ -10,8 +10,8 @@ use super::fault::{FaultKind, OtherAccess};
 use super::lanes::{LANES, Lanes, Mask, active, integer, widen};
 use super::machine::{Done, Level, Machine};
 use super::memory::Held;
-use super::races::{Access, Order, Race};
-use crate::ir::{AtomicOp, Stmt};
+use super::races::{Access, Race};
+use crate::ir::{AtomicOp, Order, Stmt};
 
 /// The index of the first element that each lane accesses, among all elements that there are.
 type Places = [usize; LANES];
@@ -120,8 +120,8 @@ impl<'c> Machine<'c, '_, '_> {
         let verb = |site: u32| match self.code.sites[site as usize].stmt {
             Stmt::Load { .. } => "reads",
             Stmt::Store { .. } => "writes",
-            Stmt::Atomic { op: AtomicOp::Load, .. } => "atomically reads",
-            Stmt::Atomic { op: AtomicOp::Store, .. } => "atomically writes",
+            Stmt::Atomic { op: AtomicOp::Load(_), .. } => "atomically reads",
+            Stmt::Atomic { op: AtomicOp::Store(_), .. } => "atomically writes",
             _ => "atomically changes",
         };
         let (other, order) = match race.block {
@@ -202,10 +202,7 @@ impl<'c> Machine<'c, '_, '_> {
         let places = self.locate(memory, *index, 1, mask)?;
         self.pay(line.site, memory, &places, 1, mask, Kind::Atomic);
         let global = self.held[memory].is_global();
-        let order = match op {
-            AtomicOp::Load | AtomicOp::Store => Order::Ordered,
-            _ => Order::Relaxed,
-        };
+        let order = op.order();
         for lane in active(mask) {
             let (place, thread) = (places[lane], self.thread(lane));
             let access = Access { who: self.who(lane), site: line.site, atomic: true };
@@ -213,37 +210,37 @@ impl<'c> Machine<'c, '_, '_> {
             let held = &mut self.held[memory];
             if let Some(history) = &mut held.history {
                 // Whoever reads it sees what the one who wrote it released; then comes what is written now.
-                if global && op != AtomicOp::Store {
+                if global && op.reads() {
                     history.acquire(place, thread, order, &mut self.clock);
                 }
                 let found = match op {
-                    AtomicOp::Load => history.read(place, access, &self.clock),
+                    AtomicOp::Load(_) => history.read(place, access, &self.clock),
                     _ => history.write(place, access, &self.clock),
                 };
                 if let Err(race) = found {
                     return self.race(line.site, memory, place, race, lane);
                 }
-                if global && op != AtomicOp::Load {
-                    history.release(place, thread, order, &mut self.clock);
+                if global && op.writes() {
+                    history.release(place, thread, op, &mut self.clock);
                 }
             }
             let (ty, size) = (held.ty, held.size);
             let bytes = held.bytes.get_mut();
             let before = match op {
-                AtomicOp::Store => 0,
+                AtomicOp::Store(_) => 0,
                 _ => match bytes.load(size, place) {
                     Some(bits) => bits,
                     None => return self.unwritten(memory, place, lane),
                 },
             };
-            if op != AtomicOp::Load {
+            if op.writes() {
                 bytes.store(size, place, after(op, ty, before, one, other));
             }
             if let Some(var) = *var {
                 self.values[var][lane] = before;
             }
         }
-        if global && op == AtomicOp::Store {
+        if global && op == AtomicOp::Store(Order::Ordered) {
             self.clock.pass();
         }
         Ok(())
@@ -275,9 +272,9 @@ fn after(op: AtomicOp, ty: ScalarType, before: u64, one: u64, other: u64) -> u64
         AtomicOp::And => Op::And,
         AtomicOp::Or => Op::Or,
         AtomicOp::Xor => Op::Xor,
-        AtomicOp::Exchange | AtomicOp::Store => return one,
+        AtomicOp::Exchange | AtomicOp::Store(_) => return one,
         AtomicOp::CompareExchange => return if before == one { other } else { before },
-        AtomicOp::Load => return before,
+        AtomicOp::Load(_) => return before,
     };
     op.evaluate(ty, &[Constant::from_bits(ty, before), Constant::from_bits(ty, one)]).bits()
 }

@@ -261,7 +261,7 @@ fn stored_memories(program: &Program) -> Vec<bool> {
     fn mark(list: &[Stmt], stored: &mut [bool]) {
         for stmt in list {
             match stmt {
-                Stmt::Atomic { op: AtomicOp::Load, .. } => {}
+                Stmt::Atomic { op: AtomicOp::Load(_), .. } => {}
                 Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => stored[memory.0 as usize] = true,
                 _ => {}
             }

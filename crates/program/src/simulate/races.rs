@@ -6,12 +6,12 @@
 //! to block. A thread that acquires what its own block released comes after that too, as one does that waits for a lock.
 //! Of atomics, those on global memory do that:
 //!
-//! - An atomic store releases what its thread did before, and what barriers put before that. An atomic load acquires
+//! - An ordered store releases what its thread did before, and what barriers put before that. An ordered load acquires
 //!   what was released by the store that it reads, and by the read-modify-writes between the two.
-//! - A read-modify-write is relaxed. It releases what comes before a fence of the grid that comes before it: of its own
-//!   thread, or of another one with a barrier between. It acquires once such a fence comes after it, likewise. Between
-//!   its fences nothing is known: what the thread did after the last one is not released, what it does before the next
-//!   one may be too early.
+//! - Other loads and stores are relaxed, and so is every read-modify-write. A relaxed write releases what comes before a
+//!   fence of the grid that comes before it: of its own thread, or of another one with a barrier between. A relaxed read
+//!   acquires once such a fence comes after it, likewise. Between its fences nothing is known: what the thread did after
+//!   the last one is not released, what it does before the next one may be too early.
 //!
 //! That is a little generous, and never finds a race that is none: which of a block's releases was acquired, and by which
 //! thread, is not told apart; a cell that was itself used to release counts as released with the rest; a comparison that
@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 
 use super::order::{Blocks, Deeds, Join, Moment, Spread};
-use crate::ir::WARP;
+use crate::ir::{AtomicOp, Order, WARP};
 
 /// Every thread of the block at once, or several of different warps.
 pub(super) const EVERY: u32 = u32::MAX;
@@ -305,15 +305,6 @@ impl Clock {
     }
 }
 
-/// What an atomic access does for others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// It acquires or releases by itself: loads and stores.
-    Ordered,
-    /// It does so together with fences: what reads and writes.
-    Relaxed,
-}
-
 /// Somebody who touched a cell.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
@@ -460,12 +451,12 @@ impl History {
 
     /// A thread has written a cell atomically. Who reads it still finds what was released with what was there before, if
     /// that was read at once.
-    pub fn release(&mut self, index: usize, thread: u32, order: Order, clock: &mut Clock) {
-        if clock.release(thread, order) {
+    pub fn release(&mut self, index: usize, thread: u32, op: AtomicOp, clock: &mut Clock) {
+        if !op.reads() {
+            self.released.remove(&index);
+        }
+        if clock.release(thread, op.order()) {
             let blocks = self.released.entry(index).or_default();
-            if order == Order::Ordered {
-                *blocks = Blocks::default();
-            }
             blocks.insert(clock.block);
             blocks.extend(&clock.before);
         }

@@ -724,6 +724,14 @@ fn changes_at_once_pass_on_what_was_released() {
         faults("", 1, 3, &replaced, FaultKind::Race);
     }
     faults("", 1, 3, &body("atomic exchange @out[0:i32], 1:i32", load), FaultKind::Race);
+    // Relaxed loads and stores order nothing by themselves, and with fences as the others do.
+    let relaxed = "%f: i32 = atomic load_relaxed @out[0:i32]";
+    let store = "atomic store_relaxed @out[0:i32], 1:i32";
+    gives("", 1, 3, &body(&format!("fence grid {store}"), &format!("{relaxed} fence grid")), &[2, 5]);
+    faults("", 1, 3, &body(&format!("fence grid {store}"), relaxed), FaultKind::Race);
+    faults("", 1, 3, &body(store, &format!("{relaxed} fence grid")), FaultKind::Race);
+    let replaced = body("fence grid atomic exchange @out[0:i32], 1:i32", load);
+    faults("", 1, 3, &replaced.replace("%t: i32 = atomic add", "atomic store_relaxed"), FaultKind::Race);
     // Who has seen the flag may write it.
     let taken =
         body("fence grid atomic exchange @out[0:i32], 1:i32", &format!("{load} store @out[0:i32] = 8:i32"));

@@ -221,11 +221,10 @@ impl<'a> Checker<'a> {
                 if place.scope != ExecutionScope::Thread {
                     return self.error("an `atomic` outside `parallel`");
                 }
-                let reads = *op != AtomicOp::Store;
-                if reads {
+                if op.reads() {
                     self.memory(*memory, *index, 1, false, place)?;
                 }
-                let element = self.memory(*memory, *index, 1, *op != AtomicOp::Load, place)?;
+                let element = self.memory(*memory, *index, 1, op.writes(), place)?;
                 if let Space::Private { .. } = self.program.memory(*memory).space {
                     return self.error("an `atomic` on private memory");
                 }
@@ -237,8 +236,8 @@ impl<'a> Checker<'a> {
                 }
                 operands.iter().try_for_each(|&value| self.typed(value, element, "a value"))?;
                 match (var, op) {
-                    (None, AtomicOp::Load) => self.error("`atomic load` without a variable"),
-                    (Some(_), AtomicOp::Store) => self.error("`atomic store` gives nothing"),
+                    (None, AtomicOp::Load(_)) => self.error("`atomic load` without a variable"),
+                    (Some(_), AtomicOp::Store(_)) => self.error("`atomic store` gives nothing"),
                     (Some(var), _) => match self.define(*var)? == element {
                         true => Ok(()),
                         false => self.error(format!("the memory holds {element}, and the variable does not")),

@@ -7,7 +7,7 @@ use super::operator::ColumnUpdate;
 use crate::effects;
 use crate::item::{Ix, Scalars};
 use crate::skeletons::Operator;
-use pumice_program::{AtomicOp, MemoryId, Scope};
+use pumice_program::{AtomicOp, MemoryId, Order, Scope};
 use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 
 /// The columns that elements are combined into.
@@ -53,7 +53,7 @@ fn compare_and_swap(memory: MemoryId, ty: ScalarType, index: Term, f: impl Fn(Te
     let atomic = |op, operands: &[Term]| {
         effects::atomic(op, memory, ty, index, operands, true).unwrap_or_else(|| Constant::zero(ty).into())
     };
-    let old = atomic(AtomicOp::Load, &[]);
+    let old = atomic(AtomicOp::Load(Order::Relaxed), &[]);
     let new = f(old);
     effects::repeat_while(
         &[old, new, differ(old, new).term()],
