@@ -5,11 +5,14 @@
 //! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;
+mod create;
 mod data;
 mod described;
+mod elementwise;
 mod error;
 mod extents;
 pub mod file_test;
+mod folds;
 mod form;
 mod fuser;
 mod interpret;
@@ -26,8 +29,10 @@ mod scans;
 mod shape;
 pub mod text;
 mod verify;
+mod views;
 
-pub use acc::{Acc, IntoArray, KernelInput, generate, kernel, scalar_argument, unit, use_};
+pub use acc::{Acc, KernelInput, kernel, scalar_argument};
+pub use create::{IntoArray, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;
 pub use error::Error;
@@ -41,5 +46,7 @@ pub use ndarray::NdShape;
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Node, NodeId};
-pub use shape::{Dim0, Dim1, Dim2, Dim3, Dim4, IntoExtent, IntoShape, Larger, Shape};
+pub use shape::{
+    All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
+};
 pub use verify::CheckedProgram;

@@ -1,10 +1,10 @@
 //! Arrays of the crate `ndarray` as inputs and results.
 
-use crate::acc::IntoArray;
+use crate::create::IntoArray;
 use crate::data::Array;
 use crate::error::Error;
-use crate::shape::{Dim0, Dim1, Dim2, Dim3, Dim4, Shape};
-use ::ndarray::{ArrayBase, Data, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
+use crate::shape::{Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Shape};
+use ::ndarray::{ArrayBase, Data, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4, Ix5};
 use pumice_scalar::Elt;
 
 /// The dimension type of `ndarray` that a shape corresponds to.
@@ -27,7 +27,7 @@ macro_rules! dimensions {
         }
     )* };
 }
-dimensions!(Dim0 Ix0, Dim1 Ix1, Dim2 Ix2, Dim3 Ix3, Dim4 Ix4);
+dimensions!(Dim0 Ix0, Dim1 Ix1, Dim2 Ix2, Dim3 Ix3, Dim4 Ix4, Dim5 Ix5);
 
 impl<D: NdShape, T: Elt> Array<D, T> {
     /// The array as an `ndarray` array. Waits for the device and copies, as [`Array::to_vec`].

@@ -25,11 +25,15 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// The fold of these elements by an operator from an initial value.
-    pub(crate) fn new(elements: Elements, operator: Function, initial: Function) -> Reduction {
-        let types = initial.result_types();
+    /// The fold of these elements by an operator, from an initial value if there is one.
+    pub(crate) fn new(elements: Elements, operator: Function, initial: Option<Function>) -> Reduction {
+        let types = operator.result_types();
         let Elements { function: all, loose } = elements;
-        if operator.absorbs(&initial) {
+        let harmless = match &initial {
+            Some(initial) => operator.absorbs(initial).then(|| initial.clone()),
+            None => operator.neutral().map(|neutral| constants(&neutral)),
+        };
+        if let Some(initial) = harmless {
             let elements = match loose {
                 false => all,
                 true => function(all.parameters(), |index| {
@@ -50,8 +54,8 @@ impl Reduction {
     }
 
     /// The fold of elements each of which begins with a flag whether it is there.
-    pub(crate) fn of_flagged(elements: Function, operator: Function, initial: Function) -> Reduction {
-        let types = initial.result_types();
+    pub(crate) fn of_flagged(elements: Function, operator: Function, initial: Option<Function>) -> Reduction {
+        let types = operator.result_types();
         let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
         let twice = [&with_flag[..], &with_flag].concat();
         Reduction {
@@ -63,9 +67,12 @@ impl Reduction {
             neutral: function(&[], |_| {
                 flagged(false, types.iter().map(|ty| Constant::zero(*ty).into()).collect())
             }),
-            finish: function(&with_flag, |value| {
-                let initial = flagged(true, instantiate(&initial, &[]));
-                combine(&operator, &initial, value)[1..].to_vec()
+            finish: function(&with_flag, |value| match &initial {
+                None => value[1..].to_vec(),
+                Some(initial) => {
+                    let initial = flagged(true, instantiate(initial, &[]));
+                    combine(&operator, &initial, value)[1..].to_vec()
+                }
             }),
             types: with_flag,
         }
@@ -96,29 +103,10 @@ impl Reduction {
                     instantiate(&operator, &[&instantiate(initial, &[])[..], value].concat())
                 }),
             };
-            let neutral = function(&[], |_| neutral.iter().map(|constant| (*constant).into()).collect());
-            return Reduction { types, elements, operator, neutral, finish };
+            return Reduction { types, elements, operator, neutral: constants(&neutral), finish };
         }
-        let with_flag: Vec<ScalarType> = [&[ScalarType::Bool], &types[..]].concat();
-        let twice = [&with_flag[..], &with_flag].concat();
-        Reduction {
-            elements: function(elements.parameters(), |index| flagged(true, instantiate(&elements, index))),
-            operator: function(&twice, |values| {
-                let (one, other) = values.split_at(with_flag.len());
-                combine(&operator, one, other)
-            }),
-            neutral: function(&[], |_| {
-                flagged(false, types.iter().map(|ty| Constant::zero(*ty).into()).collect())
-            }),
-            finish: function(&with_flag, |value| match initial {
-                None => value[1..].to_vec(),
-                Some(initial) => {
-                    let initial = flagged(true, instantiate(initial, &[]));
-                    combine(&operator, &initial, value)[1..].to_vec()
-                }
-            }),
-            types: with_flag,
-        }
+        let elements = function(elements.parameters(), |index| flagged(true, instantiate(&elements, index)));
+        Reduction::of_flagged(elements, operator, initial.cloned())
     }
 
     /// Those who listen to the results, as they listen to what is reduced.
@@ -239,4 +227,9 @@ mod tests {
             assert_eq!(operator.absorbs(&initial(value)), expected, "{operator} from {value}");
         }
     }
+}
+
+/// A function of nothing that gives an element.
+fn constants(element: &[Constant]) -> Function {
+    function(&[], |_| element.iter().map(|constant| (*constant).into()).collect())
 }

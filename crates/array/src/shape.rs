@@ -9,6 +9,8 @@ pub trait Shape: Copy + Debug + Send + Sync + 'static {
     const RANK: usize;
     /// An index inside a program: nothing, an expression, or a tuple of expressions; the innermost dimension is last.
     type Index: Lift;
+    /// The shape with a dimension more; the largest is its own.
+    type Bigger: Shape;
     /// An index or the extents on the host.
     type Extents: AsRef<[usize]> + Copy + Debug + PartialEq + for<'a> TryFrom<&'a [usize]>;
 }
@@ -24,27 +26,29 @@ pub trait Larger: Shape {
 }
 
 macro_rules! shapes {
-    ($($name:ident $rank:literal $index:ty;)*) => { $(
+    ($($name:ident $rank:literal $bigger:ident $index:ty;)*) => { $(
         #[doc = concat!("Arrays of ", $rank, " dimensions.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name {}
         impl Shape for $name {
             const RANK: usize = $rank;
             type Index = $index;
+            type Bigger = $bigger;
             type Extents = [usize; $rank];
         }
     )* };
 }
 shapes! {
-    Dim0 0 ();
-    Dim1 1 Exp<i64>;
-    Dim2 2 (Exp<i64>, Exp<i64>);
-    Dim3 3 (Exp<i64>, Exp<i64>, Exp<i64>);
-    Dim4 4 (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>);
+    Dim0 0 Dim1 ();
+    Dim1 1 Dim2 Exp<i64>;
+    Dim2 2 Dim3 (Exp<i64>, Exp<i64>);
+    Dim3 3 Dim4 (Exp<i64>, Exp<i64>, Exp<i64>);
+    Dim4 4 Dim5 (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>);
+    Dim5 5 Dim5 (Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>, Exp<i64>);
 }
 
 macro_rules! smaller { ($($larger:ident $smaller:ident),*) => { $(impl Larger for $larger { type Smaller = $smaller; })* }; }
-smaller!(Dim1 Dim0, Dim2 Dim1, Dim3 Dim2, Dim4 Dim3);
+smaller!(Dim1 Dim0, Dim2 Dim1, Dim3 Dim2, Dim4 Dim3, Dim5 Dim4);
 
 /// One extent: a number or an expression.
 #[diagnostic::on_unimplemented(
@@ -81,7 +85,7 @@ impl IntoShape for usize {
 /// The extents of a new array: a number or expression for a vector, a tuple for more dimensions.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
-    label = "expected an extent, or a tuple of up to four extents",
+    label = "expected an extent, or a tuple of up to five extents",
     note = "extents are `usize` or `Exp<i64>`, as `shape()` gives them"
 )]
 pub trait IntoShape {
@@ -114,4 +118,87 @@ tuple_shapes! {
     Dim2 A B;
     Dim3 A B C;
     Dim4 A B C D;
+    Dim5 A B C D E;
+}
+
+/// In a pattern for [`crate::Acc::slice`] and [`crate::Acc::replicate`]: all of a dimension, as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct All;
+
+/// One dimension in a [`Pattern`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a part of a pattern",
+    label = "expected `All`, a `usize` or an `Exp<i64>`"
+)]
+pub trait PatternPart {
+    /// A shape with this dimension added, if it is one that stays.
+    type Kept<S: Shape>: Shape;
+    /// The index or the extent; nothing for a dimension that stays.
+    fn number(self) -> Option<Exp<i64>>;
+}
+
+impl PatternPart for All {
+    type Kept<S: Shape> = S::Bigger;
+    fn number(self) -> Option<Exp<i64>> {
+        None
+    }
+}
+
+macro_rules! numbers { ($($ty:ty)*) => { $(
+    impl PatternPart for $ty {
+        type Kept<S: Shape> = S;
+        fn number(self) -> Option<Exp<i64>> {
+            Some(self.into_extent())
+        }
+    }
+    impl Pattern for $ty {
+        type Kept = Dim0;
+        type Whole = Dim1;
+        fn numbers(self) -> Vec<Option<Exp<i64>>> {
+            vec![self.number()]
+        }
+    }
+)* }; }
+numbers!(usize Exp<i64>);
+
+/// For each dimension of a larger array whether it is one of a smaller one ([`All`]), or else a number: the index to take, or
+/// how often to repeat.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a pattern of dimensions",
+    label = "expected a tuple of up to five parts",
+    note = "a part is `All`, a `usize` or an `Exp<i64>`: `m.slice((2, All))` is a row of a matrix, and \
+            `v.replicate((All, 3))` has a vector three times as a column"
+)]
+pub trait Pattern {
+    /// The shape of the dimensions that stay.
+    type Kept: Shape;
+    /// The shape of all dimensions.
+    type Whole: Shape;
+    /// The numbers, with nothing for dimensions that stay.
+    fn numbers(self) -> Vec<Option<Exp<i64>>>;
+}
+
+macro_rules! kept {
+    () => { Dim0 };
+    ($first:ident $($name:ident)*) => { <$first as PatternPart>::Kept<kept!($($name)*)> };
+}
+
+macro_rules! patterns { ($($dim:ident $($name:ident)*;)*) => { $(
+    impl<$($name: PatternPart),*> Pattern for ($($name,)*) {
+        type Kept = kept!($($name)*);
+        type Whole = $dim;
+        #[allow(non_snake_case)]
+        fn numbers(self) -> Vec<Option<Exp<i64>>> {
+            let ($($name,)*) = self;
+            vec![$($name.number()),*]
+        }
+    }
+)* }; }
+patterns! {
+    Dim0;
+    Dim1 A;
+    Dim2 A B;
+    Dim3 A B C;
+    Dim4 A B C D;
+    Dim5 A B C D E;
 }

@@ -44,7 +44,8 @@ impl CheckedProgram {
         let ones = program.add(ZipWith { function: one }, &[of], 1, &[ScalarType::I64], place);
         let operator = function(&[ScalarType::I64; 2], |terms| vec![terms[0].binary(Op::Add, terms[1])]);
         let initial = function(&[], |_| vec![Constant::from(0i64).into()]);
-        let count = program.add(Fold { operator, initial }, &[ones], 0, &[ScalarType::I64], place);
+        let count =
+            program.add(Fold { operator, initial: Some(initial) }, &[ones], 0, &[ScalarType::I64], place);
         program.replace_results(&[count]);
         CheckedProgram(program)
     }

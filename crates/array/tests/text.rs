@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A program with several operations, as it is printed.
 const TEXT: &str = r#"a0: [_, _] (f32, bool) = argument 0 at "argument" "src/main.rs" 3:10
 a1: [_, _] (i64) = use [2, 2] {1, -2, 3, 4} at "use_" "src/main.rs" 4:14
-a2: [_, _] (i64) = view 1 0 (a1) at "transpose" "src/\"main\".rs" 4:20
+a2: [_, _] (i64) = view 0 1 1 0 (a1) at "transpose" "src/\"main\".rs" 4:20
   || {
     return extent(a1, 1), extent(a1, 0)
   }

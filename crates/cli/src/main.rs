@@ -36,6 +36,7 @@ commands:
     --filter TEXT         only cases whose name contains this
     --shard K/N           only one of N parts, to run them side by side
     --unfused             with every array written to memory
+    --large               instead of it, arrays of more than 2^31 elements: takes 32 GB of the device's memory
     --compile-only TARGET run nothing, but compile every kernel of the suite: cuda, opencl or c
   random                run random programs, and keep what fails as a file
     --device DEVICE       on this device
@@ -113,7 +114,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
         "selftest" => {
             let with_value = ["--device", "--filter", "--compile-only", "--shard"];
-            selftest::run(&Options::parse(rest, &with_value, &["--unfused"], 0)?)
+            selftest::run(&Options::parse(rest, &with_value, &["--unfused", "--large"], 0)?)
         }
         "random" => random::run(&Options::parse(rest, random::OPTIONS, &[], 0)?),
         "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),

@@ -13,7 +13,7 @@ use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::devices::cuda::nvrtc::{self, Nvrtc};
 use pumice::layers::runtime::{Device, Engine, open};
-use pumice_testing::{Case, Outcome, cases};
+use pumice_testing::{Case, Outcome, cases, large_cases};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,8 @@ use std::thread::{Builder, ScopedJoinHandle};
 /// Runs or compiles the suite.
 pub fn run(options: &Options) -> Result<()> {
     let filter = options.value("--filter").unwrap_or_default();
-    let mut chosen: Vec<Case> = cases().into_iter().filter(|case| case.name.contains(filter)).collect();
+    let all = if options.has("--large") { large_cases() } else { cases() };
+    let mut chosen: Vec<Case> = all.into_iter().filter(|case| case.name.contains(filter)).collect();
     if chosen.is_empty() {
         return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
     }
@@ -40,7 +41,9 @@ pub fn run(options: &Options) -> Result<()> {
         (None, device) => {
             let fuse = !options.has("--unfused");
             let compiler = device.map_or_else(Compiler::new, Compiler::on)?.fuse(fuse);
-            prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
+            if !options.has("--large") {
+                prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
+            }
             let failed = each(&chosen, |case| case.run(&compiler))?;
             finish(chosen.len(), failed)
         }

@@ -28,8 +28,8 @@ pub mod tune;
 pub use arguments::{Arguments, Function, Gives, Parameter};
 pub use compile::{Compiled, Compiler, Untyped, compile, run};
 pub use pumice_array::{
-    Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, IntoArray, IntoExtent, IntoShape, Larger, Matrix, Scalar,
-    Shape, Vector, generate, unit, use_,
+    Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent, IntoShape, Larger, Matrix,
+    Pattern, PatternPart, Scalar, Shape, Vector, enum_from, fill, generate, meshgrid, unit, use_,
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
@@ -50,8 +50,8 @@ pub mod layers {
 /// What programs need: `use pumice::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Acc, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Elt, Exp, Matrix, Scalar, Shape, Vector, cond, constant,
-        generate, none, some, unit, use_, while_,
+        Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Scalar, Shape, Vector, cond,
+        constant, enum_from, fill, generate, none, some, unit, use_, while_,
     };
 }
 

@@ -74,14 +74,14 @@ fn what_does_not_fit_is_refused_with_its_place() {
         zip(identity(&[I64]), vec![numbers(5)], 2, &[I64]),
         zip(pair.clone(), vec![numbers(5), scalar.clone()], 1, &[I64, I64]),
         node(Generate { shape: constants(&[4, 4]), element: identity(&[I64]) }, &[], 1, &[I64]),
-        node(Fold { operator: pair.clone(), initial: constants(&[0]) }, &[&scalar], 0, &[I64]),
+        node(Fold { operator: pair.clone(), initial: Some(constants(&[0])) }, &[&scalar], 0, &[I64]),
         // Columns, and types.
         zip(identity(&[I64]), vec![numbers(5)], 1, &[I64, I64]),
         zip(identity(&[F32]), vec![numbers(5)], 1, &[F32]),
         zip(identity(&[I64]), vec![], 1, &[I64]),
         node(Reshape { shape: constants(&[5]) }, &[&numbers(5)], 1, &[F32]),
         node(Use(Arc::new(columns_too_few)), &[], 1, &[I64]),
-        node(Fold { operator: pair, initial: constants(&[0]) }, &[&numbers(5)], 0, &[I64]),
+        node(Fold { operator: pair, initial: Some(constants(&[0])) }, &[&numbers(5)], 0, &[I64]),
         // Values of kernels.
         zip(function(&[I64], |_| vec![Term::variable(Variable::Local(0), I64)]), vec![numbers(5)], 1, &[I64]),
     ];

@@ -17,9 +17,10 @@ mod cases;
 mod data;
 pub mod files;
 mod harness;
+mod large;
 pub mod programs;
 pub mod random;
 pub mod suite;
 
 pub use harness::{Harness, Outcome, Program, Tolerance};
-pub use suite::{Case, Summary, cases, cuda_like, run_suite};
+pub use suite::{Case, Summary, cases, cuda_like, large_cases, run_suite};

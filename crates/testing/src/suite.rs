@@ -110,6 +110,15 @@ pub fn cases() -> Vec<Case> {
     all
 }
 
+/// Cases with arrays of more than 2³¹ elements, for devices that have the memory.
+pub fn large_cases() -> Vec<Case> {
+    let case = |(name, body): &(&str, fn(&Harness) -> Outcome)| Case {
+        name: (*name).to_string(),
+        body: Body::Arrays(*body),
+    };
+    crate::large::CASES.iter().map(case).collect()
+}
+
 /// How a run of the suite went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {

@@ -31,15 +31,17 @@ use std::sync::Arc;
 pub struct Fold {
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What a row's elements are combined with, once and from the left; from no parameters.
-    pub initial: Function,
+    /// What a row's elements are combined with, once and from the left; from no parameters. Without it, every row must have
+    /// an element.
+    pub initial: Option<Function>,
 }
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "fold",
-    make: |Parts { functions, .. }| match <[Function; 2]>::try_from(functions) {
-        Ok([operator, initial]) => Some(Arc::new(Fold { operator, initial })),
-        Err(_) => None,
+    make: |Parts { functions, .. }| {
+        let mut functions = functions.into_iter();
+        let (operator, initial) = (functions.next()?, functions.next());
+        functions.next().is_none().then(|| Arc::new(Fold { operator, initial }) as _)
     },
 };
 
@@ -48,11 +50,12 @@ impl Operation for Fold {
         LISTED.keyword
     }
     fn functions(&self) -> Vec<&Function> {
-        vec![&self.operator, &self.initial]
+        std::iter::once(&self.operator).chain(&self.initial).collect()
     }
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
-        let (operator, initial) = (next(&mut functions, &self.operator), next(&mut functions, &self.initial));
+        let operator = next(&mut functions, &self.operator);
+        let initial = self.initial.as_ref().map(|initial| next(&mut functions, initial));
         Arc::new(Fold { operator, initial })
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
@@ -60,11 +63,17 @@ impl Operation for Fold {
         ensure(rank == signature.rank + 1, RANK)?;
         ensure(types == signature.types, TYPES)?;
         fits(&self.operator, &[types, types].concat(), types)?;
-        fits(&self.initial, &[], types)
+        self.initial.as_ref().map_or(Ok(()), |initial| fits(initial, &[], types))
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         let mut extents = shapes.same(0);
-        extents.pop();
+        let columns = extents.pop();
+        if let (None, Some(columns)) = (&self.initial, columns)
+            && shapes.number(columns)? == 0
+            && !extents.contains(&Extent::Number(0))
+        {
+            return Err(shapes.mistake("there is no element to begin with".into()));
+        }
         Ok(extents)
     }
     fn nature(&self) -> Nature {
@@ -104,14 +113,20 @@ impl Operation for Fold {
 
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         let operator = interpreter.evaluator(&self.operator)?;
-        let initial = interpreter.evaluator(&self.initial)?(&[])?;
+        let initial = match &self.initial {
+            Some(initial) => Some(interpreter.evaluator(initial)?(&[])?),
+            None => None,
+        };
         let from = interpreter.input(node, 0);
         let columns = interpreter.extents(node.inputs[0]).last().copied().unwrap_or(1) as usize;
         let row = |row: usize| {
             let elements = &from[row * columns..(row + 1) * columns];
-            elements.iter().try_fold(initial.clone(), |accumulator, element| {
-                operator(&[accumulator, element.clone()].concat())
-            })
+            let (first, rest) = match &initial {
+                Some(initial) => (initial.clone(), elements),
+                None => (elements.first().cloned().unwrap_or_default(), elements.get(1..).unwrap_or(&[])),
+            };
+            rest.iter()
+                .try_fold(first, |accumulator, element| operator(&[accumulator, element.clone()].concat()))
         };
         let rows: i64 = interpreter.extents(node.id).iter().product();
         (0..rows as usize).map(row).collect()
@@ -148,8 +163,8 @@ impl Fold {
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
         let operator = lowering.fuser.with_classes(&self.operator);
-        let initial = lowering.fuser.with_classes(&self.initial);
-        let types = [&[ScalarType::Bool][..], &initial.result_types()].concat();
+        let initial = self.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
+        let types = [&[ScalarType::Bool][..], &operator.result_types()].concat();
         // How many blocks there are is known when the producer's kernel has been built.
         let (partial, mut steps) = lowering.temporary(&types, 0);
         let reduction = Reduction::of_flagged(chunk_results(partial, &types), operator, initial);
@@ -266,7 +281,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
             false => lowering.fuser.rows_of_input(*input),
         };
         let operator = lowering.fuser.with_classes(&fold.operator);
-        let initial = lowering.fuser.with_classes(&fold.initial);
+        let initial = fold.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
         let reduction = Reduction::new(elements, operator, initial);
         parts.push(Part { reduction, heard: listeners.heard.clone() });
     }

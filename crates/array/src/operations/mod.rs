@@ -26,7 +26,7 @@ pub use permute::Permute;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use use_::Use;
-pub use view::{Axis, View};
+pub use view::View;
 pub use zip_with::ZipWith;
 
 use crate::data::ArrayData;

@@ -353,3 +353,57 @@ pub fn an_argument_as_the_result(h: &Harness) -> Outcome {
     }
     Ok(())
 }
+
+pub fn zips_of_up_to_nine(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<f64>>| {
+        let (a, b, c) = (xs.clone().map(|x| x + 1), xs.clone().map(|x| x + 2), xs.clone().map(|x| x.gt(0)));
+        let five = xs.clone().zip_with5(a.clone(), b.clone(), c.clone(), ys.clone(), |x, a, b, c, y| {
+            (c.select(x + a * b, x), y)
+        });
+        xs.clone().zip_with9(
+            a,
+            b.clone(),
+            c,
+            ys.clone(),
+            five,
+            xs.clone(),
+            b,
+            ys,
+            |x, a, b, c, y, (five, z), w, v, u| (x + a + b + five + w + v, c, y + z + u),
+        )
+    })?;
+    for n in FEW_SIZES {
+        let (xs, ys) = (values::<i32>(110, n), values::<f64>(111, n));
+        let expected = xs.iter().zip(&ys).map(|(x, y)| {
+            let (a, b, c) = (x.wrapping_add(1), x.wrapping_add(2), *x > 0);
+            let five = if c { x.wrapping_add(a.wrapping_mul(b)) } else { *x };
+            let sum = [a, b, five, *x, b].iter().fold(*x, |sum, x| sum.wrapping_add(*x));
+            (sum, c, y + y + y)
+        });
+        program.check((&xs, &ys), &expected.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+pub fn indices_and_parts(h: &Harness) -> Outcome {
+    let m = Matrix::from_vec([2, 2], vec![(1i32, true), (2, false), (3, true), (4, false)]);
+    let m = m.map_err(|error| error.to_string())?;
+    let program = |m: Acc<Matrix<(i32, bool)>>| {
+        let (numbers, flags) = m.unzip();
+        let indexed = numbers.imap(|(i, j), x| x.cast::<i64>() + 10 * i + 100 * j);
+        indexed.zip(flags.indexed().map(|((i, j), flag)| flag.select(i, j)))
+    };
+    h.check(program, &m, &[(1, 0), (102, 1), (13, 1), (114, 1)])
+}
+
+pub fn made_of_numbers(h: &Harness) -> Outcome {
+    h.check(|n: Exp<i64>| fill((2, n), (1.5f32, true)), 2, &[(1.5, true); 4])?;
+    h.check(|| fill(0, 1i32), (), &[])?;
+    h.check(|| enum_from((2, 3), 1.0f32, 0.5), (), &[1.0, 1.5, 2.0, 2.5, 3.0, 3.5])?;
+    h.check(|start: Exp<i32>| enum_from(4, start, -3), 10, &[10, 7, 4, 1])?;
+    let table = || {
+        let (x, y) = pumice::meshgrid(use_(&[1, 2, 3]), use_(&[10, 20]));
+        x.zip_with(y, |x, y| x + y)
+    };
+    h.check(table, (), &[11, 12, 13, 21, 22, 23])
+}

@@ -10,10 +10,12 @@ pub mod folds;
 pub mod orders;
 pub mod permutes;
 pub mod programs;
+pub mod reductions;
 pub mod runs;
 pub mod scalars;
 pub mod scans;
 pub mod shapes;
+pub mod views;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
 #[macro_export]
@@ -29,6 +31,9 @@ macro_rules! for_each_case {
                 extents_from_scalar_arguments
                 zips_of_two
                 zips_of_three_and_four
+                zips_of_up_to_nine
+                indices_and_parts
+                made_of_numbers
                 pairs
                 tuples_of_eight
                 options
@@ -56,6 +61,20 @@ macro_rules! for_each_case {
                 replicated_values
                 permutations_of_three_and_four_dimensions
                 chains_of_index_changes
+            }
+            views {
+                parts_of_rows_of_every_type
+                parts_of_vectors
+                windows
+                slices_and_replications
+                dimensions_in_another_order
+            }
+            reductions {
+                extrema_and_where_they_are
+                extrema_of_floats
+                conditions_of_rows
+                means_and_variances
+                folds_from_nothing
             }
             folds {
                 sums_of_every_type

@@ -3,7 +3,7 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, ZipWith,
+    Argument, Backpermute, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, View, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -213,7 +213,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(13) {
+        match self.choices.below(14) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -232,6 +232,7 @@ impl Maker<'_, '_> {
             8 => self.scan(),
             9 => self.filter(),
             10 => self.permute(),
+            11 => self.view(),
             _ => self.fold(),
         }
     }
@@ -330,6 +331,42 @@ impl Maker<'_, '_> {
     }
 
     /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
+    /// Elements from other places with steps that never change: some dimensions from their ends, some at one index, some in
+    /// part, in any order, and maybe one that repeats.
+    fn view(&mut self) -> Known {
+        let input = self.any();
+        let rank = input.extents.len();
+        // By dimension of the result: its extent, the dimension of the input that it goes along, and the step.
+        let mut walks: Vec<(usize, Option<usize>, i64)> = Vec::new();
+        let mut starts = Vec::new();
+        for (dimension, extent) in input.extents.iter().copied().enumerate() {
+            let (start, walk) = match self.choices.below(5) {
+                0 if extent > 0 => (self.choices.below(extent), None),
+                1 if extent > 0 => (extent - 1, Some((extent, -1))),
+                2 => (extent / 3, Some((extent - extent / 3, 1))),
+                3 => (0, Some((extent.div_ceil(2), 2))),
+                _ => (0, Some((extent, 1))),
+            };
+            starts.push(start as i64);
+            if let Some((extent, step)) = walk {
+                let place = self.choices.below(walks.len() + 1);
+                walks.insert(place, (extent, Some(dimension), step));
+            }
+        }
+        let size: usize = walks.iter().map(|(extent, ..)| extent).product();
+        if walks.len() < 3 && size * 3 <= MOST && self.choices.below(3) == 0 {
+            walks.push((3, None, 0));
+        }
+        let extents: Vec<usize> = walks.iter().map(|(extent, ..)| *extent).collect();
+        let row = |dimension: usize| {
+            walks.iter().map(|(_, along, step)| if *along == Some(dimension) { *step } else { 0 }).collect()
+        };
+        let steps = (0..rank).map(row).collect();
+        let shape = self.shape(&extents);
+        let starts = function(&[], |_| starts.iter().map(|start| Constant::from(*start).into()).collect());
+        node(View { shape, starts, steps }, &[&input], &extents, input.array.types(), "view")
+    }
+
     fn permute(&mut self) -> Known {
         let defaults = self.any();
         let source = self.any();
@@ -402,6 +439,8 @@ impl Maker<'_, '_> {
         }
         let (input, operator, initial) = self.associative(input);
         let extents = &input.extents[..input.extents.len() - 1];
+        let from_nothing = input.extents.last() != Some(&0) && self.choices.below(4) == 0;
+        let initial = (!from_nothing).then_some(initial);
         node(Fold { operator, initial }, &[&input], extents, input.array.types(), "fold")
     }
 
@@ -444,7 +483,7 @@ impl Maker<'_, '_> {
             kept = node(Scan { operator, initial, gives, from_right }, &[&scanned], &[0], &types, "scan");
         }
         let (kept, operator, initial) = self.associative(kept);
-        node(Fold { operator, initial }, &[&kept], &[], kept.array.types(), "fold")
+        node(Fold { operator, initial: Some(initial) }, &[&kept], &[], kept.array.types(), "fold")
     }
 
     /// An operator that is associative to the bit, and an initial value, for the elements of an array; other elements are

@@ -1,0 +1,184 @@
+//! Arrays that are made of nothing but numbers and functions, and arrays that exist.
+
+use crate::acc::{Acc, lifted, nullary};
+use crate::data::{Array, Matrix, Scalar, Vector};
+use crate::operations::{Generate, Use};
+use crate::shape::{Dim0, Dim1, IntoShape, Shape};
+use pumice_scalar::{Elt, Exp, IntoExp, Lift, Number, Place, Term};
+
+/// An array that exists, as an input of a program.
+///
+/// ```
+/// use pumice::*;
+/// let xs: Vector<f32> = vec![1.0, 2.0].into();
+/// let doubled = use_(&xs).map(|x| x + x);
+/// ```
+#[track_caller]
+pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
+    let place = Place::caller("use_");
+    Acc::<Array<D, T>>::new(Use(array.into_array().data().clone()), Vec::new(), place)
+}
+
+/// What can be used as an array in a program.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be used as an array of shape `{D}` with elements `{T}`",
+    note = "slices, vectors and arrays are vectors; an `Array` and (with the feature `ndarray`) an `ndarray` array \
+            keep their shape"
+)]
+pub trait IntoArray<D: Shape, T: Elt> {
+    /// The array.
+    fn into_array(self) -> Array<D, T>;
+}
+
+impl<D: Shape, T: Elt> IntoArray<D, T> for &Array<D, T> {
+    fn into_array(self) -> Array<D, T> {
+        self.clone()
+    }
+}
+
+impl<D: Shape, T: Elt> IntoArray<D, T> for Array<D, T> {
+    fn into_array(self) -> Array<D, T> {
+        self
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for &[T] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self)
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for &Vec<T> {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+impl<T: Elt> IntoArray<Dim1, T> for Vec<T> {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self)
+    }
+}
+
+impl<T: Elt, const N: usize> IntoArray<Dim1, T> for &[T; N] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+impl<T: Elt, const N: usize> IntoArray<Dim1, T> for [T; N] {
+    fn into_array(self) -> Vector<T> {
+        Vector::from(self.as_slice())
+    }
+}
+
+/// A single value as an array without dimensions.
+///
+/// ```
+/// use pumice::*;
+/// let answer: Acc<Scalar<i32>> = unit(42);
+/// ```
+#[track_caller]
+pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
+    let value = value.into_exp();
+    let element = nullary(|| value.terms());
+    let operation = Generate { shape: nullary(Vec::new), element };
+    Acc::<Array<Dim0, T>>::new(operation, Vec::new(), Place::caller("unit"))
+}
+
+/// The array with the element `f(index)` at every index.
+///
+/// ```
+/// use pumice::*;
+/// let odd = generate(100, |i| 2 * i + 1);
+/// fn table(n: Exp<i64>) -> Acc<Matrix<i64>> {
+///     generate((n, n), |(i, j)| i * j)
+/// }
+/// # use pumice::Exp;
+/// ```
+#[track_caller]
+pub fn generate<S: IntoShape, L: Lift>(
+    shape: S,
+    f: impl FnOnce(<S::Dim as Shape>::Index) -> L,
+) -> Acc<Array<S::Dim, L::Elt>> {
+    let shape = nullary(|| shape.into_terms());
+    let operation = Generate { shape, element: lifted(f) };
+    Acc::<Array<S::Dim, L::Elt>>::new(operation, Vec::new(), Place::caller("generate"))
+}
+
+/// The array of a shape that has one value everywhere.
+///
+/// ```
+/// use pumice::*;
+/// let zeros = run(fill((2, 2), 0.5f32))?;
+/// assert_eq!(zeros.to_vec()?, [0.5; 4]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn fill<S: IntoShape, T: Elt>(shape: S, value: impl IntoExp<T>) -> Acc<Array<S::Dim, T>> {
+    let value = value.into_exp();
+    generated(shape, |_| value.terms(), Place::caller("fill"))
+}
+
+/// The numbers `start`, `start + step` and so on, row by row, in an array of any shape.
+///
+/// ```
+/// use pumice::*;
+/// assert_eq!(run(enum_from(4, 10, -3))?.to_vec()?, [10, 7, 4, 1]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn enum_from<S: IntoShape, T: Number>(
+    shape: S,
+    start: impl Into<Exp<T>>,
+    step: impl Into<Exp<T>>,
+) -> Acc<Array<S::Dim, T>> {
+    let (start, step) = (start.into(), step.into());
+    let extents = shape.into_terms();
+    let each = extents.clone();
+    let element = move |index: <S::Dim as Shape>::Index| {
+        let parts = index
+            .terms()
+            .into_iter()
+            .zip(each)
+            .map(|(part, extent)| (Exp::<i64>::from_term(part), Exp::<i64>::from_term(extent)));
+        let number = parts.fold(Exp::from(0), |number, (part, extent)| number * extent + part);
+        vec![(start + step * number.cast::<T>()).term()]
+    };
+    generated(Extents::<S>(extents, std::marker::PhantomData), element, Place::caller("enum_from"))
+}
+
+/// Two matrices with a row for each element of `ys` and a column for each of `xs`: of the elements of `xs`, and of those of `ys`.
+///
+/// ```
+/// use pumice::*;
+/// let (x, y) = meshgrid(use_(&[1, 2, 3]), use_(&[10, 20]));
+/// assert_eq!(run(x.zip_with(y, |x, y| x + y))?.to_vec()?, [11, 12, 13, 21, 22, 23]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<Matrix<T>>, Acc<Matrix<U>>) {
+    let (columns, rows) = (xs.shape(), ys.shape());
+    (xs.replicate_rows(rows), ys.replicate_columns(columns))
+}
+
+/// A shape whose extents are expressions already.
+struct Extents<S>(Vec<Term>, std::marker::PhantomData<S>);
+
+impl<S: IntoShape> IntoShape for Extents<S> {
+    type Dim = S::Dim;
+    fn into_terms(self) -> Vec<Term> {
+        self.0
+    }
+}
+
+/// The array whose elements are these terms of the index.
+fn generated<S: IntoShape, T: Elt>(
+    shape: S,
+    element: impl FnOnce(<S::Dim as Shape>::Index) -> Vec<Term>,
+    place: Place,
+) -> Acc<Array<S::Dim, T>> {
+    let shape = nullary(|| shape.into_terms());
+    let element = lifted(|index| T::Exp::from_terms(&mut element(index).into_iter()));
+    Acc::<Array<S::Dim, T>>::new(Generate { shape, element }, Vec::new(), place)
+}

@@ -1,0 +1,154 @@
+//! The methods of [`Acc`] that make each element of one of the same index in other arrays.
+
+use crate::acc::{Acc, lifted};
+use crate::data::Array;
+use crate::operations::{Generate, ZipWith};
+use crate::shape::Shape;
+use pumice_scalar::{Elt, Lift, Place};
+
+impl<D: Shape, T: Elt> Acc<Array<D, T>> {
+    /// A function of every element.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// fn halves(xs: Acc<Vector<f32>>) -> Acc<Vector<(f32, bool)>> {
+    ///     xs.map(|x| (x * 0.5, x.gt(1.0)))
+    /// }
+    /// ```
+    #[track_caller]
+    pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
+        let operation = ZipWith { function: lifted(f) };
+        Acc::<Array<D, L::Elt>>::new(operation, vec![self.described().clone()], Place::caller("map"))
+    }
+
+    /// A function of the elements of two arrays of the same shape.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// fn saxpy(a: Exp<f32>, xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    ///     xs.zip_with(ys, |x, y| a * x + y)
+    /// }
+    /// # use pumice::Exp;
+    /// ```
+    #[track_caller]
+    pub fn zip_with<U: Elt, L: Lift>(
+        self,
+        other: Acc<Array<D, U>>,
+        f: impl FnOnce(T::Exp, U::Exp) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
+        let inputs = vec![self.described().clone(), other.described().clone()];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller("zip_with"))
+    }
+
+    /// The pairs of the elements of two arrays of the same shape.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let pairs = run(use_(&[1, 2]).zip(use_(&[true, false])))?;
+    /// assert_eq!(pairs.to_vec()?, [(1, true), (2, false)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn zip<U: Elt>(self, other: Acc<Array<D, U>>) -> Acc<Array<D, (T, U)>> {
+        let place = Place::caller("zip");
+        let function = lifted(|pair: (T::Exp, U::Exp)| pair);
+        let inputs = vec![self.described().clone(), other.described().clone()];
+        Acc::<Array<D, (T, U)>>::new(ZipWith { function }, inputs, place)
+    }
+
+    /// Each element with its index.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[7, 8]).indexed())?.to_vec()?, [(0, 7), (1, 8)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn indexed(self) -> Acc<Array<D, (<D::Index as Lift>::Elt, T)>> {
+        self.with_index(|index, element| (index, element), Place::caller("indexed"))
+    }
+
+    /// A function of every element and its index.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let weighted = run(use_(&[5i64, 6, 7]).imap(|i, x| i * x))?;
+    /// assert_eq!(weighted.to_vec()?, [0, 6, 14]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn imap<L: Lift>(self, f: impl FnOnce(D::Index, T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
+        self.with_index(f, Place::caller("imap"))
+    }
+
+    /// As [`Acc::imap`], for a method that is called at a place.
+    pub(crate) fn with_index<L: Lift>(
+        self,
+        f: impl FnOnce(D::Index, T::Exp) -> L,
+        place: Place,
+    ) -> Acc<Array<D, L::Elt>> {
+        let extents = self.shape().terms();
+        let shape = crate::acc::nullary(|| extents);
+        let generate = Generate { shape, element: lifted(|index: D::Index| index) };
+        let indices = Acc::<Array<D, <D::Index as Lift>::Elt>>::new(generate, Vec::new(), place);
+        let function = lifted(|(index, element): (D::Index, T::Exp)| f(index, element));
+        let inputs = vec![indices.described().clone(), self.described().clone()];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, place)
+    }
+}
+
+macro_rules! zips {
+    ($($count:literal $method:ident: $($other:ident $array:ident $element:ident)*;)*) => {
+        impl<D: Shape, T: Elt> Acc<Array<D, T>> {
+            $(#[doc = concat!("A function of the elements of ", $count, " arrays of the same shape, as [`Acc::zip_with`].")]
+            #[allow(clippy::too_many_arguments)]
+            #[track_caller]
+            pub fn $method<$($other: Elt,)* L: Lift>(
+                self,
+                $($array: Acc<Array<D, $other>>,)*
+                f: impl FnOnce(T::Exp, $($other::Exp),*) -> L,
+            ) -> Acc<Array<D, L::Elt>> {
+                let types = [T::types(), $($other::types()),*].concat();
+                let function = pumice_scalar::function(&types, |terms| {
+                    let mut terms = terms.iter().copied();
+                    let first = T::Exp::from_terms(&mut terms);
+                    $(let $element = $other::Exp::from_terms(&mut terms);)*
+                    f(first, $($element),*).terms()
+                });
+                let inputs = vec![self.described().clone(), $($array.described().clone()),*];
+                Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller(stringify!($method)))
+            })*
+        }
+    };
+}
+zips! {
+    "three" zip_with3: U second b V third c;
+    "four" zip_with4: U second b V third c W fourth d;
+    "five" zip_with5: U second b V third c W fourth d X fifth e;
+    "six" zip_with6: U second b V third c W fourth d X fifth e Y sixth g;
+    "seven" zip_with7: U second b V third c W fourth d X fifth e Y sixth g Z seventh h;
+    "eight" zip_with8: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i;
+    "nine" zip_with9: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i B ninth j;
+}
+
+macro_rules! unzips {
+    ($($doc:literal $method:ident $tuple:ty: $($name:ident $part:tt)*;)*) => { $(
+        impl<D: Shape, $($name: Elt),*> Acc<Array<D, $tuple>> {
+            #[doc = $doc]
+            #[track_caller]
+            pub fn $method(self) -> ($(Acc<Array<D, $name>>,)*) {
+                let place = Place::caller(stringify!($method));
+                ($({
+                    let function = lifted(|element: <$tuple as Elt>::Exp| element.$part);
+                    Acc::<Array<D, $name>>::new(ZipWith { function }, vec![self.described().clone()], place)
+                },)*)
+            }
+        }
+    )* };
+}
+unzips! {
+    "The first parts of all pairs, and the second ones." unzip (A, B): A 0 B 1;
+    "The parts of all triples." unzip3 (A, B, C): A 0 B 1 C 2;
+    "The parts of all quadruples." unzip4 (A, B, C, E): A 0 B 1 C 2 E 3;
+}
