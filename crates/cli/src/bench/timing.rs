@@ -3,6 +3,7 @@
 use super::workloads::Measured;
 use pumice::{Arguments, Compiler, Function};
 use pumice_algorithms::Program;
+use std::time::Instant;
 
 /// As many runs as fit into this many milliseconds, between the fewest and the most.
 const BUDGET_MS: f64 = 1000.0;
@@ -38,6 +39,22 @@ impl Timing {
         check(result.to_vec().map_err(|error| error.to_string())?)?;
         drop(result);
         self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
+    }
+
+    /// The median time that the host takes to describe, check and plan a program, in milliseconds.
+    pub fn planning<P, F: Function<P> + Copy>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P> + Clone,
+    ) -> Result<f64, String> {
+        let once = || {
+            let start = Instant::now();
+            let plan = self.compiler.compile(program)?.plan(arguments.clone())?;
+            let time = start.elapsed().as_secs_f64() * 1e3;
+            drop(plan);
+            Ok(time)
+        };
+        self.repeat(once).map_err(|error| error.to_string())
     }
 
     /// Measures a kernel-language program, after its result has been checked.

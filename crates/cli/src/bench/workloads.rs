@@ -107,11 +107,30 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
+    all.push(planning());
     all
 }
 
 pub(super) fn matrix(rows: usize, columns: usize, values: &[f32]) -> Result<Matrix<f32>, String> {
     Array::from_slice([rows, columns], values).map_err(|error| error.to_string())
+}
+
+/// What the host does before anything is launched, for a program of twenty operations.
+fn planning() -> Workload {
+    Workload::new("planning 20 operations", 20, 0, |timing| {
+        let xs = Vector::from(uniform(1000, 0).as_slice());
+        timing.planning(twenty_operations, (&xs, &xs))
+    })
+}
+
+fn twenty_operations(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    let sums = xs.clone().zip_with(ys.clone(), |x, y| x * y).map(|x| x + 1.0).scanl1(|a, b| a + b);
+    let kept = sums.clone().map(|x| x * 0.5).filter(|x| x.gt(2.0)).map(|x| x - 2.0).sum();
+    let table = ys.reverse().map(|y| y * y).reshape((10, 100)).transpose();
+    let rows = table.clone().sum().zip_with(table.max(), |sum, most| sum / most);
+    let counts = xs.histogram(100, |x| (x * 100.0).cast::<i64>().clamp(0, 99)).map(|n| n.cast::<f32>());
+    let totals = rows.zip_with3(counts, sums.take(100), |a, b, c| a + b * c).rotate(3);
+    totals.zip_with(kept.replicate(100), |x, total| x / total)
 }
 
 fn copy(n: usize) -> Workload {
