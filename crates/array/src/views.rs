@@ -307,7 +307,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     fn rearranged(self, order: &[usize], place: Place) -> Self {
         let extents = self.extents();
-        let is_permutation = (0..D::RANK).all(|dimension| order.contains(&dimension));
+        let is_permutation =
+            order.len() == D::RANK && (0..D::RANK).all(|dimension| order.contains(&dimension));
         let shape = (0..D::RANK).map(|place| match order.get(place).and_then(|from| extents.get(*from)) {
             Some(extent) if is_permutation => *extent,
             _ => {
@@ -315,7 +316,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
                 Exp::from_term(Term::invalid(ScalarType::I64, message))
             }
         });
-        let row = |from: usize| order.iter().map(|dimension| i64::from(*dimension == from)).collect();
+        let row =
+            |from: usize| (0..D::RANK).map(|place| i64::from(order.get(place) == Some(&from))).collect();
         let (shape, steps) = (shape.collect(), (0..D::RANK).map(row).collect());
         self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
     }

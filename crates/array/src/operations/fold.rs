@@ -70,9 +70,11 @@ impl Operation for Fold {
         let columns = extents.pop();
         if let (None, Some(columns)) = (&self.initial, columns)
             && shapes.number(columns)? == 0
-            && !extents.contains(&Extent::Number(0))
         {
-            return Err(shapes.mistake("there is no element to begin with".into()));
+            let rows = extents.iter().map(|extent| shapes.number(*extent)).collect::<Result<Vec<_>, _>>()?;
+            if !rows.contains(&0) {
+                return Err(shapes.mistake("there is no element to begin with".into()));
+            }
         }
         Ok(extents)
     }
