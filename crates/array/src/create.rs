@@ -4,7 +4,7 @@ use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Scalar, Vector};
 use crate::operations::{Generate, Use};
 use crate::shape::{Dim0, Dim1, IntoShape, Shape};
-use pumice_scalar::{Elt, Exp, IntoExp, Lift, Number, Place, Term};
+use pumice_scalar::{Elt, Exp, IntoExp, Lift, Number, Place};
 
 /// An array that exists, as an input of a program.
 ///
@@ -117,7 +117,9 @@ pub fn generate<S: IntoShape, L: Lift>(
 #[track_caller]
 pub fn fill<S: IntoShape, T: Elt>(shape: S, value: impl IntoExp<T>) -> Acc<Array<S::Dim, T>> {
     let value = value.into_exp();
-    generated(shape, |_| value.terms(), Place::caller("fill"))
+    let shape = nullary(|| shape.into_terms());
+    let element = lifted(|_: <S::Dim as Shape>::Index| value);
+    Acc::<Array<S::Dim, T>>::new(Generate { shape, element }, Vec::new(), Place::caller("fill"))
 }
 
 /// The numbers `start`, `start + step` and so on, row by row, in an array of any shape.
@@ -134,18 +136,7 @@ pub fn enum_from<S: IntoShape, T: Number>(
     step: impl Into<Exp<T>>,
 ) -> Acc<Array<S::Dim, T>> {
     let (start, step) = (start.into(), step.into());
-    let extents = shape.into_terms();
-    let each = extents.clone();
-    let element = move |index: <S::Dim as Shape>::Index| {
-        let parts = index
-            .terms()
-            .into_iter()
-            .zip(each)
-            .map(|(part, extent)| (Exp::<i64>::from_term(part), Exp::<i64>::from_term(extent)));
-        let number = parts.fold(Exp::from(0), |number, (part, extent)| number * extent + part);
-        vec![(start + step * number.cast::<T>()).term()]
-    };
-    generated(Extents::<S>(extents, std::marker::PhantomData), element, Place::caller("enum_from"))
+    numbered(shape, |number| start + step * number.cast::<T>(), Place::caller("enum_from"))
 }
 
 /// Two matrices with a row for each element of `ys` and a column for each of `xs`: of the elements of `xs`, and of those of `ys`.
@@ -162,23 +153,19 @@ pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<
     (xs.replicate_rows(rows), ys.replicate_columns(columns))
 }
 
-/// A shape whose extents are expressions already.
-struct Extents<S>(Vec<Term>, std::marker::PhantomData<S>);
-
-impl<S: IntoShape> IntoShape for Extents<S> {
-    type Dim = S::Dim;
-    fn into_terms(self) -> Vec<Term> {
-        self.0
-    }
-}
-
-/// The array whose elements are these terms of the index.
-fn generated<S: IntoShape, T: Elt>(
+/// The array of a function of each element's number, row by row.
+pub(crate) fn numbered<S: IntoShape, L: Lift>(
     shape: S,
-    element: impl FnOnce(<S::Dim as Shape>::Index) -> Vec<Term>,
+    f: impl FnOnce(Exp<i64>) -> L,
     place: Place,
-) -> Acc<Array<S::Dim, T>> {
-    let shape = nullary(|| shape.into_terms());
-    let element = lifted(|index| T::Exp::from_terms(&mut element(index).into_iter()));
-    Acc::<Array<S::Dim, T>>::new(Generate { shape, element }, Vec::new(), place)
+) -> Acc<Array<S::Dim, L::Elt>> {
+    let extents = shape.into_terms();
+    let element = lifted(|index: <S::Dim as Shape>::Index| {
+        let parts = index.terms().into_iter().zip(&extents);
+        f(parts.fold(Exp::from(0), |number, (part, extent)| {
+            number * Exp::from_term(*extent) + Exp::<i64>::from_term(part)
+        }))
+    });
+    let shape = nullary(|| extents);
+    Acc::<Array<S::Dim, L::Elt>>::new(Generate { shape, element }, Vec::new(), place)
 }

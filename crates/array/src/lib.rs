@@ -24,6 +24,7 @@ pub mod operations;
 mod permute;
 mod plan;
 mod program;
+pub mod random;
 mod reduction;
 mod scans;
 mod shape;

@@ -27,6 +27,7 @@ pub mod tune;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
 pub use compile::{Compiled, Compiler, Untyped, compile, run};
+pub use pumice_array::random;
 pub use pumice_array::{
     Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent, IntoShape, Larger, Matrix,
     Pattern, PatternPart, Scalar, Shape, Vector, enum_from, fill, generate, meshgrid, unit, use_,

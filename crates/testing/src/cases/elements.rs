@@ -407,3 +407,47 @@ pub fn made_of_numbers(h: &Harness) -> Outcome {
     };
     h.check(table, (), &[11, 12, 13, 21, 22, 23])
 }
+
+/// The same bits on every device: what another program made of the published algorithm.
+pub fn random_numbers(h: &Harness) -> Outcome {
+    use pumice::random::{integers, normal, uniform};
+    h.check(|seed: Exp<u64>| uniform::<u32, _>(3, seed), 42, &[2012563771, 1404726525, 2827443659])?;
+    let floats = |n: Exp<i64>| uniform::<f32, _>((n, 2), 7u64).zip(normal::<f32, _>((n, 2), 8u64));
+    let doubles = |n: Exp<i64>| uniform::<f64, _>(n, 9u64).zip(normal::<f64, _>(n, 10u64));
+    let found = h.run(floats, 2)?;
+    // The last of them is in a tail of the normal distribution.
+    let wide = h.run(doubles, 135)?;
+    let range = h.run(|low: Exp<i64>| integers(1000, 11u64, low, 5), -5)?;
+    h.check(|| integers(3, 1u64, 9i32, 9), (), &[9; 3])?;
+    if h.is_planning() {
+        return Ok(());
+    }
+    let bits = |(x, y): (f32, f32)| (x.to_bits(), y.to_bits());
+    let found: Vec<_> = found.to_vec().map_err(|error| error.to_string())?.into_iter().map(bits).collect();
+    let wide: Vec<_> = wide
+        .to_vec()
+        .map_err(|error| error.to_string())?
+        .iter()
+        .map(|(x, y)| (x.to_bits(), y.to_bits()))
+        .collect();
+    let expected = [
+        (1061161465, 1057906097),
+        (1061918652, 3195044783),
+        (1007320768, 3210739123),
+        (1048580310, 1068709020),
+    ];
+    let expected_wide: [(u64, u64); 4] = [
+        (4602987093430038856, 4597870879565122882),
+        (4602573487685204856, 4593393698742048635),
+        (4602879294470310028, 4607872212161399229),
+        (4603893057437499980, 4613453367013854421),
+    ];
+    if found != expected || [&wide[..3], &wide[134..]].concat() != expected_wide {
+        return Err(format!("{found:?}, {wide:?}"));
+    }
+    let range = range.to_vec().map_err(|error| error.to_string())?;
+    match (-5..5).all(|number| range.iter().filter(|x| **x == number).count() > 50) {
+        true => Ok(()),
+        false => Err(format!("not all numbers are equally likely: {range:?}")),
+    }
+}

@@ -34,6 +34,7 @@ macro_rules! for_each_case {
                 zips_of_up_to_nine
                 indices_and_parts
                 made_of_numbers
+                random_numbers
                 pairs
                 tuples_of_eight
                 options
