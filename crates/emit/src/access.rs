@@ -36,7 +36,11 @@ impl Writer<'_> {
         for (k, chunk) in vars.chunks(width).enumerate() {
             let offset = self.offset(&index, k * width);
             let Some(vector) = self.language.vector(ty, width).filter(|_| width > 1) else {
-                let element = Expression::atom(self.element(memory, &offset));
+                let element = match self.is_shared_by_blocks(memory) {
+                    true => self.fresh_element(memory, &offset),
+                    false => self.element(memory, &offset),
+                };
+                let element = Expression::atom(element);
                 let value = self.guarded(ty, element, guard.as_deref());
                 self.define(chunk[0], &value);
                 continue;
@@ -87,6 +91,22 @@ impl Writer<'_> {
             (Space::Private { .. }, Threads::Lanes) => format!("{element}[{}]", self.cell_place()),
             _ => element,
         }
+    }
+
+    /// Whether other blocks may write this memory while this one reads it, and a plain load would not see it.
+    fn is_shared_by_blocks(&self, memory: MemoryId) -> bool {
+        let written = matches!(
+            self.program.memory(memory).space,
+            Space::Global { access } if access != Access::Read
+        );
+        written && self.orders_memory && self.language.loads_are_stale()
+    }
+
+    /// An element as it is in the memory of all blocks.
+    fn fresh_element(&self, memory: MemoryId, index: &Expression) -> String {
+        let (space, array) = (self.language.space(false), &self.memories[memory.0 as usize]);
+        let element = self.language.element(self.program.memory(memory).ty);
+        format!("((volatile {space}{element} *){array})[{}]", index.text)
     }
 
     /// How many elements one access takes.

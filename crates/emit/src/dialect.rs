@@ -217,6 +217,11 @@ pub(crate) trait Language {
         None
     }
 
+    /// Whether a plain load may find what memory held before a fence of the grid: then loads say that others write it.
+    fn loads_are_stale(&self) -> bool {
+        false
+    }
+
     /// What orders a thread's writes, if anything need be done.
     fn fence(&self, scope: Scope) -> Option<&'static str>;
 

@@ -108,6 +108,11 @@ impl Language for OpenCl {
         self.barrier()
     }
 
+    fn loads_are_stale(&self) -> bool {
+        // OpenCL 1 orders memory for a group only. NVIDIA's loads come from a cache that other groups' writes do not reach.
+        true
+    }
+
     fn fence(&self, _scope: Scope) -> Option<&'static str> {
         Some(FENCE)
     }

@@ -72,6 +72,7 @@ pub(crate) fn write(
         lanes: Lanes::default(),
         cell: Cell::default(),
         uses_lanes: false,
+        orders_memory: program.body.iter().any(is_ordering),
         waits_on_both_sides: false,
         made_of_truth: match language.threads() {
             Threads::Lanes => made_of_truth(program),
@@ -140,7 +141,7 @@ impl Writer<'_> {
 
     fn kernel(&self, entry: String, layout: &Layout) -> Kernel {
         let program = self.program;
-        let alone = !program.body.iter().any(is_ordering);
+        let alone = !self.orders_memory;
         let arguments = program
             .params
             .iter()

@@ -60,6 +60,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) cell: Cell,
     /// Whether some parallel loop ran in lanes.
     pub(crate) uses_lanes: bool,
+    /// Whether anything in the program orders what threads see of each other's writes.
+    pub(crate) orders_memory: bool,
     /// Whether threads wait for each other on both sides of a branch.
     pub(crate) waits_on_both_sides: bool,
     /// The integers that are computed from truth values, where one worker runs the threads.
