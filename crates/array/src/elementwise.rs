@@ -6,6 +6,9 @@ use crate::operations::{Generate, ZipWith};
 use crate::shape::Shape;
 use pumice_scalar::{Elt, Lift, Place};
 
+/// An element with its index in an array of this shape.
+pub type Indexed<D, T> = (<<D as Shape>::Index as Lift>::Elt, T);
+
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// A function of every element.
     ///
@@ -65,7 +68,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
-    pub fn indexed(self) -> Acc<Array<D, (<D::Index as Lift>::Elt, T)>> {
+    pub fn indexed(self) -> Acc<Array<D, Indexed<D, T>>> {
         self.with_index(|index, element| (index, element), Place::caller("indexed"))
     }
 

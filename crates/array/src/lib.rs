@@ -36,6 +36,7 @@ pub use acc::{Acc, KernelInput, kernel, scalar_argument};
 pub use create::{IntoArray, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;
+pub use elementwise::Indexed;
 pub use error::Error;
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use form::{Form, Forms, RECOMPUTE};

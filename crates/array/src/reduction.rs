@@ -195,6 +195,11 @@ pub(crate) fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
     )
 }
 
+/// A function of nothing that gives an element.
+fn constants(element: &[Constant]) -> Function {
+    function(&[], |_| element.iter().map(|constant| (*constant).into()).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,9 +232,4 @@ mod tests {
             assert_eq!(operator.absorbs(&initial(value)), expected, "{operator} from {value}");
         }
     }
-}
-
-/// A function of nothing that gives an element.
-fn constants(element: &[Constant]) -> Function {
-    function(&[], |_| element.iter().map(|constant| (*constant).into()).collect())
 }

@@ -11,8 +11,11 @@ const N: i64 = (1 << 31) + 5;
 /// Elements repeat after so many.
 const PERIOD: i64 = 1000;
 
-/// The cases, by name.
-pub(crate) const CASES: [(&str, fn(&Harness) -> Outcome); 5] = [
+/// A case with its name.
+pub(crate) type Named = (&'static str, fn(&Harness) -> Outcome);
+
+/// The cases.
+pub(crate) const CASES: [Named; 5] = [
     ("large::map", map),
     ("large::fold", fold),
     ("large::scan", scan),

@@ -112,10 +112,8 @@ pub fn cases() -> Vec<Case> {
 
 /// Cases with arrays of more than 2³¹ elements, for devices that have the memory.
 pub fn large_cases() -> Vec<Case> {
-    let case = |(name, body): &(&str, fn(&Harness) -> Outcome)| Case {
-        name: (*name).to_string(),
-        body: Body::Arrays(*body),
-    };
+    let case =
+        |(name, body): &crate::large::Named| Case { name: (*name).to_string(), body: Body::Arrays(*body) };
     crate::large::CASES.iter().map(case).collect()
 }
 

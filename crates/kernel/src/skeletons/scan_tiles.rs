@@ -42,7 +42,7 @@ pub(super) fn write(scan: &Scan, plan: ScanPlan, before: &Before, write: Write<'
                 });
                 effects::sync();
                 asks.ask_groups(|| parts.sum.read(0));
-                Prefix::LookBack(asks)
+                Prefix::LookBack(Box::new(asks))
             }
             Before::Sums(sums) => {
                 tile.scan_parts(&parts, |_, _| {});
@@ -71,7 +71,7 @@ pub(super) fn write_sums(scan: &Scan, plan: ScanPlan, write: Write<'_>) {
 enum Prefix {
     Nothing,
     Known(Scalars),
-    LookBack(LookBack),
+    LookBack(Box<LookBack>),
 }
 
 /// The tile that a block scans.
