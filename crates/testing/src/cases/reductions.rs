@@ -112,7 +112,10 @@ pub fn folds_from_nothing(h: &Harness) -> Outcome {
         };
         program.check(&m, &(0..rows).map(row).collect::<Vec<_>>())?;
     }
-    kept.check(&[-1, 5, 3, -7], &[3])?;
-    h.expect_failure(kept.run(&[-1]), &["there is no element to begin with in fold1", file!()])?;
+    // How many are kept is read before the fold is planned, and without a device there is nothing to read.
+    if !h.is_planning() {
+        kept.check(&[-1, 5, 3, -7], &[3])?;
+        h.expect_failure(kept.run(&[-1]), &["there is no element to begin with in fold1", file!()])?;
+    }
     h.expect_error(|xs: Acc<Vector<f32>>| xs.max(), &[0f32; 0], &["no element to begin with in max", file!()])
 }
