@@ -3,7 +3,7 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Scalar, Vector};
 use crate::operations::{Generate, Use};
-use crate::shape::{Dim0, Dim1, IntoShape, Shape};
+use crate::shape::{All, Dim0, Dim1, IntoShape, Shape};
 use pumice_scalar::{Elt, Exp, IntoExp, Lift, Number, Place};
 
 /// An array that exists, as an input of a program.
@@ -150,7 +150,8 @@ pub fn enum_from<S: IntoShape, T: Number>(
 #[track_caller]
 pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<Matrix<T>>, Acc<Matrix<U>>) {
     let (columns, rows) = (xs.shape(), ys.shape());
-    (xs.replicate_rows(rows), ys.replicate_columns(columns))
+    let place = Place::caller("meshgrid");
+    (xs.replicated((rows, All), place), ys.replicated((All, columns), place))
 }
 
 /// The array of a function of each element's number, row by row.

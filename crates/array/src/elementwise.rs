@@ -101,10 +101,28 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 }
 
+/// An array of an example, for each other array of an operation.
+macro_rules! one_more {
+    ($other:ident) => {
+        "xs.clone(), "
+    };
+}
+
 macro_rules! zips {
-    ($($count:literal $method:ident: $($other:ident $array:ident $element:ident)*;)*) => {
+    ($($count:literal $number:literal $method:ident: $($other:ident $array:ident $element:ident)*;)*) => {
         impl<D: Shape, T: Elt> Acc<Array<D, T>> {
             $(#[doc = concat!("A function of the elements of ", $count, " arrays of the same shape, as [`Acc::zip_with`].")]
+            ///
+            /// ```
+            /// use pumice::*;
+            /// let xs = use_(&[1, 2]);
+            #[doc = concat!(
+                "let sums = run(xs.clone().", stringify!($method), "(", $(one_more!($other),)*
+                "|a", $(", ", stringify!($element),)* "| a", $(" + ", stringify!($element),)* "))?;"
+            )]
+            #[doc = concat!("assert_eq!(sums.to_vec()?, [", $number, ", 2 * ", $number, "]);")]
+            /// # Ok::<(), pumice::Error>(())
+            /// ```
             #[allow(clippy::too_many_arguments)]
             #[track_caller]
             pub fn $method<$($other: Elt,)* L: Lift>(
@@ -126,19 +144,26 @@ macro_rules! zips {
     };
 }
 zips! {
-    "three" zip_with3: U second b V third c;
-    "four" zip_with4: U second b V third c W fourth d;
-    "five" zip_with5: U second b V third c W fourth d X fifth e;
-    "six" zip_with6: U second b V third c W fourth d X fifth e Y sixth g;
-    "seven" zip_with7: U second b V third c W fourth d X fifth e Y sixth g Z seventh h;
-    "eight" zip_with8: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i;
-    "nine" zip_with9: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i B ninth j;
+    "three" 3 zip_with3: U second b V third c;
+    "four" 4 zip_with4: U second b V third c W fourth d;
+    "five" 5 zip_with5: U second b V third c W fourth d X fifth e;
+    "six" 6 zip_with6: U second b V third c W fourth d X fifth e Y sixth g;
+    "seven" 7 zip_with7: U second b V third c W fourth d X fifth e Y sixth g Z seventh h;
+    "eight" 8 zip_with8: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i;
+    "nine" 9 zip_with9: U second b V third c W fourth d X fifth e Y sixth g Z seventh h A eighth i B ninth j;
 }
 
 macro_rules! unzips {
-    ($($doc:literal $method:ident $tuple:ty: $($name:ident $part:tt)*;)*) => { $(
+    ($($doc:literal $example:literal $method:ident $tuple:ty: $($name:ident $part:tt)*;)*) => { $(
         impl<D: Shape, $($name: Elt),*> Acc<Array<D, $tuple>> {
             #[doc = $doc]
+            ///
+            /// ```
+            /// use pumice::*;
+            #[doc = $example]
+            /// assert_eq!(run(b)?.to_vec()?, [true]);
+            /// # Ok::<(), pumice::Error>(())
+            /// ```
             #[track_caller]
             pub fn $method(self) -> ($(Acc<Array<D, $name>>,)*) {
                 let place = Place::caller(stringify!($method));
@@ -151,7 +176,7 @@ macro_rules! unzips {
     )* };
 }
 unzips! {
-    "The first parts of all pairs, and the second ones." unzip (A, B): A 0 B 1;
-    "The parts of all triples." unzip3 (A, B, C): A 0 B 1 C 2;
-    "The parts of all quadruples." unzip4 (A, B, C, E): A 0 B 1 C 2 E 3;
+    "The first parts of all pairs, and the second ones." "let (_, b) = use_(&[(1, true)]).unzip();" unzip (A, B): A 0 B 1;
+    "The parts of all triples." "let (_, b, _) = use_(&[(1, true, 2.0)]).unzip3();" unzip3 (A, B, C): A 0 B 1 C 2;
+    "The parts of all quadruples." "let (_, b, ..) = use_(&[(1, true, 2.0, 3u64)]).unzip4();" unzip4 (A, B, C, E): A 0 B 1 C 2 E 3;
 }

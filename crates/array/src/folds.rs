@@ -279,8 +279,7 @@ impl<D: Shape, T: Float> Acc<Array<D, T>> {
     }
 
     /// The variance of each row: the mean of the squares of the distances from the mean. In one pass: elements are taken relative
-    /// to the first of their row, so that little is lost where they are far from zero. A row without elements is an error
-    /// that names this place.
+    /// to the first of their row, so that little is lost where they are far from zero. NaN for a row without elements.
     ///
     /// ```
     /// use pumice::*;

@@ -47,7 +47,7 @@ pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 pub use ndarray::NdShape;
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
-pub use program::{ArrayProgram, Node, NodeId};
+pub use program::{ArrayProgram, Identity, Node, NodeId};
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
 };

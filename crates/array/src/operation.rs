@@ -43,6 +43,11 @@ pub trait Operation: Send + Sync + 'static {
         None
     }
 
+    /// Whether keyword, attributes, functions and what is given say all there is to it: two that have the same are the same.
+    fn is_said_by_text(&self) -> bool {
+        true
+    }
+
     /// Checks that ranks, types and functions fit each other; the error is a sentence without the place.
     fn check(&self, signature: &Signature<'_>) -> Result<(), String>;
 

@@ -13,7 +13,7 @@ use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
 use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
-use pumice_scalar::{Constant, ScalarType, Site};
+use pumice_scalar::{Constant, Place, ScalarType, Site};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -103,8 +103,10 @@ pub enum Step {
 /// An array that exists before the plan is executed.
 #[derive(Clone)]
 pub struct Input {
-    /// The operation that brings it, or that has computed it before.
-    pub node: Node,
+    /// The node that brings it, or that has computed it before.
+    pub node: NodeId,
+    /// What the user calls it, and where they wrote it.
+    pub place: Place,
     /// Its buffers, one for each scalar type.
     pub buffers: Vec<usize>,
 }
@@ -308,7 +310,8 @@ impl Planner<'_> {
                 let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
                 slots.insert(node.id, slot);
                 done.insert(node.id);
-                inputs.push(Input { node: node.clone(), buffers: buffers.borrow().of(slot).to_vec() });
+                let buffers = buffers.borrow().of(slot).to_vec();
+                inputs.push(Input { node: node.id, place: node.place, buffers });
                 continue;
             }
             // Others that come out of the same kernel.
@@ -469,7 +472,7 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |buffers: &[usize]| buffers.iter().map(|b| format!("b{b}")).collect::<Vec<_>>().join(", ");
         for input in &self.inputs {
-            writeln!(f, "input ({}) // {}", list(&input.buffers), input.node.place)?;
+            writeln!(f, "input ({}) // {}", list(&input.buffers), input.place)?;
         }
         for step in &self.steps {
             match step {

@@ -5,7 +5,7 @@
 //! code builds here, planning and interpreting ask for a [`crate::CheckedProgram`], which only the verifier makes.
 
 use crate::described::Described;
-use crate::operation::Operation;
+use crate::operation::{Given, Operation};
 use pumice_scalar::{Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -158,6 +158,12 @@ impl ArrayProgram {
         node.inputs.iter().map(|input| self.node(*input))
     }
 
+    /// What plans of it depend on, unless it has operations that only they themselves are the same as.
+    pub fn identity(&self) -> Option<Identity> {
+        let nodes = self.nodes.iter().map(Node::identity).collect::<Option<_>>()?;
+        Some(Identity { nodes, results: self.results.clone() })
+    }
+
     /// The scalar arguments that extents, and with them a plan, depend on, in order.
     pub fn shaping_arguments(&self) -> Vec<u32> {
         let functions = self.nodes.iter().flat_map(|node| node.operation.shaping());
@@ -171,6 +177,48 @@ impl ArrayProgram {
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+}
+
+/// What a plan may depend on in a program: two programs with the same identity have the same plans. What arrays hold that
+/// exist before is no part of it, but their extents are.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    nodes: Vec<NodeIdentity>,
+    results: Vec<NodeId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct NodeIdentity {
+    keyword: &'static str,
+    attributes: Vec<i64>,
+    functions: Vec<Function>,
+    argument: Option<u32>,
+    extents: Vec<usize>,
+    inputs: Vec<NodeId>,
+    rank: usize,
+    types: Vec<ScalarType>,
+    place: Place,
+}
+
+impl Node {
+    fn identity(&self) -> Option<NodeIdentity> {
+        let (argument, extents) = match self.operation.given() {
+            Some(Given::Argument(number)) => (Some(number), Vec::new()),
+            Some(Given::Data(data)) => (None, data.extents().to_vec()),
+            None => (None, Vec::new()),
+        };
+        self.operation.is_said_by_text().then(|| NodeIdentity {
+            keyword: self.operation.keyword(),
+            attributes: self.operation.attributes(),
+            functions: self.operation.functions().into_iter().cloned().collect(),
+            argument,
+            extents,
+            inputs: self.inputs.clone(),
+            rank: self.rank,
+            types: self.types.clone(),
+            place: self.place,
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Vector};
 use crate::operations::{Backpermute, Reshape, View};
-use crate::shape::{All, IntoExtent, IntoShape, Pattern, Shape};
+use crate::shape::{All, IntoExtent, IntoShape, Larger, Pattern, Shape};
 use pumice_scalar::{Elt, Exp, Place, ScalarType, Term};
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
@@ -81,29 +81,110 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         (0..D::RANK).map(|dimension| self.extent(dimension)).collect()
     }
 
+    /// The dimensions in another order: dimension `k` of the result is dimension `order[k]` of this array.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let cube = generate((2, 3, 4), |(i, j, k)| i * 100 + j * 10 + k);
+    /// assert_eq!(run(cube.rearrange([2, 0, 1]).slice((3, 1, All)))?.to_vec()?, [103, 113, 123]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn rearrange(self, order: D::Extents) -> Self {
+        self.rearranged(order.as_ref(), Place::caller("rearrange"))
+    }
+
+    fn rearranged(self, order: &[usize], place: Place) -> Self {
+        let extents = self.extents();
+        let is_permutation =
+            order.len() == D::RANK && (0..D::RANK).all(|dimension| order.contains(&dimension));
+        let shape = (0..D::RANK).map(|place| match order.get(place).and_then(|from| extents.get(*from)) {
+            Some(extent) if is_permutation => *extent,
+            _ => {
+                let message = format!("an order {order:?} of an array of {} dimensions", D::RANK);
+                Exp::from_term(Term::invalid(ScalarType::I64, message))
+            }
+        });
+        let row =
+            |from: usize| (0..D::RANK).map(|place| i64::from(order.get(place) == Some(&from))).collect();
+        let (shape, steps) = (shape.collect(), (0..D::RANK).map(row).collect());
+        self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
+    }
+
+    /// Some dimensions at one index, and all of the others: a row, a column, a plane. An index that the array does not have is
+    /// an error that names this place.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let m = generate((2, 3), |(i, j)| i * 10 + j);
+    /// assert_eq!(run(m.clone().slice((1, All)))?.to_vec()?, [10, 11, 12]);
+    /// assert_eq!(run(m.slice((All, 2)))?.to_vec()?, [2, 12]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn slice<P: Pattern<Whole = D>>(self, pattern: P) -> Acc<Array<P::Kept, T>> {
+        let place = Place::caller("slice");
+        let numbers = pattern.numbers();
+        let kept: Vec<usize> = (0..D::RANK).filter(|dimension| numbers[*dimension].is_none()).collect();
+        let row = |dimension: usize| kept.iter().map(|kept| i64::from(*kept == dimension)).collect();
+        let shape = kept.iter().map(|dimension| self.extent(*dimension)).collect();
+        let starts = numbers.iter().map(|number| number.unwrap_or(Exp::from(0))).collect();
+        self.viewed(shape, starts, (0..D::RANK).map(row).collect(), place)
+    }
+
+    /// The array again and again, along new dimensions: `All` stands for each of its own, a number for how often.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let v = use_(&[1, 2]);
+    /// assert_eq!(run(v.clone().replicate((2, All)))?.to_vec()?, [1, 2, 1, 2]);
+    /// assert_eq!(run(v.replicate((All, 2)))?.to_vec()?, [1, 1, 2, 2]);
+    /// assert_eq!(run(unit(5).replicate(3))?.to_vec()?, [5, 5, 5]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn replicate<P: Pattern<Kept = D>>(self, pattern: P) -> Acc<Array<P::Whole, T>> {
+        self.replicated(pattern, Place::caller("replicate"))
+    }
+
+    /// As [`Acc::replicate`], for a method that is called at a place.
+    pub(crate) fn replicated<P: Pattern<Kept = D>>(
+        self,
+        pattern: P,
+        place: Place,
+    ) -> Acc<Array<P::Whole, T>> {
+        let numbers = pattern.numbers();
+        let own: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_none()).collect();
+        let mut extents = self.extents().into_iter();
+        let shape = numbers.iter().map(|number| number.or_else(|| extents.next()).unwrap_or(Exp::from(1)));
+        let row = |own: &usize| (0..numbers.len()).map(|place| i64::from(place == *own)).collect();
+        let (shape, steps) = (shape.collect(), own.iter().map(row).collect());
+        self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
+    }
+}
+
+/// What is done to rows, which a single value has none of.
+impl<D: Larger, T: Elt> Acc<Array<D, T>> {
     /// So many elements of each row, from one on, with this distance.
     fn stretch(self, start: Exp<i64>, step: i64, count: Exp<i64>, place: Place) -> Self {
         let mut shape = self.extents();
         let mut starts = vec![Exp::from(0); D::RANK];
         let mut steps = identity(D::RANK);
-        if let Some(last) = D::RANK.checked_sub(1) {
-            (shape[last], starts[last], steps[last][last]) = (count, start, step);
-        }
+        let last = D::RANK - 1;
+        (shape[last], starts[last], steps[last][last]) = (count, start, step);
         self.viewed(shape, starts, steps, place)
     }
 
     /// The array of the same shape that has everywhere the first element of the row.
     pub(crate) fn first_of_rows(&self, place: Place) -> Self {
         let mut steps = identity(D::RANK);
-        if let Some(last) = steps.last_mut() {
-            last.fill(0);
-        }
+        steps[D::RANK - 1].fill(0);
         self.clone().viewed(self.extents(), vec![Exp::from(0); D::RANK], steps, place)
     }
 
     /// The innermost extent.
     pub(crate) fn columns(&self) -> Exp<i64> {
-        D::RANK.checked_sub(1).map_or(Exp::from(1), |last| self.extent(last))
+        self.extent(D::RANK - 1)
     }
 
     /// Part of each row: `count` elements from the one with index `start` on. A row that has fewer is an error that names this
@@ -228,15 +309,15 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn rotate(self, distance: impl Into<Exp<i64>>) -> Self {
-        let (columns, distance) = (self.columns(), distance.into());
-        self.around(
-            columns,
-            move |column| {
-                let there = (column + distance) % columns.max(1);
-                there.lt(0).select(there + columns, there)
-            },
-            Place::caller("rotate"),
-        )
+        let columns = self.columns();
+        // Brought within a row before any element is looked at.
+        let distance = distance.into() % columns.max(1);
+        let distance = distance.lt(0).select(distance + columns, distance);
+        let there = move |column: Exp<i64>| {
+            let there = column + distance;
+            there.ge(columns).select(there - columns, there)
+        };
+        self.around(columns, there, Place::caller("rotate"))
     }
 
     /// Each row `times` times, one after the other.
@@ -285,40 +366,9 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         shape.pop();
         shape.extend([columns - width + 1, width]);
         let mut steps = identity(D::RANK);
-        let last = D::RANK.saturating_sub(1);
         for (dimension, steps) in steps.iter_mut().enumerate() {
-            steps.push(i64::from(dimension == last));
+            steps.push(i64::from(dimension == D::RANK - 1));
         }
-        self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
-    }
-
-    /// The dimensions in another order: dimension `k` of the result is dimension `order[k]` of this array.
-    ///
-    /// ```
-    /// use pumice::*;
-    /// let cube = generate((2, 3, 4), |(i, j, k)| i * 100 + j * 10 + k);
-    /// assert_eq!(run(cube.rearrange([2, 0, 1]).slice((3, 1, All)))?.to_vec()?, [103, 113, 123]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn rearrange(self, order: D::Extents) -> Self {
-        self.rearranged(order.as_ref(), Place::caller("rearrange"))
-    }
-
-    fn rearranged(self, order: &[usize], place: Place) -> Self {
-        let extents = self.extents();
-        let is_permutation =
-            order.len() == D::RANK && (0..D::RANK).all(|dimension| order.contains(&dimension));
-        let shape = (0..D::RANK).map(|place| match order.get(place).and_then(|from| extents.get(*from)) {
-            Some(extent) if is_permutation => *extent,
-            _ => {
-                let message = format!("an order {order:?} of an array of {} dimensions", D::RANK);
-                Exp::from_term(Term::invalid(ScalarType::I64, message))
-            }
-        });
-        let row =
-            |from: usize| (0..D::RANK).map(|place| i64::from(order.get(place) == Some(&from))).collect();
-        let (shape, steps) = (shape.collect(), (0..D::RANK).map(row).collect());
         self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
     }
 
@@ -333,9 +383,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn along(self, dimension: usize) -> Self {
-        let mut order: Vec<usize> = (0..D::RANK).filter(|other| *other != dimension).collect();
-        order.push(dimension);
-        self.rearranged(&order, Place::caller("along"))
+        self.rearranged(&innermost_last(D::RANK, dimension), Place::caller("along"))
     }
 
     /// Does something along a dimension, counted from the outermost: it becomes the innermost ([`Acc::along`]), and goes back
@@ -355,58 +403,16 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         f: impl FnOnce(Self) -> Acc<Array<D, U>>,
     ) -> Acc<Array<D, U>> {
         let place = Place::caller("in_dimension");
-        let mut there: Vec<usize> = (0..D::RANK).filter(|other| *other != dimension).collect();
-        there.push(dimension);
-        let mut back: Vec<usize> = (0..D::RANK.saturating_sub(1)).collect();
-        back.insert(dimension.min(back.len()), D::RANK.saturating_sub(1));
+        let there = innermost_last(D::RANK, dimension);
+        let mut back: Vec<usize> = (0..D::RANK - 1).collect();
+        back.insert(dimension.min(back.len()), D::RANK - 1);
         f(self.rearranged(&there, place)).rearranged(&back, place)
     }
+}
 
-    /// Some dimensions at one index, and all of the others: a row, a column, a plane. An index that the array does not have is
-    /// an error that names this place.
-    ///
-    /// ```
-    /// use pumice::*;
-    /// let m = generate((2, 3), |(i, j)| i * 10 + j);
-    /// assert_eq!(run(m.clone().slice((1, All)))?.to_vec()?, [10, 11, 12]);
-    /// assert_eq!(run(m.slice((All, 2)))?.to_vec()?, [2, 12]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn slice<P: Pattern<Whole = D>>(self, pattern: P) -> Acc<Array<P::Kept, T>> {
-        let place = Place::caller("slice");
-        let numbers = pattern.numbers();
-        let kept: Vec<usize> = (0..D::RANK).filter(|dimension| numbers[*dimension].is_none()).collect();
-        let row = |dimension: usize| kept.iter().map(|kept| i64::from(*kept == dimension)).collect();
-        let shape = kept.iter().map(|dimension| self.extent(*dimension)).collect();
-        let starts = numbers.iter().map(|number| number.unwrap_or(Exp::from(0))).collect();
-        self.viewed(shape, starts, (0..D::RANK).map(row).collect(), place)
-    }
-
-    /// The array again and again, along new dimensions: `All` stands for each of its own, a number for how often.
-    ///
-    /// ```
-    /// use pumice::*;
-    /// let v = use_(&[1, 2]);
-    /// assert_eq!(run(v.clone().replicate((2, All)))?.to_vec()?, [1, 2, 1, 2]);
-    /// assert_eq!(run(v.replicate((All, 2)))?.to_vec()?, [1, 1, 2, 2]);
-    /// assert_eq!(run(unit(5).replicate(3))?.to_vec()?, [5, 5, 5]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn replicate<P: Pattern<Kept = D>>(self, pattern: P) -> Acc<Array<P::Whole, T>> {
-        self.replicated(pattern, Place::caller("replicate"))
-    }
-
-    fn replicated<P: Pattern<Kept = D>>(self, pattern: P, place: Place) -> Acc<Array<P::Whole, T>> {
-        let numbers = pattern.numbers();
-        let own: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_none()).collect();
-        let mut extents = self.extents().into_iter();
-        let shape = numbers.iter().map(|number| number.or_else(|| extents.next()).unwrap_or(Exp::from(1)));
-        let row = |own: &usize| (0..numbers.len()).map(|place| i64::from(place == *own)).collect();
-        let (shape, steps) = (shape.collect(), own.iter().map(row).collect());
-        self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
-    }
+/// The dimensions in order, but for one that comes last.
+fn innermost_last(rank: usize, dimension: usize) -> Vec<usize> {
+    (0..rank).filter(|other| *other != dimension).chain([dimension]).collect()
 }
 
 /// Steps that leave every dimension as it is.

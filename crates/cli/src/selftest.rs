@@ -37,6 +37,9 @@ pub fn run(options: &Options) -> Result<()> {
         (Some(_), None) if options.has("--unfused") => {
             Err(Error::Usage("--compile-only compiles what users get: leave --unfused out".into()))
         }
+        (Some(_), None) if options.has("--large") => {
+            Err(Error::Usage("--large checks what arrays hold: leave --compile-only out".into()))
+        }
         (Some(target), None) => compile(&chosen, target::dialect(target)?),
         (None, device) => {
             let fuse = !options.has("--unfused");

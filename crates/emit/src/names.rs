@@ -25,10 +25,8 @@ const RESERVED: &str = "
     get_global_offset barrier mem_fence read_mem_fence write_mem_fence CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE
     vload2 vload3 vload4 vload8 vload16 vstore2 vstore3 vstore4 vstore8 vstore16 prefetch printf
     atom_add atom_sub atom_min atom_max atom_and atom_or atom_xor atom_cmpxchg atom_xchg
-    atomic_add atomic_sub atomic_min atomic_max atomic_and atomic_or atomic_xor atomic_cmpxchg atomic_xchg
     threadIdx blockIdx blockDim gridDim warpSize dim3 texture surface
     clock clock64 trap memcpy memset memmove malloc free
-    atomicAdd atomicSub atomicCAS atomicExch atomicMin atomicMax atomicAnd atomicOr atomicXor
     abs labs llabs min max clamp mix step smoothstep sign select any all dot cross distance length normalize
     degrees radians mad mad24 mul24 mul_hi mad_hi mad_sat add_sat sub_sat hadd rhadd rotate popcount clz ctz
     bitselect shuffle shuffle2 isequal isnotequal isless isgreater isordered isunordered signbit
@@ -37,6 +35,10 @@ const RESERVED: &str = "
     sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh sinpi cospi tanpi asinpi acospi atanpi sincos
     erf erfc tgamma lgamma copysign remainder remquo fdim frexp ldexp modf nextafter nan ilogb fract maxmag
     minmag
+    cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv fdivide j0 j0f j1 j1f jn jnf y0 y0f y1 y1f yn ynf
+    llrint llround lrint lround nearbyint nexttoward scalbln scalbn saturate sincospi
+    norm norm3d norm4d normcdf normcdfinv rnorm rnorm3d rnorm4d rcbrt rhypot umin umax llmin llmax ullmin ullmax
+    std va_arg va_copy va_end va_list va_start clock_t libraryPropertyType
     INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON INT_MAX INT_MIN
     UINT_MAX LONG_MAX LONG_MIN ULONG_MAX CHAR_BIT M_E M_PI M_LOG2E M_LOG10E M_LN2 M_LN10
 ";
@@ -107,7 +109,8 @@ fn hash(text: &str) -> u64 {
 
 /// Whether some dialect uses this word.
 pub(crate) fn is_reserved(name: &str) -> bool {
-    WORDS.contains(name) || is_vector(name) || is_float_function(name) || is_helper(name)
+    let is_cuda = ["cuda", "atomic"].iter().any(|prefix| name.starts_with(prefix));
+    is_cuda || WORDS.contains(name) || is_vector(name) || is_float_function(name) || is_helper(name)
 }
 
 /// `float4` and the like, also `make_float4`, `convert_float4`, `as_float4`, `vload4`.

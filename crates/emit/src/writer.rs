@@ -15,7 +15,7 @@ use crate::helpers::Helper;
 use crate::lanes::{Cell, Lanes};
 use crate::names::Names;
 use crate::text::Text;
-use crate::threads::Predication;
+use crate::threads::{Predication, waits};
 use crate::uses::Use;
 
 /// A value written into its user does at most so many operations: enough for a formula, little enough for a line.
@@ -149,10 +149,29 @@ impl Writer<'_> {
         self.sink().line(&line);
     }
 
-    /// Writes statements one after the other.
+    /// Writes statements one after the other. A failure and then what is done without one become the two sides of one branch:
+    /// compilers do not see by themselves that they are.
     pub(crate) fn statements(&mut self, list: &[Stmt]) {
-        for stmt in list {
-            self.statement(stmt);
+        let mut rest = list;
+        while let [stmt, after @ ..] = rest {
+            rest = after;
+            match (stmt, after) {
+                (
+                    Stmt::Fail { unless, site, index, bound },
+                    [branch @ Stmt::If { condition, then, otherwise, results }, later @ ..],
+                ) if unless == condition
+                    && otherwise.is_empty()
+                    && results.is_empty()
+                    && !self.is_predicated(branch)
+                    && !then.iter().any(waits) =>
+                {
+                    let unless = Operand::Constant(Constant::zero(ScalarType::Bool));
+                    let fail = Stmt::Fail { unless, site: *site, index: *index, bound: *bound };
+                    self.branch(*condition, then, &[fail], &[]);
+                    rest = later;
+                }
+                _ => self.statement(stmt),
+            }
         }
     }
 
@@ -216,10 +235,14 @@ impl Writer<'_> {
                 }
             }
             Stmt::Fail { unless, site, index, bound } => {
-                let unless = self.value(*unless).within(Binding::Unary);
+                let always = *unless == Operand::Constant(Constant::zero(ScalarType::Bool));
+                let fails = (!always).then(|| format!("!{}", self.value(*unless).within(Binding::Unary)));
                 let call = self.fail_call(*site, *index, *bound);
-                let guard = self.guard_of(&[]).map(|guard| format!("{guard} & ")).unwrap_or_default();
-                self.sink().line(&format!("if ({guard}!{unless}) {call}"));
+                let conditions: Vec<String> = self.guard_of(&[]).into_iter().chain(fails).collect();
+                match conditions.as_slice() {
+                    [] => self.sink().line(&call),
+                    conditions => self.sink().line(&format!("if ({}) {call}", conditions.join(" & "))),
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::passes::hoist::{drop_spare_params, hoist};
 use crate::passes::legalise::{Unsupported, legalise};
 use crate::passes::narrow::narrow;
 use crate::passes::settle::settle;
+use crate::passes::unsign::unsign;
 use crate::passes::vectorise::{VectorOptions, vectorise};
 use crate::verify::{Verified, VerifyError, check, verify};
 
@@ -179,6 +180,10 @@ const PASSES: &[Pass] = &[
     }),
     ("mark_exact", |state| {
         mark_exact(&mut state.program, &state.known.ranges);
+        Ok(())
+    }),
+    ("unsign", |state| {
+        unsign(&mut state.program, &state.known.ranges);
         Ok(())
     }),
     ("eliminate_dead", |state| {

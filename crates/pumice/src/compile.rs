@@ -8,12 +8,13 @@ use pumice_array::{
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Skeletons};
 use pumice_runtime::{
-    Device, EmitOptions, Engine, Error, Execution, Inputs, PreparedPlan, Result, default_device, open,
+    Choices, Device, EmitOptions, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result,
+    default_device, open,
 };
-use pumice_scalar::{Constant, Elt, Place, scope};
+use pumice_scalar::{Elt, Place, scope};
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How programs are compiled: on which device, and with which freedoms.
@@ -183,13 +184,10 @@ impl Compiler {
 
     /// Compiles a program of array IR, for front ends that have no Rust types.
     pub fn compile_program(&self, program: ArrayProgram) -> Result<Untyped> {
-        Ok(Untyped {
-            compiler: self.clone(),
-            engine: Engine::of(self.device.clone()),
-            shaping: program.shaping_arguments(),
-            program: CheckedProgram::new(program)?,
-            plans: Mutex::default(),
-        })
+        let (engine, program) = (Engine::of(self.device.clone()), CheckedProgram::new(program)?);
+        let choices = Choices { plan: self.plan.clone(), emit: self.options.clone(), limit: self.limit };
+        let plans = engine.plans().of(&program, &choices);
+        Ok(Untyped { engine, program, choices, plans })
     }
 
     /// Runs a program once.
@@ -232,19 +230,11 @@ pub struct Compiled<P, D, T> {
 
 /// A compiled program without Rust's types: what [`Compiled`] is made of, and what other front ends run.
 pub struct Untyped {
-    compiler: Compiler,
     engine: Arc<Engine>,
     program: CheckedProgram,
-    /// The scalar arguments that extents depend on.
-    shaping: Vec<u32>,
-    plans: Mutex<HashMap<PlanKey, Arc<PreparedPlan>>>,
+    choices: Choices,
+    plans: Arc<Plans>,
 }
-
-/// What a plan depends on: the extents of array arguments, scalars that extents depend on, and what has been read so far.
-type PlanKey = (Vec<(u32, Vec<usize>)>, Vec<Option<Constant>>, Vec<(NodeId, Vec<usize>)>, Vec<(NodeId, i64)>);
-
-/// Plans that a program keeps; kernels are kept elsewhere, so a plan is cheap to make again.
-const MOST_PLANS: usize = 64;
 
 impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     /// Runs the program. The result stays on the device until it is looked at.
@@ -314,7 +304,7 @@ impl Untyped {
     /// Runs the program. All its results stay on the device until they are looked at.
     pub fn run_all(&self, inputs: &Inputs) -> Result<Vec<Arc<dyn ArrayData>>> {
         let (last, reading) = self.read(inputs)?;
-        let execution = last.bind(&self.engine, reading.inputs(inputs))?;
+        let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
         execution.launch()?;
         execution.results()
     }
@@ -322,7 +312,7 @@ impl Untyped {
     /// See [`Compiled::time`]. Of a program that reads a length on the way, the time is that of the last part.
     pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
         let (last, reading) = self.read(inputs)?;
-        let execution: Execution<'_> = last.bind(&self.engine, reading.inputs(inputs))?;
+        let execution: Execution<'_> = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
         (0..runs).map(|_| execution.time()).collect()
     }
 
@@ -332,7 +322,7 @@ impl Untyped {
         loop {
             let prepared = self.prepare(reading.inputs(inputs), &reading.counted)?;
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
-            let execution = prepared.bind(&self.engine, reading.inputs(inputs))?;
+            let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
             execution.launch()?;
             let result = first(execution)?;
             match read {
@@ -387,29 +377,11 @@ impl Untyped {
             computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
             counted: counted.clone(),
         };
-        let mut arrays: Vec<(u32, Vec<usize>)> = knowledge.arguments.clone().into_iter().collect();
-        arrays.sort_unstable();
-        let scalars =
-            self.shaping.iter().map(|number| inputs.scalars.get(*number as usize).copied()).collect();
-        let mut computed: Vec<(NodeId, Vec<usize>)> = knowledge.computed.clone().into_iter().collect();
-        computed.sort_unstable();
-        let mut counted: Vec<(NodeId, i64)> = knowledge.counted.clone().into_iter().collect();
-        counted.sort_unstable();
-        let key = (arrays, scalars, computed, counted);
-        let known = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some(prepared) = known {
-            return Ok(prepared);
-        }
-        let device = self.engine.device();
-        let plan = Plan::new(&self.program, device.profile(), &knowledge, &self.compiler.plan)?;
-        let Compiler { options, limit, .. } = &self.compiler;
-        let prepared = Arc::new(PreparedPlan::new(&self.engine, plan, options, inputs, *limit)?);
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.len() >= MOST_PLANS {
-            plans.clear();
-        }
-        plans.insert(key, prepared.clone());
-        Ok(prepared)
+        self.plans.get_or_make(&knowledge, || {
+            let Choices { plan, emit, limit } = &self.choices;
+            let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
+            PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit)
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::device::{CompiledKernel, Device};
 use crate::device_array::DeviceArray;
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
+use crate::plan_table::PlanTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::Status;
 use pumice_array::{ArrayData, Error as ArrayError, whole_columns};
@@ -22,6 +23,7 @@ pub struct Engine {
     device: Arc<dyn Device>,
     pool: Arc<Pool>,
     kernels: KernelTable,
+    plans: PlanTable,
     /// The memory table: device copies of host arrays, as long as those live.
     copies: Mutex<HashMap<usize, Copy>>,
 }
@@ -51,6 +53,7 @@ impl Engine {
             pool: Pool::new(device.clone()),
             device,
             kernels: KernelTable::new(),
+            plans: PlanTable::default(),
             copies: Mutex::default(),
         });
         engines.push(Arc::downgrade(&engine));
@@ -70,6 +73,11 @@ impl Engine {
     /// The kernels.
     pub fn kernels(&self) -> &KernelTable {
         &self.kernels
+    }
+
+    /// The plans that were made.
+    pub fn plans(&self) -> &PlanTable {
+        &self.plans
     }
 
     /// The compiled kernel of a program; of one that can be stopped, its stop record is the last parameter.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::pool::Pooled;
 use crate::status::Status;
-use pumice_array::{ArrayData, Given, Node, NodeId, Plan, PlanArgument, ResultArray, Step};
+use pumice_array::{ArrayData, ArrayProgram, Given, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
 use pumice_program::{FAILURE_BYTES, Stmt, Verified};
 use pumice_scalar::{Constant, ScalarType};
@@ -43,6 +43,7 @@ impl PreparedPlan {
     /// inputs are brought to the device. A run may take as long as `limit` says.
     pub fn new(
         engine: &Engine,
+        program: &ArrayProgram,
         plan: Plan,
         options: &EmitOptions,
         inputs: &Inputs,
@@ -52,7 +53,7 @@ impl PreparedPlan {
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
         let upload = || {
-            let arrays = plan.inputs().iter().filter_map(|input| given(&input.node, inputs));
+            let arrays = plan.inputs().iter().filter_map(|input| given(program, input.node, inputs));
             arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
         };
         let kernels = engine.kernels().get_or_build_all(&**engine.device(), &programs, options, upload)?;
@@ -67,8 +68,14 @@ impl PreparedPlan {
         &self.plan
     }
 
-    /// Reserves memory for an execution on these inputs. The engine is the one that the plan was prepared for.
-    pub fn bind<'a>(&'a self, engine: &Arc<Engine>, inputs: &Inputs) -> Result<Execution<'a>> {
+    /// Reserves memory for an execution on these inputs. The engine is the one that the plan was prepared for, and the
+    /// program has the identity of the one that was planned.
+    pub fn bind<'a>(
+        &'a self,
+        engine: &Arc<Engine>,
+        program: &ArrayProgram,
+        inputs: &Inputs,
+    ) -> Result<Execution<'a>> {
         let (plan, id) = (&self.plan, engine.device().id());
         if id != self.device {
             let (device, found) = (id.name(), self.device.name());
@@ -78,17 +85,14 @@ impl PreparedPlan {
         let mut before = Vec::new();
         let mut given_data = HashMap::new();
         for input in plan.inputs() {
-            let data = given(&input.node, inputs)
-                .ok_or_else(|| Error::Invalid(format!("{} has no array", input.node.place)))?;
+            let data = given(program, input.node, inputs)
+                .ok_or_else(|| Error::Invalid(format!("{} has no array", input.place)))?;
             let fits =
                 |buffer: &usize| plan.buffers()[*buffer].length == data.extents().iter().product::<usize>();
             let types: Vec<ScalarType> =
                 input.buffers.iter().map(|buffer| plan.buffers()[*buffer].ty).collect();
             if !input.buffers.iter().all(fits) || data.types() != types {
-                return Err(Error::Invalid(format!(
-                    "{} is given another array than planned",
-                    input.node.place
-                )));
+                return Err(Error::Invalid(format!("{} is given another array than planned", input.place)));
             }
             let (columns, status) = engine.resident(data)?;
             before.extend(status);
@@ -174,8 +178,9 @@ fn places(plan: &Plan) -> String {
     places.join(" or ")
 }
 
-fn given<'a>(node: &'a Node, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
-    inputs.computed.get(&node.id).or_else(|| match node.operation.given()? {
+fn given<'a>(program: &'a ArrayProgram, node: NodeId, inputs: &'a Inputs) -> Option<&'a Arc<dyn ArrayData>> {
+    let operation = || program.nodes().get(node.0 as usize)?.operation.given();
+    inputs.computed.get(&node).or_else(|| match operation()? {
         Given::Data(data) => Some(data),
         Given::Argument(number) => inputs.arrays.get(&number),
     })

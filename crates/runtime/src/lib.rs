@@ -16,6 +16,7 @@ mod host_memory;
 mod identity;
 mod kernel_table;
 mod parallel;
+mod plan_table;
 mod pool;
 mod status;
 
@@ -29,4 +30,5 @@ pub use error::{Error, Result};
 pub use execute::{Execution, Inputs, PreparedPlan};
 pub use identity::{DeviceId, DeviceName};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
+pub use plan_table::{Choices, PlanTable, Plans};
 pub use pumice_emit::EmitOptions;

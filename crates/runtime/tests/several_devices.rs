@@ -121,9 +121,9 @@ fn plans_are_refused(first: &Arc<dyn Device>, second: &Arc<dyn Device>) -> Resul
     let program = Compiler::with(first.clone()).compile(|n: Exp<i64>| generate(n, |i| i).sum())?;
     let plan = program.plan(100)?;
     let inputs = Inputs { scalars: vec![100i64.into()], ..Inputs::default() };
-    let prepared = PreparedPlan::new(&here, plan, &EmitOptions::default(), &inputs, None)?;
-    prepared.bind(&here, &inputs)?.launch()?;
-    let refused = prepared.bind(&there, &inputs).err().map(|error| error.to_string());
+    let prepared = PreparedPlan::new(&here, program.program(), plan, &EmitOptions::default(), &inputs, None)?;
+    prepared.bind(&here, program.program(), &inputs)?.launch()?;
+    let refused = prepared.bind(&there, program.program(), &inputs).err().map(|error| error.to_string());
     assert_eq!(refused.as_deref(), Some("a plan of device `opencl:0` was given to device `opencl:1`"));
     Ok(())
 }

@@ -92,6 +92,9 @@ impl Operation for KernelCall {
     fn functions(&self) -> Vec<&Function> {
         self.scalars.iter().collect()
     }
+    fn is_said_by_text(&self) -> bool {
+        false
+    }
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
         let scalars = self.scalars.iter().map(|old| next(&mut functions, old)).collect();

@@ -20,7 +20,7 @@ use pumice_scalar::{Exp, Function, Place, ScalarType};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use table::Table;
+use table::{Copies, Table};
 
 /// How elements are combined into their targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -318,8 +318,10 @@ impl Listener for Combiner {
         let CombinePlan { table, copies, rounds, .. } = self.plan;
         let part = if rounds.parts == 1 { Exp::from(0) } else { block % i64::from(rounds.parts) };
         let first = part * i64::from(table);
+        // A CPU's thread knows the copy of each element that it takes, and has no banks.
+        let layout = if rounds.stretch { Copies::Apart } else { Copies::Interleaved };
         let table = at_place(self.place, || {
-            Table::new(&self.cells, &self.updates, (table, copies), first, self.targets)
+            Table::new(&self.cells, &self.updates, (table, copies), layout, first, self.targets)
         });
         *self.table.borrow_mut() = Some(table);
     }

@@ -10,4 +10,5 @@ pub mod legalise;
 pub mod narrow;
 pub mod settle;
 pub mod stop;
+pub mod unsign;
 pub mod vectorise;

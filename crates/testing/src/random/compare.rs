@@ -101,8 +101,9 @@ impl PlannedArrays {
                 .narrow(options.narrow);
             return compiler.compile_program((*self.program).clone())?.run(inputs);
         }
-        let prepared = PreparedPlan::new(engine, self.plan.clone(), &EmitOptions::default(), inputs, None)?;
-        let execution = prepared.bind(engine, inputs)?;
+        let (program, options) = (&self.program, EmitOptions::default());
+        let prepared = PreparedPlan::new(engine, program, self.plan.clone(), &options, inputs, None)?;
+        let execution = prepared.bind(engine, program, inputs)?;
         execution.launch()?;
         let first = execution.results()?.into_iter().next();
         first.ok_or_else(|| Failed::Invalid("a program without a result".into()))

@@ -1,8 +1,8 @@
 //! A block's own table of targets in shared memory: elements are combined there, and in the end the table is combined into
 //! the targets in global memory, once per target and block.
 //!
-//! A table has several copies of each target side by side, and neighbouring threads use different ones: threads of a warp
-//! that meet in one target do not wait for each other, and with as many copies as there are banks they never meet in a bank.
+//! A table has several copies of each target, and neighbouring threads use different ones: threads of a warp that meet in
+//! one target do not wait for each other, and with as many copies as there are banks they never meet in a bank.
 
 use super::operator::{ColumnUpdate, neutral};
 use super::update::{Cells, differ};
@@ -24,11 +24,22 @@ struct Column {
     neutral: Constant,
 }
 
+/// How the copies of targets lie in a table.
+#[derive(Clone, Copy)]
+pub(super) enum Copies {
+    /// Those of a target side by side: in different banks.
+    Interleaved,
+    /// One whole table after the other: an address is a target's plus a constant, if the copy is known.
+    Apart,
+}
+
 /// A table in the memory of the block that is at work.
 pub(super) struct Table {
     columns: Vec<Column>,
     /// Copies of each target, a power of two.
     copies: i64,
+    /// The distance between neighbouring targets, and between a target's copies.
+    strides: (i64, i64),
     /// The first target that the table stands for.
     first: Ix,
     /// How many targets there are from the first on, at most the table's size.
@@ -42,6 +53,7 @@ impl Table {
         cells: &Cells,
         updates: &[ColumnUpdate],
         (size, copies): (u32, u32),
+        layout: Copies,
         first: Ix,
         targets: Ix,
     ) -> Table {
@@ -59,7 +71,11 @@ impl Table {
         });
         effects::sync();
         let here = (targets - first).min(i64::from(size)).max(0);
-        Table { columns, copies: copies.into(), first, here }
+        let strides = match layout {
+            Copies::Interleaved => (copies.into(), 1),
+            Copies::Apart => (1, size.into()),
+        };
+        Table { columns, copies: copies.into(), strides, first, here }
     }
 
     /// Combines an element into a target, which the table has or not; if it has not, another block's table does.
@@ -70,10 +86,7 @@ impl Table {
         effects::either(
             inside.term(),
             || {
-                let cell = match self.copies {
-                    1 => place,
-                    copies => place * copies + (lane & (copies - 1)),
-                };
+                let cell = self.cell(place, lane);
                 for column in &self.columns {
                     if let Some(value) = new.0.get(column.number) {
                         let cell = cell.term();
@@ -85,6 +98,14 @@ impl Table {
         );
     }
 
+    /// The cell of a target's copy: the one with this number, modulo the number of copies.
+    fn cell(&self, place: Ix, copy: Ix) -> Ix {
+        match self.copies {
+            1 => place,
+            copies => place * self.strides.0 + (copy & (copies - 1)) * self.strides.1,
+        }
+    }
+
     /// Combines the table into the targets.
     pub fn finish(&self) {
         effects::sync();
@@ -92,9 +113,7 @@ impl Table {
             for column in &self.columns {
                 let copy = |number: i64| {
                     // Neighbouring threads begin with different copies, in different banks.
-                    let copy =
-                        if self.copies == 1 { Exp::from(0) } else { (place + number) & (self.copies - 1) };
-                    effects::read_now(column.table, column.ty, (place * self.copies + copy).term())
+                    effects::read_now(column.table, column.ty, self.cell(place, place + number).term())
                 };
                 let total: Term =
                     (1..self.copies).fold(copy(0), |total, number| total.binary(column.op, copy(number)));
