@@ -2,8 +2,8 @@
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Scalar, Vector};
-use crate::operations::{Generate, Use};
-use crate::shape::{All, Dim0, Dim1, IntoShape, Shape};
+use crate::operations::{Concat, Generate, Use};
+use crate::shape::{All, Dim0, Dim1, IntoShape, Larger, Shape};
 use pumice_scalar::{Elt, Exp, IntoExp, Lift, Number, Place};
 
 /// An array that exists, as an input of a program.
@@ -152,6 +152,25 @@ pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<
     let (columns, rows) = (xs.shape(), ys.shape());
     let place = Place::caller("meshgrid");
     (xs.replicated((rows, All), place), ys.replicated((All, columns), place))
+}
+
+/// Arrays one after the other along a dimension, counted from the outermost; their other extents are the same. Each writes
+/// its elements behind those of the arrays before it, and what it is a function of is computed where it is written.
+///
+/// ```
+/// use pumice::*;
+/// let tables = [fill((1, 2), 1), fill((2, 2), 2)];
+/// let stacked = run(concat(0, tables))?;
+/// assert_eq!((stacked.extents(), stacked.to_vec()?), (&[3, 2][..], vec![1, 1, 2, 2, 2, 2]));
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn concat<D: Larger, T: Elt>(
+    dimension: usize,
+    arrays: impl IntoIterator<Item = Acc<Array<D, T>>>,
+) -> Acc<Array<D, T>> {
+    let inputs = arrays.into_iter().map(|array| array.described().clone()).collect();
+    Acc::<Array<D, T>>::new(Concat { dimension }, inputs, Place::caller("concat"))
 }
 
 /// The array of a function of each element's number, row by row.

@@ -20,7 +20,7 @@ pub struct Described {
     types: Vec<ScalarType>,
     place: Place,
     known_extents: Option<Vec<i64>>,
-    /// Arrays whose extents the functions mention.
+    /// Arrays whose extents or elements the functions mention.
     mentions: Vec<Arc<Described>>,
 }
 
@@ -84,18 +84,18 @@ impl Described {
         self.known_extents.as_deref()
     }
 
-    /// The arrays that must be there before it: those that it reads, and those whose extents it mentions.
+    /// The arrays that must be there before it: those that it is applied to, and those that its functions mention.
     pub fn needs(&self) -> impl DoubleEndedIterator<Item = &Arc<Described>> {
         self.inputs.iter().chain(&self.mentions)
     }
 }
 
 thread_local! {
-    /// Arrays whose extents were asked for, by number: a function that mentions one keeps it alive.
+    /// Arrays whose extents or elements were asked for, by number: a function that mentions one keeps it alive.
     static ASKED: RefCell<HashMap<u64, Weak<Described>>> = RefCell::default();
 }
 
-/// Remembers that an expression may mention this array's extents.
+/// Remembers that an expression may mention this array.
 pub(crate) fn remember(described: &Arc<Described>) {
     ASKED.with(|asked| {
         let mut asked = asked.borrow_mut();
@@ -113,6 +113,7 @@ fn mentioned(operation: &dyn Operation) -> Vec<Arc<Described>> {
         .flat_map(|function| function.nodes())
         .filter_map(|node| match node {
             ScalarNode::Variable(Variable::Extent { array, .. }, _) => Some(*array),
+            ScalarNode::Element { of, .. } => Some(of.array),
             _ => None,
         })
         .collect();

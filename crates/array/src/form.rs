@@ -143,6 +143,15 @@ impl Deciding<'_> {
                     _ => drop(theirs.insert((node.id, along(0, node)))),
                 }
             }
+            for read in node.reads() {
+                // Nobody knows how often an element is read.
+                let array = self.program.node(read);
+                let is_cheap = kinds[&read] == Kind::Pull && cost[&read] <= RECOMPUTE;
+                if !is_cheap || !array.reads().is_empty() {
+                    must_exist.insert(read);
+                }
+                demands.entry(read).or_default().insert((node.id, along(u64::from(read.0), node)));
+            }
         }
         manifest
     }
@@ -158,8 +167,11 @@ impl Deciding<'_> {
             (Kind::Loose, Kind::Loose, _) => true,
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
-            (Kind::Push(_, loose), ..) => {
-                node.operation.gathers(node, position) && (!loose || node.operation.takes_loose(position))
+            (Kind::Push(producer, loose), ..) => {
+                let in_parts = self.program.node(producer).operation.hands_on_in_parts();
+                node.operation.gathers(node, position)
+                    && (!loose || node.operation.takes_loose(position))
+                    && (!in_parts || node.operation.hears_parts())
             }
         }
     }
@@ -167,8 +179,10 @@ impl Deciding<'_> {
     /// The kind of every array.
     fn kinds(&self) -> HashMap<NodeId, Kind> {
         let mut uses: HashMap<NodeId, usize> = HashMap::new();
-        for input in self.program.nodes().iter().flat_map(|node| &node.inputs) {
-            *uses.entry(*input).or_default() += 1;
+        for node in self.program.nodes() {
+            for input in node.inputs.iter().copied().chain(node.reads()) {
+                *uses.entry(input).or_default() += 1;
+            }
         }
         let mut kinds: HashMap<NodeId, Kind> = HashMap::new();
         for node in self.program.nodes() {

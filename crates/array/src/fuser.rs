@@ -8,8 +8,8 @@ use crate::operation::{Demand, Nature};
 use crate::program::{ArrayProgram, Node, NodeId};
 use pumice_program::interval::{Interval, of_op};
 use pumice_scalar::{
-    Constant, FailureKind, Function, Id, Node as ScalarNode, Op, ScalarType, Site, Term, Variable, branch,
-    function, inspect,
+    Constant, ElementOf, FailureKind, Function, Id, Node as ScalarNode, Op, ScalarType, Site, Term, Variable,
+    branch, function, inspect,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ impl<'a> Fuser<'a> {
     }
 
     /// A function of integers of which the first ones are indices below these extents.
-    fn function(
+    pub fn function(
         &self,
         types: &[ScalarType],
         below: Vec<i64>,
@@ -267,8 +267,23 @@ impl<'a> Fuser<'a> {
                 other => Term::variable(other, ty),
             },
             // Nothing that users write makes one here.
-            &mut |_, ty, _, _| Term::invalid(ty, "an element of an array stands in a function on elements"),
+            &mut |_, ty, _, _| Term::invalid(ty, "a kernel's memory is read in an array program"),
+            &mut |of, index| self.element_at(of, index),
         )
+    }
+
+    /// An element that a function reads by an index of its own.
+    fn element_at(&self, of: ElementOf, index: &[Term]) -> Term {
+        let array = NodeId(u32::try_from(of.array).unwrap_or(u32::MAX));
+        let inside = self.inside(of.site, array, index);
+        let guarded = inside.constant().is_none();
+        let element = self.run(vec![Task::Element(array, index.to_vec(), guarded)]);
+        let missing = || Term::invalid(of.ty, "an element of an array is read as another type");
+        let value = element.value.get(of.column as usize).copied().unwrap_or_else(missing);
+        match guarded {
+            true => branch(inside, &[value], &zeros(&[value])).first().copied().unwrap_or_else(missing),
+            false => value,
+        }
     }
 
     /// A user's function of an element that may be absent: where it is, the function is not computed if that could fail.
@@ -406,7 +421,11 @@ impl<'a> Fuser<'a> {
 
     /// Whether an index is within an array; where it is not, the failure is recorded.
     pub fn within(&self, node: &Node, input: NodeId, index: &[Term]) -> Term {
-        let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
+        self.inside(Some(Site { place: node.place, kind: FailureKind::OutOfBounds }), input, index)
+    }
+
+    /// Whether an index is within an array; where it is not, the failure is recorded if there is a place for it.
+    fn inside(&self, site: Option<Site>, input: NodeId, index: &[Term]) -> Term {
         let zero = Term::from(Constant::from(0i64));
         let mut all = Term::from(Constant::from(true));
         let lengths = self.extents.lengths(input);
@@ -418,7 +437,8 @@ impl<'a> Fuser<'a> {
             }
             let extent = self.extent(input, dimension as u32);
             let inside = zero.compare(Op::Le, *part).binary(Op::And, part.compare(Op::Lt, extent));
-            all = all.binary(Op::And, inside.check(site, *part, extent));
+            let inside = site.map_or(inside, |site| inside.check(site, *part, extent));
+            all = all.binary(Op::And, inside);
         }
         all
     }

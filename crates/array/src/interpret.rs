@@ -8,7 +8,8 @@ use crate::extents::{Extents, Knowledge, Unplanned};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_scalar::{
-    CheckFailure, Constant, Environment, Evaluator, FailureKind, Function, ScalarType, Site, Variable,
+    CheckFailure, Constant, ElementOf, Environment, Evaluator, FailureKind, Function, ScalarType, Site,
+    Variable,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,6 +69,17 @@ impl Environment for Interpreter<'_> {
     }
     fn load(&self, _: u64, _: i64) -> Option<Constant> {
         None
+    }
+    fn element(&self, of: &ElementOf, index: &[i64]) -> Result<Constant, (i64, i64)> {
+        let array = NodeId(of.array as u32);
+        let mut linear = 0;
+        for (part, extent) in index.iter().zip(self.extents(array)) {
+            if !(0..extent).contains(part) {
+                return Err((*part, extent));
+            }
+            linear = linear * extent + part;
+        }
+        Ok(self.elements(array)[linear as usize][of.column as usize])
     }
 }
 

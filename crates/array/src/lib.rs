@@ -15,6 +15,7 @@ pub mod file_test;
 mod folds;
 mod form;
 mod fuser;
+mod indexing;
 mod interpret;
 mod lower;
 #[cfg(feature = "ndarray")]
@@ -33,7 +34,7 @@ mod verify;
 mod views;
 
 pub use acc::{Acc, KernelInput, kernel, scalar_argument};
-pub use create::{IntoArray, enum_from, fill, generate, meshgrid, unit, use_};
+pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;
 pub use elementwise::Indexed;

@@ -72,6 +72,16 @@ pub trait Operation: Send + Sync + 'static {
         self.listens(input) == Listens::Gathers
     }
 
+    /// Whether it hands its elements on in several kernels, each of which has some of them.
+    fn hands_on_in_parts(&self) -> bool {
+        false
+    }
+
+    /// Whether it can listen to one that does.
+    fn hears_parts(&self) -> bool {
+        false
+    }
+
     /// Whether an operation that has a kernel of its own reads an input as a pull.
     fn reads_pulls(&self, _input: usize) -> bool {
         false

@@ -423,12 +423,13 @@ impl Planner<'_> {
     fn reads(&self, node: &Node) -> HashSet<NodeId> {
         let mut found = HashSet::new();
         let mut seen = HashSet::new();
-        let mut waiting: Vec<NodeId> = node.inputs.clone();
+        let mut waiting: Vec<NodeId> = node.inputs.iter().copied().chain(node.reads()).collect();
         while let Some(id) = waiting.pop() {
             if self.forms.is_manifest(id) {
                 found.insert(id);
             } else if seen.insert(id) {
-                waiting.extend(&self.program.node(id).inputs);
+                let node = self.program.node(id);
+                waiting.extend(node.inputs.iter().copied().chain(node.reads()));
             }
         }
         found

@@ -6,7 +6,7 @@
 
 use crate::described::Described;
 use crate::operation::{Given, Operation};
-use pumice_scalar::{Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
+use pumice_scalar::{ElementOf, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,6 +32,17 @@ pub struct Node {
 }
 
 impl Node {
+    /// The arrays of which its functions read elements by index.
+    pub fn reads(&self) -> Vec<NodeId> {
+        let functions = self.operation.functions();
+        let arrays = functions.into_iter().flat_map(read).map(|of| of.array);
+        let mut arrays: Vec<NodeId> =
+            arrays.map(|array| NodeId(u32::try_from(array).unwrap_or(u32::MAX))).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        arrays
+    }
+
     /// The arrays whose extents its functions mention, with the dimensions.
     pub fn mentions(&self) -> impl Iterator<Item = (NodeId, u32)> {
         let functions = self.operation.functions();
@@ -49,6 +60,15 @@ fn mentioned(function: &Function) -> Vec<(NodeId, u32)> {
         _ => None,
     };
     function.nodes().iter().filter_map(extent).collect()
+}
+
+/// The elements that a function reads of arrays by index.
+pub(crate) fn read(function: &Function) -> Vec<ElementOf> {
+    let element = |node: &ScalarNode| match node {
+        ScalarNode::Element { of, .. } => Some(*of),
+        _ => None,
+    };
+    function.nodes().iter().filter_map(element).collect()
 }
 
 /// An array program.
@@ -225,7 +245,7 @@ impl Node {
 /// An operation with the extents in its functions by the numbers of the program.
 fn renumbered(operation: &Arc<dyn Operation>, numbers: &HashMap<u64, NodeId>) -> Arc<dyn Operation> {
     let functions = operation.functions();
-    if functions.iter().all(|function| mentioned(function).is_empty()) {
+    if functions.iter().all(|function| mentioned(function).is_empty() && read(function).is_empty()) {
         return operation.clone();
     }
     let functions = functions.into_iter().map(|old| {
@@ -242,8 +262,10 @@ fn renumbered(operation: &Arc<dyn Operation>, numbers: &HashMap<u64, NodeId>) ->
                     },
                     other => Term::variable(other, ty),
                 },
-                &mut |_, ty, _, _| {
-                    Term::invalid(ty, "an element of an array stands in a function on elements")
+                &mut |_, ty, _, _| Term::invalid(ty, "a kernel's memory is read in an array program"),
+                &mut |of, index| match numbers.get(&of.array) {
+                    Some(id) => Term::element(ElementOf { array: id.0.into(), ..of }, index),
+                    None => Term::invalid(of.ty, "an element of an array that is not part of the program"),
                 },
             )
         })

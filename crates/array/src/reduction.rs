@@ -192,6 +192,7 @@ pub(crate) fn instantiate(of: &Function, arguments: &[Term]) -> Vec<Term> {
         },
         // SAFETY: the same load, at the same index and under the same checks, of the function that is written again.
         &mut |key, ty, index, guarded| unsafe { Term::load(key, ty, index, guarded) },
+        &mut Term::element,
     )
 }
 

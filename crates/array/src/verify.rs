@@ -6,8 +6,8 @@
 use crate::error::Error;
 use crate::operation::{Signature, ensure};
 use crate::operations::{Fold, ZipWith};
-use crate::program::{ArrayProgram, Node, NodeId};
-use pumice_scalar::{Constant, Function, Node as ScalarNode, Op, ScalarType, Variable, function};
+use crate::program::{ArrayProgram, Node, NodeId, read};
+use pumice_scalar::{Constant, Function, Id, Node as ScalarNode, Op, ScalarType, Variable, function};
 use std::ops::Deref;
 
 /// Scalars of an element are numbered in 16 bits.
@@ -75,8 +75,31 @@ fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
         let exists = (dimension as usize) < program.node(array).rank;
         ensure(exists, "an extent of a dimension that the array does not have")?;
     }
+    let shaping = node.operation.shaping();
+    ensure(
+        shaping.into_iter().all(|function| read(function).is_empty()),
+        "a shape depends on elements of an array, and shapes must be known before the program runs",
+    )?;
+    for function in node.operation.functions() {
+        check_elements(program, node, function)?;
+    }
     let inputs = program.inputs(node).map(|input| (input.rank, &input.types[..])).collect();
     node.operation.check(&Signature { rank: node.rank, types: &node.types, inputs })
+}
+
+/// Checks the elements that a function reads by index.
+fn check_elements(program: &ArrayProgram, node: &Node, function: &Function) -> Result<(), String> {
+    for scalar in function.nodes() {
+        let ScalarNode::Element { of, index } = scalar else { continue };
+        let array = u32::try_from(of.array).ok().filter(|array| *array < node.id.0);
+        let array = array.ok_or("an element of an array that is not part of the program")?;
+        let array = program.node(NodeId(array));
+        let whole = |id: &Id| function.nodes()[id.0 as usize].ty() == Some(ScalarType::I64);
+        ensure(index.len() == array.rank && index.iter().all(whole), "an index does not fit its array")?;
+        let exists = array.types.get(of.column as usize) == Some(&of.ty);
+        ensure(exists, "an element of an array is read as another type")?;
+    }
+    Ok(())
 }
 
 fn mentions_locals(function: &Function) -> bool {

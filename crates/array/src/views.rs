@@ -3,9 +3,9 @@
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Matrix, Vector};
-use crate::operations::{Backpermute, Reshape, View};
+use crate::operations::{Backpermute, Concat, Generate, Reshape, View};
 use crate::shape::{All, IntoExtent, IntoShape, Larger, Pattern, Shape};
-use pumice_scalar::{Elt, Exp, Place, ScalarType, Term};
+use pumice_scalar::{Elt, Exp, IntoExp, Lift, Place, ScalarType, Term, function};
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// The same elements, row by row, in another shape of the same size.
@@ -370,6 +370,54 @@ impl<D: Larger, T: Elt> Acc<Array<D, T>> {
             steps.push(i64::from(dimension == D::RANK - 1));
         }
         self.viewed(shape, vec![Exp::from(0); D::RANK], steps, place)
+    }
+
+    /// The rows of this array, each with the row of another one behind it; [`concat`](crate::concat) does so along any
+    /// dimension.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[1, 2]).append(use_(&[3])))?.to_vec()?, [1, 2, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn append(self, other: Self) -> Self {
+        self.joined(vec![other], Place::caller("append"))
+    }
+
+    /// The rows of this array with others' behind them.
+    fn joined(self, others: Vec<Self>, place: Place) -> Self {
+        let arrays = std::iter::once(self).chain(others);
+        let inputs = arrays.map(|array| array.described().clone()).collect();
+        Self::new(Concat { dimension: D::RANK - 1 }, inputs, place)
+    }
+
+    /// Each row with so many values before and after it.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[1, 2]).pad(1, 2, 0))?.to_vec()?, [0, 1, 2, 0, 0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn pad(
+        self,
+        before: impl Into<Exp<i64>>,
+        after: impl Into<Exp<i64>>,
+        value: impl IntoExp<T>,
+    ) -> Self {
+        let place = Place::caller("pad");
+        let value = value.into_exp();
+        let extents = self.extents();
+        let border = |count: Exp<i64>| {
+            let mut extents = extents.clone();
+            extents[D::RANK - 1] = count;
+            let shape = nullary(|| extents.iter().map(|extent| extent.term()).collect());
+            let element = function(&vec![ScalarType::I64; D::RANK], |_| value.terms());
+            Self::new(Generate { shape, element }, Vec::new(), place)
+        };
+        let after = border(after.into());
+        border(before.into()).joined(vec![self, after], place)
     }
 
     /// The array with one of its dimensions, counted from the outermost, as the innermost, and the others in their order: what

@@ -7,7 +7,7 @@
 
 use crate::Op;
 use crate::function::Function;
-use crate::graph::{Graph, Id, Node, Site, Variable};
+use crate::graph::{ElementOf, Graph, Id, Node, Site, Variable};
 use crate::types::{Constant, ScalarType};
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -148,6 +148,14 @@ impl Term {
         with(|arena| {
             let index = arena.id(index);
             arena.add(Node::Load { array, ty, index, guarded })
+        })
+    }
+
+    /// An element of an array of a program; see [`Node::Element`].
+    pub fn element(of: ElementOf, index: &[Term]) -> Term {
+        with(|arena| {
+            let index = index.iter().map(|index| arena.id(*index)).collect();
+            arena.add(Node::Element { of, index })
         })
     }
 
@@ -295,12 +303,13 @@ impl Scope {
 }
 
 impl Function {
-    /// Writes the function's expressions once more over other leaves: `leaf` gives the value of a variable, `load` that
-    /// of an array's element.
+    /// Writes the function's expressions once more over other leaves: `leaf` gives the value of a variable, `load` what a
+    /// [`Node::Load`] reads, `element` that of a [`Node::Element`].
     pub fn instantiate(
         &self,
         leaf: &mut dyn FnMut(Variable, ScalarType) -> Term,
         load: &mut dyn FnMut(u64, ScalarType, Term, bool) -> Term,
+        element: &mut dyn FnMut(ElementOf, &[Term]) -> Term,
     ) -> Vec<Term> {
         let first_loop = new_loops(self.loops());
         let mut ids: Vec<Id> = Vec::with_capacity(self.nodes().len());
@@ -310,6 +319,11 @@ impl Function {
                 Node::Load { array, ty, index, guarded } => {
                     let index = with(|arena| arena.term(ids[index.0 as usize]));
                     load(*array, *ty, index, *guarded).id()
+                }
+                Node::Element { of, index } => {
+                    let index: Vec<Term> =
+                        with(|arena| index.iter().map(|id| arena.term(ids[id.0 as usize])).collect());
+                    element(*of, &index).id()
                 }
                 node => {
                     let mut node = node.map_operands(|id| ids[id.0 as usize]);
@@ -341,6 +355,7 @@ impl Function {
             },
             // Where the function was built, the number of an array meant something else.
             &mut |_, ty, _, _| Term::invalid(ty, STRAY),
+            &mut |of, _| Term::invalid(of.ty, STRAY),
         )
     }
 }

@@ -1,7 +1,7 @@
 //! Evaluation of a scalar function on constants: the specification that the array interpreter is built on.
 
 use crate::function::Function;
-use crate::graph::{Id, Node, Site, Variable};
+use crate::graph::{ElementOf, Id, Node, Site, Variable};
 use crate::schedule::{Item, Schedule, TooDeep};
 use crate::types::{Constant, ScalarType};
 
@@ -11,6 +11,11 @@ pub trait Environment {
     fn variable(&self, variable: Variable) -> Option<Constant>;
     /// An array's element; `None` if there is none.
     fn load(&self, array: u64, index: i64) -> Option<Constant>;
+    /// A scalar of an element of a program's array; if it has none at the index, the part of that which is out of bounds,
+    /// and the bound.
+    fn element(&self, of: &ElementOf, _index: &[i64]) -> Result<Constant, (i64, i64)> {
+        Ok(Constant::zero(of.ty))
+    }
 }
 
 /// A check that failed.
@@ -105,6 +110,18 @@ impl Run<'_> {
                         Node::Load { array, ty, index, .. } => {
                             let index = self.value(*index).as_integer().unwrap_or(-1) as i64;
                             self.environment.load(*array, index).unwrap_or(Constant::zero(*ty))
+                        }
+                        Node::Element { of, index } => {
+                            let index = self.all(index);
+                            let index: Vec<i64> =
+                                index.iter().map(|part| part.as_integer().unwrap_or(-1) as i64).collect();
+                            match (self.environment.element(of, &index), of.site) {
+                                (Ok(value), _) => value,
+                                (Err((index, bound)), Some(site)) => {
+                                    return Err(CheckFailure { site, index, bound });
+                                }
+                                (Err(_), None) => Constant::zero(of.ty),
+                            }
                         }
                         Node::Check { condition, site, index, bound } => {
                             let condition = self.value(*condition);

@@ -169,6 +169,7 @@ impl Function {
             Node::Apply { op, ty, .. } => op.cost(*ty),
             Node::Loop { .. } => 1000,
             Node::Load { .. } => 4,
+            Node::Element { .. } => 8,
             Node::Check { .. } | Node::Branch { .. } => 1,
             _ => 0,
         };
@@ -177,8 +178,9 @@ impl Function {
 
     /// Whether it can be evaluated on any arguments: it checks nothing, reads nothing and has no loop.
     pub fn is_total(&self) -> bool {
-        let partial =
-            |node: &Node| matches!(node, Node::Check { .. } | Node::Load { .. } | Node::Loop { .. });
+        let partial = |node: &Node| {
+            matches!(node, Node::Check { .. } | Node::Load { .. } | Node::Element { .. } | Node::Loop { .. })
+        };
         !self.nodes().iter().any(partial)
     }
 
@@ -186,6 +188,7 @@ impl Function {
     pub fn sites(&self) -> impl Iterator<Item = Site> {
         self.nodes().iter().filter_map(|node| match node {
             Node::Check { site, .. } => Some(*site),
+            Node::Element { of, .. } => of.site,
             _ => None,
         })
     }

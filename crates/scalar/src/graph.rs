@@ -136,6 +136,19 @@ impl Operands {
     }
 }
 
+/// A scalar of an element of an array of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ElementOf {
+    /// The array's number.
+    pub array: u64,
+    /// Which of the element's scalars.
+    pub column: u32,
+    /// Its type.
+    pub ty: ScalarType,
+    /// The failure that an index is which the array does not have; if none is given, the value is zero there.
+    pub site: Option<Site>,
+}
+
 /// One expression.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
@@ -163,6 +176,13 @@ pub enum Node {
         /// Whether the index is in bounds only where the expression demands this node, so that it must never be
         /// evaluated earlier or elsewhere.
         guarded: bool,
+    },
+    /// An element of an array of a program, at any index: functions of array programs have it, and kernels do not.
+    Element {
+        /// Which scalar of which array.
+        of: ElementOf,
+        /// The index, an `i64` for each dimension.
+        index: Box<[Id]>,
     },
     /// A `bool`: the condition. Where it is evaluated and does not hold, a failure is recorded.
     Check {
@@ -234,6 +254,7 @@ impl Node {
             | Node::LoopVariable { ty, .. }
             | Node::Project { ty, .. }
             | Node::Invalid { ty, .. } => Some(*ty),
+            Node::Element { of, .. } => Some(of.ty),
             Node::Check { .. } => Some(ScalarType::Bool),
             Node::Branch { .. } | Node::Loop { .. } => None,
         }
@@ -245,6 +266,7 @@ impl Node {
             Node::Constant(_) | Node::Variable(..) | Node::LoopVariable { .. } | Node::Invalid { .. } => {}
             Node::Apply { operands, .. } => operands.as_slice().iter().copied().for_each(f),
             Node::Load { index, .. } => f(*index),
+            Node::Element { index, .. } => index.iter().copied().for_each(f),
             Node::Check { condition, index, bound, .. } => {
                 [*condition, *index, *bound].into_iter().for_each(f)
             }
@@ -278,6 +300,7 @@ impl Node {
             Node::Load { array, ty, index, guarded } => {
                 Node::Load { array: *array, ty: *ty, index: f(*index), guarded: *guarded }
             }
+            Node::Element { of, index } => Node::Element { of: *of, index: all(index) },
             Node::Check { condition, site, index, bound } => {
                 Node::Check { condition: f(*condition), site: *site, index: f(*index), bound: f(*bound) }
             }

@@ -26,7 +26,7 @@ pub use evaluate::{CheckFailure, Environment, Evaluator};
 pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};
 pub use float::FloatOrder;
 pub use function::Function;
-pub use graph::{FailureKind, Graph, Id, Node, Operands, Site, Variable};
+pub use graph::{ElementOf, FailureKind, Graph, Id, Node, Operands, Site, Variable};
 pub use op::Op;
 pub use option::{OptionExp, none, some};
 pub use place::Place;

@@ -357,8 +357,10 @@ pub(crate) fn loop_dependencies<'a>(
 fn pinned<'a>(nodes: impl Iterator<Item = &'a Node>, position: impl Fn(Id) -> Option<usize>) -> Vec<bool> {
     let mut pinned: Vec<bool> = Vec::new();
     for node in nodes {
-        let mut mine =
-            matches!(node, Node::Load { guarded: true, .. } | Node::Check { .. } | Node::Loop { .. });
+        let mut mine = matches!(
+            node,
+            Node::Load { guarded: true, .. } | Node::Element { .. } | Node::Check { .. } | Node::Loop { .. }
+        );
         node.for_each_operand(|id| mine |= position(id).is_some_and(|position| pinned[position]));
         pinned.push(mine);
     }

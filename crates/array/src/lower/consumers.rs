@@ -56,6 +56,19 @@ impl Heard {
     }
 }
 
+/// What is heard may be changed once more on the way.
+impl Consumer for Heard {
+    fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
+        Heard::listener(self, parameters)
+    }
+    fn way(&self) -> Option<String> {
+        self.consumer.way()
+    }
+    fn written(&self) -> Option<usize> {
+        self.consumer.written()
+    }
+}
+
 /// Hands elements on, changed.
 struct Through {
     through: Elements,

@@ -2,8 +2,8 @@
 
 use super::{KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
-use crate::fuser::rows_and_columns;
-use crate::program::Node;
+use crate::fuser::{Elements, rows_and_columns};
+use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{WritePlan, can_write_tiles, within, write, write_rows, write_tiles};
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment};
 use pumice_scalar::{Function, Node as ScalarNode, Op, ScalarType, Variable};
@@ -12,10 +12,29 @@ use std::rc::Rc;
 impl Lowering<'_> {
     /// Hands the elements of a pull to listeners.
     pub fn write(&self, node: &Node, listeners: Listeners) -> Result<Vec<Step>, Error> {
-        let linear = self.fuser.linear(node.id).function;
+        let (linear, rows) = (self.fuser.linear(node.id), || self.fuser.rows(node.id));
+        self.write_elements(node, node, (linear, &rows), listeners)
+    }
+
+    /// Hands the elements of an operation's input, a pull or an array in memory, to listeners.
+    pub fn write_input(&self, node: &Node, input: NodeId, listeners: Listeners) -> Result<Vec<Step>, Error> {
+        let (linear, rows) = (self.fuser.linear_of_input(input), || self.fuser.rows_of_input(input));
+        self.write_elements(node, self.program.node(input), (linear, &rows), listeners)
+    }
+
+    /// Hands elements of an array on behalf of an operation to listeners, from functions of the number of an element, and of
+    /// row and column.
+    fn write_elements(
+        &self,
+        operation: &Node,
+        node: &Node,
+        (linear, rows_of): (Elements, &dyn Fn() -> Elements),
+        listeners: Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        let linear = linear.function;
         if let Some(skeleton) = &self.options.skeletons.write {
             let (name, threads) = (skeleton.name(), skeleton.threads(self.profile));
-            let called = KernelName { node, name, skeleton: name, threads };
+            let called = KernelName { node: operation, name, skeleton: name, threads };
             return self.kernel(called, &listeners, |parameters| {
                 comment(format!("written by skeleton {name}"));
                 let size = self.size(node.id, parameters);
@@ -31,7 +50,7 @@ impl Lowering<'_> {
         let (rows, columns) = rows_and_columns(&self.extents.bounds(node.id));
         // Where the index does not come out linear, going row by row saves a division an element.
         let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
-        let function = if by_rows { self.fuser.rows(node.id).function } else { linear };
+        let function = if by_rows { rows_of().function } else { linear };
         let across = by_rows && columns_are_contiguous(&function);
         let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
         let by_tiles = across && can_write_tiles(self.profile, rows, columns, all_bytes);
@@ -45,7 +64,8 @@ impl Lowering<'_> {
             (_, true) => "write_rows",
             _ => "write",
         };
-        let called = KernelName { node, name: node.place.operation(), skeleton, threads: plan.threads };
+        let name = operation.place.operation();
+        let called = KernelName { node: operation, name, skeleton, threads: plan.threads };
         self.kernel(called, &listeners, |parameters| {
             let apply = parameters.clone();
             if by_rows {

@@ -145,6 +145,8 @@ impl Parameters {
                 // array of that array's extents.
                 unsafe { read(memory, ty, index, guarded) }
             },
+            // The fuser has written them out.
+            &mut |of, _| Term::invalid(of.ty, "an element of an array stands in a kernel"),
         )
     }
 

@@ -5,6 +5,7 @@
 
 mod argument;
 mod backpermute;
+mod concat;
 mod filter;
 mod fold;
 mod generate;
@@ -18,6 +19,7 @@ mod zip_with;
 
 pub use argument::Argument;
 pub use backpermute::Backpermute;
+pub use concat::Concat;
 pub use filter::Filter;
 pub use fold::Fold;
 pub use generate::Generate;
@@ -56,6 +58,7 @@ pub struct Listed {
 pub const OPERATIONS: &[Listed] = &[
     argument::LISTED,
     backpermute::LISTED,
+    concat::LISTED,
     filter::LISTED,
     fold::LISTED,
     generate::LISTED,

@@ -93,6 +93,9 @@ impl Operation for Permute {
     fn listens(&self, input: usize) -> Listens {
         if input == SOURCE { Listens::Gathers } else { Listens::No }
     }
+    fn hears_parts(&self) -> bool {
+        true
+    }
     fn takes_loose(&self, input: usize) -> bool {
         // The index of an element that is left is known when it has been placed.
         input == SOURCE && !self.needs_index()

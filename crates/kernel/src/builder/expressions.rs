@@ -104,6 +104,9 @@ impl Builder {
                     self.define(id, Operand::Var(Var(first.0 + index)));
                 }
             }
+            Node::Element { .. } => {
+                self.mistake("an element of an array program's array is read in a kernel")
+            }
             Node::Invalid { message, .. } => {
                 self.mistake(message.to_string());
             }

@@ -13,7 +13,7 @@ use self::values::Value;
 use super::cursor::{Cursor, ParseError, Parsed, numbered};
 use super::lex::{Spanned, Token};
 use crate::function::Function;
-use crate::graph::{FailureKind, Id, Node, Operands, Site, Variable};
+use crate::graph::{ElementOf, FailureKind, Id, Node, Operands, Site, Variable};
 use crate::op::Op;
 use crate::schedule::MAX_NESTING;
 use crate::types::ScalarType;
@@ -137,6 +137,7 @@ impl<'a> Parser<'_, 'a> {
         };
         let node = match at.token {
             Token::Word("check") => self.check()?,
+            Token::Word("element") => self.element(one.ty)?,
             Token::Word("load" | "guarded") => {
                 let message = "a load cannot be read from text, because nothing would check that its index is in bounds";
                 return self.cursor.error(at, message);
@@ -153,7 +154,7 @@ impl<'a> Parser<'_, 'a> {
                 }
                 Node::Apply { op, ty: one.ty, operands: Operands::new(&operands) }
             }
-            _ => return self.cursor.expected("an operation, `check`, `if` or `while`"),
+            _ => return self.cursor.expected("an operation, `check`, `element`, `if` or `while`"),
         };
         self.define(one, node)
     }
@@ -178,6 +179,34 @@ impl<'a> Parser<'_, 'a> {
         self.cursor.expect("at")?;
         let place = self.cursor.place()?;
         Ok(Node::Check { condition, site: Site { place, kind }, index, bound })
+    }
+
+    /// `element array, scalar, [index] at place`, or with `or zero` instead of the place.
+    fn element(&mut self, ty: ScalarType) -> Parsed<Node> {
+        self.cursor.expect("element")?;
+        let array = self.cursor.numbered("a", "an array (`a0`)")?;
+        self.cursor.expect(",")?;
+        let column = self.cursor.number("which scalar of an element")?;
+        self.cursor.expect(",")?;
+        self.cursor.expect("[")?;
+        let mut index = Vec::new();
+        while !self.cursor.eat("]") {
+            if !index.is_empty() {
+                self.cursor.expect(",")?;
+            }
+            index.push(self.operand_of(ScalarType::I64)?);
+        }
+        let site = match self.cursor.eat("or") {
+            true => {
+                self.cursor.expect("zero")?;
+                None
+            }
+            false => {
+                self.cursor.expect("at")?;
+                Some(Site { place: self.cursor.place()?, kind: FailureKind::OutOfBounds })
+            }
+        };
+        Ok(Node::Element { of: ElementOf { array, column, ty, site }, index: index.into() })
     }
 
     /// `if condition { ... yield values } else { ... yield values }`.

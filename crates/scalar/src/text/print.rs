@@ -178,6 +178,13 @@ impl<'a> Printer<'a> {
                 let guarded = if *guarded { "guarded " } else { "" };
                 format!("{guarded}load a{array}[{}]", self.name(*index))
             }
+            Node::Element { of, index } => {
+                let otherwise = match of.site {
+                    Some(site) => format!("at {}", print_place(site.place)),
+                    None => "or zero".into(),
+                };
+                format!("element a{}, {}, [{}] {otherwise}", of.array, of.column, self.names(index))
+            }
             Node::Check { condition, site, index, bound } => format!(
                 "check {}, {}, index {}, bound {} at {}",
                 self.name(*condition),

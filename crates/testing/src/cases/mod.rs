@@ -7,6 +7,7 @@ pub mod elements;
 pub mod failures;
 pub mod filters;
 pub mod folds;
+pub mod indexing;
 pub mod orders;
 pub mod permutes;
 pub mod programs;
@@ -69,6 +70,14 @@ macro_rules! for_each_case {
                 windows
                 slices_and_replications
                 dimensions_in_another_order
+            }
+            indexing {
+                elements_of_every_type
+                tables_that_are_computed
+                loops_over_rows_of_different_lengths
+                elements_in_other_functions
+                indices_that_are_not_there
+                arrays_one_after_the_other
             }
             reductions {
                 extrema_and_where_they_are

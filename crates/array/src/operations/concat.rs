@@ -1,0 +1,175 @@
+//! `concat`: arrays one after the other along a dimension. A push: each part hands on its own elements, at places behind those
+//! of the parts before it, so that nothing asks for an element which part it comes from.
+
+use super::{Listed, Parts};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::form::Form;
+use crate::fuser::{Elements as Handed, Fuser};
+use crate::interpret::{Elements, Interpreter};
+use crate::lower::{Heard, Listeners, Lowering, Step};
+use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
+use crate::program::{Node, NodeId};
+use pumice_scalar::{Constant, Function, Op, ScalarType, Term};
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Arrays one after the other.
+#[derive(Clone)]
+pub struct Concat {
+    /// Along which dimension, counted from the outermost.
+    pub dimension: usize,
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "concat",
+    make: |Parts { attributes, .. }| {
+        let [dimension] = attributes[..] else { return None };
+        Some(Arc::new(Concat { dimension: usize::try_from(dimension).ok()? }))
+    },
+};
+
+impl Operation for Concat {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn attributes(&self) -> Vec<i64> {
+        vec![self.dimension as i64]
+    }
+    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
+        Arc::new(self.clone())
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        ensure(!signature.inputs.is_empty(), "there is no array to put others after")?;
+        ensure(signature.inputs.iter().all(|(rank, _)| *rank == signature.rank), RANK)?;
+        ensure(signature.inputs.iter().all(|(_, types)| *types == signature.types), TYPES)?;
+        let (dimension, rank) = (self.dimension, signature.rank);
+        let mistake = format!("there is no dimension {dimension} in an array of {rank} dimensions");
+        ensure(dimension < rank, &mistake)
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        let mut extents = shapes.same(0);
+        let mut sum = 0i64;
+        for input in 0..shapes.inputs() {
+            for (dimension, extent) in shapes.same(input).into_iter().enumerate() {
+                let first = extents[dimension];
+                if dimension == self.dimension {
+                    sum = sum.saturating_add(shapes.number(extent)?);
+                } else if !shapes.is_same(first, extent) && shapes.number(first)? != shapes.number(extent)? {
+                    let (first, other) = (shapes.numbers(0)?, shapes.numbers(input)?);
+                    return Err(shapes.mistake(format!(
+                        "extents {first:?} and {other:?} differ beside dimension {}",
+                        self.dimension
+                    )));
+                }
+            }
+        }
+        if shapes.inputs() > 1 {
+            extents[self.dimension] = Extent::Number(sum);
+        }
+        Ok(extents)
+    }
+    fn nature(&self) -> Nature {
+        Nature::Push
+    }
+    fn gathers(&self, _: &Node, _: usize) -> bool {
+        true
+    }
+    fn hands_on_in_parts(&self) -> bool {
+        true
+    }
+    fn hears_parts(&self) -> bool {
+        true
+    }
+    fn cost(&self) -> u32 {
+        1
+    }
+    fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let mut steps = Vec::new();
+        for listeners in group {
+            let node = lowering.program.node(listeners.producer);
+            for (part, input) in node.inputs.iter().enumerate() {
+                if lowering.extents.size(*input) == 0 {
+                    continue;
+                }
+                let through = self.shift(&lowering.fuser, node, part);
+                let further = |heard: &Heard| Heard {
+                    through: Some(through.clone()),
+                    consumer: Rc::new(heard.clone()),
+                };
+                let heard: Vec<Heard> = listeners.heard.iter().map(further).collect();
+                steps.extend(self.hand_on(lowering, node, *input, heard)?);
+            }
+        }
+        Ok(steps)
+    }
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        // Elements that stay together, and how often.
+        let inner = |input: &NodeId| interpreter.extents(*input)[self.dimension..].iter().product::<i64>();
+        let outer: i64 = interpreter.extents(node.id)[..self.dimension].iter().product();
+        let mut result = Vec::new();
+        for outer in 0..outer {
+            for input in &node.inputs {
+                let stretch = (outer * inner(input)) as usize..((outer + 1) * inner(input)) as usize;
+                result.extend_from_slice(&interpreter.elements(*input)[stretch]);
+            }
+        }
+        Ok(result)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Concat {
+    /// From the number of an element's index in one part to that in the whole, with its scalars.
+    fn shift(&self, fuser: &Fuser<'_>, node: &Node, part: usize) -> Handed {
+        let zero = Term::from(Constant::from(0i64));
+        let along = |input: &NodeId| fuser.extent(*input, self.dimension as u32);
+        let sum = |inputs: &mut dyn Iterator<Item = &NodeId>| {
+            inputs.map(along).reduce(|a, b| a.binary(Op::Add, b)).unwrap_or(zero)
+        };
+        let input = node.inputs[part];
+        let types = [&[ScalarType::I64][..], &node.types].concat();
+        let function = fuser.function(&types, vec![fuser.extents.size(input)], |terms| {
+            let inner = (self.dimension + 1..node.rank)
+                .map(|dimension| fuser.extent(input, dimension as u32))
+                .reduce(|a, b| a.binary(Op::Mul, b));
+            let elements = |extent: Term| inner.map_or(extent, |inner| extent.binary(Op::Mul, inner));
+            let before = elements(sum(&mut node.inputs[..part].iter()));
+            let mut there = terms[0].binary(Op::Add, before);
+            if self.dimension > 0 {
+                let others = node.inputs.iter().enumerate().filter(|(other, _)| *other != part);
+                let others = elements(sum(&mut others.map(|(_, input)| input)));
+                let outer = terms[0].binary(Op::Div, elements(along(&input)));
+                there = there.binary(Op::Add, outer.binary(Op::Mul, others));
+            }
+            std::iter::once(there).chain(terms[1..].iter().copied()).collect()
+        });
+        Handed { function, loose: false }
+    }
+
+    /// The steps in which a part hands on its elements.
+    fn hand_on(
+        &self,
+        lowering: &Lowering<'_>,
+        node: &Node,
+        input: NodeId,
+        heard: Vec<Heard>,
+    ) -> Result<Vec<Step>, Error> {
+        let forms = lowering.fuser.forms;
+        match forms.of(input) {
+            Some(Form::Push { .. }) if !forms.is_manifest(input) => {
+                let mut all = Listeners { producer: input, heard: Vec::new() };
+                for heard in heard {
+                    let listeners = lowering.listening(input, Rc::new(heard));
+                    all.producer = listeners.producer;
+                    all.heard.extend(listeners.heard);
+                }
+                lowering.program.node(all.producer).operation.produce(lowering, vec![all])
+            }
+            _ => lowering.write_input(node, input, Listeners { producer: input, heard }),
+        }
+    }
+}
