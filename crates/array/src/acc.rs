@@ -2,7 +2,7 @@
 //! methods are in files by what they do.
 
 use crate::data::{Array, Vector};
-use crate::described::{Described, remember};
+use crate::described::{Described, building, remember};
 use crate::operation::Operation;
 use crate::operations::{Argument, KernelCall};
 use crate::program::ArrayProgram;
@@ -35,12 +35,12 @@ impl<A> std::fmt::Debug for Acc<A> {
 
 /// A function of lifted values.
 pub(crate) fn lifted<A: Lift, L: Lift>(f: impl FnOnce(A) -> L) -> Function {
-    function(&A::Elt::types(), |terms| f(A::from_terms(&mut terms.iter().copied())).terms())
+    building(|| function(&A::Elt::types(), |terms| f(A::from_terms(&mut terms.iter().copied())).terms()))
 }
 
 /// A function without parameters.
 pub(crate) fn nullary(f: impl FnOnce() -> Vec<Term>) -> Function {
-    function(&[], |_| f())
+    building(|| function(&[], |_| f()))
 }
 
 impl<A> Acc<A> {

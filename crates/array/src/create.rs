@@ -161,7 +161,7 @@ pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<
 /// use pumice::*;
 /// let tables = [fill((1, 2), 1), fill((2, 2), 2)];
 /// let stacked = run(concat(0, tables))?;
-/// assert_eq!((stacked.extents(), stacked.to_vec()?), (&[3, 2][..], vec![1, 1, 2, 2, 2, 2]));
+/// assert_eq!((stacked.extents(), stacked.to_vec()?), ([3, 2], vec![1, 1, 2, 2, 2, 2]));
 /// # Ok::<(), pumice::Error>(())
 /// ```
 #[track_caller]

@@ -90,20 +90,48 @@ impl Described {
     }
 }
 
+/// Arrays whose extents or elements were asked for on a thread: an operation whose functions mention one keeps it alive.
+#[derive(Default)]
+struct Asked {
+    by_number: HashMap<u64, Weak<Described>>,
+    /// Those that the functions of an operation under construction may mention. A closure that owns one is gone before the
+    /// operation is there.
+    meanwhile: Vec<Arc<Described>>,
+    /// How many functions are being built, one inside the other.
+    functions: usize,
+}
+
 thread_local! {
-    /// Arrays whose extents or elements were asked for, by number: a function that mentions one keeps it alive.
-    static ASKED: RefCell<HashMap<u64, Weak<Described>>> = RefCell::default();
+    static ASKED: RefCell<Asked> = RefCell::default();
 }
 
 /// Remembers that an expression may mention this array.
 pub(crate) fn remember(described: &Arc<Described>) {
     ASKED.with(|asked| {
         let mut asked = asked.borrow_mut();
-        if asked.len() >= 64 && asked.len().is_power_of_two() {
-            asked.retain(|_, described| described.strong_count() > 0);
+        let known = &mut asked.by_number;
+        if known.len() >= 64 && known.len().is_power_of_two() {
+            known.retain(|_, described| described.strong_count() > 0);
         }
-        asked.insert(described.id, Arc::downgrade(described));
+        known.insert(described.id, Arc::downgrade(described));
+        if asked.functions > 0 {
+            asked.meanwhile.push(described.clone());
+        }
     });
+}
+
+/// Builds a function of an operation; arrays that it mentions live until the operation is described.
+pub(crate) fn building<R>(function: impl FnOnce() -> R) -> R {
+    /// However the function is left.
+    struct Inside;
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            ASKED.with(|asked| asked.borrow_mut().functions -= 1);
+        }
+    }
+    ASKED.with(|asked| asked.borrow_mut().functions += 1);
+    let _inside = Inside;
+    function()
 }
 
 fn mentioned(operation: &dyn Operation) -> Vec<Arc<Described>> {
@@ -119,7 +147,14 @@ fn mentioned(operation: &dyn Operation) -> Vec<Arc<Described>> {
         .collect();
     ids.sort_unstable();
     ids.dedup();
-    ASKED.with(|asked| ids.iter().filter_map(|id| asked.borrow().get(id).and_then(Weak::upgrade)).collect())
+    // Dropped outside of the borrow: an array may be the last one's user.
+    let (found, _done) = ASKED.with(|asked| {
+        let mut asked = asked.borrow_mut();
+        let found = ids.iter().filter_map(|id| asked.by_number.get(id).and_then(Weak::upgrade)).collect();
+        let done = if asked.functions == 0 { std::mem::take(&mut asked.meanwhile) } else { Vec::new() };
+        (found, done)
+    });
+    found
 }
 
 impl Drop for Described {

@@ -2,7 +2,7 @@
 
 use crate::acc::{Acc, lifted};
 use crate::data::Array;
-use crate::operations::{Generate, ZipWith};
+use crate::operations::{Compute, Generate, ZipWith};
 use crate::shape::Shape;
 use pumice_scalar::{Elt, Lift, Place};
 
@@ -20,8 +20,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> Acc<Array<D, L::Elt>> {
-        let operation = ZipWith { function: lifted(f) };
-        Acc::<Array<D, L::Elt>>::new(operation, vec![self.described().clone()], Place::caller("map"))
+        self.mapped(f, Place::caller("map"))
     }
 
     /// A function of the elements of two arrays of the same shape.
@@ -39,9 +38,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         other: Acc<Array<D, U>>,
         f: impl FnOnce(T::Exp, U::Exp) -> L,
     ) -> Acc<Array<D, L::Elt>> {
-        let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
-        let inputs = vec![self.described().clone(), other.described().clone()];
-        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, Place::caller("zip_with"))
+        self.zipped(&other, f, Place::caller("zip_with"))
     }
 
     /// The pairs of the elements of two arrays of the same shape.
@@ -54,10 +51,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn zip<U: Elt>(self, other: Acc<Array<D, U>>) -> Acc<Array<D, (T, U)>> {
-        let place = Place::caller("zip");
-        let function = lifted(|pair: (T::Exp, U::Exp)| pair);
-        let inputs = vec![self.described().clone(), other.described().clone()];
-        Acc::<Array<D, (T, U)>>::new(ZipWith { function }, inputs, place)
+        self.zipped(&other, |x, y| (x, y), Place::caller("zip"))
     }
 
     /// Each element with its index.
@@ -85,6 +79,38 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.with_index(f, Place::caller("imap"))
     }
 
+    /// As [`Acc::map`], for a method that is called at a place.
+    pub(crate) fn mapped<L: Lift>(self, f: impl FnOnce(T::Exp) -> L, place: Place) -> Acc<Array<D, L::Elt>> {
+        let inputs = vec![self.described().clone()];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function: lifted(f) }, inputs, place)
+    }
+
+    /// As [`Acc::zip_with`], for a method that is called at a place.
+    pub(crate) fn zipped<U: Elt, L: Lift>(
+        &self,
+        other: &Acc<Array<D, U>>,
+        f: impl FnOnce(T::Exp, U::Exp) -> L,
+        place: Place,
+    ) -> Acc<Array<D, L::Elt>> {
+        let function = lifted(|(x, y): (T::Exp, U::Exp)| f(x, y));
+        let inputs = vec![self.described().clone(), other.described().clone()];
+        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, place)
+    }
+
+    /// The array itself, in memory: nothing that uses it computes it again, and nothing before it is written into what
+    /// comes after.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let xs = generate(4, |i| i * i).compute();
+    /// assert_eq!(run(xs.map(|x| x + 1))?.to_vec()?, [1, 2, 5, 10]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn compute(self) -> Self {
+        Self::new(Compute, vec![self.described().clone()], Place::caller("compute"))
+    }
+
     /// As [`Acc::imap`], for a method that is called at a place.
     pub(crate) fn with_index<L: Lift>(
         self,
@@ -95,9 +121,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         let shape = crate::acc::nullary(|| extents);
         let generate = Generate { shape, element: lifted(|index: D::Index| index) };
         let indices = Acc::<Array<D, <D::Index as Lift>::Elt>>::new(generate, Vec::new(), place);
-        let function = lifted(|(index, element): (D::Index, T::Exp)| f(index, element));
-        let inputs = vec![indices.described().clone(), self.described().clone()];
-        Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, place)
+        indices.zipped(&self, f, place)
     }
 }
 

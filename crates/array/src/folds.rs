@@ -37,7 +37,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.folded(Some(initial.into_exp()), f, Place::caller("fold"))
     }
 
-    fn folded<S: Shape>(
+    pub(crate) fn folded<S: Shape>(
         self,
         initial: Option<T::Exp>,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
@@ -65,12 +65,6 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         D: Larger<Smaller = S>,
     {
         self.folded(None, f, Place::caller("fold1"))
-    }
-
-    /// A function of each element, for a method that is called here.
-    fn mapped<L: Lift>(self, f: impl FnOnce(T::Exp) -> L, place: Place) -> Acc<Array<D, L::Elt>> {
-        let inputs = vec![self.described().clone()];
-        Acc::<Array<D, L::Elt>>::new(ZipWith { function: lifted(f) }, inputs, place)
     }
 
     /// How many elements of each row fulfil a condition.

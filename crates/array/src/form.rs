@@ -118,7 +118,10 @@ impl Deciding<'_> {
             let nature = self.nature(node);
             let kind = kinds[&node.id];
             let repeated = mine.len() > 1 && cost[&node.id] > RECOMPUTE;
-            let in_memory = kind == Kind::Stored || must_exist.contains(&node.id) || repeated;
+            let in_memory = kind == Kind::Stored
+                || must_exist.contains(&node.id)
+                || repeated
+                || node.operation.is_in_memory();
             manifest.insert(node.id, in_memory);
             if nature == Nature::Given {
                 continue;

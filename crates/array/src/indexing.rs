@@ -1,9 +1,8 @@
 //! Elements of arrays by index: inside functions of a program, and arrays of elements of other arrays.
 
-use crate::acc::{Acc, lifted};
+use crate::acc::Acc;
 use crate::data::{Array, Scalar};
 use crate::described::remember;
-use crate::operations::ZipWith;
 use crate::shape::{IntoShape, Shape};
 use pumice_scalar::{ElementOf, Elt, Exp, FailureKind, Lift, OptionExp, Place, Site, Term, cond, none, some};
 
@@ -42,7 +41,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         cond(inside, || some(self.element(&index, None)), none)
     }
 
-    fn element(&self, index: &[Term], site: Option<Site>) -> T::Exp {
+    /// The element at an index; one that the array does not have is a failure at the site, or zero if there is none.
+    pub(crate) fn element(&self, index: &[Term], site: Option<Site>) -> T::Exp {
         remember(self.described());
         let array = self.described().id();
         let scalar = |(column, ty)| Term::element(ElementOf { array, column, ty, site }, index);
@@ -61,8 +61,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     pub fn gather<E: Shape, I: Elt<Exp = D::Index>>(self, indices: Acc<Array<E, I>>) -> Acc<Array<E, T>> {
         let place = Place::caller("gather");
         let site = Site { place, kind: FailureKind::OutOfBounds };
-        let function = lifted(|index: D::Index| self.element(&index.terms(), Some(site)));
-        Acc::<Array<E, T>>::new(ZipWith { function }, vec![indices.described().clone()], place)
+        indices.mapped(|index| self.element(&index.terms(), Some(site)), place)
     }
 
     /// The elements at these indices where a condition holds, and those of `otherwise` elsewhere; what an index is there is of no
@@ -85,12 +84,10 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     ) -> Acc<Array<E, T>> {
         let place = Place::caller("gather_if");
         let site = Site { place, kind: FailureKind::OutOfBounds };
-        let function = lifted(|(index, other): (D::Index, T::Exp)| {
-            let terms = index.terms();
-            cond(condition(index), || self.element(&terms, Some(site)), || other)
-        });
-        let inputs = vec![indices.described().clone(), otherwise.described().clone()];
-        Acc::<Array<E, T>>::new(ZipWith { function }, inputs, place)
+        let either = |index: D::Index, other: T::Exp| {
+            cond(condition(index), || self.element(&index.terms(), Some(site)), || other)
+        };
+        indices.zipped(&otherwise, either, place)
     }
 }
 

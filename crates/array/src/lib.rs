@@ -27,8 +27,12 @@ mod plan;
 mod program;
 pub mod random;
 mod reduction;
+mod runs;
 mod scans;
+mod searching;
+mod segments;
 mod shape;
+mod stencils;
 pub mod text;
 mod verify;
 mod views;
@@ -49,7 +53,9 @@ pub use ndarray::NdShape;
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Identity, Node, NodeId};
+pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
 };
+pub use stencils::{Boundary, Neighbours};
 pub use verify::CheckedProgram;

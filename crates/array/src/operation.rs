@@ -72,6 +72,11 @@ pub trait Operation: Send + Sync + 'static {
         self.listens(input) == Listens::Gathers
     }
 
+    /// Whether its result is in memory, whoever uses it.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
     /// Whether it hands its elements on in several kernels, each of which has some of them.
     fn hands_on_in_parts(&self) -> bool {
         false

@@ -2,22 +2,18 @@
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Array, Vector};
-use crate::operations::{Generate, Permute, ZipWith};
+use crate::operations::{Generate, Permute};
 use crate::shape::{Dim1, IntoExtent, Shape};
-use pumice_scalar::{Elt, Exp, Function, Lift, OptionExp, Place, constant, function};
+use pumice_scalar::{Elt, Exp, Function, OptionExp, Place, constant};
 
 /// The operator of a permutation, from the new element and the old one.
 fn operator<T: Elt>(combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp) -> Function {
-    function(&[T::types(), T::types()].concat(), |terms| {
-        let mut terms = terms.iter().copied();
-        let (new, old) = (T::Exp::from_terms(&mut terms), T::Exp::from_terms(&mut terms));
-        combine(new, old).terms()
-    })
+    lifted(|(new, old): (T::Exp, T::Exp)| combine(new, old))
 }
 
 impl<D: Shape, S: Elt> Acc<Array<D, S>> {
     /// The defaults, into which what `target` makes of each element and its index is combined.
-    fn combined<E: Shape, T: Elt>(
+    pub(crate) fn combined<E: Shape, T: Elt>(
         self,
         combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
         defaults: Acc<Array<E, T>>,
@@ -25,13 +21,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         place: Place,
     ) -> Acc<Array<E, T>> {
         let combine = operator::<T>(combine);
-        let types = [<D::Index as Lift>::Elt::types(), S::types()].concat();
-        let target = function(&types, |terms| {
-            let mut terms = terms.iter().copied();
-            let (index, element) = (D::Index::from_terms(&mut terms), S::Exp::from_terms(&mut terms));
-            let (there, value) = target(index, element);
-            [there.terms(), value.terms()].concat()
-        });
+        let target = lifted(|(index, element): (D::Index, S::Exp)| target(index, element));
         let inputs = vec![defaults.described().clone(), self.described().clone()];
         Acc::<Array<E, T>>::new(Permute { rank: D::RANK, combine, target }, inputs, place)
     }
@@ -87,10 +77,30 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         I::Exp: Into<OptionExp<E::Index>>,
     {
         let place = Place::caller("scatter");
-        let function = lifted(|pair: (I::Exp, S::Exp)| pair);
-        let inputs = vec![targets.described().clone(), self.described().clone()];
-        let pairs = Acc::<Array<D, (I, S)>>::new(ZipWith { function }, inputs, place);
+        let pairs = targets.zipped(&self, |target, value| (target, value), place);
         pairs.combined(|new, _| new, defaults, |_, (target, value)| (target.into(), value), place)
+    }
+
+    /// As [`Acc::scatter`], of the elements that fulfil a condition.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let positive = use_(&[5, -1, 7]).scatter_if(use_(&[2i64, 0, 0]), |x| x.gt(0), fill(3, 0));
+    /// assert_eq!(run(positive)?.to_vec()?, [7, 0, 5]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter_if<E: Shape, I: Elt<Exp = E::Index>>(
+        self,
+        targets: Acc<Array<D, I>>,
+        condition: impl FnOnce(S::Exp) -> Exp<bool>,
+        defaults: Acc<Array<E, S>>,
+    ) -> Acc<Array<E, S>> {
+        let place = Place::caller("scatter_if");
+        let pairs = targets.zipped(&self, |target, value| (target, value), place);
+        let target =
+            |_, (target, value): (E::Index, S::Exp)| (OptionExp::present_if(condition(value), target), value);
+        pairs.combined(|new, _| new, defaults, target, place)
     }
 
     /// Counts elements: how many have each of `bins` numbers. `bin` gives an index below `bins`, or an `Option` of one; an

@@ -7,7 +7,7 @@ use crate::shape::{Larger, Shape};
 use pumice_scalar::{Elt, Exp, IntoExp, Lift, Place};
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
-    fn scanned<S: Shape>(
+    pub(crate) fn scanned<S: Shape>(
         &self,
         (gives, from_right): (Gives, bool),
         initial: Option<T::Exp>,
@@ -157,8 +157,13 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     #[track_caller]
     pub fn filter(self, keep: impl FnOnce(T::Exp) -> Exp<bool>) -> Acc<Vector<T>> {
-        let filter = Filter { keep: lifted(|x: T::Exp| keep(x)) };
-        Acc::<Vector<T>>::new(filter, vec![self.described().clone()], Place::caller("filter"))
+        self.kept(keep, Place::caller("filter"))
+    }
+
+    /// As [`Acc::filter`], for a method that is called at a place.
+    pub(crate) fn kept(&self, keep: impl FnOnce(T::Exp) -> Exp<bool>, place: Place) -> Acc<Vector<T>> {
+        let filter = Filter { keep: lifted(keep) };
+        Acc::<Vector<T>>::new(filter, vec![self.described().clone()], place)
     }
 
     /// The elements of which a predicate holds, and the others, each in order.
@@ -173,11 +178,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn partition(self, keep: impl Fn(T::Exp) -> Exp<bool>) -> (Acc<Vector<T>>, Acc<Vector<T>>) {
         let place = Place::caller("partition");
-        let filtered = |keep: &dyn Fn(T::Exp) -> Exp<bool>| {
-            let filter = Filter { keep: lifted(|x: T::Exp| keep(x)) };
-            Acc::<Vector<T>>::new(filter, vec![self.described().clone()], place)
-        };
-        (filtered(&keep), filtered(&|x| !keep(x)))
+        (self.kept(&keep, place), self.kept(|x| !keep(x), place))
     }
 
     /// The elements whose flag holds in an array of the same shape, in order, in one dimension.
@@ -191,9 +192,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn compact(self, flags: Acc<Array<D, bool>>) -> Acc<Vector<T>> {
         let place = Place::caller("compact");
-        let filter = Filter { keep: lifted(|(_, flag): (T::Exp, Exp<bool>)| flag) };
-        let pairs = self.zip(flags);
-        let kept = Acc::<Vector<(T, bool)>>::new(filter, vec![pairs.described().clone()], place);
-        kept.map(|(x, _)| x)
+        self.zipped(&flags, |x, flag| (x, flag), place)
+            .kept(|(_, flag)| flag, place)
+            .mapped(|(x, _)| x, place)
     }
 }

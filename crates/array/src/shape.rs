@@ -13,6 +13,8 @@ pub trait Shape: Copy + Debug + Send + Sync + 'static {
     type Bigger: Shape;
     /// An index or the extents on the host.
     type Extents: AsRef<[usize]> + Copy + Debug + PartialEq + for<'a> TryFrom<&'a [usize]>;
+    /// A distance between two indices on the host.
+    type Offsets: AsRef<[i64]> + Copy + Debug;
 }
 
 /// A shape with an innermost dimension that can be folded away.
@@ -35,6 +37,7 @@ macro_rules! shapes {
             type Index = $index;
             type Bigger = $bigger;
             type Extents = [usize; $rank];
+            type Offsets = [i64; $rank];
         }
     )* };
 }

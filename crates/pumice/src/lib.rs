@@ -29,8 +29,9 @@ pub use arguments::{Arguments, Function, Gives, Parameter};
 pub use compile::{Compiled, Compiler, Untyped, compile, run};
 pub use pumice_array::random;
 pub use pumice_array::{
-    Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent, IntoShape, Larger, Matrix,
-    Pattern, PatternPart, Scalar, Shape, Vector, concat, enum_from, fill, generate, meshgrid, unit, use_,
+    Acc, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent, IntoShape, Larger,
+    Matrix, Neighbours, Pattern, PatternPart, Scalar, Segments, Shape, Vector, concat, enum_from, fill,
+    generate, meshgrid, unit, use_,
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{

@@ -5,6 +5,7 @@
 
 mod argument;
 mod backpermute;
+mod compute;
 mod concat;
 mod filter;
 mod fold;
@@ -19,6 +20,7 @@ mod zip_with;
 
 pub use argument::Argument;
 pub use backpermute::Backpermute;
+pub use compute::Compute;
 pub use concat::Concat;
 pub use filter::Filter;
 pub use fold::Fold;
@@ -58,6 +60,7 @@ pub struct Listed {
 pub const OPERATIONS: &[Listed] = &[
     argument::LISTED,
     backpermute::LISTED,
+    compute::LISTED,
     concat::LISTED,
     filter::LISTED,
     fold::LISTED,

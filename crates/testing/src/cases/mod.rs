@@ -15,7 +15,9 @@ pub mod reductions;
 pub mod runs;
 pub mod scalars;
 pub mod scans;
+pub mod segments;
 pub mod shapes;
+pub mod stencils;
 pub mod views;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
@@ -78,6 +80,18 @@ macro_rules! for_each_case {
                 elements_in_other_functions
                 indices_that_are_not_there
                 arrays_one_after_the_other
+            }
+            segments {
+                folds_of_segments
+                scans_of_segments
+                runs_of_equal_elements
+                searches
+            }
+            stencils {
+                boundaries_of_matrices
+                one_and_three_dimensions
+                two_arrays
+                arrays_that_are_kept
             }
             reductions {
                 extrema_and_where_they_are

@@ -1,0 +1,64 @@
+//! Runs: neighbouring elements of a vector that are equal.
+
+use crate::acc::Acc;
+use crate::data::Vector;
+use pumice_scalar::{Elt, Exp, Place, Primitive};
+
+impl<T: Primitive + Elt<Exp = Exp<T>>> Acc<Vector<T>> {
+    /// For each element whether it differs from the one before it: where groups of equal neighbours begin. The first does.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[4, 4, 7, 4]).group_starts())?.to_vec()?, [true, false, true, true]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn group_starts(self) -> Acc<Vector<bool>> {
+        let place = Place::caller("group_starts");
+        self.starts(place).mapped(|(start, _)| start, place)
+    }
+
+    /// The elements without those that are equal to the one before them. Of a sorted vector, every value once.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[4, 4, 7, 4]).unique())?.to_vec()?, [4, 7, 4]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn unique(self) -> Acc<Vector<T>> {
+        let place = Place::caller("unique");
+        self.starts(place).kept(|(start, _)| start, place).mapped(|(_, (_, x))| x, place)
+    }
+
+    /// The value and the length of each run of equal elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[4, 4, 7, 4]).run_lengths())?.to_vec()?, [(4, 2), (7, 1), (4, 1)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn run_lengths(self) -> Acc<Vector<(T, i64)>> {
+        let place = Place::caller("run_lengths");
+        let end = self.size();
+        let starts = self.starts(place).kept(|(start, _)| start, place).mapped(|(_, run)| run, place);
+        let next = starts.clone();
+        let length = move |number: Exp<i64>, (start, x): (Exp<i64>, Exp<T>)| {
+            let is_last = (number + 1).ge(next.size());
+            let (after, _) = next.element(&[(number + 1).term()], None);
+            (x, is_last.select(end, after) - start)
+        };
+        starts.with_index(length, place)
+    }
+
+    /// For each element whether a run begins with it, its index, and itself.
+    fn starts(&self, place: Place) -> Acc<Vector<(bool, (i64, T))>> {
+        let before = self.clone();
+        let start = move |index: Exp<i64>, x: Exp<T>| {
+            let previous = before.element(&[(index - 1).max(0).term()], None);
+            (index.eq(0) | x.ne(previous), (index, x))
+        };
+        self.clone().with_index(start, place)
+    }
+}

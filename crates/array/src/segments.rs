@@ -1,0 +1,132 @@
+//! Folds and scans of segments: stretches of a vector, one after the other, of any lengths and also of none.
+//!
+//! A scan of segments is one scan of pairs (whether a segment begins, element), whose operator does not combine across a
+//! beginning. A fold by offsets goes through each segment by itself.
+
+use crate::acc::{Acc, lifted, nullary};
+use crate::data::Vector;
+use crate::operations::{Generate, Gives};
+use crate::shape::Dim1;
+use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, OptionExp, Place, Site, cond, while_};
+
+/// Where the segments of a vector are.
+#[derive(Clone, Debug)]
+pub enum Segments {
+    /// By where each begins, and where the last one ends: one number more than there are segments, none smaller than the one
+    /// before it.
+    Offsets(Acc<Vector<i64>>),
+    /// By how long each is.
+    Lengths(Acc<Vector<i64>>),
+    /// By a flag for each element, whether a segment begins with it. One begins with the first in any case, and none is empty.
+    Heads(Acc<Vector<bool>>),
+}
+
+impl Segments {
+    fn offsets(&self, place: Place) -> Option<Acc<Vector<i64>>> {
+        match self {
+            Segments::Offsets(offsets) => Some(offsets.clone()),
+            Segments::Lengths(lengths) => {
+                Some(lengths.scanned((Gives::Extended, false), Some(Exp::from(0)), |a, b| a + b, place))
+            }
+            Segments::Heads(_) => None,
+        }
+    }
+
+    /// A flag for each of so many elements.
+    fn heads(&self, count: Exp<i64>, place: Place) -> Acc<Vector<bool>> {
+        let offsets = match (self, self.offsets(place)) {
+            (Segments::Heads(heads), _) => return heads.clone(),
+            (_, Some(offsets)) => offsets,
+            (_, None) => return filled(count, false, place),
+        };
+        // Where the last one ends, and where empty ones behind it begin, there is no element.
+        let target =
+            move |_, offset: Exp<i64>| (OptionExp::present_if(offset.lt(count), offset), Exp::from(true));
+        offsets.combined::<Dim1, bool>(|new, _| new, filled(count, false, place), target, place)
+    }
+}
+
+fn filled<T: Elt>(count: Exp<i64>, value: impl IntoExp<T>, place: Place) -> Acc<Vector<T>> {
+    let value = value.into_exp();
+    let element = lifted(|_: Exp<i64>| value);
+    Acc::<Vector<T>>::new(Generate { shape: nullary(|| vec![count.term()]), element }, Vec::new(), place)
+}
+
+impl<T: Elt> Acc<Vector<T>> {
+    /// Reduces each segment with an associative operator, which need not commute. `initial` stands before the elements of
+    /// every segment; one that is empty gives just that. Offsets that are not in the vector are an error that names this place.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let xs = use_(&[1, 2, 3, 4]);
+    /// let lengths = Segments::Lengths(use_(&[3, 0, 1]));
+    /// assert_eq!(run(xs.clone().fold_segments(lengths, 0, |a, b| a + b))?.to_vec()?, [6, 0, 4]);
+    /// let heads = Segments::Heads(use_(&[true, false, true, false]));
+    /// assert_eq!(run(xs.fold_segments(heads, 0, |a, b| a + b))?.to_vec()?, [3, 7]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold_segments(
+        self,
+        segments: Segments,
+        initial: impl IntoExp<T>,
+        f: impl Fn(T::Exp, T::Exp) -> T::Exp,
+    ) -> Acc<Vector<T>> {
+        let place = Place::caller("fold_segments");
+        let initial = initial.into_exp();
+        let Some(offsets) = segments.offsets(place) else {
+            let count = self.size();
+            let heads = segments.heads(count, place);
+            // What is combined up to the last element of each segment: the one before the next begins.
+            let sums = self.scan_segments_at(segments, &f, place);
+            let is_last = move |index: Exp<i64>| {
+                let next = index + 1;
+                cond(next.lt(count), || heads.element(&[next.term()], None), || Exp::from(true))
+            };
+            let marked = sums.with_index(|index, sum| (is_last(index), sum), place);
+            return marked.kept(|(last, _)| last, place).mapped(|(_, sum)| f(initial, sum), place);
+        };
+        let site = Some(Site { place, kind: FailureKind::OutOfBounds });
+        let element = lifted(|segment: Exp<i64>| {
+            let end = offsets.element(&[(segment + 1).term()], site);
+            let start = (offsets.element(&[segment.term()], site), initial);
+            let next = |(at, sum): (Exp<i64>, T::Exp)| (at + 1, f(sum, self.element(&[at.term()], site)));
+            while_(start, |(at, _)| at.lt(end), next).1
+        });
+        let shape = nullary(|| vec![(offsets.size() - 1).term()]);
+        Acc::<Vector<T>>::new(Generate { shape, element }, Vec::new(), place)
+    }
+
+    /// The running results of reducing each segment from the left: every element combined with those before it in its
+    /// segment.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let sums = use_(&[1, 2, 3, 4]).scan_segments(Segments::Offsets(use_(&[0i64, 1, 1, 4])), |a, b| a + b);
+    /// assert_eq!(run(sums)?.to_vec()?, [1, 2, 5, 9]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scan_segments(
+        self,
+        segments: Segments,
+        f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+    ) -> Acc<Vector<T>> {
+        self.scan_segments_at(segments, f, Place::caller("scan_segments"))
+    }
+
+    fn scan_segments_at(
+        &self,
+        segments: Segments,
+        f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+        place: Place,
+    ) -> Acc<Vector<T>> {
+        let heads = segments.heads(self.size(), place);
+        let pairs = heads.zipped(self, |head, x| (head, x), place);
+        let combine = |(before, a): (Exp<bool>, T::Exp), (begins, b): (Exp<bool>, T::Exp)| {
+            (before | begins, cond(begins, || b, || f(a, b)))
+        };
+        let scanned: Acc<Vector<(bool, T)>> = pairs.scanned((Gives::Inclusive, false), None, combine, place);
+        scanned.mapped(|(_, sum)| sum, place)
+    }
+}

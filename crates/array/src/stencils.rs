@@ -1,0 +1,139 @@
+//! Stencils: each element of an array from its neighbours in another one.
+
+use crate::acc::{Acc, lifted, nullary};
+use crate::data::Array;
+use crate::operations::Generate;
+use crate::shape::Shape;
+use pumice_scalar::{Elt, Exp, FailureKind, Lift, Place, Site, Term, cond};
+use std::rc::Rc;
+
+/// What is beyond the border of an array.
+#[derive(Clone)]
+pub enum Boundary<D: Shape, T: Elt> {
+    /// The nearest element.
+    Clamp,
+    /// The array, mirrored at its outermost elements, which are not repeated.
+    Mirror,
+    /// The array from its other end on.
+    Wrap,
+    /// A value.
+    Constant(T),
+    /// A function of the index, which is not the array's.
+    Function(Rc<dyn Fn(D::Index) -> T::Exp>),
+}
+
+/// The elements around one of an array.
+pub struct Neighbours<D: Shape, T: Elt> {
+    array: Acc<Array<D, T>>,
+    boundary: Boundary<D, T>,
+    index: Vec<Exp<i64>>,
+    place: Place,
+}
+
+impl<D: Shape, T: Elt> Neighbours<D, T> {
+    /// The element at this distance: `at([0, 0])` is the one in the middle, `at([-1, 0])` the one above it.
+    pub fn at(&self, offsets: D::Offsets) -> T::Exp {
+        let offsets = offsets.as_ref();
+        let moved = |dimension: usize| self.index[dimension] + offsets[dimension];
+        let extent = |dimension: usize| self.array.extent(dimension);
+        let always = |index: Vec<Exp<i64>>| {
+            let index: Vec<Term> = index.iter().map(|part| part.term()).collect();
+            self.array.element(&index, Some(Site { place: self.place, kind: FailureKind::OutOfBounds }))
+        };
+        // A dimension along which nothing moves has nothing beyond its border.
+        let by = |beyond: &dyn Fn(usize, Exp<i64>) -> Exp<i64>| {
+            let part = |dimension: usize| match offsets[dimension] {
+                0 => self.index[dimension],
+                _ => beyond(dimension, moved(dimension)),
+            };
+            always((0..D::RANK).map(part).collect())
+        };
+        let elsewhere = |value: &dyn Fn(D::Index) -> T::Exp| {
+            let moving = (0..D::RANK).filter(|dimension| offsets[*dimension] != 0);
+            let inside = moving.fold(Exp::from(true), |all, dimension| {
+                all & moved(dimension).ge(0) & moved(dimension).lt(extent(dimension))
+            });
+            let index: Vec<Term> = (0..D::RANK).map(|dimension| moved(dimension).term()).collect();
+            let here = || self.array.element(&index, None);
+            cond(inside, here, || value(D::Index::from_terms(&mut index.iter().copied())))
+        };
+        match &self.boundary {
+            Boundary::Clamp => by(&|dimension, at| at.max(0).min(extent(dimension) - 1)),
+            Boundary::Wrap => by(&|dimension, at| {
+                let extent = extent(dimension);
+                (at + extent * offsets[dimension].abs()) % extent
+            }),
+            Boundary::Mirror => by(&|dimension, at| {
+                let last = extent(dimension) - 1;
+                let period = (last * 2).max(1);
+                let at = (at + period * offsets[dimension].abs()) % period;
+                at.min(period - at).max(0).min(last)
+            }),
+            Boundary::Constant(value) => elsewhere(&|_| {
+                let mut constants = Vec::new();
+                value.add_constants(&mut constants);
+                T::Exp::from_terms(&mut constants.into_iter().map(Term::from))
+            }),
+            Boundary::Function(value) => elsewhere(&**value),
+        }
+    }
+}
+
+impl<D: Shape, T: Elt> Acc<Array<D, T>> {
+    /// A function of the elements around each element, of any distance and in any number of dimensions.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let xs = use_(&[1, 2, 4, 8]);
+    /// let sums = xs.stencil(Boundary::Clamp, |near| near.at([-1]) + near.at([0]) + near.at([1]));
+    /// assert_eq!(run(sums)?.to_vec()?, [4, 7, 14, 20]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn stencil<L: Lift>(
+        self,
+        boundary: Boundary<D, T>,
+        f: impl FnOnce(Neighbours<D, T>) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let place = Place::caller("stencil");
+        let array = self.clone();
+        self.around_each(|index| f(Neighbours { array, boundary, index, place }), place)
+    }
+
+    /// As [`Acc::stencil`], of two arrays of the same shape.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let (xs, ys) = (use_(&[1, 2, 3]), use_(&[10, 20, 30]));
+    /// let sums = xs.stencil2(Boundary::Wrap, ys, Boundary::Constant(0), |x, y| x.at([-1]) + y.at([1]));
+    /// assert_eq!(run(sums)?.to_vec()?, [23, 31, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn stencil2<U: Elt, L: Lift>(
+        self,
+        boundary: Boundary<D, T>,
+        other: Acc<Array<D, U>>,
+        other_boundary: Boundary<D, U>,
+        f: impl FnOnce(Neighbours<D, T>, Neighbours<D, U>) -> L,
+    ) -> Acc<Array<D, L::Elt>> {
+        let place = Place::caller("stencil2");
+        let array = self.clone();
+        let of_both = |index: Vec<Exp<i64>>| {
+            let first = Neighbours { array, boundary, index: index.clone(), place };
+            f(first, Neighbours { array: other, boundary: other_boundary, index, place })
+        };
+        self.around_each(of_both, place)
+    }
+
+    fn around_each<L: Lift>(
+        &self,
+        f: impl FnOnce(Vec<Exp<i64>>) -> L,
+        place: Place,
+    ) -> Acc<Array<D, L::Elt>> {
+        let extents: Vec<Term> = (0..D::RANK).map(|dimension| self.extent(dimension).term()).collect();
+        let element = lifted(|index: D::Index| f(index.terms().into_iter().map(Exp::from_term).collect()));
+        let generate = Generate { shape: nullary(|| extents), element };
+        Acc::<Array<D, L::Elt>>::new(generate, Vec::new(), place)
+    }
+}

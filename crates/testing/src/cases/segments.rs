@@ -1,0 +1,141 @@
+//! Folds and scans of segments, runs of equal elements, and searches, against plain Rust.
+
+use crate::data::{Sample, values};
+use crate::{Harness, Outcome};
+use pumice::Segments;
+use pumice::prelude::*;
+
+/// Lengths of segments, some of them empty, of so many elements together.
+fn lengths(count: usize) -> Vec<i64> {
+    let pattern = [3usize, 0, 1, 70, 0, 0, 2, 513];
+    let (mut lengths, mut left) = (vec![0i64], count);
+    for length in pattern.into_iter().cycle() {
+        if left == 0 {
+            break;
+        }
+        let length = length.min(left);
+        left -= length;
+        lengths.push(length as i64);
+    }
+    lengths.push(0);
+    lengths
+}
+
+fn offsets(lengths: &[i64]) -> Vec<i64> {
+    let ends = lengths.iter().scan(0, |sum, length| {
+        *sum += length;
+        Some(*sum)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+fn pieces<'a, T>(xs: &'a [T], lengths: &[i64]) -> Vec<&'a [T]> {
+    offsets(lengths).windows(2).map(|ends| &xs[ends[0] as usize..ends[1] as usize]).collect()
+}
+
+/// Affine maps, which do not commute.
+type Affine = (i32, i32);
+
+fn after(a: Affine, b: Affine) -> Affine {
+    (a.0.wrapping_mul(b.0), b.0.wrapping_mul(a.1).wrapping_add(b.1))
+}
+
+fn after_exp(a: (Exp<i32>, Exp<i32>), b: (Exp<i32>, Exp<i32>)) -> (Exp<i32>, Exp<i32>) {
+    (a.0 * b.0, b.0 * a.1 + b.1)
+}
+
+const SIZES: [usize; 5] = [0, 1, 6, 600, 7003];
+
+pub fn folds_of_segments(h: &Harness) -> Outcome {
+    let by_offsets = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
+        xs.fold_segments(Segments::Offsets(offsets), (3, 1), after_exp)
+    })?;
+    let by_lengths = h.compile(|xs: Acc<Vector<Affine>>, lengths: Acc<Vector<i64>>| {
+        xs.map(|(a, b)| (a + 1, b)).fold_segments(Segments::Lengths(lengths), (3, 1), after_exp)
+    })?;
+    let by_heads = h.compile(|xs: Acc<Vector<Affine>>, heads: Acc<Vector<bool>>| {
+        xs.fold_segments(Segments::Heads(heads), (3, 1), after_exp)
+    })?;
+    for size in SIZES {
+        let (xs, lengths) = (values::<Affine>(120, size), lengths(size));
+        let fold = |piece: &&[Affine]| piece.iter().fold((3, 1), |a, b| after(a, *b));
+        let expected: Vec<Affine> = pieces(&xs, &lengths).iter().map(fold).collect();
+        by_offsets.check((&xs, &offsets(&lengths)), &expected)?;
+        let more: Vec<Affine> = xs.iter().map(|(a, b)| (a.wrapping_add(1), *b)).collect();
+        let expected: Vec<Affine> = pieces(&more, &lengths).iter().map(fold).collect();
+        by_lengths.check((&xs, &lengths), &expected)?;
+        let mut heads = vec![false; size];
+        offsets(&lengths).iter().filter(|at| **at < size as i64).for_each(|at| heads[*at as usize] = true);
+        let expected = pieces(&xs, &lengths).into_iter().filter(|piece| !piece.is_empty());
+        by_heads.check((&xs, &heads), &expected.map(|piece| fold(&piece)).collect::<Vec<_>>())?;
+    }
+    h.expect_failure(by_offsets.run((&[(1, 2)], &[0, 2])), &["index 1", "fold_segments", file!()])
+}
+
+fn of_every_type<T: Sample>(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<T>>, lengths: Acc<Vector<i64>>| {
+        // The first of each segment: associative, and does not commute.
+        xs.scan_segments(Segments::Lengths(lengths), |first, _| first)
+    })?;
+    for size in SIZES {
+        let (xs, lengths) = (values::<T>(121, size), lengths(size));
+        let expected = pieces(&xs, &lengths).into_iter().flat_map(|piece| vec![piece.first(); piece.len()]);
+        program.check((&xs, &lengths), &expected.flatten().copied().collect::<Vec<T>>())?;
+    }
+    Ok(())
+}
+
+pub fn scans_of_segments(h: &Harness) -> Outcome {
+    of_every_type::<i32>(h)?;
+    of_every_type::<f64>(h)?;
+    of_every_type::<bool>(h)?;
+    of_every_type::<(i32, (f64, bool))>(h)?;
+    let program = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
+        xs.scan_segments(Segments::Offsets(offsets), after_exp)
+    })?;
+    for size in SIZES {
+        let (xs, lengths) = (values::<Affine>(122, size), lengths(size));
+        let mut expected = xs.clone();
+        for ends in offsets(&lengths).windows(2) {
+            for at in ends[0] as usize + 1..ends[1].max(1) as usize {
+                expected[at] = after(expected[at - 1], expected[at]);
+            }
+        }
+        program.check((&xs, &offsets(&lengths)), &expected)?;
+    }
+    Ok(())
+}
+
+pub fn runs_of_equal_elements(h: &Harness) -> Outcome {
+    let starts = h.compile(|xs: Acc<Vector<i32>>| xs.group_starts())?;
+    let unique = h.compile(|xs: Acc<Vector<i32>>| xs.unique())?;
+    let lengths = h.compile(|xs: Acc<Vector<i32>>| xs.run_lengths())?;
+    for size in SIZES {
+        let xs: Vec<i32> = values::<i32>(123, size).into_iter().map(|x| x & 1).collect();
+        let is_start = |i: usize| i == 0 || xs[i] != xs[i - 1];
+        starts.check(&xs, &(0..size).map(is_start).collect::<Vec<_>>())?;
+        let runs: Vec<&[i32]> = xs.chunk_by(|a, b| a == b).collect();
+        unique.check(&xs, &runs.iter().map(|run| run[0]).collect::<Vec<_>>())?;
+        let expected: Vec<(i32, i64)> = runs.iter().map(|run| (run[0], run.len() as i64)).collect();
+        lengths.check(&xs, &expected)?;
+    }
+    // No two NaN are equal, and both zeros are.
+    let xs = [f32::NAN, f32::NAN, 0.0, -0.0, 1.0];
+    h.check(|xs: Acc<Vector<f32>>| xs.group_starts(), &xs, &[true, true, true, false, true])
+}
+
+pub fn searches(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i64>>, wanted: Acc<Vector<i64>>| xs.search_sorted(wanted))?;
+    let sorted = h.compile(|xs: Acc<Vector<i64>>| xs.is_sorted())?;
+    let wanted: Vec<i64> =
+        values::<i64>(124, 500).into_iter().map(|x| x % 5000).chain([i64::MIN, i64::MAX]).collect();
+    for size in SIZES {
+        let mut xs: Vec<i64> = values::<i64>(125, size).into_iter().map(|x| x % 5000).collect();
+        sorted.check(&xs, &[xs.is_sorted()])?;
+        xs.sort_unstable();
+        sorted.check(&xs, &[true])?;
+        let place = |wanted: &i64| xs.partition_point(|x| x < wanted) as i64;
+        program.check((&xs, &wanted), &wanted.iter().map(place).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
