@@ -276,13 +276,17 @@ impl<'a> Fuser<'a> {
     fn element_at(&self, of: ElementOf, index: &[Term]) -> Term {
         let array = NodeId(u32::try_from(of.array).unwrap_or(u32::MAX));
         let inside = self.inside(of.site, array, index);
-        let guarded = inside.constant().is_none();
-        let element = self.run(vec![Task::Element(array, index.to_vec(), guarded)]);
+        let zero = Term::from(Constant::zero(of.ty));
+        let known = inside.constant().map(|inside| inside.is_true());
+        if known == Some(false) {
+            return zero;
+        }
+        let element = self.run(vec![Task::Element(array, index.to_vec(), known.is_none())]);
         let missing = || Term::invalid(of.ty, "an element of an array is read as another type");
         let value = element.value.get(of.column as usize).copied().unwrap_or_else(missing);
-        match guarded {
-            true => branch(inside, &[value], &zeros(&[value])).first().copied().unwrap_or_else(missing),
-            false => value,
+        match known {
+            None => branch(inside, &[value], &[zero]).first().copied().unwrap_or(zero),
+            Some(_) => value,
         }
     }
 
@@ -429,11 +433,18 @@ impl<'a> Fuser<'a> {
         let zero = Term::from(Constant::from(0i64));
         let mut all = Term::from(Constant::from(true));
         let lengths = self.extents.lengths(input);
-        for (dimension, part) in index.iter().enumerate() {
+        // For these extents.
+        let is_proved = |(dimension, part): (usize, &Term)| {
             let length = lengths.get(dimension).filter(|length| length.cell.is_none());
             let (low, high) = self.bounds(*part);
-            if low >= 0 && length.is_some_and(|length| high < length.bound.into()) {
-                continue; // Proved for these extents.
+            low >= 0 && length.is_some_and(|length| high < length.bound.into())
+        };
+        let proved: Vec<bool> = index.iter().enumerate().map(is_proved).collect();
+        // Without a failure, what one part of an index is must not decide whether another one is computed, which may fail.
+        let together = site.is_none() && proved.contains(&false);
+        for (dimension, part) in index.iter().enumerate() {
+            if proved[dimension] && !together {
+                continue;
             }
             let extent = self.extent(input, dimension as u32);
             let inside = zero.compare(Op::Le, *part).binary(Op::And, part.compare(Op::Lt, extent));

@@ -2,9 +2,21 @@
 
 use crate::acc::Acc;
 use crate::data::{Array, Scalar};
-use crate::described::remember;
+use crate::described::{Described, remember};
 use crate::shape::{IntoShape, Shape};
 use pumice_scalar::{ElementOf, Elt, Exp, FailureKind, Lift, OptionExp, Place, Site, Term, cond, none, some};
+use std::sync::Arc;
+
+impl Described {
+    /// The scalars of the element at an index, for functions of a program. An index that the array does not have is a failure
+    /// at the site; without one, the scalars are zero there.
+    pub fn element(self: &Arc<Described>, index: &[Term], site: Option<Site>) -> Vec<Term> {
+        remember(self);
+        let array = self.id();
+        let scalar = |(column, ty)| Term::element(ElementOf { array, column, ty, site }, index);
+        (0..).zip(self.types().iter().copied()).map(scalar).collect()
+    }
+}
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// The element at an index, inside a function: of any array of the program, which need not be the one that the function
@@ -43,10 +55,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     /// The element at an index; one that the array does not have is a failure at the site, or zero if there is none.
     pub(crate) fn element(&self, index: &[Term], site: Option<Site>) -> T::Exp {
-        remember(self.described());
-        let array = self.described().id();
-        let scalar = |(column, ty)| Term::element(ElementOf { array, column, ty, site }, index);
-        T::Exp::from_terms(&mut (0..).zip(T::types()).map(scalar))
+        T::Exp::from_terms(&mut self.described().element(index, site).into_iter())
     }
 
     /// The elements at these indices. An index that the array does not have is an error that names this place.

@@ -30,6 +30,11 @@ enum Repr {
 /// The mistake of using a handle where it means nothing.
 pub(crate) const STRAY: &str = "an expression is used outside the function (or thread) that it belongs to";
 
+/// A function inside another one uses a value of that.
+pub(crate) const NESTED: &str = "an array operation inside a function on elements uses that function's value, and no array is \
+     computed for each element: bring both to one shape with `replicate`, `zip_with` them and fold, or loop over elements \
+     with `while_` and `at`";
+
 #[derive(Default)]
 struct Arena {
     graph: Graph,

@@ -46,7 +46,9 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
     message = "`{Self}` is not an expression",
     label = "not an expression",
     note = "functions on elements return expressions: write `constant(1.0)` to make one from a plain value, and \
-            return a tuple of expressions for several values"
+            return a tuple of expressions for several values",
+    note = "an array cannot be computed for each element: bring both to one shape with `replicate`, `zip_with` them and fold, \
+            or loop over elements with `while_` and `at`"
 )]
 pub trait Lift: Copy + 'static {
     /// The type of the value that the expression stands for.

@@ -35,7 +35,7 @@ impl Function {
         }
         let stray = |(number, node): (usize, &Node)| match node {
             Node::Variable(Variable::Parameter(_), ty) if number < first.0 as usize && needed[number] => {
-                Some((number, Node::Invalid { message: arena::STRAY.into(), ty: *ty }))
+                Some((number, Node::Invalid { message: arena::NESTED.into(), ty: *ty }))
             }
             _ => None,
         };

@@ -6,6 +6,7 @@
 
 mod inputs;
 mod irregular;
+mod neighbours;
 mod reference;
 mod row;
 mod timing;

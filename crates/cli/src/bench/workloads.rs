@@ -2,6 +2,7 @@
 
 use super::inputs::uniform;
 use super::irregular;
+use super::neighbours;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
 use pumice::prelude::*;
@@ -61,24 +62,32 @@ pub struct Sizes {
     rows: &'static [[usize; 2]],
     side: usize,
     picture: usize,
+    cube: usize,
 }
 
 impl Sizes {
     /// For a CPU: larger than its caches.
     pub fn cpu() -> Sizes {
-        Sizes { vector: 1 << 24, options: 1 << 22, rows: &[[4096, 4096]], side: 4096, picture: 2048 }
+        Sizes {
+            vector: 1 << 24,
+            options: 1 << 22,
+            rows: &[[4096, 4096]],
+            side: 4096,
+            picture: 2048,
+            cube: 256,
+        }
     }
 
     /// For a GPU: larger than its caches, and rows from very short to very long.
     pub fn gpu() -> Sizes {
         const ROWS: [[usize; 2]; 5] =
             [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
-        Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048 }
+        Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048, cube: 512 }
     }
 
     /// To see that everything works.
     pub fn quick() -> Sizes {
-        Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128 }
+        Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128, cube: 32 }
     }
 }
 
@@ -107,6 +116,7 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
+    all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.push(planning());
     all
 }
@@ -238,6 +248,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 18);
+        assert_eq!(workloads(&Sizes::cpu()).len(), 24);
     }
 }

@@ -147,6 +147,16 @@ pub fn indices_that_are_not_there(h: &Harness) -> Outcome {
     h.expect_error(chosen, (&[5], &[7, 8]), &["index 5", "gather_if at", file!()])
 }
 
+/// An array operation for each element, which there is not.
+pub fn operations_inside_functions(h: &Harness) -> Outcome {
+    let nested =
+        |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.map(|x| ys.clone().map(|y| y * x).sum().the());
+    h.expect_error(nested, (&[1], &[2]), &["no array is computed for each element", "replicate", file!()])?;
+    // One that does not depend on the element is computed once.
+    let once = |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.map(|x| x + ys.clone().sum().the());
+    h.check(once, (&[1, 2], &[10, 20]), &[31, 32])
+}
+
 pub fn arrays_one_after_the_other(h: &Harness) -> Outcome {
     type Cube = Acc<Array<Dim3, i64>>;
     let extents = [[2usize, 3, 4], [1, 65, 33], [3, 0, 5], [5, 1, 1]];

@@ -3,11 +3,13 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, View, ZipWith,
+    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, View, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, Function, Lift, Op, Place, ScalarType, Term, function, scope};
+use pumice::layers::scalar::{
+    Constant, FailureKind, Function, Lift, Op, Place, ScalarType, Site, Term, function, scope,
+};
 use pumice::{Dim1, Dim2, Dim3, Dim4};
 
 use std::sync::Arc;
@@ -213,7 +215,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(14) {
+        match self.choices.below(16) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -233,6 +235,8 @@ impl Maker<'_, '_> {
             9 => self.filter(),
             10 => self.permute(),
             11 => self.view(),
+            12 => self.concat(),
+            13 => self.look_up(),
             _ => self.fold(),
         }
     }
@@ -330,7 +334,6 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
     /// Elements from other places with steps that never change: some dimensions from their ends, some at one index, some in
     /// part, in any order, and maybe one that repeats.
     fn view(&mut self) -> Known {
@@ -367,6 +370,59 @@ impl Maker<'_, '_> {
         node(View { shape, starts, steps }, &[&input], &extents, input.array.types(), "view")
     }
 
+    /// Arrays one after the other along a dimension: one, and others that fit it.
+    fn concat(&mut self) -> Known {
+        let first = self.any();
+        let rank = first.extents.len();
+        if rank == 0 {
+            return self.zip();
+        }
+        let dimension = self.choices.below(rank);
+        let beside = |known: &Known| {
+            let others = known.extents.iter().enumerate().filter(|(other, _)| *other != dimension);
+            others.map(|(_, extent)| *extent).collect::<Vec<_>>()
+        };
+        let fits = |known: &&Known| {
+            known.extents.len() == rank
+                && beside(known) == beside(&first)
+                && known.array.types() == first.array.types()
+        };
+        let fitting: Vec<Known> = self.arrays.iter().filter(fits).cloned().collect();
+        let mut parts = vec![first.clone()];
+        for _ in 0..self.choices.pick(&[1, 2, 0]) {
+            parts.push(fitting[self.choices.below(fitting.len())].clone());
+        }
+        let mut extents = first.extents.clone();
+        extents[dimension] = parts.iter().map(|part| part.extents[dimension]).sum();
+        if extents.iter().product::<usize>() > 2 * MOST {
+            return self.zip();
+        }
+        let parts: Vec<&Known> = parts.iter().collect();
+        node(Concat { dimension }, &parts, &extents, first.array.types(), "concat")
+    }
+
+    /// Elements of one array at indices that another one's elements and their own values give.
+    fn look_up(&mut self) -> Known {
+        let (input, table) = (self.any(), self.any());
+        if table.extents.contains(&0) {
+            return self.zip();
+        }
+        let sizes = shape_of(&table);
+        let place = Place::caller("at");
+        let site = Site { place, kind: FailureKind::OutOfBounds };
+        let site = if self.choices.below(2) == 0 { Some(site) } else { None };
+        let function = function(input.array.types(), |terms| {
+            let at: Vec<Term> = expressions(self.choices, terms, &[ScalarType::U32])
+                .into_iter()
+                .map(|term| term.cast(ScalarType::I64))
+                .collect();
+            let there: Vec<Term> = sizes.iter().map(|size| self.bounded(&at, *size)).collect();
+            table.array.element(&there, site)
+        });
+        node(ZipWith { function }, &[&input], &input.extents, table.array.types(), "map")
+    }
+
+    /// Combines elements of one array into another one, with an operator that is associative and commutes to the bit.
     fn permute(&mut self) -> Known {
         let defaults = self.any();
         let source = self.any();
