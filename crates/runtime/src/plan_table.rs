@@ -12,9 +12,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Programs whose plans are kept, and plans of each. Kernels are kept elsewhere, so a plan is cheap to make again.
+/// Programs whose plans are kept, plans of each, and choices that they are made with. Kernels are kept elsewhere, so a plan is cheap to make again.
 const MOST_PROGRAMS: usize = 256;
 const MOST_PLANS: usize = 64;
+const MOST_CHOICES: usize = 16;
 
 /// What decides about a program's plans besides the program.
 #[derive(Clone, PartialEq, Eq)]
@@ -27,10 +28,13 @@ pub struct Choices {
     pub limit: Option<Duration>,
 }
 
+/// The plans of one program, by the choices that they were made with.
+type ByChoices = Vec<(Choices, Arc<Plans>)>;
+
 /// The plans of all programs.
 #[derive(Default)]
 pub struct PlanTable {
-    programs: Mutex<HashMap<Identity, Vec<(Choices, Arc<Plans>)>>>,
+    programs: Mutex<HashMap<Identity, ByChoices>>,
 }
 
 impl PlanTable {
@@ -47,7 +51,11 @@ impl PlanTable {
             programs.clear();
         }
         let plans = new();
-        programs.entry(identity).or_default().push((choices.clone(), plans.clone()));
+        let known = programs.entry(identity).or_default();
+        if known.len() >= MOST_CHOICES {
+            known.clear();
+        }
+        known.push((choices.clone(), plans.clone()));
         plans
     }
 }

@@ -101,6 +101,8 @@ pub(crate) struct Builder {
     pub warp: Option<Term>,
     /// Who listens to the elements that the kernel hands on.
     pub listeners: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
+    /// Those who listen to the block that is at work.
+    pub hearing: Vec<std::rc::Rc<dyn crate::skeletons::Listener>>,
     /// The operation that is being described.
     pub place: Option<Place>,
     /// Whether what is read now is in bounds only under a condition; see [`crate::effects::guarded`].
@@ -164,6 +166,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<BuiltKernel, 
             scope: ExecutionScope::Host,
             warp: None,
             listeners: Vec::new(),
+            hearing: Vec::new(),
             place: None,
             guarded: false,
             guards: Vec::new(),

@@ -17,7 +17,7 @@ use crate::{Mutable, Profile};
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Function, Place, ScalarType};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use table::{Copies, Table};
@@ -104,6 +104,8 @@ pub struct CombinePlan {
     pub table: u32,
     /// Copies of each target in a table, a power of two.
     pub copies: u32,
+    /// Whether elements are asked about before they are handed on, many at once.
+    pub asks_first: bool,
     /// The number of locks, a power of two; 0 if there are none. The target `i` has the lock `i` modulo this.
     pub locks: u32,
 }
@@ -120,6 +122,8 @@ const CACHED_BYTES: u64 = 16 << 10;
 /// than a few instructions.
 const MOST_PARTS: u64 = 4;
 const CHEAP: u32 = 32;
+/// Elements that are asked about together: enough for a few vectors of the widest kind.
+const ASKED_AT_ONCE: u32 = 32;
 /// Locks beyond this number are only memory to clear.
 const MOST_LOCKS: u64 = 1 << 16;
 
@@ -156,15 +160,23 @@ impl CombinePlan {
             _ => Combine::Lock,
         };
         let elements = task.elements.max(0) as u64;
-        let plain = CombinePlan { how, rounds: rounds(profile), blocks: 1, table: 0, copies: 1, locks: 0 };
+        let plain = CombinePlan {
+            how,
+            rounds: rounds(profile),
+            blocks: 1,
+            table: 0,
+            copies: 1,
+            asks_first: false,
+            locks: 0,
+        };
         let mut plan = match (how, tables) {
-            (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => CombinePlan {
-                table: size,
-                copies,
-                blocks,
-                rounds: Rounds { threads, parts, ..plain.rounds },
-                ..plain
-            },
+            (Combine::Privatised, Some(Tables { size, copies, parts, threads, blocks, .. })) => {
+                // An element is computed twice then.
+                let asks_first = plain.rounds.stretch && parts == 1 && task.cost <= CHEAP;
+                let items = if asks_first { ASKED_AT_ONCE } else { plain.rounds.items };
+                let rounds = Rounds { threads, parts, items, ..plain.rounds };
+                CombinePlan { table: size, copies, blocks, asks_first, rounds, ..plain }
+            }
             (Combine::Lock, _) => {
                 let locks = (task.targets.max(1) as u64).next_power_of_two().min(MOST_LOCKS) as u32;
                 CombinePlan { locks, rounds: Rounds { items: 1, unroll: 1, ..plain.rounds }, ..plain }
@@ -263,6 +275,8 @@ pub struct Combiner {
     place: Place,
     /// The table of the block that is described, if it has one.
     table: RefCell<Option<Table>>,
+    /// Whether the elements that come have been checked.
+    trusted: Cell<bool>,
 }
 
 impl Combiner {
@@ -290,7 +304,8 @@ impl Combiner {
             with(|builder| builder.mistake(format!("these elements cannot be combined by {how}")));
         }
         let (targets, table) = (targets.len(), RefCell::new(None));
-        Combiner { plan, operator, updates, cells, targets, locks, route, place, table }
+        let trusted = Cell::new(false);
+        Combiner { plan, operator, updates, cells, targets, locks, route, place, table, trusted }
     }
 
     /// Combines an element into a target that there is. `lane` is a number that neighbouring threads have neighbouring
@@ -298,7 +313,7 @@ impl Combiner {
     fn combine(&self, lane: Ix, target: Ix, value: &Scalars) {
         let Combiner { plan, operator, updates, cells, locks, place, .. } = self;
         match (&*self.table.borrow(), locks) {
-            (Some(table), _) => table.element(lane, target, value),
+            (Some(table), _) => table.element(lane, target, value, self.trusted.get()),
             (None, Some((memory, length))) if plan.how == Combine::Lock => {
                 let lock = target & i64::from(plan.locks.max(1) - 1);
                 check::if_within(lock, *length, *place, |lock| {
@@ -333,13 +348,31 @@ impl Listener for Combiner {
             true => index,
             false => index >> i64::from(self.plan.rounds.items.max(1).ilog2()),
         };
-        let combine = || {
-            check::if_within(target, self.targets, self.place, |target| self.combine(lane, target, &value));
+        let combine = || match self.trusted.get() {
+            true => self.combine(lane, target, &value),
+            false => {
+                let combine = |target| self.combine(lane, target, &value);
+                check::if_within(target, self.targets, self.place, combine);
+            }
         };
         at_place(self.place, || match goes {
             None => combine(),
             Some(goes) => effects::either(goes.term(), combine, || {}),
         });
+    }
+
+    fn checks(&self) -> bool {
+        self.plan.asks_first
+    }
+
+    fn accepts(&self, index: Ix, value: Scalars) -> Exp<bool> {
+        let (goes, target, _) = (self.route)(index, value);
+        let inside = target.ge(0) & target.lt(self.targets);
+        goes.map_or(inside, |goes| !goes | inside)
+    }
+
+    fn trust(&self, trusted: bool) {
+        self.trusted.set(trusted);
     }
 
     fn finish(&self, _block: Ix) {

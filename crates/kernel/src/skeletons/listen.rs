@@ -8,6 +8,7 @@ use crate::Push;
 use crate::builder::{during, with};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::Grid;
+use pumice_scalar::Exp;
 use std::rc::Rc;
 
 /// Hears the elements of a producer: a consumer.
@@ -16,6 +17,17 @@ pub trait Listener {
     fn start(&self, _block: Ix) {}
     /// Takes one element with its index. Stands where a single thread is at work.
     fn element(&self, index: Ix, value: Scalars);
+    /// Whether it checks the elements that it takes and can be told that they have been: then a producer asks of many at once
+    /// what [`Listener::accepts`] says, and hands them on between two calls of [`Listener::trust`].
+    fn checks(&self) -> bool {
+        false
+    }
+    /// Whether an element needs no check.
+    fn accepts(&self, _index: Ix, _value: Scalars) -> Exp<bool> {
+        Exp::from(false)
+    }
+    /// Says whether it accepts all elements from here on.
+    fn trust(&self, _trusted: bool) {}
     /// Ends a block, after its last element. Stands where a block as a whole is at work.
     fn finish(&self, _block: Ix) {}
 }
@@ -39,7 +51,17 @@ pub fn hand_on(producer: &Push<Grid, Dynamic, Ix>, listeners: &[Rc<dyn Listener>
 pub(crate) fn between_hooks(block: Ix, body: impl FnOnce()) {
     let listeners: Vec<Rc<dyn Listener>> = with(|builder| std::mem::take(&mut builder.listeners));
     listeners.iter().for_each(|listener| listener.start(block));
+    with(|builder| builder.hearing = listeners.clone());
     body();
+    with(|builder| builder.hearing.clear());
     listeners.iter().for_each(|listener| listener.finish(block));
     with(|builder| builder.listeners = listeners);
+}
+
+/// The listener of the block that is at work, if there is one alone and it checks what it takes.
+pub(super) fn checking() -> Option<Rc<dyn Listener>> {
+    match with(|builder| builder.hearing.clone()).as_slice() {
+        [one] if one.checks() => Some(one.clone()),
+        _ => None,
+    }
 }

@@ -1,8 +1,9 @@
 //! A pull array as the producer of elements for consumers that have work to do per block: few blocks, each of which goes
 //! round and round over its share.
 
+use super::listen::{Listener, checking};
 use crate::effects;
-use crate::item::{Ix, Storable};
+use crate::item::{Ix, Scalars, Storable};
 use crate::level::{Block, Grid, Loops, Within};
 use crate::push::now;
 use crate::{Pull, Push, named, quotient, remainder};
@@ -58,6 +59,10 @@ impl Rounds {
                             false => first_tile + round * blocks,
                         };
                         let start = named(tile * size + thread * items, "from");
+                        if let Some(listener) = checking().filter(|_| self.stretch) {
+                            hand_on_checked(&xs, write, &*listener, start, items * unroll);
+                            return Vec::new();
+                        }
                         let groups = (0..unroll).map(|group| group * threads * items);
                         let places = groups.flat_map(|group| (0..items).map(move |item| group + item));
                         let indices: Vec<Ix> = places.map(|place| start + place).collect();
@@ -80,4 +85,44 @@ impl Rounds {
             });
         })
     }
+}
+
+/// Elements that are handed on between two of a loop's tests.
+const UNROLL: i64 = 8;
+
+/// Hands on so many elements from one on: all of them are asked about first, in a loop that a compiler makes vectors of, and
+/// if the listener accepts them, none is checked when it comes.
+fn hand_on_checked<T: Storable>(
+    xs: &Pull<T, Ix>,
+    write: &dyn Fn(Ix, T::Form),
+    listener: &dyn Listener,
+    start: Ix,
+    count: i64,
+) {
+    let number = |value: i64| Exp::<i64>::from(value).term();
+    let yes = Exp::from(true).term();
+    let accepted = effects::sequential(number(0)..number(count), number(1), &[yes], |at, all| {
+        let index = start + Exp::from_term(at);
+        let accepts = listener.accepts(index, Scalars(T::terms(&xs.get(index))));
+        all.iter().map(|all| (Exp::<bool>::from_term(*all) & accepts).term()).collect()
+    });
+    let one_by_one = |step: i64| {
+        effects::sequential(number(0)..number(count), number(step), &[], |at, _| {
+            for item in 0..step {
+                let index = start + Exp::from_term(at) + item;
+                write(index, xs.get(index));
+            }
+            Vec::new()
+        });
+    };
+    let unroll = if count % UNROLL == 0 { UNROLL } else { 1 };
+    effects::either(
+        accepted.first().copied().unwrap_or(yes),
+        || {
+            listener.trust(true);
+            one_by_one(unroll);
+            listener.trust(false);
+        },
+        || one_by_one(1),
+    );
 }

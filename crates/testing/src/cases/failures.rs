@@ -281,7 +281,11 @@ pub fn expressions_of_another_function(h: &Harness) -> Outcome {
     };
     let result = h.compile(program).and_then(|program| program.run((&[1.0], &[2.0])));
     match result {
-        Err(message) if message.contains("no array is computed for each element") && message.contains(file!()) => Ok(()),
+        Err(message)
+            if message.contains("no array is computed for each element") && message.contains(file!()) =>
+        {
+            Ok(())
+        }
         Err(message) => Err(format!("another message: {message}")),
         Ok(found) => Err(format!("a parameter of another function was accepted: {found}")),
     }
