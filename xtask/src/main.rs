@@ -27,6 +27,7 @@ usage: cargo xtask TASK
 options of bench:
   --device DEVICE       only this device: cpu, cuda, opencl or sim
   --filter TEXT         only workloads whose name contains this
+  --rounds N            measure everybody N times in turn, and take the best of each: for machines that others use
   --json FILE           write all rows as JSON
   --svg FILE            where the plot goes (else bench.svg in the build directory)
   --pumice FILE         use this pumice program and do not build one

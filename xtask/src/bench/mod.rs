@@ -20,7 +20,8 @@ use crate::workspace::{Workspace, make_folder};
 use peers::Places;
 use rows::Row;
 
-const KNOWN_OPTIONS: &[&str] = &["--device", "--filter", "--json", "--svg", "--pumice", "--peers", "--out"];
+const KNOWN_OPTIONS: &[&str] =
+    &["--device", "--filter", "--rounds", "--json", "--svg", "--pumice", "--peers", "--out"];
 
 /// The task `bench`.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -28,13 +29,19 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let plan = Plan::from_options(&options)?;
     make_folder(&plan.places.out)?;
 
-    // A Pumice that does not run is an error, but the peers' figures are still worth having.
-    let pumice = measure_pumice(&plan);
-    let measured = peers::measure(&plan.places, plan.device.as_deref(), &plan.filter)?;
-
-    let mut rows = pumice.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
-    rows.extend(measured.rows);
+    let (mut rows, mut pumice, mut notes) = (Vec::new(), Ok(()), Vec::new());
+    for _ in 0..plan.rounds {
+        // A Pumice that does not run is an error, but the peers' figures are still worth having.
+        match measure_pumice(&plan) {
+            Ok(own) => rows.extend(own),
+            Err(error) => pumice = Err(error),
+        }
+        let measured = peers::measure(&plan.places, plan.device.as_deref(), &plan.filter)?;
+        rows.extend(measured.rows);
+        notes = measured.notes;
+    }
     rows.retain(|row| row.workload.contains(&plan.filter));
+    let rows = rows::best(rows);
 
     let groups = compare::compare(&rows);
     println!("\n{}", compare::table(&groups));
@@ -47,16 +54,16 @@ pub fn run(arguments: &[String]) -> Result<()> {
         write_file(json, &rows::rows_to_json(&rows))?;
         println!("rows: {}", json.display());
     }
-    for note in &measured.notes {
+    for note in &notes {
         println!("left out: {note}");
     }
-    pumice.map(|_| ())
+    pumice
 }
 
 /// The options that decide what is measured, as they were given.
 fn shown(options: &Options) -> String {
-    let given =
-        ["--device", "--filter"].map(|name| options.value(name).map(|value| format!("{name} {value}")));
+    let given = ["--device", "--filter", "--rounds"]
+        .map(|name| options.value(name).map(|value| format!("{name} {value}")));
     given.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -64,6 +71,8 @@ fn shown(options: &Options) -> String {
 struct Plan {
     device: Option<String>,
     filter: String,
+    /// How often everybody is measured, in turn: of several, the best counts, because others use the machine too.
+    rounds: usize,
     pumice: Pumice,
     places: Places,
     svg: PathBuf,
@@ -95,7 +104,11 @@ impl Plan {
                 (pumice.map_or(Pumice::BuiltFrom(workspace), Pumice::Given), places, svg)
             }
         };
+        let rounds = options.value("--rounds").unwrap_or("1");
+        let rounds = rounds.parse().ok().filter(|rounds| *rounds > 0);
+        let rounds = rounds.ok_or_else(|| Error::new("--rounds needs a number of at least 1".to_string()))?;
         Ok(Plan {
+            rounds,
             device: options.value("--device").map(str::to_string),
             filter: options.value("--filter").unwrap_or_default().to_string(),
             pumice,

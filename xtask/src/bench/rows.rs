@@ -120,6 +120,23 @@ pub fn rows_to_json(rows: &[Row]) -> String {
     format!("[\n{}\n]\n", lines.join(",\n"))
 }
 
+/// Of the rows for one workload, size and implementation the fastest, in the order in which they first came.
+pub fn best(rows: Vec<Row>) -> Vec<Row> {
+    let mut kept: Vec<Row> = Vec::new();
+    for row in rows {
+        let same = |other: &&mut Row| {
+            (&other.device, &other.workload, other.n, &other.implementation)
+                == (&row.device, &row.workload, row.n, &row.implementation)
+        };
+        match kept.iter_mut().find(same) {
+            Some(other) if row.median_ms < other.median_ms => *other = row,
+            Some(_) => {}
+            None => kept.push(row),
+        }
+    }
+    kept
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -148,6 +165,13 @@ pub mod tests {
             [without, product]
         );
         assert_eq!(parse_rows(&rows_to_json(&[])).unwrap(), []);
+    }
+
+    #[test]
+    fn the_best_of_several_rounds_counts() {
+        let (slow, fast) = (row("cpu", "dot f32", "Pumice", 2.0), row("cpu", "dot f32", "Pumice", 1.0));
+        let other = row("cpu", "dot f32", "NumPy", 3.0);
+        assert_eq!(best(vec![slow.clone(), other.clone(), fast.clone(), slow]), [fast, other]);
     }
 
     #[test]
