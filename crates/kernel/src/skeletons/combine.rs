@@ -16,7 +16,7 @@ use crate::place::at_place;
 use crate::{Mutable, Profile};
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, Function, Place, ScalarType};
+use pumice_scalar::{Exp, Function, Place, ScalarType, cond};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
@@ -368,7 +368,8 @@ impl Listener for Combiner {
     fn accepts(&self, index: Ix, value: Scalars) -> Exp<bool> {
         let (goes, target, _) = (self.route)(index, value);
         let inside = target.ge(0) & target.lt(self.targets);
-        goes.map_or(inside, |goes| !goes | inside)
+        // The target of an element that goes nowhere is not computed, as it may fail.
+        goes.map_or(inside, |goes| cond(goes, || inside, || Exp::from(true)))
     }
 
     fn trust(&self, trusted: bool) {
