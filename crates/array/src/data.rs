@@ -97,6 +97,38 @@ impl<D: Shape, T: Elt> Array<D, T> {
         Self::from_slice(extents, &values)
     }
 
+    /// The array with these extents whose elements a function on the host makes of their indices. [`crate::generate`] makes one
+    /// on the device.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let table = Matrix::from_fn([2, 3], |[i, j]| 10 * i as i32 + j as i32)?;
+    /// assert_eq!(table.to_vec()?, [0, 1, 2, 10, 11, 12]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn from_fn(extents: D::Extents, mut f: impl FnMut(D::Extents) -> T) -> Result<Self, Error> {
+        let sides = extents.as_ref();
+        let count = sides.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
+        let count =
+            count.ok_or_else(|| Error::Shape(format!("an array of extents {sides:?} is too large")))?;
+        let mut values = Vec::new();
+        let no_room = |_| Error::Shape(format!("there is no memory for an array of extents {sides:?}"));
+        values.try_reserve_exact(count).map_err(no_room)?;
+        let mut index = vec![0; D::RANK];
+        for _ in 0..count {
+            // As many parts as the shape has.
+            values.extend(D::Extents::try_from(&index[..]).ok().map(&mut f));
+            for dimension in (0..D::RANK).rev() {
+                index[dimension] += 1;
+                if index[dimension] < sides[dimension] {
+                    break;
+                }
+                index[dimension] = 0;
+            }
+        }
+        Self::from_vec(extents, values)
+    }
+
     /// The array with these extents and a copy of these elements, row by row.
     pub fn from_slice(extents: D::Extents, values: &[T]) -> Result<Self, Error> {
         let extents = extents.as_ref().to_vec();

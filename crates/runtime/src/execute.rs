@@ -112,7 +112,7 @@ impl PreparedPlan {
         let lost = || Error::Invalid("memory is used before it is allocated".into());
         let mut actions = Vec::new();
         let mut compiled = self.launches.iter();
-        for step in plan.steps() {
+        for (position, step) in plan.steps().iter().enumerate() {
             match step {
                 Step::Allocate(number) => {
                     let bytes = plan.buffers()[*number].bytes();
@@ -147,6 +147,14 @@ impl PreparedPlan {
                 Step::Zero(number) => {
                     let memory = memories[*number].clone().ok_or_else(lost)?;
                     actions.push(Action::Zero(memory, plan.buffers()[*number].bytes()));
+                }
+                // Who is changed and not needed any more is changed in place.
+                Step::Copy { from, to }
+                    if matches!(plan.steps().get(position + 1), Some(Step::Release(done)) if done == from)
+                        && !given_data.contains_key(from)
+                        && plan.buffers()[*from] == plan.buffers()[*to] =>
+                {
+                    memories.swap(*from, *to);
                 }
                 Step::Copy { from, to } => {
                     let bytes = plan.buffers()[*from].bytes().min(plan.buffers()[*to].bytes());

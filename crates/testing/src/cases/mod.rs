@@ -133,6 +133,7 @@ macro_rules! for_each_case {
                 scattered
                 combined_from_folds
                 scalar_arguments_in_operators
+                into_computed_defaults
                 indices_that_are_no_targets
             }
             orders {

@@ -218,3 +218,27 @@ pub fn indices_that_are_no_targets(h: &Harness) -> Outcome {
     let nothing = h.compile(|xs: Acc<Vector<Option<i64>>>| xs.histogram(0, |x| x))?;
     nothing.check(&[None, None], &[])
 }
+
+/// Defaults that are computed: changed in place where nothing else needs them, and copied where something does.
+pub fn into_computed_defaults(h: &Harness) -> Outcome {
+    let xs: Vec<i32> = values(57, 1000);
+    let sums = |xs: Acc<Vector<i32>>| xs.scanl1(|a, b| a + b);
+    let add =
+        |sums: Acc<Vector<i32>>, xs: Acc<Vector<i32>>| xs.permute(|new, old| new + old, sums, |i| i / 2);
+    let mut before = xs.clone();
+    (1..1000).for_each(|i| before[i] = before[i].wrapping_add(before[i - 1]));
+    let mut after = before.clone();
+    xs.iter().enumerate().for_each(|(i, x)| after[i / 2] = after[i / 2].wrapping_add(*x));
+    h.check(move |xs: Acc<Vector<i32>>| add(sums(xs.clone()), xs), &xs, &after)?;
+    let both = move |xs: Acc<Vector<i32>>| {
+        let sums = sums(xs.clone());
+        add(sums.clone(), xs).zip_with(sums, |after, before| (after, before))
+    };
+    h.check(both, &xs, &after.iter().copied().zip(before.iter().copied()).collect::<Vec<_>>())?;
+    // An argument is never changed.
+    let given = h.compile(move |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| add(xs, ys))?;
+    let mut twice = xs.clone();
+    xs.iter().enumerate().for_each(|(i, x)| twice[i / 2] = twice[i / 2].wrapping_add(*x));
+    given.check((&xs, &xs), &twice)?;
+    given.check((&xs, &xs), &twice)
+}
