@@ -233,7 +233,7 @@ pub struct Untyped {
     engine: Arc<Engine>,
     program: CheckedProgram,
     choices: Choices,
-    plans: Arc<Plans>,
+    plans: Plans,
 }
 
 impl<P, D: Shape, T: Elt> Compiled<P, D, T> {

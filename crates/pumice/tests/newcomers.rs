@@ -87,3 +87,19 @@ fn errors_are_readable_from_main() {
     });
     assert!(format!("{error:?}").starts_with("Err(1 elements do not fill parts of 2"), "{error:?}");
 }
+
+/// A program that is written again is planned once, and its plan has nothing of the data that it was first made for.
+#[test]
+fn a_program_that_is_written_again() -> Result<(), pumice::Error> {
+    let compiler = pumice::Compiler::on("sim")?;
+    let ends = |xs: &[i32], round: i32| {
+        // One place in the source, with data and constants of each round's own.
+        compiler.run(use_(xs).map(|x| x * round).scanl1(|a, b| a + b))?.to_vec().map_err(pumice::Error::from)
+    };
+    for round in [2, 3] {
+        assert_eq!(ends(&[1, 2, 3], round)?, [round, 3 * round, 6 * round]);
+        assert_eq!(ends(&[5, 0, 1], round)?, [5 * round, 5 * round, 6 * round]);
+        assert_eq!(ends(&[7], round)?, [7 * round]);
+    }
+    Ok(())
+}

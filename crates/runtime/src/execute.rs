@@ -13,18 +13,35 @@ use pumice_emit::EmitOptions;
 use pumice_program::{FAILURE_BYTES, Stmt, Verified};
 use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// A plan with its kernels, ready to be executed many times.
 pub struct PreparedPlan {
-    plan: Plan,
+    plan: Arc<Plan>,
     /// The device that the kernels are for.
     device: DeviceId,
     /// For each launch of the plan the kernel and the number of blocks.
     launches: Vec<(Arc<CompiledKernel>, u64)>,
     /// How long a run may take.
     limit: Option<Duration>,
+}
+
+/// A prepared plan whose kernels may be unloaded meanwhile.
+pub(crate) struct KeptPlan {
+    plan: Arc<Plan>,
+    device: DeviceId,
+    launches: Vec<(Weak<CompiledKernel>, u64)>,
+    limit: Option<Duration>,
+}
+
+impl KeptPlan {
+    /// The plan with its kernels, if they are all loaded still.
+    pub(crate) fn prepared(&self) -> Option<PreparedPlan> {
+        let launches = self.launches.iter().map(|(kernel, blocks)| Some((kernel.upgrade()?, *blocks)));
+        let launches = launches.collect::<Option<Vec<_>>>()?;
+        Some(PreparedPlan { plan: self.plan.clone(), device: self.device, launches, limit: self.limit })
+    }
 }
 
 /// Arguments of a program by their numbers: arrays and scalars.
@@ -60,7 +77,18 @@ impl PreparedPlan {
         let blocks = plan.launches().map(|launch| launch.blocks());
         let blocks = blocks.collect::<std::result::Result<Vec<u64>, _>>()?;
         let launches = kernels.into_iter().zip(blocks).collect();
-        Ok(PreparedPlan { plan, device: engine.device().id(), launches, limit })
+        Ok(PreparedPlan { plan: Arc::new(plan), device: engine.device().id(), launches, limit })
+    }
+
+    /// The plan without a hold on its kernels.
+    pub(crate) fn kept(&self) -> KeptPlan {
+        let launches = self.launches.iter().map(|(kernel, blocks)| (Arc::downgrade(kernel), *blocks));
+        KeptPlan {
+            plan: self.plan.clone(),
+            device: self.device,
+            launches: launches.collect(),
+            limit: self.limit,
+        }
     }
 
     /// The plan.

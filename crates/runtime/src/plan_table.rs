@@ -1,18 +1,20 @@
 //! Plans that a device's engine keeps, so that a program which is written again is not planned again.
 //!
 //! Programs are known by what plans depend on ([`Identity`]), not by who wrote them: whoever describes the same program
-//! with the same choices finds the plans that were made before. No array is kept alive by a plan.
+//! with the same choices finds the plans that were made before. What is kept holds neither arrays nor kernels; a program that
+//! lives holds the kernels of its plans.
 
 use crate::error::Result;
-use crate::execute::PreparedPlan;
+use crate::execute::{KeptPlan, PreparedPlan};
 use pumice_array::{ArrayProgram, Identity, Knowledge, NodeId, PlanOptions};
 use pumice_emit::EmitOptions;
 use pumice_scalar::Constant;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Programs whose plans are kept, plans of each, and choices that they are made with. Kernels are kept elsewhere, so a plan is cheap to make again.
+/// Programs whose plans are kept, plans of each, and choices that they are made with. Kernels are kept elsewhere, so a plan
+/// is cheap to make again.
 const MOST_PROGRAMS: usize = 256;
 const MOST_PLANS: usize = 64;
 const MOST_CHOICES: usize = 16;
@@ -28,8 +30,10 @@ pub struct Choices {
     pub limit: Option<Duration>,
 }
 
+/// The plans of programs that are the same.
+type Shared = Arc<Mutex<HashMap<Key, KeptPlan>>>;
 /// The plans of one program, by the choices that they were made with.
-type ByChoices = Vec<(Choices, Arc<Plans>)>;
+type ByChoices = Vec<(Choices, Shared)>;
 
 /// The plans of all programs.
 #[derive(Default)]
@@ -39,30 +43,32 @@ pub struct PlanTable {
 
 impl PlanTable {
     /// The plans of a program.
-    pub fn of(&self, program: &ArrayProgram, choices: &Choices) -> Arc<Plans> {
-        let new = || Arc::new(Plans { shaping: program.shaping_arguments(), known: Mutex::default() });
-        let Some(identity) = program.identity() else { return new() };
-        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = programs.get(&identity).into_iter().flatten();
-        if let Some((_, plans)) = known.into_iter().find(|(theirs, _)| theirs == choices) {
-            return plans.clone();
-        }
-        if programs.len() >= MOST_PROGRAMS {
+    pub fn of(&self, program: &ArrayProgram, choices: &Choices) -> Plans {
+        let kept = program.identity().map(|identity| self.shared(identity, choices)).unwrap_or_default();
+        Plans { shaping: program.shaping_arguments(), own: Mutex::default(), kept }
+    }
+
+    fn shared(&self, identity: Identity, choices: &Choices) -> Shared {
+        let mut programs = locked(&self.programs);
+        if programs.len() >= MOST_PROGRAMS && !programs.contains_key(&identity) {
             programs.clear();
         }
-        let plans = new();
         let known = programs.entry(identity).or_default();
+        if let Some((_, shared)) = known.iter().find(|(theirs, _)| theirs == choices) {
+            return shared.clone();
+        }
         if known.len() >= MOST_CHOICES {
             known.clear();
         }
-        known.push((choices.clone(), plans.clone()));
-        plans
+        let shared = Shared::default();
+        known.push((choices.clone(), shared.clone()));
+        shared
     }
 }
 
 /// What a program's plan depends on: the extents of array arguments, scalars that extents depend on, and what has been
 /// read so far.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     arguments: Vec<(u32, Vec<usize>)>,
     scalars: Vec<Option<Constant>>,
@@ -74,7 +80,8 @@ struct Key {
 pub struct Plans {
     /// The scalar arguments that extents depend on.
     shaping: Vec<u32>,
-    known: Mutex<HashMap<Key, Arc<PreparedPlan>>>,
+    own: Mutex<HashMap<Key, Arc<PreparedPlan>>>,
+    kept: Shared,
 }
 
 impl Plans {
@@ -91,18 +98,34 @@ impl Plans {
             computed: sorted(&knowledge.computed),
             counted: sorted(&knowledge.counted),
         };
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        if let Some(prepared) = known {
-            return Ok(prepared);
+        if let Some(prepared) = locked(&self.own).get(&key) {
+            return Ok(prepared.clone());
         }
-        let prepared = Arc::new(make()?);
-        let mut plans = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if plans.len() >= MOST_PLANS {
-            plans.clear();
-        }
-        plans.insert(key, prepared.clone());
+        let known = locked(&self.kept).get(&key).and_then(KeptPlan::prepared);
+        let prepared = match known {
+            Some(prepared) => Arc::new(prepared),
+            None => {
+                let prepared = Arc::new(make()?);
+                add(&self.kept, key.clone(), prepared.kept());
+                prepared
+            }
+        };
+        add(&self.own, key, prepared.clone());
         Ok(prepared)
     }
+}
+
+/// Adds a plan; if there are too many, the others go.
+fn add<P>(plans: &Mutex<HashMap<Key, P>>, key: Key, plan: P) {
+    let mut plans = locked(plans);
+    if plans.len() >= MOST_PLANS {
+        plans.clear();
+    }
+    plans.insert(key, plan);
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn sorted<K: Ord + Copy, V: Ord + Clone>(map: &HashMap<K, V>) -> Vec<(K, V)> {

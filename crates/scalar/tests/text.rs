@@ -192,7 +192,7 @@ fn errors_say_where_and_what() {
     );
     assert_eq!(
         body("%0: f32 = ad p0, p0"),
-        "line 2, column 13: expected an operation, `check`, `if` or `while`, found `ad`"
+        "line 2, column 13: expected an operation, `check`, `element`, `if` or `while`, found `ad`"
     );
     assert_eq!(body("%0: f32 = add p0, p1"), "line 2, column 13: `add` does not make f32 from (f32, i64)");
     assert_eq!(body("%0: f32 = add p0"), "line 2, column 13: `add` does not make f32 from (f32)");
@@ -246,7 +246,7 @@ fn errors_say_where_and_what() {
     );
     assert_eq!(
         body("%0: f32 = invalid \"no\""),
-        "line 2, column 13: expected an operation, `check`, `if` or `while`, found `invalid`"
+        "line 2, column 13: expected an operation, `check`, `element`, `if` or `while`, found `invalid`"
     );
     assert_eq!(body("return extent(3, 0)"), "line 2, column 17: expected an array (`a0`), found `3`");
     assert_eq!(body("return argument0"), "line 3, column 1: expected `:`, found `}`");
