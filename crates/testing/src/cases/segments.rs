@@ -44,7 +44,7 @@ fn after_exp(a: (Exp<i32>, Exp<i32>), b: (Exp<i32>, Exp<i32>)) -> (Exp<i32>, Exp
     (a.0 * b.0, b.0 * a.1 + b.1)
 }
 
-const SIZES: [usize; 5] = [0, 1, 6, 600, 7003];
+const SIZES: [usize; 4] = [0, 1, 67, 7003];
 
 pub fn folds_of_segments(h: &Harness) -> Outcome {
     let by_offsets = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
@@ -72,7 +72,7 @@ pub fn folds_of_segments(h: &Harness) -> Outcome {
     h.expect_failure(by_offsets.run((&[(1, 2)], &[0, 2])), &["index 1", "fold_segments", file!()])
 }
 
-fn of_every_type<T: Sample>(h: &Harness) -> Outcome {
+fn firsts<T: Sample>(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<T>>, lengths: Acc<Vector<i64>>| {
         // The first of each segment: associative, and does not commute.
         xs.scan_segments(Segments::Lengths(lengths), |first, _| first)
@@ -86,10 +86,8 @@ fn of_every_type<T: Sample>(h: &Harness) -> Outcome {
 }
 
 pub fn scans_of_segments(h: &Harness) -> Outcome {
-    of_every_type::<i32>(h)?;
-    of_every_type::<f64>(h)?;
-    of_every_type::<bool>(h)?;
-    of_every_type::<(i32, (f64, bool))>(h)?;
+    // Scans of every type have cases of their own, and one more takes an imitated warp's compiler a long time.
+    firsts::<(i32, (f64, bool))>(h)?;
     let program = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
         xs.scan_segments(Segments::Offsets(offsets), after_exp)
     })?;
