@@ -72,14 +72,8 @@ impl Environment for Interpreter<'_> {
     }
     fn element(&self, of: &ElementOf, index: &[i64]) -> Result<Constant, (i64, i64)> {
         let array = NodeId(of.array as u32);
-        let mut linear = 0;
-        for (part, extent) in index.iter().zip(self.extents(array)) {
-            if !(0..extent).contains(part) {
-                return Err((*part, extent));
-            }
-            linear = linear * extent + part;
-        }
-        Ok(self.elements(array)[linear as usize][of.column as usize])
+        let number = self.number(array, index.iter().copied())?;
+        Ok(self.elements(array)[number][of.column as usize])
     }
 }
 
@@ -144,11 +138,16 @@ impl<'a> Interpreter<'a> {
     /// The number, row by row, of an index into an array; an error in this operation if it is out of bounds.
     pub fn checked_index(&self, node: &Node, array: NodeId, index: &[Constant]) -> Result<usize, Error> {
         let site = Site { place: node.place, kind: FailureKind::OutOfBounds };
+        let parts = index.iter().map(|part| part.as_integer().unwrap_or(-1) as i64);
+        self.number(array, parts).map_err(|(index, bound)| failure(CheckFailure { site, index, bound }))
+    }
+
+    /// The number, row by row, of an index into an array; if it is out of bounds, the part that is, and its bound.
+    fn number(&self, array: NodeId, index: impl Iterator<Item = i64>) -> Result<usize, (i64, i64)> {
         let mut linear = 0;
-        for (part, extent) in index.iter().zip(self.extents(array)) {
-            let part = part.as_integer().unwrap_or(-1) as i64;
+        for (part, extent) in index.zip(self.extents(array)) {
             if !(0..extent).contains(&part) {
-                return Err(failure(CheckFailure { site, index: part, bound: extent }));
+                return Err((part, extent));
             }
             linear = linear * extent + part;
         }

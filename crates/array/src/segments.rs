@@ -22,34 +22,33 @@ pub enum Segments {
 }
 
 impl Segments {
-    fn offsets(&self, place: Place) -> Option<Acc<Vector<i64>>> {
+    /// The offsets, or the flags if that is what there is.
+    fn offsets(self, place: Place) -> Result<Acc<Vector<i64>>, Acc<Vector<bool>>> {
         match self {
-            Segments::Offsets(offsets) => Some(offsets.clone()),
+            Segments::Offsets(offsets) => Ok(offsets),
             Segments::Lengths(lengths) => {
-                Some(lengths.scanned((Gives::Extended, false), Some(Exp::from(0)), |a, b| a + b, place))
+                Ok(lengths.scanned((Gives::Extended, false), Some(Exp::from(0)), |a, b| a + b, place))
             }
-            Segments::Heads(_) => None,
+            Segments::Heads(heads) => Err(heads),
         }
     }
 
     /// A flag for each of so many elements.
-    fn heads(&self, count: Exp<i64>, place: Place) -> Acc<Vector<bool>> {
-        let offsets = match (self, self.offsets(place)) {
-            (Segments::Heads(heads), _) => return heads.clone(),
-            (_, Some(offsets)) => offsets,
-            (_, None) => return filled(count, false, place),
+    fn heads(self, count: Exp<i64>, place: Place) -> Acc<Vector<bool>> {
+        let offsets = match self.offsets(place) {
+            Ok(offsets) => offsets,
+            Err(heads) => return heads,
         };
         // Where the last one ends, and where empty ones behind it begin, there is no element.
         let target =
             move |_, offset: Exp<i64>| (OptionExp::present_if(offset.lt(count), offset), Exp::from(true));
-        offsets.combined::<Dim1, bool>(|new, _| new, filled(count, false, place), target, place)
+        let none = Generate {
+            shape: nullary(|| vec![count.term()]),
+            element: lifted(|_: Exp<i64>| Exp::from(false)),
+        };
+        let none = Acc::<Vector<bool>>::new(none, Vec::new(), place);
+        offsets.combined::<Dim1, bool>(|new, _| new, none, target, place)
     }
-}
-
-fn filled<T: Elt>(count: Exp<i64>, value: impl IntoExp<T>, place: Place) -> Acc<Vector<T>> {
-    let value = value.into_exp();
-    let element = lifted(|_: Exp<i64>| value);
-    Acc::<Vector<T>>::new(Generate { shape: nullary(|| vec![count.term()]), element }, Vec::new(), place)
 }
 
 impl<T: Elt> Acc<Vector<T>> {
@@ -74,17 +73,19 @@ impl<T: Elt> Acc<Vector<T>> {
     ) -> Acc<Vector<T>> {
         let place = Place::caller("fold_segments");
         let initial = initial.into_exp();
-        let Some(offsets) = segments.offsets(place) else {
-            let count = self.size();
-            let heads = segments.heads(count, place);
-            // What is combined up to the last element of each segment: the one before the next begins.
-            let sums = self.scan_segments_at(segments, &f, place);
-            let is_last = move |index: Exp<i64>| {
-                let next = index + 1;
-                cond(next.lt(count), || heads.element(&[next.term()], None), || Exp::from(true))
-            };
-            let marked = sums.with_index(|index, sum| (is_last(index), sum), place);
-            return marked.kept(|(last, _)| last, place).mapped(|(_, sum)| f(initial, sum), place);
+        let offsets = match segments.offsets(place) {
+            Ok(offsets) => offsets,
+            Err(heads) => {
+                // What is combined up to the last element of each segment: the one before the next begins.
+                let count = self.size();
+                let sums = self.scan_heads(&heads, &f, place);
+                let is_last = move |index: Exp<i64>| {
+                    let next = index + 1;
+                    cond(next.lt(count), || heads.element(&[next.term()], None), || Exp::from(true))
+                };
+                let marked = sums.with_index(|index, sum| (is_last(index), sum), place);
+                return marked.kept(|(last, _)| last, place).mapped(|(_, sum)| f(initial, sum), place);
+            }
         };
         let site = Some(Site { place, kind: FailureKind::OutOfBounds });
         let element = lifted(|segment: Exp<i64>| {
@@ -112,16 +113,16 @@ impl<T: Elt> Acc<Vector<T>> {
         segments: Segments,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
     ) -> Acc<Vector<T>> {
-        self.scan_segments_at(segments, f, Place::caller("scan_segments"))
+        let place = Place::caller("scan_segments");
+        self.scan_heads(&segments.heads(self.size(), place), f, place)
     }
 
-    fn scan_segments_at(
+    fn scan_heads(
         &self,
-        segments: Segments,
+        heads: &Acc<Vector<bool>>,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
         place: Place,
     ) -> Acc<Vector<T>> {
-        let heads = segments.heads(self.size(), place);
         let pairs = heads.zipped(self, |head, x| (head, x), place);
         let combine = |(before, a): (Exp<bool>, T::Exp), (begins, b): (Exp<bool>, T::Exp)| {
             (before | begins, cond(begins, || b, || f(a, b)))

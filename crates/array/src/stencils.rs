@@ -32,6 +32,14 @@ pub struct Neighbours<D: Shape, T: Elt> {
 
 impl<D: Shape, T: Elt> Neighbours<D, T> {
     /// The element at this distance: `at([0, 0])` is the one in the middle, `at([-1, 0])` the one above it.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let m = generate((2, 2), |(i, j)| i * 10 + j);
+    /// let above = m.stencil(Boundary::Constant(-1), |near| near.at([-1, 0]));
+    /// assert_eq!(run(above)?.to_vec()?, [-1, -1, 0, 1]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn at(&self, offsets: D::Offsets) -> T::Exp {
         let offsets = offsets.as_ref();
         let moved = |dimension: usize| self.index[dimension] + offsets[dimension];

@@ -31,12 +31,7 @@ fn of_every_type<T: Sample>(h: &Harness) -> Outcome {
 }
 
 pub fn elements_of_every_type(h: &Harness) -> Outcome {
-    of_every_type::<i32>(h)?;
-    of_every_type::<i64>(h)?;
-    of_every_type::<f32>(h)?;
-    of_every_type::<f64>(h)?;
-    of_every_type::<bool>(h)?;
-    of_every_type::<(i32, (f64, bool))>(h)
+    for_every_type!(of_every_type, h)
 }
 
 pub fn tables_that_are_computed(h: &Harness) -> Outcome {

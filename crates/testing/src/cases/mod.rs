@@ -1,5 +1,17 @@
 //! The cases, by what they are about. Each is a function on a [`crate::Harness`], and stands in the list below.
 
+/// Calls a generic case for the types that every operation is tried on.
+macro_rules! for_every_type {
+    ($case:ident, $harness:expr) => {{
+        $case::<i32>($harness)?;
+        $case::<i64>($harness)?;
+        $case::<f32>($harness)?;
+        $case::<f64>($harness)?;
+        $case::<bool>($harness)?;
+        $case::<(i32, (f64, bool))>($harness)
+    }};
+}
+
 pub mod accuracy;
 pub mod casts;
 pub mod control;

@@ -35,12 +35,7 @@ fn of_every_type<T: Sample>(h: &Harness) -> Outcome {
 }
 
 pub fn parts_of_rows_of_every_type(h: &Harness) -> Outcome {
-    of_every_type::<i32>(h)?;
-    of_every_type::<i64>(h)?;
-    of_every_type::<f32>(h)?;
-    of_every_type::<f64>(h)?;
-    of_every_type::<bool>(h)?;
-    of_every_type::<(i32, (f64, bool))>(h)
+    for_every_type!(of_every_type, h)
 }
 
 pub fn parts_of_vectors(h: &Harness) -> Outcome {
