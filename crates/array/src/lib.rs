@@ -32,6 +32,7 @@ mod scans;
 mod searching;
 mod segments;
 mod shape;
+mod sorting;
 mod stencils;
 pub mod text;
 mod verify;

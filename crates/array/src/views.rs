@@ -166,7 +166,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 /// What is done to rows, which a single value has none of.
 impl<D: Larger, T: Elt> Acc<Array<D, T>> {
     /// So many elements of each row, from one on, with this distance.
-    fn stretch(self, start: Exp<i64>, step: i64, count: Exp<i64>, place: Place) -> Self {
+    pub(crate) fn stretch(self, start: Exp<i64>, step: i64, count: Exp<i64>, place: Place) -> Self {
         let mut shape = self.extents();
         let mut starts = vec![Exp::from(0); D::RANK];
         let mut steps = identity(D::RANK);

@@ -11,12 +11,14 @@ mod kernel;
 mod parameters;
 mod place;
 mod scan;
+mod sort;
 
 pub use consumers::{Consumer, Heard, Listeners};
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
 pub(crate) use scan::{ScanJob, ScanSource};
+pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;
 

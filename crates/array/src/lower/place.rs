@@ -143,7 +143,7 @@ fn write_count(parameters: &Parameters, cell: usize) -> Rc<dyn Fn(Ix)> {
 }
 
 /// The sum of counts.
-fn counts_reduction() -> Reduction {
+pub(super) fn counts_reduction() -> Reduction {
     let types = vec![ScalarType::I64];
     Reduction {
         // The counts are in memory.

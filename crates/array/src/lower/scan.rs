@@ -192,11 +192,11 @@ fn listening(parameters: &Rc<Parameters>, heard: &[Heard]) -> Vec<Rc<dyn Listene
     heard.iter().map(|heard| heard.listener(parameters)).collect()
 }
 
-/// The element of memory with a number.
-fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> impl Fn(Ix) -> Scalars {
+/// The element of memory with a number, which is below the memory's length.
+pub(super) fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> impl Fn(Ix) -> Scalars {
     move |index| {
         let cells = memories.iter().zip(&types);
-        // SAFETY: a scan asks for elements of its matrix, or for those of its tiles, and the slot has as many.
+        // SAFETY: scans and sorts ask for elements of their matrix, or for those of its tiles, and the slot has as many.
         Scalars(cells.map(|(memory, ty)| unsafe { read(*memory, *ty, index.term(), false) }).collect())
     }
 }

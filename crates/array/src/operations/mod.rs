@@ -14,6 +14,7 @@ mod kernel;
 mod permute;
 mod reshape;
 mod scan;
+mod sort;
 mod use_;
 mod view;
 mod zip_with;
@@ -29,6 +30,7 @@ pub use kernel::KernelCall;
 pub use permute::Permute;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
+pub use sort::{Order, Sort};
 pub use use_::Use;
 pub use view::View;
 pub use zip_with::ZipWith;
@@ -68,6 +70,7 @@ pub const OPERATIONS: &[Listed] = &[
     permute::LISTED,
     reshape::LISTED,
     scan::LISTED,
+    sort::LISTED,
     use_::LISTED,
     view::LISTED,
     zip_with::LISTED,

@@ -89,18 +89,22 @@ impl StateSize {
     }
 }
 
-/// The number of the tile that this block is to do, of so many: the block takes one that nobody has begun.
+/// The number of the tile that this block is to do, of so many: the block takes one that nobody has begun. The first of the
+/// words counts the tiles that were begun.
 pub(super) fn ticket(words: MemoryId, tiles: Ix) -> Ix {
-    let cell = Cells::shared(&[ScalarType::U64], 1);
+    take_ticket(words, ScalarType::U64, Exp::from(0), tiles)
+}
+
+/// As [`ticket`], with a counter of this type at a place.
+pub(super) fn take_ticket(words: MemoryId, ty: ScalarType, place: Ix, tiles: Ix) -> Ix {
+    let cell = Cells::shared(&[ty], 1);
     effects::parallel(Exp::<i64>::from(1).term(), |_| {
-        let one = [Exp::<u64>::from(1).term()];
-        let zero = Exp::<i64>::from(0).term();
-        let before = effects::atomic(AtomicOp::Add, words, ScalarType::U64, zero, &one, true);
+        let one = [Exp::<u64>::from(1).term().cast(ty)];
+        let before = effects::atomic(AtomicOp::Add, words, ty, place.term(), &one, true);
         cell.write(0, &Scalars(before.into_iter().collect()));
     });
     effects::sync();
-    let ticket =
-        cell.read(0).0.first().copied().map_or(Exp::from(0), |term| Exp::<u64>::from_term(term).cast());
+    let ticket = cell.read(0).0.first().map_or(Exp::from(0), |term| Exp::from_term(term.cast(ScalarType::I64)));
     // The words were zero, so it is below the number of tiles: this is for whoever reasons about its range.
     let number: Ix = ticket.clamp(0, tiles - 1);
     effects::compute(&[number.term()]).first().map_or(number, |term| Exp::from_term(*term))

@@ -16,6 +16,7 @@ mod scan;
 mod scan_rows;
 mod scan_stretches;
 mod scan_tiles;
+mod sort;
 mod write;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
@@ -31,4 +32,7 @@ pub use replace::{
 };
 pub use rounds::Rounds;
 pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay};
+pub use sort::{
+    CountAt, Digit, KeyOf, Runs, Sort, SortPlan, SortState, SortTask, SortWay, merge, sort_runs,
+};
 pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -29,6 +29,7 @@ pub mod scalars;
 pub mod scans;
 pub mod segments;
 pub mod shapes;
+pub mod sorting;
 pub mod stencils;
 pub mod views;
 
@@ -99,6 +100,15 @@ macro_rules! for_each_case {
                 scans_of_segments
                 runs_of_equal_elements
                 searches
+            }
+            sorting {
+                sorts_of_every_type
+                floats_and_options_in_order
+                sorts_are_stable
+                sorts_by_any_order
+                rows_are_sorted
+                orders_and_the_best
+                sorts_among_others
             }
             stencils {
                 boundaries_of_matrices

@@ -1,0 +1,172 @@
+//! `sort`: the elements of each row of the innermost dimension in order, stably.
+//!
+//! The order is that of keys, which are unsigned integers that a function makes of an element, the first of which matters
+//! most; or it is given by a function that says of two elements whether the first comes before the second. A sort hands its
+//! elements on with their indices, in its last pass.
+
+use super::{Listed, Parts};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::fuser::rows_and_columns;
+use crate::interpret::{Elements, Interpreter};
+use crate::lower::{Listeners, Lowering, SortJob, Step};
+use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
+use crate::program::Node;
+use pumice_scalar::{Constant, Function, ScalarType};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A sort of rows.
+#[derive(Clone)]
+pub struct Sort {
+    /// What decides the order.
+    pub order: Order,
+}
+
+/// What decides the order of elements.
+#[derive(Clone)]
+pub enum Order {
+    /// From an element to its keys: `bool`, `u32` or `u64`.
+    Keys(Function),
+    /// From two elements to whether the first comes before the second.
+    Before(Function),
+}
+
+impl Order {
+    fn function(&self) -> &Function {
+        match self {
+            Order::Keys(function) | Order::Before(function) => function,
+        }
+    }
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "sort",
+    make: |Parts { attributes, functions, .. }| {
+        let [function] = <[Function; 1]>::try_from(functions).ok()?;
+        let order = match attributes[..] {
+            [0] => Order::Keys(function),
+            [1] => Order::Before(function),
+            _ => return None,
+        };
+        Some(Arc::new(Sort { order }))
+    },
+};
+
+impl Operation for Sort {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn attributes(&self) -> Vec<i64> {
+        vec![matches!(self.order, Order::Before(_)).into()]
+    }
+    fn functions(&self) -> Vec<&Function> {
+        vec![self.order.function()]
+    }
+    fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
+        let function = next(&mut functions.into_iter(), self.order.function());
+        let order = match self.order {
+            Order::Keys(_) => Order::Keys(function),
+            Order::Before(_) => Order::Before(function),
+        };
+        Arc::new(Sort { order })
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let (rank, types) = signature.input()?;
+        ensure(rank > 0 && rank == signature.rank, RANK)?;
+        ensure(types == signature.types, TYPES)?;
+        match &self.order {
+            Order::Keys(keys) => {
+                fits(keys, types, &keys.result_types())?;
+                let fit = |ty: &ScalarType| matches!(ty, ScalarType::Bool | ScalarType::U32 | ScalarType::U64);
+                ensure(keys.result_types().iter().all(fit), "keys are bool, u32 and u64")
+            }
+            Order::Before(before) => fits(before, &[types, types].concat(), &[ScalarType::Bool]),
+        }
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        Ok(shapes.same(0))
+    }
+    fn nature(&self) -> Nature {
+        Nature::Push
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+    fn repeats(&self) -> bool {
+        // Elements are counted before they are moved.
+        true
+    }
+
+    fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let mut steps = Vec::new();
+        for listeners in &group {
+            let node = lowering.program.node(listeners.producer);
+            let lost = || Error::Program(format!("a sort has no array in {}", node.place));
+            let input = *node.inputs.first().ok_or_else(lost)?;
+            let order = match &self.order {
+                Order::Keys(keys) => Order::Keys(lowering.fuser.with_classes(keys)),
+                Order::Before(before) => Order::Before(lowering.fuser.with_classes(before)),
+            };
+            steps.extend(SortJob::new(lowering, node, input, order).steps(listeners)?);
+        }
+        Ok(steps)
+    }
+
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        let function = interpreter.evaluator(self.order.function())?;
+        let from = interpreter.input(node, 0);
+        let (_, columns) = rows_and_columns(&interpreter.extents(node.inputs[0]));
+        let mut all = Elements::new();
+        for row in from.chunks((columns as usize).max(1)) {
+            match &self.order {
+                Order::Keys(_) => {
+                    let key = |element: &Vec<Constant>| {
+                        let keys = function(element)?.iter().map(|key| key.bits()).collect::<Vec<u64>>();
+                        Ok((keys, element.clone()))
+                    };
+                    let mut keyed = row.iter().map(key).collect::<Result<Vec<_>, Error>>()?;
+                    keyed.sort_by(|a, b| a.0.cmp(&b.0));
+                    all.extend(keyed.into_iter().map(|(_, element)| element));
+                }
+                Order::Before(_) => {
+                    let before = |a: &[Constant], b: &[Constant]| {
+                        Ok(function(&[a, b].concat())?.first().is_some_and(|flag| flag.is_true()))
+                    };
+                    all.extend(merge_sorted(row, &before)?);
+                }
+            }
+        }
+        Ok(all)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The elements of a row in order. Whatever the question answers, it comes to an end, as `slice::sort_by` may not.
+fn merge_sorted(
+    row: &[Vec<Constant>],
+    before: &dyn Fn(&[Constant], &[Constant]) -> Result<bool, Error>,
+) -> Result<Elements, Error> {
+    let mut runs: Vec<Elements> = row.iter().map(|element| vec![element.clone()]).collect();
+    while runs.len() > 1 {
+        let mut merged = Vec::new();
+        for pair in runs.chunks(2) {
+            let (left, right) = (&pair[0], pair.get(1).map_or(&[][..], Vec::as_slice));
+            let (mut a, mut b, mut all) = (0, 0, Elements::new());
+            while a < left.len() || b < right.len() {
+                if b < right.len() && (a == left.len() || before(&right[b], &left[a])?) {
+                    all.push(right[b].clone());
+                    b += 1;
+                } else {
+                    all.push(left[a].clone());
+                    a += 1;
+                }
+            }
+            merged.push(all);
+        }
+        runs = merged;
+    }
+    Ok(runs.pop().unwrap_or_default())
+}

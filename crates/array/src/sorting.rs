@@ -1,0 +1,185 @@
+//! Sorting as users write it: methods of [`Acc`].
+//!
+//! Elements are in order as Rust's tuples, options and integers are; floats as `total_cmp` says, except that whatever is not a
+//! number comes last. A scalar's place in that order is an unsigned integer, so what is sorted is sorted by its digits.
+
+use crate::acc::{Acc, lifted};
+use crate::data::Array;
+use crate::described::building;
+use crate::operations::{Order, Sort};
+use crate::program::read;
+use crate::shape::{IntoExtent, Larger, Shape};
+use pumice_scalar::{Elt, Exp, Function, Lift, Op, Place, Primitive, ScalarType, Term, function};
+
+/// A key that costs more instructions than this is computed once and moved with its element.
+const CHEAP_KEY: u32 = 12;
+
+impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
+    fn sorted(&self, order: Order, place: Place) -> Self {
+        Acc::new(Sort { order }, vec![self.described().clone()], place)
+    }
+
+    /// The elements of each row of the innermost dimension in rising order. Equal ones stay in the order that they have.
+    ///
+    /// Tuples are in order by their first component, then by the second, and so on; an absent value comes before any other;
+    /// `-0.0` comes before `0.0`, and NaN comes last.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[3, -1, 2]).sort())?.to_vec()?, [-1, 2, 3]);
+    /// let pairs = use_(&[(2, 0.5), (1, 9.0), (2, -1.0)]);
+    /// assert_eq!(run(pairs.sort())?.to_vec()?, [(1, 9.0), (2, -1.0), (2, 0.5)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort(self) -> Self {
+        self.sorted(Order::Keys(keys(T::types().len(), &T::types(), Falls(false))), Place::caller("sort"))
+    }
+
+    /// As [`Acc::sort`], in falling order. Equal elements stay in the order that they have, and NaN comes last.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[3.0, f32::NAN, 5.0]).sort_descending().take(2))?.to_vec()?, [5.0, 3.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort_descending(self) -> Self {
+        let place = Place::caller("sort_descending");
+        self.sorted(Order::Keys(keys(T::types().len(), &T::types(), Falls(true))), place)
+    }
+
+    /// The elements of each row of the innermost dimension, in the order in which [`Acc::sort`] has the values that a function
+    /// gives for them. Elements with equal values stay in the order that they have.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let words = use_(&[(30, 'c' as u32), (10, 'a' as u32), (20, 'b' as u32)]);
+    /// let letters = words.sort_by_key(|(key, _)| key).map(|(_, letter)| letter);
+    /// assert_eq!(run(letters)?.to_vec()?, ['a', 'b', 'c'].map(u32::from));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort_by_key<K: Lift>(self, key: impl Fn(T::Exp) -> K) -> Self {
+        let place = Place::caller("sort_by_key");
+        let direct = building(|| {
+            function(&T::types(), |terms| {
+                let key = key(T::Exp::from_terms(&mut terms.iter().copied()));
+                key.terms().into_iter().map(|term| in_order(term, Falls(false))).collect()
+            })
+        });
+        if direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
+            return self.sorted(Order::Keys(direct), place);
+        }
+        let types = <(K::Elt, T) as Elt>::types();
+        let keys = keys(K::Elt::types().len(), &types, Falls(false));
+        self.mapped(|x| (key(x), x), place).sorted(Order::Keys(keys), place).mapped(|(_, x)| x, place)
+    }
+
+    /// The elements of each row of the innermost dimension, in an order that is given by whether one comes before another.
+    /// Elements of which neither comes before the other stay in the order that they have.
+    ///
+    /// Prefer [`Acc::sort_by_key`] where there is a key: sorting by digits takes fewer passes than merging. If there is no such
+    /// order (`a` before `b`, `b` before `c` and `c` before `a`), the elements come out in some order.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// // By the last digit, then the larger one first.
+    /// let sorted = use_(&[12, 31, 2, 41]).sort_by(|a, b| {
+    ///     let (x, y) = (a % 10, b % 10);
+    ///     x.lt(y) | (x.eq(y) & a.gt(b))
+    /// });
+    /// assert_eq!(run(sorted)?.to_vec()?, [41, 31, 12, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sort_by(self, before: impl FnOnce(T::Exp, T::Exp) -> Exp<bool>) -> Self {
+        let before = lifted(|(a, b): (T::Exp, T::Exp)| before(a, b));
+        self.sorted(Order::Before(before), Place::caller("sort_by"))
+    }
+
+    /// For each row of the innermost dimension the indices of its elements in the order that [`Acc::sort`] gives them.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let order = use_(&[30, 10, 20]).argsort();
+    /// assert_eq!(run(order)?.to_vec()?, [1, 2, 0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argsort(self) -> Acc<Array<D, i64>> {
+        let place = Place::caller("argsort");
+        self.sorted_with_places(Falls(false), place).mapped(|(_, index)| index, place)
+    }
+
+    /// The `k` largest elements of each row of the innermost dimension, the largest first, and their indices in the row. Of equal
+    /// ones those that stand first are taken.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let (best, places) = use_(&[3, 9, 4, 9]).top_k(2);
+    /// assert_eq!(run(best)?.to_vec()?, [9, 9]);
+    /// assert_eq!(run(places)?.to_vec()?, [1, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn top_k(self, k: impl IntoExtent) -> (Self, Acc<Array<D, i64>>) {
+        let place = Place::caller("top_k");
+        let best = self.sorted_with_places(Falls(true), place).stretch(Exp::from(0), 1, k.into_extent(), place);
+        (best.clone().mapped(|(x, _)| x, place), best.mapped(|(_, index)| index, place))
+    }
+
+    /// The elements of each row in order, each with its index in the row.
+    fn sorted_with_places(&self, falls: Falls, place: Place) -> Acc<Array<D, (T, i64)>> {
+        let with_place = |index: D::Index, x: T::Exp| {
+            let last = index.terms().last().copied();
+            (x, last.map_or(Exp::from(0), Exp::<i64>::from_term))
+        };
+        let keys = keys(T::types().len(), &<(T, i64) as Elt>::types(), falls);
+        self.clone().with_index(with_place, place).sorted(Order::Keys(keys), place)
+    }
+}
+
+/// Whether larger values come first.
+#[derive(Clone, Copy)]
+struct Falls(bool);
+
+/// The keys of elements of these types by their first scalars.
+fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
+    function(types, |terms| terms.iter().take(count).map(|term| in_order(*term, falls)).collect())
+}
+
+/// A number that is larger the later a scalar comes.
+fn in_order(term: Term, Falls(falls): Falls) -> Term {
+    fn turned<U: Primitive>(bits: Term, ones: Exp<U>, falls: bool) -> Term {
+        if falls { bits.binary(Op::Xor, ones.term()) } else { bits }
+    }
+    let bits = |ty: ScalarType| Term::apply(Op::Bitcast, ty, &[term]);
+    match term.ty() {
+        ScalarType::Bool if falls => (!Exp::<bool>::from_term(term)).term(),
+        ScalarType::Bool => term,
+        ScalarType::U32 => turned(term, Exp::from(u32::MAX), falls),
+        ScalarType::U64 => turned(term, Exp::from(u64::MAX), falls),
+        ScalarType::I32 => {
+            let sign = Exp::<u32>::from(1 << 31).term();
+            turned(bits(ScalarType::U32).binary(Op::Xor, sign), Exp::from(u32::MAX), falls)
+        }
+        ScalarType::I64 => {
+            let sign = Exp::<u64>::from(1 << 63).term();
+            turned(bits(ScalarType::U64).binary(Op::Xor, sign), Exp::from(u64::MAX), falls)
+        }
+        // Of negative floats, the larger bits are those of the smaller number.
+        ScalarType::F32 => {
+            let number = Exp::<f32>::from_term(term);
+            let (bits, ones, sign) = (number.to_bits(), Exp::<u32>::from(u32::MAX), Exp::<u32>::from(1 << 31));
+            let key = bits ^ bits.ge(sign).select(ones, sign);
+            number.is_nan().select(ones, if falls { key ^ ones } else { key }).term()
+        }
+        ScalarType::F64 => {
+            let number = Exp::<f64>::from_term(term);
+            let (bits, ones, sign) = (number.to_bits(), Exp::<u64>::from(u64::MAX), Exp::<u64>::from(1 << 63));
+            let key = bits ^ bits.ge(sign).select(ones, sign);
+            number.is_nan().select(ones, if falls { key ^ ones } else { key }).term()
+        }
+    }
+}

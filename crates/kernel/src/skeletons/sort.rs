@@ -1,0 +1,292 @@
+//! Sorting the rows of a matrix, stably: what to do, how it is divided, and the kernels that do it.
+//!
+//! Elements whose order is that of unsigned integers are sorted by their digits, the lowest first. A pass over a digit moves
+//! every element behind those with a smaller digit and those with the same one that stand before it. A block has a tile
+//! ([`tiles`]); how many elements of each digit stand in the tiles before its own it learns from those tiles in the same kernel
+//! ([`look_back`]), where blocks make progress, else from a scan of all tiles' counts. A CPU's worker goes through a stretch in
+//! order ([`stretches`]). Rows that fit one tile are sorted by all digits in one kernel.
+//!
+//! For any other order, short runs are sorted by counting for each element how many come before it, and runs are merged
+//! ([`runs`]). Short rows are one run each, whatever their order.
+
+mod look_back;
+mod rank;
+mod runs;
+mod stretches;
+mod tiles;
+
+pub use runs::{Runs, merge, sort_runs};
+
+use super::look_back::take_ticket;
+use super::scan::ElementAt;
+use crate::item::{Dynamic, Ix, Scalars};
+use crate::size::{quotient, remainder};
+use crate::{Grid, Profile, Push, effects, named};
+use look_back::DigitLookBack;
+use pumice_program::{MemoryId, WARP};
+use pumice_scalar::{Exp, Op, ScalarType, Term};
+use std::rc::Rc;
+use tiles::{Before, SortTile};
+
+/// What a sort by digits is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SortTask {
+    /// Number of rows.
+    pub rows: i64,
+    /// Elements of a row.
+    pub columns: i64,
+    /// The scalar types of an element.
+    pub types: Vec<ScalarType>,
+}
+
+/// Who sorts a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SortWay {
+    /// One block, by all digits.
+    Alone,
+    /// Blocks, one per tile, which ask each other for their counts.
+    LookBack,
+    /// Blocks, one per tile, after a scan of the counts of all tiles.
+    Counts,
+    /// A CPU's workers, each of which goes through a stretch of the row in order, after a scan of their counts.
+    Stretches,
+}
+
+/// How a sort by digits is divided. Extents are not fixed in the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SortPlan {
+    /// Who sorts a row.
+    pub way: SortWay,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Elements that a thread has of a tile.
+    pub items: u32,
+    /// The bits of a digit.
+    pub bits: u32,
+    /// Elements of a tile. With [`SortWay::Stretches`] that is an argument of the kernel, otherwise it is fixed in it.
+    pub tile: i64,
+    /// Tiles of a row.
+    pub tiles: i64,
+    /// Whether lanes find by votes which of them have the same digit; otherwise each thread counts for itself.
+    pub votes: bool,
+}
+
+/// Bytes of elements that a thread has in registers.
+const THREAD_BYTES: i64 = 80;
+/// The most elements that a thread has.
+const THREAD_ELEMENTS: i64 = 20;
+/// Threads of a block, where lanes vote.
+const THREADS: u32 = 384;
+/// The fewest elements of a stretch.
+const STRETCH: i64 = 1 << 12;
+
+impl SortPlan {
+    /// Divides a sort.
+    pub fn new(profile: &Profile, task: &SortTask) -> SortPlan {
+        let (rows, columns) = (task.rows.max(1), task.columns.max(1));
+        let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
+        if !profile.coalesces || profile.max_threads < WARP {
+            let busy = i64::try_from(profile.busy_blocks).unwrap_or(i64::MAX).clamp(1, 1 << 16);
+            let wanted = (busy / rows).clamp(1, divide_rounding_up(columns, STRETCH));
+            let tile = divide_rounding_up(columns, wanted);
+            let tiles = divide_rounding_up(columns, tile);
+            // A table of counts that is larger than the row is not worth while.
+            let bits = if columns >= 256 { 8 } else { 4 };
+            let way = SortWay::Stretches;
+            return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, votes: false };
+        }
+        let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
+        let votes = profile.native_warps;
+        let bits = if votes { 8 } else { 4 };
+        let threads = if votes { THREADS } else { profile.threads };
+        let threads = (threads.min(profile.max_threads) / WARP * WARP).max(WARP);
+        let most = if votes { THREAD_ELEMENTS } else { THREAD_ELEMENTS / 2 };
+        let items = (THREAD_BYTES / bytes).clamp(1, most);
+        let largest = task.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1) as i64;
+        let room = i64::from(profile.shared_bytes) * 3 / 4 - i64::from(threads) * 64;
+        let items = items.min(room / largest / i64::from(threads)).max(1);
+        let tile = i64::from(threads) * items;
+        let tiles = divide_rounding_up(columns, tile);
+        let plan = SortPlan { way: SortWay::Alone, threads, items: items as u32, bits, tile, tiles, votes };
+        if tiles > 1 {
+            let way = if profile.forward_progress { SortWay::LookBack } else { SortWay::Counts };
+            return SortPlan { way, ..plan };
+        }
+        // Few elements a thread, and then half the threads, as long as they suffice.
+        let items = divide_rounding_up(columns, i64::from(threads)).clamp(1, items);
+        let mut threads = i64::from(threads);
+        while columns <= (threads / 2) * items && threads % (2 * i64::from(WARP)) == 0 {
+            threads /= 2;
+        }
+        SortPlan { threads: threads as u32, items: items as u32, tile: threads * items, ..plan }
+    }
+
+    /// How many digits there are.
+    pub fn digits(&self) -> i64 {
+        1 << self.bits
+    }
+
+    /// How many passes it takes to sort by keys of so many bits.
+    pub fn passes(&self, key_bits: u32) -> u32 {
+        key_bits.div_ceil(self.bits)
+    }
+
+    /// Words of 32 or 64 bits through which the tiles of one pass tell each other their counts, and their type.
+    pub fn words(&self, task: &SortTask) -> (i64, ScalarType) {
+        let words = task.rows.saturating_mul(self.tiles).saturating_mul(self.digits()).saturating_add(1);
+        (words, look_back::word_type(task.columns))
+    }
+}
+
+/// The key of an element: an unsigned integer.
+pub type KeyOf = Rc<dyn Fn(&Scalars) -> Term>;
+
+/// A digit of a key: so many bits of it, from one on.
+#[derive(Clone)]
+pub struct Digit {
+    /// The key.
+    pub key: KeyOf,
+    /// The number of the digit's lowest bit.
+    pub shift: Exp<u32>,
+}
+
+impl Digit {
+    /// The digit of an element.
+    fn of(&self, plan: SortPlan, element: &Scalars) -> Exp<u32> {
+        let key = (self.key)(element);
+        let shifted = match self.shift.term().integer() {
+            Some(0) => key,
+            _ => key.binary(Op::Shr, self.shift.term().cast(key.ty())),
+        };
+        Exp::<u32>::from_term(shifted.cast(ScalarType::U32)) & (plan.digits() - 1) as u32
+    }
+}
+
+/// A matrix whose rows are sorted.
+#[derive(Clone)]
+pub struct Sort {
+    /// Number of rows.
+    pub rows: Ix,
+    /// Elements of a row.
+    pub columns: Ix,
+    /// Tiles of a row, as the plan says.
+    pub tiles: Ix,
+    /// Elements of a tile, as the plan says; matters for [`SortWay::Stretches`] only.
+    pub tile: Ix,
+    /// The scalar types of an element.
+    pub types: Vec<ScalarType>,
+    /// The elements.
+    pub at: ElementAt,
+}
+
+/// Memory through which the tiles of a pass tell each other their counts.
+#[derive(Clone, Copy, Debug)]
+pub struct SortState {
+    /// The words of all passes.
+    pub words: MemoryId,
+    /// Their type.
+    pub ty: ScalarType,
+    /// The first word of this pass.
+    pub first: Ix,
+}
+
+/// A number of a row and a place in it.
+pub type CountAt = Rc<dyn Fn(Ix, Ix) -> Ix>;
+
+impl Sort {
+    /// Counts for all rows and several digits how many elements have each value: row by row, digit by digit, a count for each
+    /// value. A block does so for some tiles of a row and adds what it has found.
+    ///
+    /// # Safety
+    ///
+    /// In every launch the memory has an element of `i64` for each count, which is zero before, and nobody else uses it.
+    pub unsafe fn count_all(self, plan: SortPlan, digits: &[Digit], counts: MemoryId) {
+        tiles::count_all(&self, plan, digits, counts);
+    }
+
+    /// Counts how many elements of each tile have each value of a digit: row by row, value by value, a count for each tile.
+    pub fn tile_counts(self, plan: SortPlan, digit: Digit) -> Push<Grid, Dynamic, Ix> {
+        let values = plan.digits();
+        let length = crate::bounds::area(self.rows, self.tiles * values);
+        Push::trusted(length, move |write| {
+            self.each_tile(|row, tile| {
+                let start = named(row * self.tiles * values + tile, "start");
+                let write = |value: Ix, count: Ix| {
+                    write(start + value * self.tiles, Scalars(vec![count.term()]));
+                };
+                match plan.way {
+                    SortWay::Stretches => stretches::count(&self, plan, &digit, [row, tile], &write),
+                    _ => tiles::count(&self, plan, &digit, [row, tile], &write),
+                }
+            });
+        })
+    }
+
+    /// Moves the elements by a digit, given how many stand before those of each value and tile in their row: the scan of
+    /// [`Sort::tile_counts`].
+    pub fn push_with_counts(self, plan: SortPlan, digit: Digit, before: CountAt) -> Push<Grid, Dynamic, Ix> {
+        let length = crate::bounds::area(self.rows, self.columns);
+        Push::trusted(length, move |write| {
+            self.each_tile(|row, tile| {
+                let before = |value: Ix| before(row, value * self.tiles + tile);
+                match plan.way {
+                    SortWay::Stretches => {
+                        stretches::write(&self, plan, &digit, [row, tile], &before, write);
+                    }
+                    _ => SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::Counts(&before), write),
+                }
+            });
+        })
+    }
+
+    /// Moves the elements by a digit. Tiles ask each other for their counts, and `starts` says how many elements of a row have
+    /// smaller values: the scan of [`Sort::count_all`].
+    ///
+    /// # Safety
+    ///
+    /// In every launch the words of the state, as many as [`SortPlan::words`] says from its first on, are there and zero, and
+    /// nobody else uses them. `starts` is for the same elements and this digit.
+    pub unsafe fn push_with_look_back(
+        self,
+        plan: SortPlan,
+        digit: Digit,
+        state: SortState,
+        starts: CountAt,
+    ) -> Push<Grid, Dynamic, Ix> {
+        let length = crate::bounds::area(self.rows, self.columns);
+        Push::trusted(length, move |write| {
+            let all = crate::bounds::area(self.rows, self.tiles);
+            effects::distribute(all.term(), |_| {
+                let number = named(take_ticket(state.words, state.ty, state.first, all), "number");
+                let [row, tile] = self.row_and_tile(number);
+                let starts = |value: Ix| starts(row, value);
+                let asks = DigitLookBack { state, values: plan.digits(), number, tile, starts: &starts };
+                SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::LookBack(asks), write);
+            });
+        })
+    }
+
+    /// Sorts each row in one block by several keys, of which the first matters most. Each has so many bits.
+    pub fn push_alone(self, plan: SortPlan, keys: Vec<(u32, KeyOf)>) -> Push<Grid, Dynamic, Ix> {
+        let length = crate::bounds::area(self.rows, self.columns);
+        Push::trusted(length, move |write| {
+            self.each_tile(|row, tile| SortTile::new(&self, plan, [row, tile]).sort(&keys, write));
+        })
+    }
+
+    /// A block for each tile, with its row and its number in it.
+    fn each_tile(&self, block: impl Fn(Ix, Ix)) {
+        effects::distribute(crate::bounds::area(self.rows, self.tiles).term(), |number| {
+            let [row, tile] = self.row_and_tile(Exp::from_term(number));
+            block(row, tile);
+        });
+    }
+
+    fn row_and_tile(&self, number: Ix) -> [Ix; 2] {
+        match (self.rows.term().integer(), self.tiles.term().integer()) {
+            (Some(1), _) => [Exp::from(0), number],
+            (_, Some(1)) => [number, Exp::from(0)],
+            _ => [named(quotient(number, self.tiles), "row"), named(remainder(number, self.tiles), "tile")],
+        }
+    }
+}

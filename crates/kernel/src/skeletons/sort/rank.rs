@@ -1,0 +1,230 @@
+//! Ranks of a tile's elements by a digit: where each belongs if the tile were sorted by it, stably.
+//!
+//! Where lanes vote, a warp has neighbouring elements, 32 at a time. Its lanes find who of them has the same value by a vote
+//! for each bit, and the first of these adds their number to the warp's count of the value. Elsewhere each thread has
+//! neighbouring elements and a count of its own for each value.
+
+use super::tiles::SortTile;
+use crate::effects;
+use crate::item::{Ix, Scalars};
+use crate::size::quotient;
+use crate::skeletons::compact::{adding, element, number};
+use crate::skeletons::monoid::{Cells, choose, each_thread, now, only_if, scan_lanes, shuffle};
+use pumice_program::{AtomicOp, CollectiveOp, WARP};
+use pumice_scalar::{Exp, ScalarType};
+
+const LANES: i64 = WARP as i64;
+/// Threads whose counts one thread adds up, where lanes do not exchange values.
+const GROUP: i64 = 16;
+
+/// The ranks of a tile's elements.
+pub(super) struct Ranks {
+    /// By thread, the places of its elements in the sorted tile.
+    pub places: Cells,
+    /// How many elements have smaller values, for each value; and at the end how many there are.
+    pub starts: Cells,
+}
+
+/// Does something for each value of a digit, in the thread that has it: neighbouring values are one thread's.
+pub(super) fn each_value(values: i64, threads: u32, thread: Ix, f: impl Fn(Ix, i64)) {
+    let own = values_of_thread(values, threads);
+    for place in 0..own {
+        let value = thread * own + place;
+        match own * i64::from(threads) == values {
+            true => f(value, place),
+            false => only_if(value.lt(values), || f(value, place)),
+        }
+    }
+}
+
+fn values_of_thread(values: i64, threads: u32) -> i64 {
+    (values + i64::from(threads) - 1) / i64::from(threads)
+}
+
+fn integer(value: impl Into<Exp<i32>>) -> Scalars {
+    element(value.into())
+}
+
+impl SortTile<'_> {
+    /// Finds the ranks. `tell` is told how many elements have each value, in one thread, as soon as that is known.
+    pub(super) fn rank(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+        match self.plan.votes {
+            true => self.rank_by_votes(value, tell),
+            false => self.rank_by_threads(value, tell),
+        }
+    }
+
+    fn rank_by_votes(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+        let (threads, values) = (self.plan.threads, self.plan.digits());
+        let (items, warps) = (i64::from(self.plan.items), i64::from(threads) / LANES);
+        let int = [ScalarType::I32];
+        // By warp and value: how many elements, and then where they begin.
+        let table = Cells::shared(&int, warps * values);
+        effects::parallel(Exp::<i64>::from(warps * values).term(), |place| {
+            table.write(Exp::<i64>::from_term(place), &integer(0));
+        });
+        effects::sync();
+        let places = Cells::private(&int, items);
+        each_thread(threads, |thread| {
+            let (lane, warp) = (thread % LANES, thread / LANES);
+            for item in 0..items {
+                let value = value(thread, item);
+                let rank = rank_in_warp(&table, lane, warp * values, value, self.plan.bits);
+                places.write(item, &integer(rank));
+            }
+        });
+        effects::sync();
+        let own = values_of_thread(values, threads);
+        let (counts, sums) = (Cells::private(&int, own), Cells::private(&int, 1));
+        let totals = Cells::shared(&int, warps);
+        each_thread(threads, |thread| {
+            (0..own).for_each(|place| counts.write(place, &integer(0)));
+            each_value(values, threads, thread, |value, place| {
+                let parts = (0..warps).map(|warp| number::<i32>(&table.read(value + warp * values)));
+                let count = now(&integer(parts.fold(Exp::from(0), |all, part| all + part)));
+                counts.write(place, &count);
+                tell(value, number::<i32>(&count).cast());
+            });
+            let own = (0..own).map(|place| number::<i32>(&counts.read(place)));
+            let sum = integer(own.fold(Exp::from(0), |all, count| all + count));
+            let lane = thread % LANES;
+            for scanned in scan_lanes(&adding(ScalarType::I32), lane, LANES, vec![sum.clone()]) {
+                only_if(lane.eq(LANES - 1), || totals.write(thread / LANES, &scanned));
+                sums.write(0, &integer(number::<i32>(&scanned) - number(&sum)));
+            }
+        });
+        effects::sync();
+        let starts = Cells::shared(&int, values + 1);
+        each_thread(threads, |thread| {
+            let before = (0..warps - 1).map(|warp| {
+                let total = number::<i32>(&totals.read(warp));
+                (thread / LANES).gt(warp).select(total, Exp::from(0))
+            });
+            let mut start = before.fold(number::<i32>(&sums.read(0)), |all, total| all + total);
+            let mut firsts = Vec::new();
+            for place in 0..own {
+                firsts.push(start);
+                start = number(&now(&integer(start + number::<i32>(&counts.read(place)))));
+            }
+            each_value(values, threads, thread, |value, place| {
+                let Some(mut next) = firsts.get(place as usize).copied() else { return };
+                starts.write(value, &integer(next));
+                for warp in 0..warps {
+                    let place = value + warp * values;
+                    let count = number::<i32>(&table.read(place));
+                    table.write(place, &integer(next));
+                    next = number(&now(&integer(next + count)));
+                }
+                only_if(value.eq(values - 1), || starts.write(values, &integer(next)));
+            });
+        });
+        effects::sync();
+        each_thread(threads, |thread| {
+            for item in 0..items {
+                let start = number::<i32>(&table.read((thread / LANES) * values + value(thread, item)));
+                places.write(item, &integer(start + number::<i32>(&places.read(item))));
+            }
+        });
+        Ranks { places, starts }
+    }
+
+    fn rank_by_threads(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+        let (count, values, items) =
+            (i64::from(self.plan.threads), self.plan.digits(), i64::from(self.plan.items));
+        let int = [ScalarType::I32];
+        let places = Cells::private(&int, items);
+        // By value and thread: how many elements, and then where they begin.
+        let table = Cells::shared(&int, values * count);
+        each_thread(self.plan.threads, |thread| {
+            (0..values).for_each(|value| table.write(thread + value * count, &integer(0)));
+            for item in 0..items {
+                let place = value(thread, item) * count + thread;
+                let before = table.read(place);
+                places.write(item, &before);
+                table.write(place, &integer(number::<i32>(&before) + 1));
+            }
+        });
+        effects::sync();
+        // A thread now has neighbouring counts of that table.
+        let (sums, groups) = (Cells::shared(&int, count), Cells::shared(&int, (count + GROUP - 1) / GROUP));
+        let add_up = |cells: &Cells, from: Ix, to: Ix, sum: Exp<i32>| {
+            let one = Exp::<i64>::from(1).term();
+            let sum = effects::sequential(from.term()..to.term(), one, &[sum.term()], |place, sum| {
+                let next = number::<i32>(&cells.read(Exp::<i64>::from_term(place)));
+                sum.iter().map(|sum| (Exp::<i32>::from_term(*sum) + next).term()).collect()
+            });
+            number::<i32>(&Scalars(sum))
+        };
+        each_thread(self.plan.threads, |thread| {
+            let sum = add_up(&table, thread * values, thread * values + values, Exp::from(0));
+            sums.write(thread, &integer(sum));
+        });
+        effects::sync();
+        effects::parallel(Exp::<i64>::from((count + GROUP - 1) / GROUP).term(), |group| {
+            let first = Exp::<i64>::from_term(group) * GROUP;
+            let sum = add_up(&sums, first, (first + GROUP).min(count), Exp::from(0));
+            groups.write(Exp::<i64>::from_term(group), &integer(sum));
+        });
+        effects::sync();
+        each_thread(self.plan.threads, |thread| {
+            let group = quotient(thread, GROUP.into());
+            let before = add_up(&groups, Exp::from(0), group, Exp::from(0));
+            let before = add_up(&sums, group * GROUP, thread, before);
+            let (first, one) = (thread * values, Exp::<i64>::from(1).term());
+            let all = first.term()..(first + values).term();
+            effects::sequential(all, one, &[before.term()], |place, next| {
+                let place: Ix = Exp::from_term(place);
+                let count = number::<i32>(&table.read(place));
+                let next = number::<i32>(&Scalars(next.to_vec()));
+                table.write(place, &integer(next));
+                vec![(next + count).term()]
+            });
+        });
+        effects::sync();
+        let starts = Cells::shared(&int, values + 1);
+        each_thread(self.plan.threads, |thread| {
+            for item in 0..items {
+                let start = number::<i32>(&table.read(value(thread, item) * count + thread));
+                places.write(item, &integer(start + number::<i32>(&places.read(item))));
+            }
+            each_value(values, self.plan.threads, thread, |value, _| {
+                starts.write(value, &table.read(value * count));
+            });
+            only_if(thread.eq(0), || starts.write(values, &integer((count * items) as i32)));
+        });
+        effects::sync();
+        each_thread(self.plan.threads, |thread| {
+            each_value(values, self.plan.threads, thread, |value, _| {
+                let [start, end] = [value, value + 1].map(|value| number::<i32>(&starts.read(value)));
+                tell(value, (end - start).cast());
+            });
+        });
+        Ranks { places, starts }
+    }
+}
+
+/// How many elements with the same value the warp has had before, and lanes below this one have now; the warp's counts stand
+/// in a table, from `first` on.
+fn rank_in_warp(table: &Cells, lane: Ix, first: Ix, value: Ix, bits: u32) -> Exp<i32> {
+    let value = number::<u32>(&now(&element(value.cast::<u32>())));
+    let mut same = Exp::<u32>::from(u32::MAX);
+    for bit in 0..bits {
+        let is_set = ((value >> bit) & 1).ne(0);
+        let set = effects::collective(CollectiveOp::Ballot, ScalarType::U32, &[is_set.term()]);
+        same = same & (Exp::<u32>::from_term(set) ^ is_set.select(Exp::<u32>::from(0), Exp::from(u32::MAX)));
+    }
+    let same = number::<u32>(&now(&element(same)));
+    let lanes_below = (Exp::<u32>::from(1) << lane.cast::<u32>()) - 1;
+    let below = number::<u32>(&now(&element((same & lanes_below).count_ones())));
+    let add = || {
+        let count = [same.count_ones().cast::<i32>().term()];
+        let place = (first + value.cast::<i64>()).term();
+        let before = table.0.first().and_then(|(memory, ty)| {
+            effects::atomic(AtomicOp::Add, *memory, *ty, place, &count, true)
+        });
+        Scalars(before.into_iter().collect())
+    };
+    let before = choose(below.eq(0), add, || integer(0));
+    let leader = same.trailing_zeros().cast::<i64>();
+    number::<i32>(&shuffle(&before, leader)) + below.cast::<i32>()
+}

@@ -1,0 +1,277 @@
+//! A tile of a row that is sorted by a digit: its elements are ranked, exchanged through shared memory so that neighbouring
+//! threads have neighbours of the sorted tile, and written behind those of other tiles.
+
+use super::look_back::DigitLookBack;
+use super::rank::{Ranks, each_value};
+use super::{Digit, KeyOf, Sort, SortPlan};
+use crate::item::{Ix, Scalars};
+use crate::size::{quotient, remainder};
+use crate::skeletons::compact::number;
+use crate::skeletons::monoid::{Cells, choose, each_thread, now, only_if};
+use crate::skeletons::scan::Write;
+use crate::{effects, named};
+use pumice_program::{AtomicOp, MemoryId, WARP};
+use pumice_scalar::{Constant, Exp, ScalarType};
+
+const LANES: i64 = WARP as i64;
+
+/// The tile that a block sorts.
+pub(super) struct SortTile<'a> {
+    sort: &'a Sort,
+    pub plan: SortPlan,
+    row: Ix,
+    start: Ix,
+    length: Ix,
+}
+
+/// Where a tile learns, for each value of a digit, how many elements of its row stand before its own.
+pub(super) enum Before<'a> {
+    LookBack(DigitLookBack<'a>),
+    Counts(&'a dyn Fn(Ix) -> Ix),
+}
+
+/// Who has which element of a tile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Arrangement {
+    /// As ranking wants it.
+    Ranked,
+    /// Neighbouring threads have neighbours.
+    Striped,
+}
+
+impl<'a> SortTile<'a> {
+    /// The tile with this number in a row.
+    pub fn new(sort: &'a Sort, plan: SortPlan, [row, tile]: [Ix; 2]) -> SortTile<'a> {
+        let start = named(tile * plan.tile, "start");
+        let length = named((sort.columns - start).min(plan.tile).max(0), "length");
+        SortTile { sort, plan, row, start, length }
+    }
+
+    /// The place in the tile of an element that a thread has.
+    fn place(&self, arrangement: Arrangement, thread: Ix, item: i64) -> Ix {
+        let (items, threads) = (i64::from(self.plan.items), i64::from(self.plan.threads));
+        match (self.plan.votes, arrangement) {
+            (true, _) => (thread / LANES) * (items * LANES) + thread % LANES + item * LANES,
+            (false, Arrangement::Ranked) => thread * items + item,
+            (false, Arrangement::Striped) => thread + item * threads,
+        }
+    }
+
+    fn items(&self) -> i64 {
+        self.plan.items.into()
+    }
+
+    /// Reads the tile; beyond its end there are zeros.
+    fn load(&self) -> Cells {
+        let own = Cells::private(&self.sort.types, self.items());
+        let load = |whole: bool| {
+            each_thread(self.plan.threads, |thread| {
+                for item in 0..self.items() {
+                    let place = self.place(Arrangement::Ranked, thread, item);
+                    let at = || (self.sort.at)(self.row, self.start + place);
+                    let zero = || Scalars(self.sort.types.iter().map(|ty| Constant::zero(*ty).into()).collect());
+                    let element = if whole { at() } else { choose(place.lt(self.length), at, zero) };
+                    own.write(item, &element);
+                }
+            });
+        };
+        let is_whole = (self.sort.columns - self.start).ge(self.plan.tile);
+        effects::either(is_whole.term(), || load(true), || load(false));
+        own
+    }
+
+    /// The value of a digit of an element that a thread has. What is beyond the end comes last.
+    fn value(&self, digit: &Digit, element: &Scalars, place: Ix) -> Ix {
+        let last = Exp::from((self.plan.digits() - 1) as u32);
+        place.lt(self.length).select(digit.of(self.plan, element), last).cast()
+    }
+
+    /// Finds the ranks of all elements by a digit.
+    fn ranks(&self, digit: &Digit, own: &Cells, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+        let value = |thread: Ix, item: i64| {
+            self.value(digit, &own.read(item), self.place(Arrangement::Ranked, thread, item))
+        };
+        self.rank(&value, tell)
+    }
+
+    /// Brings the elements to their places in the tile, and gives each thread those of its places.
+    fn exchange(&self, own: &Cells, places: &Cells, arrangement: Arrangement) {
+        for column in &own.0 {
+            let own = Cells(vec![*column]);
+            let staged = Cells::shared(&[column.1], self.plan.tile);
+            each_thread(self.plan.threads, |_| {
+                for item in 0..self.items() {
+                    let place = number::<i32>(&places.read(item)).cast::<i64>();
+                    staged.write(place.clamp(0, self.plan.tile - 1), &own.read(item));
+                }
+            });
+            effects::sync();
+            each_thread(self.plan.threads, |thread| {
+                for item in 0..self.items() {
+                    own.write(item, &staged.read(self.place(arrangement, thread, item)));
+                }
+            });
+            effects::sync();
+        }
+    }
+
+    /// Moves the tile's elements by a digit.
+    pub fn write(&self, digit: &Digit, before: &Before<'_>, write: Write<'_>) {
+        let (threads, values) = (self.plan.threads, self.plan.digits());
+        let own = self.load();
+        let ranks = self.ranks(digit, &own, &|value, count| {
+            if let Before::LookBack(asks) = before {
+                asks.tell(value, count);
+            }
+        });
+        self.exchange(&own, &ranks.places, Arrangement::Striped);
+        // From the place of an element in the tile to that in its row.
+        let offsets = Cells::shared(&[ScalarType::I64], values);
+        each_thread(threads, |thread| {
+            each_value(values, threads, thread, |value, _| {
+                let [start, end] = [value, value + 1].map(|value| number::<i32>(&ranks.starts.read(value)).cast());
+                let before = match before {
+                    Before::LookBack(asks) => asks.ask(value, end - start),
+                    Before::Counts(counts) => counts(value),
+                };
+                offsets.write(value, &Scalars(vec![(before - start).term()]));
+            });
+        });
+        effects::sync();
+        each_thread(threads, |thread| {
+            for item in 0..self.items() {
+                let place = self.place(Arrangement::Striped, thread, item);
+                only_if(place.lt(self.length), || {
+                    let element = own.read(item);
+                    let value = digit.of(self.plan, &element).cast::<i64>();
+                    let index = number::<i64>(&offsets.read(value)) + place;
+                    // As many elements were counted, so that this changes nothing but what can be seen of the range.
+                    write(self.row * self.sort.columns + index.clamp(0, self.sort.columns - 1), element);
+                });
+            }
+        });
+    }
+
+    /// Sorts the tile, which is a row, by keys.
+    pub fn sort(&self, keys: &[(u32, KeyOf)], write: Write<'_>) {
+        let own = self.load();
+        for (bits, key) in keys.iter().rev() {
+            let (zero, step) = (Exp::<i64>::from(0).term(), i64::from(self.plan.bits));
+            let end = i64::from(self.plan.passes(*bits)) * step;
+            let sort = |shift: Ix| {
+                let digit = Digit { key: key.clone(), shift: shift.cast() };
+                let ranks = self.ranks(&digit, &own, &|_, _| {});
+                self.exchange(&own, &ranks.places, Arrangement::Ranked);
+            };
+            match end == step {
+                true => sort(Exp::from(0)),
+                false => {
+                    let (end, step) = (Exp::<i64>::from(end).term(), Exp::<i64>::from(step).term());
+                    effects::sequential(zero..end, step, &[], |shift, _| {
+                        sort(Exp::from_term(shift));
+                        Vec::new()
+                    });
+                }
+            }
+        }
+        each_thread(self.plan.threads, |thread| {
+            for item in 0..self.items() {
+                let place = self.place(Arrangement::Ranked, thread, item);
+                only_if(place.lt(self.length), || {
+                    write(self.row * self.sort.columns + self.start + place, own.read(item));
+                });
+            }
+        });
+    }
+}
+
+/// Memory of counts that a block shares, zero at first, to which its threads add one at a time.
+fn counted(length: i64, count: impl FnOnce(&dyn Fn(Ix))) -> Cells {
+    let table = Cells::shared(&[ScalarType::I32], length);
+    effects::parallel(Exp::<i64>::from(length).term(), |place| {
+        table.write(Exp::<i64>::from_term(place), &Scalars(vec![Exp::<i32>::from(0).term()]));
+    });
+    effects::sync();
+    count(&|place| {
+        for (memory, ty) in &table.0 {
+            let one = [Exp::<i32>::from(1).term()];
+            effects::atomic(AtomicOp::Add, *memory, *ty, place.term(), &one, false);
+        }
+    });
+    effects::sync();
+    table
+}
+
+/// Loads that a thread has under way at once where it only counts.
+const AT_ONCE: i64 = 4;
+
+/// Does something with each element of a stretch of a row.
+fn each_element(sort: &Sort, plan: SortPlan, [row, start, length]: [Ix; 3], f: impl Fn(&Scalars)) {
+    let threads = i64::from(plan.threads);
+    each_thread(plan.threads, |thread| {
+        let round = |first: Ix, whole: bool| {
+            let places: Vec<Ix> = (0..AT_ONCE).map(|item| first + item * threads).collect();
+            if whole {
+                let elements: Vec<Scalars> =
+                    places.iter().map(|place| now(&(sort.at)(row, start + *place))).collect();
+                return elements.iter().for_each(&f);
+            }
+            for place in places {
+                only_if(place.lt(length), || f(&now(&(sort.at)(row, start + place))));
+            }
+        };
+        let step = threads * AT_ONCE;
+        let whole = named(quotient(length, step.into()) * step, "whole");
+        effects::sequential(thread.term()..whole.term(), Exp::<i64>::from(step).term(), &[], |first, _| {
+            round(Exp::from_term(first), true);
+            Vec::new()
+        });
+        round(whole + thread, false);
+    });
+}
+
+/// Counts the elements of a tile by the value of a digit.
+pub(super) fn count(sort: &Sort, plan: SortPlan, digit: &Digit, [row, tile]: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
+    let start = named(tile * plan.tile, "start");
+    let length = named((sort.columns - start).min(plan.tile).max(0), "length");
+    let table = counted(plan.digits(), |add| {
+        each_element(sort, plan, [row, start, length], |element| add(digit.of(plan, element).cast()));
+    });
+    effects::parallel(Exp::<i64>::from(plan.digits()).term(), |value| {
+        let value: Ix = Exp::from_term(value);
+        write(value, number::<i32>(&table.read(value)).cast());
+    });
+}
+
+/// Tiles whose elements a block counts by all digits.
+const TILES_AT_ONCE: i64 = 4;
+
+/// Counts the elements of all rows by the values of several digits.
+pub(super) fn count_all(sort: &Sort, plan: SortPlan, digits: &[Digit], counts: MemoryId) {
+    let (values, step) = (plan.digits(), plan.tile * TILES_AT_ONCE);
+    let all = values * digits.len() as i64;
+    let parts = named((sort.columns + (step - 1)) / step, "parts");
+    effects::distribute(crate::bounds::area(sort.rows, parts).term(), |block| {
+        let block: Ix = Exp::from_term(block);
+        let one_row = sort.rows.term().integer() == Some(1);
+        let row = if one_row { Exp::from(0) } else { named(quotient(block, parts), "row") };
+        let part = if one_row { block } else { remainder(block, parts) };
+        let start = named(part * step, "start");
+        let length = named((sort.columns - start).min(step).max(0), "length");
+        let table = counted(all, |add| {
+            each_element(sort, plan, [row, start, length], |element| {
+                for (number, digit) in (0..).zip(digits) {
+                    add(digit.of(plan, element).cast::<i64>() + number * values);
+                }
+            });
+        });
+        effects::parallel(Exp::<i64>::from(all).term(), |place| {
+            let place: Ix = Exp::from_term(place);
+            let count = number::<i32>(&table.read(place)).cast::<i64>();
+            only_if(count.gt(0), || {
+                let index = (row * all + place).term();
+                effects::atomic(AtomicOp::Add, counts, ScalarType::I64, index, &[count.term()], false);
+            });
+        });
+    });
+}

@@ -1,0 +1,167 @@
+//! Sorts, by digits and by merging, against those of plain Rust.
+
+use crate::data::{Sample, values};
+use crate::{Harness, Outcome};
+use pumice::prelude::*;
+use std::cmp::Ordering;
+
+/// A row by itself, a tile, and more than three of them on any device.
+const SIZES: [usize; 6] = [0, 1, 31, 33, 1000, 24_001];
+
+fn order_of_f32(a: &f32, b: &f32) -> Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
+}
+
+fn sorted<T: Clone>(xs: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
+    let mut xs = xs.to_vec();
+    xs.sort_by(order);
+    xs
+}
+
+fn sorts_of<T: Sample>(
+    h: &Harness,
+    sizes: &[usize],
+    order: impl Fn(&T, &T) -> Ordering,
+) -> Outcome {
+    let rising = h.compile(|xs: Acc<Vector<T>>| xs.sort())?;
+    for size in sizes {
+        let xs = values::<T>(140, *size);
+        rising.check(&xs, &sorted(&xs, &order))?;
+    }
+    Ok(())
+}
+
+pub fn sorts_of_every_type(h: &Harness) -> Outcome {
+    sorts_of::<i32>(h, &SIZES, i32::cmp)?;
+    sorts_of::<u32>(h, &SIZES[2..5], u32::cmp)?;
+    sorts_of::<i64>(h, &SIZES[2..5], i64::cmp)?;
+    sorts_of::<u64>(h, &SIZES[2..5], u64::cmp)?;
+    sorts_of::<f32>(h, &SIZES[2..5], order_of_f32)?;
+    sorts_of::<bool>(h, &SIZES[2..5], bool::cmp)?;
+    sorts_of::<f64>(h, &SIZES[2..5], |a, b| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b)))?;
+    sorts_of::<(i32, (f64, bool))>(h, &SIZES[2..], |(a, (b, c)), (d, (e, f))| {
+        a.cmp(d).then(b.is_nan().cmp(&e.is_nan())).then(b.total_cmp(e)).then(c.cmp(f))
+    })
+}
+
+pub fn floats_and_options_in_order(h: &Harness) -> Outcome {
+    let nan = f32::NAN;
+    let xs = [0.0, nan, -1.5, f32::INFINITY, -0.0, f32::NEG_INFINITY, -nan, 1e-40, -1e-40, 7.0];
+    let expected = [f32::NEG_INFINITY, -1.5, -1e-40, -0.0, 0.0, 1e-40, 7.0, f32::INFINITY, nan, nan];
+    let falling = [f32::INFINITY, 7.0, 1e-40, 0.0, -0.0, -1e-40, -1.5, f32::NEG_INFINITY, nan, nan];
+    let many: Vec<f32> = xs.iter().copied().cycle().take(1000).collect();
+    let spread = |xs: &[f32]| xs.iter().flat_map(|x| vec![*x; 100]).collect::<Vec<f32>>();
+    let rising = h.compile(|xs: Acc<Vector<f32>>| xs.sort())?;
+    rising.check(&xs, &expected)?;
+    rising.check(&many, &spread(&expected))?;
+    let program = h.compile(|xs: Acc<Vector<f32>>| xs.sort_descending())?;
+    program.check(&xs, &falling)?;
+    program.check(&many, &spread(&falling))?;
+    let options = [Some(3), None, Some(-1), None, Some(2)];
+    let program = h.compile(|xs: Acc<Vector<Option<i32>>>| xs.sort())?;
+    program.check(&options, &[None, None, Some(-1), Some(2), Some(3)])
+}
+
+/// Pairs of a key, of which there are few, and the place.
+fn keyed(size: usize) -> Vec<(u32, i32)> {
+    let keys = values::<i32>(141, size);
+    (0..).zip(keys).map(|(place, key)| (key.unsigned_abs() % 300, place)).collect()
+}
+
+pub fn sorts_are_stable(h: &Harness) -> Outcome {
+    let by_key = h.compile(|xs: Acc<Vector<(u32, i32)>>| xs.sort_by_key(|(key, _)| key))?;
+    // A key that is worth keeping, and one that is looked up.
+    let by_root = h.compile(|xs: Acc<Vector<(u32, i32)>>, table: Acc<Vector<f64>>| {
+        xs.sort_by_key(move |(key, _)| table.at(key.cast::<i64>()).sqrt().sin())
+    })?;
+    let table: Vec<f64> = (0..300).map(|key| f64::from(key % 7)).collect();
+    for size in SIZES {
+        let xs = keyed(size);
+        by_key.check(&xs, &sorted(&xs, |a, b| a.0.cmp(&b.0)))?;
+        let key = |x: &(u32, i32)| table[x.0 as usize].sqrt().sin();
+        by_root.check((&xs, &table), &sorted(&xs, |a, b| key(a).total_cmp(&key(b))))?;
+    }
+    h.expect_failure(by_root.run((&[(300, 1)], &table)), &["index 300", "at", file!()])
+}
+
+pub fn sorts_by_any_order(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<(u32, i32)>>| {
+        xs.map(|(key, place)| (key + 1, place)).sort_by(|(a, _), (b, _)| (a % 10).gt(b % 10))
+    })?;
+    for size in SIZES {
+        let xs: Vec<(u32, i32)> = keyed(size).into_iter().map(|(key, place)| (key + 1, place)).collect();
+        let before: Vec<(u32, i32)> = keyed(size);
+        program.check(&before, &sorted(&xs, |a, b| (b.0 % 10).cmp(&(a.0 % 10))))?;
+    }
+    // No order at all: the elements are there, and nothing waits.
+    let never_content = h.compile(|xs: Acc<Vector<i32>>| xs.sort_by(|_, _| Exp::from(true)).sum())?;
+    never_content.check(&vec![1; 1000], &[1000])
+}
+
+pub fn rows_are_sorted(h: &Harness) -> Outcome {
+    let rows = h.compile(|xs: Acc<Matrix<i32>>| xs.sort())?;
+    let merged = h.compile(|xs: Acc<Matrix<i32>>| xs.sort_by(|a, b| a.gt(b)))?;
+    let columns = h.compile(|xs: Acc<Matrix<i32>>| xs.transpose().sort().transpose())?;
+    for (height, width) in [(7, 5), (0, 4), (4, 0), (5, 301), (3, 9001)] {
+        let xs = values::<i32>(142, height * width);
+        let matrix = Array::from_vec([height, width], xs.clone()).map_err(|error| error.to_string())?;
+        let each_row = |order: fn(&i32, &i32) -> Ordering| -> Vec<i32> {
+            xs.chunks(width.max(1)).flat_map(|row| sorted(row, order)).collect()
+        };
+        rows.check(&matrix, &each_row(i32::cmp))?;
+        merged.check(&matrix, &each_row(|a, b| b.cmp(a)))?;
+        let mut expected = xs.clone();
+        for column in 0..width {
+            let one: Vec<i32> = (0..height).map(|row| xs[row * width + column]).collect();
+            for (row, x) in sorted(&one, i32::cmp).into_iter().enumerate() {
+                expected[row * width + column] = x;
+            }
+        }
+        columns.check(&matrix, &expected)?;
+    }
+    Ok(())
+}
+
+pub fn orders_and_the_best(h: &Harness) -> Outcome {
+    let argsort = h.compile(|xs: Acc<Vector<i32>>| xs.argsort())?;
+    let best = h.compile(|xs: Acc<Vector<i32>>| {
+        let (best, places) = xs.top_k(3);
+        best.zip(places)
+    })?;
+    for size in [3, 33, 1000] {
+        let xs = values::<i32>(143, size);
+        let mut order: Vec<i64> = (0..size as i64).collect();
+        order.sort_by_key(|place| xs[*place as usize]);
+        argsort.check(&xs, &order)?;
+        order.sort_by_key(|place| std::cmp::Reverse(xs[*place as usize]));
+        let expected: Vec<(i32, i64)> =
+            order.iter().take(3).map(|place| (xs[*place as usize], *place)).collect();
+        best.check(&xs, &expected)?;
+    }
+    h.expect_failure(best.run(&[1, 2]), &["top_k", file!()])
+}
+
+pub fn sorts_among_others(h: &Harness) -> Outcome {
+    // What is left of a filter, how many only the device knows; and what listens to a sort's last pass.
+    let program = h.compile(|xs: Acc<Vector<i32>>| {
+        xs.filter(|x| (x & 1).eq(0)).sort().map(|x| x * 2).filter(|x| x.ne(0))
+    })?;
+    let differences = h.compile(|xs: Acc<Vector<i32>>| {
+        let sorted = xs.map(|x| x & 1023).sort();
+        sorted.clone().zip_with(sorted.scanl1(|a, b| a + b), |x, sum| sum - x)
+    })?;
+    for size in SIZES {
+        let xs: Vec<i32> = values::<i32>(144, size).iter().map(|x| x % 10_000).collect();
+        let even: Vec<i32> = xs.iter().copied().filter(|x| x & 1 == 0).collect();
+        let doubled = sorted(&even, i32::cmp).into_iter().map(|x| x * 2);
+        program.check(&xs, &doubled.filter(|x| *x != 0).collect::<Vec<_>>())?;
+        let small: Vec<i32> = xs.iter().map(|x| x & 1023).collect();
+        let mut sum = 0i32;
+        let expected = sorted(&small, i32::cmp).into_iter().map(|x| {
+            sum = sum.wrapping_add(x);
+            sum.wrapping_sub(x)
+        });
+        differences.check(&xs, &expected.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
