@@ -168,18 +168,21 @@ fn in_order(term: Term, Falls(falls): Falls) -> Term {
             let sign = Exp::<u64>::from(1 << 63).term();
             turned(bits(ScalarType::U64).binary(Op::Xor, sign), Exp::from(u64::MAX), falls)
         }
-        // Of negative floats, the larger bits are those of the smaller number.
+        // Of negative floats, the larger bits are those of the smaller number. What is not a number would be at both ends: it is
+        // turned round to the last one.
         ScalarType::F32 => {
-            let number = Exp::<f32>::from_term(term);
-            let (bits, ones, sign) = (number.to_bits(), Exp::<u32>::from(u32::MAX), Exp::<u32>::from(1 << 31));
-            let key = bits ^ bits.ge(sign).select(ones, sign);
-            number.is_nan().select(ones, if falls { key ^ ones } else { key }).term()
+            let bits = bits(ScalarType::U32);
+            let sign = Term::apply(Op::Bitcast, ScalarType::I32, &[term]).binary(Op::Shr, Exp::<i32>::from(31).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::U32, &[sign]).binary(Op::Or, Exp::<u32>::from(1 << 31).term());
+            let key = turned(bits.binary(Op::Xor, sign), Exp::from(u32::MAX), falls);
+            key.binary(Op::Sub, Exp::<u32>::from(!f32::NEG_INFINITY.to_bits()).term())
         }
         ScalarType::F64 => {
-            let number = Exp::<f64>::from_term(term);
-            let (bits, ones, sign) = (number.to_bits(), Exp::<u64>::from(u64::MAX), Exp::<u64>::from(1 << 63));
-            let key = bits ^ bits.ge(sign).select(ones, sign);
-            number.is_nan().select(ones, if falls { key ^ ones } else { key }).term()
+            let bits = bits(ScalarType::U64);
+            let sign = Term::apply(Op::Bitcast, ScalarType::I64, &[term]).binary(Op::Shr, Exp::<i64>::from(63).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::U64, &[sign]).binary(Op::Or, Exp::<u64>::from(1 << 63).term());
+            let key = turned(bits.binary(Op::Xor, sign), Exp::from(u64::MAX), falls);
+            key.binary(Op::Sub, Exp::<u64>::from(!f64::NEG_INFINITY.to_bits()).term())
         }
     }
 }

@@ -61,7 +61,11 @@ impl Language for Cuda {
                 None => format!("{element} {name}"),
             }
         });
-        text.line(&format!("extern \"C\" __global__ void __launch_bounds__({})", kernel.threads));
+        let bounds = match kernel.resident {
+            0 | 1 => kernel.threads.to_string(),
+            blocks => format!("{}, {blocks}", kernel.threads),
+        };
+        text.line(&format!("extern \"C\" __global__ void __launch_bounds__({bounds})"));
         text.open(&format!("{}({parameters})", kernel.entry));
         let arena = &kernel.arena;
         if kernel.shared_is_dynamic {

@@ -85,6 +85,8 @@ pub(crate) struct Kernel {
     pub(crate) stop: Option<Stop>,
     /// Threads of a block.
     pub(crate) threads: u32,
+    /// Blocks for which there should be registers at once.
+    pub(crate) resident: u32,
     /// Whether a double occurs anywhere.
     pub(crate) doubles: bool,
     /// Whether something of 64 bits is done atomically.

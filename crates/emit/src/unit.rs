@@ -201,6 +201,7 @@ impl Writer<'_> {
             arena: self.arena.clone(),
             stop: self.stop.clone(),
             threads: program.threads,
+            resident: program.resident,
             doubles,
             wide_atomics: program.failure.is_some() || some_atomic(&wide),
             extended_atomics: some_atomic(&extended),

@@ -70,7 +70,8 @@ pub fn program(bytes: &[u8]) -> Program {
         block: Var(0),
         body: Vec::new(),
         failure: None,
-        stop: None,
+        resident: 1,
+            stop: None,
     };
     Generator::new(bytes, program).generate()
 }

@@ -205,6 +205,8 @@ pub struct Program {
     pub memories: Vec<Memory>,
     /// Threads of a block.
     pub threads: u32,
+    /// Blocks for which a multiprocessor should have registers at once; 1 leaves it to the compiler. It changes no result.
+    pub resident: u32,
     /// Computed once, before the blocks: [`Stmt::Let`] and [`Stmt::Comment`] over scalar arguments only, so that the
     /// host can compute it too.
     pub prologue: Vec<Stmt>,

@@ -187,6 +187,10 @@ impl<'a> Parser<'a> {
         }
         self.cursor.expect("threads")?;
         let threads = self.cursor.number("the number of threads")?;
+        let resident = match self.cursor.eat("resident") {
+            true => self.cursor.number("the number of blocks")?,
+            false => 1,
+        };
         let prologue = match self.cursor.eat("prologue") {
             true => self.block()?,
             false => Vec::new(),
@@ -205,6 +209,7 @@ impl<'a> Parser<'a> {
             vars,
             memories: self.memories,
             threads,
+            resident,
             prologue,
             blocks,
             block,

@@ -137,6 +137,9 @@ impl<'a> Printer<'a> {
             }
         }
         let _ = writeln!(out, "threads {}", program.threads);
+        if program.resident > 1 {
+            let _ = writeln!(out, "resident {}", program.resident);
+        }
         if !program.prologue.is_empty() {
             out.push_str("prologue {\n");
             self.statements(&mut out, &program.prologue, 1);

@@ -46,6 +46,11 @@ pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.filter(|x| (x & 3).eq(0))
 }
 
+/// Numbers in rising order.
+pub fn sorted(xs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    xs.sort()
+}
+
 /// How often each number occurs, modulo 256.
 pub fn bins(xs: Acc<Vector<i32>>) -> Acc<Vector<u32>> {
     xs.histogram(256, |x| (x & 255).cast::<i64>())
@@ -167,6 +172,7 @@ pub fn examples() -> Vec<Example> {
         Example::new("prefix_sums", "the running sums of a vector", prefix_sums, &[(0, n)], &[]),
         Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
         Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
+        Example::new("sorted", "numbers in rising order", sorted, &[(0, n)], &[]),
         Example::new("black_scholes", "prices of call and put options", black_scholes, &[(0, n)], &[]),
         Example::new(
             "mandelbrot",

@@ -229,7 +229,9 @@ impl<'a, 'b> SortJob<'a, 'b> {
             SortWay::Stretches if plan.tiles > 1 => parameters.number("tile", plan.tile),
             _ => columns,
         };
-        Sort { rows, columns, tiles, tile, types: self.node.types.clone(), at: self.at(source, parameters) }
+        let (types, at) = (self.node.types.clone(), self.at(source, parameters));
+        let digits = parameters.number("digits", plan.digits()).cast();
+        Sort { rows, columns, tiles, tile, types, at, digits }
     }
 
     /// One pass, after tiles have been counted by themselves.

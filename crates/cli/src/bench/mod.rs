@@ -9,6 +9,7 @@ mod irregular;
 mod neighbours;
 mod reference;
 mod row;
+mod sorting;
 mod timing;
 mod workloads;
 

@@ -3,6 +3,7 @@
 use super::inputs::uniform;
 use super::irregular;
 use super::neighbours;
+use super::sorting;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
 use pumice::prelude::*;
@@ -106,6 +107,8 @@ pub fn programs_in_sizes(quick: bool) -> Vec<Workload> {
         .collect()
 }
 
+/// The most elements that are sorted.
+const SORTED: usize = 1 << 24;
 /// The cap of Mandelbrot's iterations.
 const CAP: i32 = 64;
 const SAXPY_FACTOR: f32 = 2.5;
@@ -117,6 +120,7 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
+    all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.push(planning());
     all
 }
@@ -248,6 +252,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 24);
+        assert_eq!(workloads(&Sizes::cpu()).len(), 28);
     }
 }

@@ -152,6 +152,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<BuiltKernel, 
             block: Var(0),
             body: Vec::new(),
             failure: None,
+            resident: 1,
             stop: None,
         };
         let builder = Builder {

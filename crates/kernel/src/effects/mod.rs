@@ -28,6 +28,11 @@ pub fn block_threads() -> u32 {
     with(|builder| builder.program.threads).max(1)
 }
 
+/// Asks the compiler to leave registers for so many blocks of the kernel being built on one multiprocessor.
+pub fn resident(blocks: u32) {
+    with(|builder| builder.program.resident = blocks);
+}
+
 /// Warps of a block of the kernel being built.
 pub fn block_warps() -> u32 {
     (block_threads() / WARP).max(1)

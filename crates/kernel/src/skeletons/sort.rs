@@ -67,14 +67,16 @@ pub struct SortPlan {
     pub tile: i64,
     /// Tiles of a row.
     pub tiles: i64,
+    /// Whether the numbers of a row's elements need 64 bits.
+    pub wide: bool,
     /// Whether lanes find by votes which of them have the same digit; otherwise each thread counts for itself.
     pub votes: bool,
 }
 
-/// Bytes of elements that a thread has in registers.
-const THREAD_BYTES: i64 = 80;
+/// Words of 32 bits that a thread has in registers: its elements, and a word about each.
+const THREAD_WORDS: i64 = 38;
 /// The most elements that a thread has.
-const THREAD_ELEMENTS: i64 = 20;
+const THREAD_ELEMENTS: i64 = 18;
 /// Threads of a block, where lanes vote.
 const THREADS: u32 = 384;
 /// The fewest elements of a stretch.
@@ -85,6 +87,7 @@ impl SortPlan {
     pub fn new(profile: &Profile, task: &SortTask) -> SortPlan {
         let (rows, columns) = (task.rows.max(1), task.columns.max(1));
         let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
+        let wide = columns >= i64::from(i32::MAX);
         if !profile.coalesces || profile.max_threads < WARP {
             let busy = i64::try_from(profile.busy_blocks).unwrap_or(i64::MAX).clamp(1, 1 << 16);
             let wanted = (busy / rows).clamp(1, divide_rounding_up(columns, STRETCH));
@@ -93,7 +96,7 @@ impl SortPlan {
             // A table of counts that is larger than the row is not worth while.
             let bits = if columns >= 256 { 8 } else { 4 };
             let way = SortWay::Stretches;
-            return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, votes: false };
+            return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, wide, votes: false };
         }
         let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
         let votes = profile.native_warps;
@@ -101,13 +104,14 @@ impl SortPlan {
         let threads = if votes { THREADS } else { profile.threads };
         let threads = (threads.min(profile.max_threads) / WARP * WARP).max(WARP);
         let most = if votes { THREAD_ELEMENTS } else { THREAD_ELEMENTS / 2 };
-        let items = (THREAD_BYTES / bytes).clamp(1, most);
+        let items = (THREAD_WORDS / ((bytes + 3) / 4 + 1)).clamp(1, most);
         let largest = task.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1) as i64;
         let room = i64::from(profile.shared_bytes) * 3 / 4 - i64::from(threads) * 64;
         let items = items.min(room / largest / i64::from(threads)).max(1);
         let tile = i64::from(threads) * items;
         let tiles = divide_rounding_up(columns, tile);
-        let plan = SortPlan { way: SortWay::Alone, threads, items: items as u32, bits, tile, tiles, votes };
+        let (way, items_u32) = (SortWay::Alone, items as u32);
+        let plan = SortPlan { way, threads, items: items_u32, bits, tile, tiles, wide, votes };
         if tiles > 1 {
             let way = if profile.forward_progress { SortWay::LookBack } else { SortWay::Counts };
             return SortPlan { way, ..plan };
@@ -151,6 +155,12 @@ pub struct Digit {
 }
 
 impl Digit {
+    /// The same, with its shift computed here, once.
+    fn now(&self) -> Digit {
+        let shift = effects::compute(&[self.shift.term()]).first().map_or(self.shift, |shift| Exp::from_term(*shift));
+        Digit { key: self.key.clone(), shift }
+    }
+
     /// The digit of an element.
     fn of(&self, plan: SortPlan, element: &Scalars) -> Exp<u32> {
         let key = (self.key)(element);
@@ -177,6 +187,9 @@ pub struct Sort {
     pub types: Vec<ScalarType>,
     /// The elements.
     pub at: ElementAt,
+    /// [`SortPlan::digits`], as an argument of the launch. A compiler that knows which bit of a number is asked about shifts
+    /// the number, and asks about its last bit.
+    pub digits: Exp<u32>,
 }
 
 /// Memory through which the tiles of a pass tell each other their counts.

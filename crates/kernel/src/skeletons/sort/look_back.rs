@@ -58,9 +58,10 @@ impl DigitLookBack<'_> {
     /// after it has told that.
     pub fn ask(&self, value: Ix, count: Ix) -> Ix {
         let SortState { words, ty, .. } = self.state;
-        let (zero, first) = (Exp::<i64>::from(0), self.tile.gt(0));
+        let (zero, is_asked) = (Exp::<i64>::from(0), self.tile.gt(0));
+        // One tile at a time: more questions at once keep the answers from coming.
         let found = effects::repeat_while(
-            &[(self.number - 1).term(), zero.term(), first.term()],
+            &[(self.number - 1).term(), zero.term(), is_asked.term()],
             |state| state.get(2).copied().unwrap_or_else(|| Exp::from(false).term()),
             |state| {
                 let [number, sum, _] = *state else { return state.to_vec() };
@@ -71,13 +72,13 @@ impl DigitLookBack<'_> {
                 let word = Exp::<u64>::from_term(word.cast(ScalarType::U64));
                 let what = word >> u64::from(self.bits());
                 let count = (word & ((1 << self.bits()) - 1)).cast::<i64>();
-                let back = what.ne(0).select(number - 1, number);
+                let next = what.ne(0).select(number - 1, number);
                 // A word that says nothing yet counts nothing.
-                vec![back.term(), (sum + count).term(), what.ne(UP_TO).term()]
+                vec![next.term(), (sum + count).term(), what.ne(UP_TO).term()]
             },
         );
         let before: Ix = found.get(1).map_or(zero, |sum| Exp::from_term(*sum));
-        only_if(first, || self.store(value, Exp::from(UP_TO), before + count));
+        only_if(is_asked, || self.store(value, Exp::from(UP_TO), before + count));
         (self.starts)(value) + before
     }
 }

@@ -17,14 +17,6 @@ const LANES: i64 = WARP as i64;
 /// Threads whose counts one thread adds up, where lanes do not exchange values.
 const GROUP: i64 = 16;
 
-/// The ranks of a tile's elements.
-pub(super) struct Ranks {
-    /// By thread, the places of its elements in the sorted tile.
-    pub places: Cells,
-    /// How many elements have smaller values, for each value; and at the end how many there are.
-    pub starts: Cells,
-}
-
 /// Does something for each value of a digit, in the thread that has it: neighbouring values are one thread's.
 pub(super) fn each_value(values: i64, threads: u32, thread: Ix, f: impl Fn(Ix, i64)) {
     let own = values_of_thread(values, threads);
@@ -46,15 +38,17 @@ fn integer(value: impl Into<Exp<i32>>) -> Scalars {
 }
 
 impl SortTile<'_> {
-    /// Finds the ranks. `tell` is told how many elements have each value, in one thread, as soon as that is known.
-    pub(super) fn rank(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+    /// Ranks a tile's elements. `places` has the values of each thread's elements, and then their places in the sorted tile.
+    /// `tell` is told how many elements have each value, in one thread, as soon as that is known. Gives how many elements have
+    /// smaller values, for each value; and at the end how many there are.
+    pub(super) fn rank(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         match self.plan.votes {
-            true => self.rank_by_votes(value, tell),
-            false => self.rank_by_threads(value, tell),
+            true => self.rank_by_votes(places, tell),
+            false => self.rank_by_threads(places, tell),
         }
     }
 
-    fn rank_by_votes(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+    fn rank_by_votes(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         let (threads, values) = (self.plan.threads, self.plan.digits());
         let (items, warps) = (i64::from(self.plan.items), i64::from(threads) / LANES);
         let int = [ScalarType::I32];
@@ -64,13 +58,16 @@ impl SortTile<'_> {
             table.write(Exp::<i64>::from_term(place), &integer(0));
         });
         effects::sync();
-        let places = Cells::private(&int, items);
+        // A value and a rank share a word.
+        let bits = self.plan.bits;
+        let masks = (1..=bits).map(|bit| (self.sort.digits >> bit).term()).collect::<Vec<_>>();
+        let masks: Vec<Exp<u32>> = effects::compute(&masks).into_iter().map(Exp::from_term).collect();
         each_thread(threads, |thread| {
             let (lane, warp) = (thread % LANES, thread / LANES);
             for item in 0..items {
-                let value = value(thread, item);
-                let rank = rank_in_warp(&table, lane, warp * values, value, self.plan.bits);
-                places.write(item, &integer(rank));
+                let value = number::<u32>(&places.read(item));
+                let rank = rank_in_warp(&table, lane, warp * values, value, &masks);
+                places.write(item, &element(value | (rank << bits)));
             }
         });
         effects::sync();
@@ -121,27 +118,29 @@ impl SortTile<'_> {
         effects::sync();
         each_thread(threads, |thread| {
             for item in 0..items {
-                let start = number::<i32>(&table.read((thread / LANES) * values + value(thread, item)));
-                places.write(item, &integer(start + number::<i32>(&places.read(item))));
+                let word = number::<u32>(&places.read(item));
+                let (value, rank) = (word & (values - 1) as u32, word >> bits);
+                let start = number::<i32>(&table.read((thread / LANES) * values + value.cast::<i64>()));
+                places.write(item, &element(start.cast::<u32>() + rank));
             }
         });
-        Ranks { places, starts }
+        starts
     }
 
-    fn rank_by_threads(&self, value: &dyn Fn(Ix, i64) -> Ix, tell: &dyn Fn(Ix, Ix)) -> Ranks {
+    fn rank_by_threads(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         let (count, values, items) =
             (i64::from(self.plan.threads), self.plan.digits(), i64::from(self.plan.items));
-        let int = [ScalarType::I32];
-        let places = Cells::private(&int, items);
+        let (int, bits) = ([ScalarType::I32], self.plan.bits);
         // By value and thread: how many elements, and then where they begin.
         let table = Cells::shared(&int, values * count);
         each_thread(self.plan.threads, |thread| {
             (0..values).for_each(|value| table.write(thread + value * count, &integer(0)));
             for item in 0..items {
-                let place = value(thread, item) * count + thread;
-                let before = table.read(place);
-                places.write(item, &before);
-                table.write(place, &integer(number::<i32>(&before) + 1));
+                let value = number::<u32>(&places.read(item));
+                let place = value.cast::<i64>() * count + thread;
+                let rank = number::<i32>(&table.read(place));
+                places.write(item, &element(value | (rank.cast::<u32>() << bits)));
+                table.write(place, &integer(rank + 1));
             }
         });
         effects::sync();
@@ -184,8 +183,10 @@ impl SortTile<'_> {
         let starts = Cells::shared(&int, values + 1);
         each_thread(self.plan.threads, |thread| {
             for item in 0..items {
-                let start = number::<i32>(&table.read(value(thread, item) * count + thread));
-                places.write(item, &integer(start + number::<i32>(&places.read(item))));
+                let word = number::<u32>(&places.read(item));
+                let (value, rank) = (word & (values - 1) as u32, word >> bits);
+                let start = number::<i32>(&table.read(value.cast::<i64>() * count + thread));
+                places.write(item, &element(start.cast::<u32>() + rank));
             }
             each_value(values, self.plan.threads, thread, |value, _| {
                 starts.write(value, &table.read(value * count));
@@ -199,32 +200,31 @@ impl SortTile<'_> {
                 tell(value, (end - start).cast());
             });
         });
-        Ranks { places, starts }
+        starts
     }
 }
 
 /// How many elements with the same value the warp has had before, and lanes below this one have now; the warp's counts stand
-/// in a table, from `first` on.
-fn rank_in_warp(table: &Cells, lane: Ix, first: Ix, value: Ix, bits: u32) -> Exp<i32> {
-    let value = number::<u32>(&now(&element(value.cast::<u32>())));
+/// in a table, from `first` on. Each of the masks has a bit of values.
+fn rank_in_warp(table: &Cells, lane: Ix, first: Ix, value: Exp<u32>, masks: &[Exp<u32>]) -> Exp<u32> {
     let mut same = Exp::<u32>::from(u32::MAX);
-    for bit in 0..bits {
-        let is_set = ((value >> bit) & 1).ne(0);
+    for mask in masks {
+        let is_set = (value & *mask).ne(0);
         let set = effects::collective(CollectiveOp::Ballot, ScalarType::U32, &[is_set.term()]);
         same = same & (Exp::<u32>::from_term(set) ^ is_set.select(Exp::<u32>::from(0), Exp::from(u32::MAX)));
     }
     let same = number::<u32>(&now(&element(same)));
-    let lanes_below = (Exp::<u32>::from(1) << lane.cast::<u32>()) - 1;
-    let below = number::<u32>(&now(&element((same & lanes_below).count_ones())));
+    let lane = lane.cast::<u32>();
+    let below = number::<u32>(&now(&element((same & ((Exp::<u32>::from(1) << lane) - 1)).count_ones())));
+    // The last of them knows how many they are.
     let add = || {
-        let count = [same.count_ones().cast::<i32>().term()];
         let place = (first + value.cast::<i64>()).term();
         let before = table.0.first().and_then(|(memory, ty)| {
-            effects::atomic(AtomicOp::Add, *memory, *ty, place, &count, true)
+            effects::atomic(AtomicOp::Add, *memory, *ty, place, &[(below + 1).cast::<i32>().term()], true)
         });
         Scalars(before.into_iter().collect())
     };
-    let before = choose(below.eq(0), add, || integer(0));
-    let leader = same.trailing_zeros().cast::<i64>();
-    number::<i32>(&shuffle(&before, leader)) + below.cast::<i32>()
+    let before = choose((same >> lane).eq(1), add, || integer(0));
+    let last = Exp::<u32>::from(31) - same.leading_zeros();
+    number::<i32>(&shuffle(&before, last.cast::<i64>())).cast::<u32>() + below
 }

@@ -2,22 +2,24 @@
 //! threads have neighbours of the sorted tile, and written behind those of other tiles.
 
 use super::look_back::DigitLookBack;
-use super::rank::{Ranks, each_value};
+use super::rank::each_value;
 use super::{Digit, KeyOf, Sort, SortPlan};
 use crate::item::{Ix, Scalars};
 use crate::size::{quotient, remainder};
-use crate::skeletons::compact::number;
+use crate::skeletons::compact::{element, number};
 use crate::skeletons::monoid::{Cells, choose, each_thread, now, only_if};
 use crate::skeletons::scan::Write;
 use crate::{effects, named};
 use pumice_program::{AtomicOp, MemoryId, WARP};
-use pumice_scalar::{Constant, Exp, ScalarType};
+use pumice_scalar::{Constant, Exp, Op, ScalarType};
 
 const LANES: i64 = WARP as i64;
+/// Blocks that a multiprocessor has at once: while one waits for others' counts, another one ranks.
+const RESIDENT: u32 = 3;
 
 /// The tile that a block sorts.
 pub(super) struct SortTile<'a> {
-    sort: &'a Sort,
+    pub sort: &'a Sort,
     pub plan: SortPlan,
     row: Ix,
     start: Ix,
@@ -61,37 +63,45 @@ impl<'a> SortTile<'a> {
         self.plan.items.into()
     }
 
+    /// Describes what is done to a whole tile, and to the last one of a row.
+    fn by_case(&self, f: impl Fn(bool)) {
+        // Not asked of `length`: ptxas 13.0 takes a clamped value for equal to its upper bound where it is not.
+        let is_whole = (self.sort.columns - self.start).ge(self.plan.tile);
+        effects::either(is_whole.term(), || f(true), || f(false));
+    }
+
+    /// Each thread does something with each of its places.
+    fn each_place(&self, arrangement: Arrangement, f: impl Fn(i64, Ix)) {
+        each_thread(self.plan.threads, |thread| {
+            (0..self.items()).for_each(|item| f(item, self.place(arrangement, thread, item)));
+        });
+    }
+
     /// Reads the tile; beyond its end there are zeros.
     fn load(&self) -> Cells {
         let own = Cells::private(&self.sort.types, self.items());
-        let load = |whole: bool| {
-            each_thread(self.plan.threads, |thread| {
-                for item in 0..self.items() {
-                    let place = self.place(Arrangement::Ranked, thread, item);
-                    let at = || (self.sort.at)(self.row, self.start + place);
-                    let zero = || Scalars(self.sort.types.iter().map(|ty| Constant::zero(*ty).into()).collect());
-                    let element = if whole { at() } else { choose(place.lt(self.length), at, zero) };
-                    own.write(item, &element);
-                }
+        let zero = || Scalars(self.sort.types.iter().map(|ty| Constant::zero(*ty).into()).collect());
+        self.by_case(|whole| {
+            self.each_place(Arrangement::Ranked, |item, place| {
+                let at = || (self.sort.at)(self.row, self.start + place);
+                own.write(item, &if whole { at() } else { choose(place.lt(self.length), at, zero) });
             });
-        };
-        let is_whole = (self.sort.columns - self.start).ge(self.plan.tile);
-        effects::either(is_whole.term(), || load(true), || load(false));
+        });
         own
     }
 
-    /// The value of a digit of an element that a thread has. What is beyond the end comes last.
-    fn value(&self, digit: &Digit, element: &Scalars, place: Ix) -> Ix {
+    /// The values of a digit that the elements have. What is beyond the end comes last.
+    fn values(&self, digit: &Digit, own: &Cells) -> Cells {
+        let values = Cells::private(&[ScalarType::U32], self.items());
         let last = Exp::from((self.plan.digits() - 1) as u32);
-        place.lt(self.length).select(digit.of(self.plan, element), last).cast()
-    }
-
-    /// Finds the ranks of all elements by a digit.
-    fn ranks(&self, digit: &Digit, own: &Cells, tell: &dyn Fn(Ix, Ix)) -> Ranks {
-        let value = |thread: Ix, item: i64| {
-            self.value(digit, &own.read(item), self.place(Arrangement::Ranked, thread, item))
-        };
-        self.rank(&value, tell)
+        self.by_case(|whole| {
+            self.each_place(Arrangement::Ranked, |item, place| {
+                let value = digit.of(self.plan, &own.read(item));
+                let value = if whole { value } else { place.lt(self.length).select(value, last) };
+                values.write(item, &element(value));
+            });
+        });
+        values
     }
 
     /// Brings the elements to their places in the tile, and gives each thread those of its places.
@@ -99,18 +109,11 @@ impl<'a> SortTile<'a> {
         for column in &own.0 {
             let own = Cells(vec![*column]);
             let staged = Cells::shared(&[column.1], self.plan.tile);
-            each_thread(self.plan.threads, |_| {
-                for item in 0..self.items() {
-                    let place = number::<i32>(&places.read(item)).cast::<i64>();
-                    staged.write(place.clamp(0, self.plan.tile - 1), &own.read(item));
-                }
+            self.each_place(Arrangement::Ranked, |item, _| {
+                staged.write(number::<u32>(&places.read(item)).cast::<i64>(), &own.read(item));
             });
             effects::sync();
-            each_thread(self.plan.threads, |thread| {
-                for item in 0..self.items() {
-                    own.write(item, &staged.read(self.place(arrangement, thread, item)));
-                }
-            });
+            self.each_place(arrangement, |item, place| own.write(item, &staged.read(place)));
             effects::sync();
         }
     }
@@ -118,37 +121,43 @@ impl<'a> SortTile<'a> {
     /// Moves the tile's elements by a digit.
     pub fn write(&self, digit: &Digit, before: &Before<'_>, write: Write<'_>) {
         let (threads, values) = (self.plan.threads, self.plan.digits());
+        effects::resident(RESIDENT);
+        let digit = &digit.now();
         let own = self.load();
-        let ranks = self.ranks(digit, &own, &|value, count| {
+        let places = self.values(digit, &own);
+        let starts = self.rank(&places, &|value, count| {
             if let Before::LookBack(asks) = before {
                 asks.tell(value, count);
             }
         });
-        self.exchange(&own, &ranks.places, Arrangement::Striped);
+        self.exchange(&own, &places, Arrangement::Striped);
         // From the place of an element in the tile to that in its row.
-        let offsets = Cells::shared(&[ScalarType::I64], values);
+        let ty = if self.plan.wide { ScalarType::I64 } else { ScalarType::I32 };
+        let offsets = Cells::shared(&[ty], values);
         each_thread(threads, |thread| {
             each_value(values, threads, thread, |value, _| {
-                let [start, end] = [value, value + 1].map(|value| number::<i32>(&ranks.starts.read(value)).cast());
+                let [start, end] = [value, value + 1].map(|value| number::<i32>(&starts.read(value)).cast());
                 let before = match before {
                     Before::LookBack(asks) => asks.ask(value, end - start),
                     Before::Counts(counts) => counts(value),
                 };
-                offsets.write(value, &Scalars(vec![(before - start).term()]));
+                offsets.write(value, &Scalars(vec![(before - start).term().cast(ty)]));
             });
         });
         effects::sync();
-        each_thread(threads, |thread| {
-            for item in 0..self.items() {
-                let place = self.place(Arrangement::Striped, thread, item);
-                only_if(place.lt(self.length), || {
+        let row = named(self.row * self.sort.columns, "row_start");
+        self.by_case(|whole| {
+            self.each_place(Arrangement::Striped, |item, place| {
+                let move_ = || {
                     let element = own.read(item);
                     let value = digit.of(self.plan, &element).cast::<i64>();
-                    let index = number::<i64>(&offsets.read(value)) + place;
-                    // As many elements were counted, so that this changes nothing but what can be seen of the range.
-                    write(self.row * self.sort.columns + index.clamp(0, self.sort.columns - 1), element);
-                });
-            }
+                    // In the type of the offsets: they are known to be far from its ends, and not to who looks at the program.
+                    let index = offsets.read(value).0.first().map(|offset| offset.binary(Op::Add, place.term().cast(ty)));
+                    let index = index.map_or(place, |index| Exp::from_term(index.cast(ScalarType::I64)));
+                    write(row + index, element);
+                };
+                if whole { move_() } else { only_if(place.lt(self.length), move_) }
+            });
         });
     }
 
@@ -156,31 +165,28 @@ impl<'a> SortTile<'a> {
     pub fn sort(&self, keys: &[(u32, KeyOf)], write: Write<'_>) {
         let own = self.load();
         for (bits, key) in keys.iter().rev() {
-            let (zero, step) = (Exp::<i64>::from(0).term(), i64::from(self.plan.bits));
+            let step = i64::from(self.plan.bits);
             let end = i64::from(self.plan.passes(*bits)) * step;
             let sort = |shift: Ix| {
-                let digit = Digit { key: key.clone(), shift: shift.cast() };
-                let ranks = self.ranks(&digit, &own, &|_, _| {});
-                self.exchange(&own, &ranks.places, Arrangement::Ranked);
+                let digit = Digit { key: key.clone(), shift: shift.cast() }.now();
+                let places = self.values(&digit, &own);
+                self.rank(&places, &|_, _| {});
+                self.exchange(&own, &places, Arrangement::Ranked);
             };
-            match end == step {
-                true => sort(Exp::from(0)),
-                false => {
-                    let (end, step) = (Exp::<i64>::from(end).term(), Exp::<i64>::from(step).term());
-                    effects::sequential(zero..end, step, &[], |shift, _| {
-                        sort(Exp::from_term(shift));
-                        Vec::new()
-                    });
-                }
+            if end == step {
+                sort(Exp::from(0));
+                continue;
             }
+            let [zero, end, step] = [0, end, step].map(|number| Exp::<i64>::from(number).term());
+            effects::sequential(zero..end, step, &[], |shift, _| {
+                sort(Exp::from_term(shift));
+                Vec::new()
+            });
         }
-        each_thread(self.plan.threads, |thread| {
-            for item in 0..self.items() {
-                let place = self.place(Arrangement::Ranked, thread, item);
-                only_if(place.lt(self.length), || {
-                    write(self.row * self.sort.columns + self.start + place, own.read(item));
-                });
-            }
+        self.each_place(Arrangement::Ranked, |item, place| {
+            only_if(place.lt(self.length), || {
+                write(self.row * self.sort.columns + self.start + place, own.read(item));
+            });
         });
     }
 }
