@@ -14,7 +14,7 @@
 //! return a2
 //! ```
 //!
-//! An operation is its keyword, then its numbers, data, inputs, place and functions, as far as it has them. The syntax knows
+//! An operation is its keyword, then its numbers, data, inputs, place, functions and programs, as far as it has them. The syntax knows
 //! no operation: [`OPERATIONS`](crate::operations::OPERATIONS) lists those that can be read.
 //!
 //! [`ArrayProgram`]: crate::ArrayProgram
