@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
 pub const MOST_NESTED: usize = 32;
 
+/// The rank and the element types of an array.
+pub type ArrayType = (usize, Vec<ScalarType>);
+
 /// The arrays that a program is given or gives, in order.
 pub type Arrays = Vec<Arc<dyn ArrayData>>;
 
@@ -30,7 +33,7 @@ pub trait Control {
     fn names(&self) -> &'static [&'static str];
 
     /// The ranks and element types of the arrays that it gives.
-    fn gives(&self) -> Vec<(usize, Vec<ScalarType>)>;
+    fn gives(&self) -> Vec<ArrayType>;
 
     /// Its meaning: the arrays that it gives for these inputs.
     fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
@@ -79,7 +82,7 @@ impl Nested {
 }
 
 /// The ranks and element types of a program's results.
-pub(crate) fn results_of(program: &ArrayProgram) -> Vec<(usize, Vec<ScalarType>)> {
+pub(crate) fn results_of(program: &ArrayProgram) -> Vec<ArrayType> {
     let node = |id| program.nodes().get(usize::try_from(id).unwrap_or(usize::MAX));
     let results = program.results().iter().filter_map(|result| node(result.0));
     results.map(|node| (node.rank, node.types.clone())).collect()

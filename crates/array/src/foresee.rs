@@ -54,7 +54,7 @@ impl Foreseeing<'_> {
             self.plans.push(Foreseen { within: within.to_vec(), plan: Ok(plan) });
             let (node, inputs) = match (reads, results) {
                 (None, results) => return Ok(results),
-                (Some(Read::Run(node)), Some(inputs)) => (program.node(node), inputs),
+                (Some(Read::Run { control, .. }), Some(inputs)) => (program.node(control), inputs),
                 _ => return Ok(None),
             };
             let Some(control) = node.operation.control() else { return Ok(None) };

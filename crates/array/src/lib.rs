@@ -41,7 +41,7 @@ mod verify;
 mod views;
 
 pub use acc::{Acc, KernelInput, kernel, scalar_argument};
-pub use control::{Arrays, Control, MOST_NESTED, Nested, RunNested};
+pub use control::{ArrayType, Arrays, Control, MOST_NESTED, Nested, RunNested};
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;

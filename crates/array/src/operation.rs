@@ -4,7 +4,7 @@
 //! result is, in which form it exists, what it costs, how it is computed and what it means. Nothing outside of that file
 //! asks which operation it is.
 
-use crate::control::Control;
+use crate::control::{ArrayType, Control};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
@@ -205,7 +205,7 @@ pub struct Signature<'a> {
     /// Its inputs' ranks and types.
     pub inputs: Vec<(usize, &'a [ScalarType])>,
     /// For each input that is a loop or a branch, the ranks and types of all arrays that it gives.
-    pub gives: Vec<Vec<(usize, Vec<ScalarType>)>>,
+    pub gives: Vec<Vec<ArrayType>>,
 }
 
 /// A number of dimensions that does not fit.

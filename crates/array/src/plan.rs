@@ -173,7 +173,12 @@ pub enum Read {
     /// The result is the number of elements that this array has.
     Count(NodeId),
     /// The results are the inputs of this loop or branch, which is to be run.
-    Run(NodeId),
+    Run {
+        /// The loop or branch.
+        control: NodeId,
+        /// What the user calls it, and where they wrote it.
+        place: Place,
+    },
 }
 
 impl Plan {
@@ -192,9 +197,10 @@ impl Plan {
                 return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
             }
             Err(Unplanned::NeedsRun(control)) => {
-                let inputs = &program.node(control).inputs;
+                let Node { inputs, place, .. } = program.node(control);
                 let plan = Plan::new(&program.giving(inputs), profile, knowledge, options)?;
-                return Ok(Plan { reads: plan.reads.or(Some(Read::Run(control))), ..plan });
+                let run = Read::Run { control, place: *place };
+                return Ok(Plan { reads: plan.reads.or(Some(run)), ..plan });
             }
             Err(other) => return Err(other.into_error()),
         };
@@ -515,8 +521,8 @@ impl fmt::Display for Plan {
         match self.reads {
             Some(Read::Extents(_)) => writeln!(f, "read its length, and plan the rest with it")?,
             Some(Read::Count(_)) => writeln!(f, "read the count, and plan the rest with it")?,
-            Some(Read::Run(_)) => {
-                writeln!(f, "run the loop or branch, and plan the rest with what it gives")?
+            Some(Read::Run { place, .. }) => {
+                writeln!(f, "run {place}, and plan the rest with what it gives")?
             }
             None => {}
         }

@@ -89,7 +89,9 @@ impl Untyped {
                     let count = Array::<Dim0, i64>::from_data(first(results)?)?.to_value()?;
                     reading.counted.insert(node, count);
                 }
-                Read::Run(node) => self.run_control(inputs, node, results, &mut reading, clock)?,
+                Read::Run { control, .. } => {
+                    self.run_control(inputs, control, results, &mut reading, clock)?;
+                }
             }
         }
     }

@@ -122,7 +122,7 @@ fn the_plans_of_a_loop_are_explained() -> pumice::Result<()> {
     let text = program.explain((&[1, 2, 3], 4))?;
     let parts = [
         "// map at crates/pumice/tests/loops.rs",
-        "run the loop or branch, and plan the rest with what it gives",
+        "run awhile at crates/pumice/tests/loops.rs:23, and plan the rest with what it gives",
         "// condition of awhile at crates/pumice/tests/loops.rs",
         "// step of awhile at crates/pumice/tests/loops.rs",
         "return [3] (",

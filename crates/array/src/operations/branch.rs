@@ -4,7 +4,7 @@
 //! types, but not of the same extents. The result is the first of them; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{Arrays, Control, Nested, RunNested, is_true, results_of};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
@@ -84,7 +84,7 @@ impl Control for Branch {
     fn names(&self) -> &'static [&'static str] {
         &["then", "otherwise"]
     }
-    fn gives(&self) -> Vec<(usize, Vec<ScalarType>)> {
+    fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
     }
     fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {

@@ -5,7 +5,7 @@
 //! the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{Arrays, Control, Nested, RunNested, is_true, results_of};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
@@ -54,23 +54,21 @@ impl Operation for While {
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let [condition, step] = self.nested.check(signature)?;
-        let state = signature.inputs.get(..self.state).filter(|state| !state.is_empty());
-        let state = state.ok_or("a loop has fewer inputs than its state, or no state")?;
+        let state = signature.inputs.get(..self.state).unwrap_or(&[]);
+        ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
+        let state: Vec<ArrayType> = state.iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
         ensure(
             results_of(condition) == [(0, vec![ScalarType::Bool])],
             "the condition of a loop is not one truth value",
         )?;
-        let fits =
-            |((rank, types), (other, others)): (&(usize, &[ScalarType]), &(usize, Vec<ScalarType>))| {
-                rank == other && *types == others
-            };
-        let next = results_of(step);
         ensure(
-            next.len() == state.len() && state.iter().zip(&next).all(fits),
+            results_of(step) == state,
             "the next state of a loop has other ranks or element types than the first",
         )?;
-        let first = (signature.rank, signature.types);
-        ensure(state[0] == first, "the result of a loop has another rank or element type than its state")
+        ensure(
+            state.first() == Some(&(signature.rank, signature.types.to_vec())),
+            "the result of a loop has another rank or element type than its state",
+        )
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         shapes.after_run()
@@ -96,7 +94,7 @@ impl Control for While {
     fn names(&self) -> &'static [&'static str] {
         &["condition", "step"]
     }
-    fn gives(&self) -> Vec<(usize, Vec<ScalarType>)> {
+    fn gives(&self) -> Vec<ArrayType> {
         self.programs().last().map(results_of).unwrap_or_default()
     }
     fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {

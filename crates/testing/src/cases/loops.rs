@@ -71,15 +71,15 @@ pub fn lengths_that_only_the_device_knows(h: &Harness) -> Outcome {
     // The sieve: what is left after each prime has other lengths, and so have the primes.
     let primes = h.compile(|n: Exp<i64>| {
         let initial = (generate(n, |i| i + 2), generate(0, |i| i));
-        awhile(
+        let (left, primes) = awhile(
             initial,
-            |(left, _)| unit(left.size().gt(0)),
+            |(left, _)| unit(left.get(0).map(|x| (x * x).lt(n + 2)).unwrap_or(false)),
             |(left, primes)| {
                 let first = left.clone().take(1);
                 (left.filter(|x| (x % first.at(0)).ne(0)), primes.append(first))
             },
-        )
-        .1
+        );
+        primes.append(left)
     })?;
     for n in [0i64, 1, 30] {
         let is_prime = |x: &i64| (2..*x).all(|divisor| x % divisor != 0);
