@@ -44,6 +44,11 @@ impl Node {
         arrays
     }
 
+    /// The programs that it runs, if it is a loop or a branch.
+    pub fn programs(&self) -> &[ArrayProgram] {
+        self.operation.control().map_or(&[], |control| control.programs())
+    }
+
     /// The arrays whose extents its functions mention, with the dimensions.
     pub fn mentions(&self) -> impl Iterator<Item = (NodeId, u32)> {
         let functions = self.operation.functions();
@@ -196,8 +201,7 @@ impl ArrayProgram {
 
     /// How deep the loops and branches nest that it has.
     pub(crate) fn nesting(&self) -> usize {
-        let programs = self.nodes.iter().filter_map(|node| node.operation.control());
-        let programs = programs.flat_map(|control| control.programs());
+        let programs = self.nodes.iter().flat_map(Node::programs);
         programs.map(|program| 1 + program.nesting()).max().unwrap_or(0)
     }
 
@@ -259,8 +263,7 @@ impl Node {
             Some(Given::Data(data)) => (None, data.extents().to_vec()),
             None => (None, Vec::new()),
         };
-        let programs = self.operation.control().map_or(&[][..], |control| control.programs());
-        let programs = programs.iter().map(ArrayProgram::identity).collect::<Option<_>>()?;
+        let programs = self.programs().iter().map(ArrayProgram::identity).collect::<Option<_>>()?;
         self.operation.is_said_by_text().then(|| NodeIdentity {
             keyword: self.operation.keyword(),
             attributes: self.operation.attributes(),

@@ -59,11 +59,11 @@ impl Deref for CheckedProgram {
     }
 }
 
-/// Checks a program, and those of its operations before it: at most so deep as [`Nested`](crate::control::Nested) allows.
+/// Checks a program, and before each loop or branch the programs that it runs, which nest only so deep
+/// ([`MOST_NESTED`](crate::control::MOST_NESTED)).
 fn check_program(program: &ArrayProgram) -> Result<(), Error> {
     for node in program.nodes() {
-        let nested = node.operation.control().map_or(&[][..], |control| control.programs());
-        nested.iter().try_for_each(check_program)?;
+        node.programs().iter().try_for_each(check_program)?;
         check(program, node).map_err(|mistake| Error::Program(format!("{mistake} in {}", node.place)))?;
     }
     match program.results().iter().all(|id| (id.0 as usize) < program.nodes().len()) {

@@ -238,6 +238,7 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     }
 
     /// The launches for these arguments: each with its kernel, the operation that it comes from and the skeleton that made it.
+    /// Those of a loop or a branch are there once, as [`Compiled::explain`] has them.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -248,7 +249,9 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn skeletons(&self, arguments: impl Arguments<P>) -> Result<Vec<Launch>> {
-        Ok(self.plan(arguments)?.launches().cloned().collect())
+        let foreseen = self.untyped.foresee(&arguments.collect())?;
+        let plans = foreseen.iter().filter_map(|foreseen| foreseen.plan.as_ref().ok());
+        Ok(plans.flat_map(Plan::launches).cloned().collect())
     }
 
     /// The plan for these arguments, and after it the kernels of its launches in the text form of Program IR. Where it ends with

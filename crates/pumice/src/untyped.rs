@@ -5,8 +5,8 @@
 //! find their plans again in every round that has the same extents.
 
 use pumice_array::{
-    Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Knowledge, NodeId,
-    Plan, Read, foresee,
+    Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
+    NodeId, Plan, Read, foresee,
 };
 use pumice_runtime::{Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result};
 use pumice_scalar::Place;
@@ -30,13 +30,14 @@ impl Untyped {
     pub(crate) fn new(engine: Arc<Engine>, program: CheckedProgram, choices: Choices) -> Result<Untyped> {
         let mut nested = HashMap::new();
         for node in program.nodes() {
-            let Some(control) = node.operation.control() else { continue };
             let compile = |program: &ArrayProgram| {
                 let program = CheckedProgram::new(program.clone())?;
                 Untyped::new(engine.clone(), program, choices.clone())
             };
-            let programs = control.programs().iter().map(compile).collect::<Result<Vec<_>>>()?;
-            nested.insert(node.id, programs);
+            let programs = node.programs().iter().map(compile).collect::<Result<Vec<_>>>()?;
+            if !programs.is_empty() {
+                nested.insert(node.id, programs);
+            }
         }
         let plans = engine.plans().of(&program, &choices);
         Ok(Untyped { engine, program, choices, plans, nested })
@@ -135,11 +136,16 @@ impl Untyped {
         Ok(self.prepare(inputs, &HashMap::new())?.plan().clone())
     }
 
+    /// The plans that can be made for these inputs without running anything.
+    pub fn foresee(&self, inputs: &Inputs) -> Result<Vec<Foreseen>> {
+        let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &HashMap::new()));
+        Ok(foresee(&self.program, profile, &knowledge, &self.choices.plan)?)
+    }
+
     /// See [`Compiled::explain`](crate::Compiled::explain).
     pub fn explain(&self, inputs: &Inputs) -> Result<String> {
-        let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &HashMap::new()));
         let mut text = String::new();
-        for foreseen in foresee(&self.program, profile, &knowledge, &self.choices.plan)? {
+        for foreseen in self.foresee(inputs)? {
             if !text.is_empty() {
                 text.push('\n');
             }
