@@ -54,7 +54,8 @@ pub trait Operation: Send + Sync + 'static {
         None
     }
 
-    /// Whether keyword, attributes, functions, programs and what is given say all there is to it: two that have the same are the same.
+    /// Whether keyword, attributes, functions, programs and what is given say all there is to it: two that have the same are
+    /// the same.
     fn is_said_by_text(&self) -> bool {
         true
     }

@@ -183,7 +183,8 @@ pub enum Read {
 
 impl Plan {
     /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
-    /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and another one is made with what was read.
+    /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
+    /// another one is made with what is known then.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,

@@ -97,9 +97,10 @@ impl Compiler {
     /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
     ///
     /// Loops that may go on for ever (`while_`) are left, and no further block is begun; a block without such a loop runs
-    /// to its end. A loop over arrays (`awhile`) begins no further round. On `cuda`, the time is that of the device's clock. On `opencl`, kernels are stopped through memory that
-    /// the host writes while they run: that works where a device shares the host's memory, as PoCL does, and OpenCL
-    /// promises it nowhere. With a deadline, launches on `opencl` wait for their end.
+    /// to its end. A loop over arrays (`awhile`) begins no further round. On `cuda`, the time of a launch is that of the
+    /// device's clock. On `opencl`, kernels are stopped through memory that the host writes while they run: that works where a
+    /// device shares the host's memory, as PoCL does, and OpenCL promises it nowhere. With a deadline, launches on `opencl`
+    /// wait for their end.
     ///
     /// ```
     /// use pumice::{Compiler, Error, prelude::*};

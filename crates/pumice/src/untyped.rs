@@ -146,11 +146,10 @@ impl Untyped {
     pub fn explain(&self, inputs: &Inputs) -> Result<String> {
         let mut text = String::new();
         for foreseen in self.foresee(inputs)? {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            if !foreseen.within.is_empty() {
-                text.push_str(&format!("// {}\n", foreseen.within.join(", ")));
+            match (text.is_empty(), foreseen.within.is_empty()) {
+                (true, _) => {}
+                (false, true) => text.push_str("\n// the rest\n"),
+                (false, false) => text.push_str(&format!("\n// {}\n", foreseen.within.join(", "))),
             }
             let plan = match foreseen.plan {
                 Ok(plan) => plan,

@@ -125,6 +125,7 @@ fn the_plans_of_a_loop_are_explained() -> pumice::Result<()> {
         "run awhile at crates/pumice/tests/loops.rs:23, and plan the rest with what it gives",
         "// condition of awhile at crates/pumice/tests/loops.rs",
         "// step of awhile at crates/pumice/tests/loops.rs",
+        "// the rest\ninput (",
         "return [3] (",
     ];
     // In this order.
