@@ -33,7 +33,6 @@ impl Described {
         types: Vec<ScalarType>,
         place: Place,
     ) -> Arc<Described> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let mentions = mentioned(&operation);
         let mut described = Described {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -88,6 +87,14 @@ impl Described {
     pub fn needs(&self) -> impl DoubleEndedIterator<Item = &Arc<Described>> {
         self.inputs.iter().chain(&self.mentions)
     }
+}
+
+/// The number of the next description.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A number that no description has yet: those that are made from here on have this one or larger ones.
+pub(crate) fn next_id() -> u64 {
+    NEXT.load(Ordering::Relaxed)
 }
 
 /// Arrays whose extents or elements were asked for on a thread: an operation whose functions mention one keeps it alive.

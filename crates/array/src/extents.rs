@@ -49,6 +49,8 @@ pub enum Unplanned {
     Error(Error),
     /// They depend on the length of an array that only the device knows.
     NeedsLength(NodeId),
+    /// They depend on what a loop or a branch gives, which must be run first.
+    NeedsRun(NodeId),
     /// They depend on arguments, which are not there yet.
     NeedsArguments,
 }
@@ -65,6 +67,7 @@ impl Unplanned {
         match self {
             Unplanned::Error(error) => error,
             Unplanned::NeedsLength(_) => Error::Program("a length that only the device knows".into()),
+            Unplanned::NeedsRun(_) => Error::Program("a loop or a branch that has not been run".into()),
             Unplanned::NeedsArguments => Error::Program("an argument is missing".into()),
         }
     }
@@ -82,6 +85,8 @@ trait Source {
     fn argument(&self, number: u32) -> Option<&[usize]>;
     /// The length of a filter's result, if it has been counted.
     fn counted(&self) -> Option<i64>;
+    /// The operation's number, if it has one.
+    fn node(&self) -> Option<NodeId>;
 }
 
 /// The arrays around an operation, for [`crate::Operation::extents`].
@@ -253,6 +258,11 @@ impl Shapes<'_> {
         self.source.counted().map_or(Extent::UpTo(bound), Extent::Number)
     }
 
+    /// The extents of what is known only when it has been computed: there are none before.
+    pub fn after_run(&self) -> Result<Vec<Extent>, Unplanned> {
+        Err(self.source.node().map_or(Unplanned::NeedsArguments, Unplanned::NeedsRun))
+    }
+
     /// A mistake in the shapes of the operation.
     pub fn mistake(&self, message: String) -> Unplanned {
         Unplanned::Error(Error::Shape(format!("{message} in {}", self.place)))
@@ -343,6 +353,9 @@ impl Source for Planned<'_> {
     }
     fn counted(&self) -> Option<i64> {
         self.knowledge.counted.get(&self.node).copied()
+    }
+    fn node(&self) -> Option<NodeId> {
+        Some(self.node)
     }
 }
 
@@ -515,6 +528,9 @@ impl Source for Writing<'_> {
         None
     }
     fn counted(&self) -> Option<i64> {
+        None
+    }
+    fn node(&self) -> Option<NodeId> {
         None
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It is the specification that devices are tested against, and slow. What each operation means is in its file.
 
+use crate::control::{Arrays, Control};
 use crate::data::{ArrayData, HostData, whole_columns};
 use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Unplanned};
@@ -25,8 +26,22 @@ pub fn interpret(
 ) -> Result<Vec<HostData>, Error> {
     let given = arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
     let mut knowledge = Knowledge::of(given, scalars);
-    let mut interpreter = Interpreter { scalars, arrays, extents: Extents::default(), values: Vec::new() };
+    let mut interpreter = Interpreter {
+        scalars,
+        arrays,
+        extents: Extents::default(),
+        values: Vec::new(),
+        computed: HashMap::new(),
+    };
     for node in program.nodes() {
+        if let Some(control) = node.operation.control() {
+            let found = interpreter.run(program, node, control)?;
+            for (id, number) in program.given_by(node.id) {
+                let data = found.get(number).ok_or_else(|| not_computed(node))?;
+                knowledge.computed.insert(id, data.extents().to_vec());
+                interpreter.computed.insert(id, data.clone());
+            }
+        }
         interpreter.extents.add_node(program, node, &knowledge).map_err(Unplanned::into_error)?;
         let value = node.operation.interpret(&interpreter, node)?;
         if !interpreter.extents.is_known(node.id) {
@@ -37,15 +52,7 @@ pub fn interpret(
         }
         interpreter.values.push(value);
     }
-    let result = |id: &NodeId| {
-        let node = program.node(*id);
-        let elements = &interpreter.values[id.0 as usize];
-        let column = |column: usize| elements.iter().flat_map(|element| element[column].to_bytes()).collect();
-        let columns = (0..node.types.len()).map(column).collect();
-        let extents = interpreter.extents(*id).iter().map(|extent| *extent as usize).collect();
-        HostData::new(extents, node.types.clone(), columns)
-    };
-    Ok(program.results().iter().map(result).collect())
+    Ok(program.results().iter().map(|id| interpreter.data(program, *id)).collect())
 }
 
 /// What the interpreter has computed so far.
@@ -54,6 +61,8 @@ pub struct Interpreter<'a> {
     scalars: &'a [Constant],
     arrays: &'a HashMap<u32, Arc<dyn ArrayData>>,
     values: Vec<Elements>,
+    /// What loops and branches have given.
+    computed: HashMap<NodeId, Arc<dyn ArrayData>>,
 }
 
 impl Environment for Interpreter<'_> {
@@ -75,6 +84,10 @@ impl Environment for Interpreter<'_> {
         let number = self.number(array, index.iter().copied())?;
         Ok(self.elements(array)[number][of.column as usize])
     }
+}
+
+fn not_computed(node: &Node) -> Error {
+    Error::Program(format!("nothing computes {}", node.place))
 }
 
 fn failure(failure: CheckFailure) -> Error {
@@ -100,6 +113,36 @@ impl<'a> Interpreter<'a> {
     /// An array argument.
     pub fn argument(&self, number: u32) -> Option<&'a Arc<dyn ArrayData>> {
         self.arrays.get(&number)
+    }
+
+    /// The elements of an array that a loop or a branch has given.
+    pub fn computed(&self, node: &Node) -> Result<Elements, Error> {
+        let data = self.computed.get(&node.id).ok_or_else(|| not_computed(node))?;
+        self.stored(node, &**data)
+    }
+
+    /// An array that was computed before, as data.
+    fn data(&self, program: &CheckedProgram, id: NodeId) -> HostData {
+        let node = program.node(id);
+        let elements = self.elements(id);
+        let column = |column: usize| elements.iter().flat_map(|element| element[column].to_bytes()).collect();
+        let columns = (0..node.types.len()).map(column).collect();
+        let extents = self.extents(id).iter().map(|extent| *extent as usize).collect();
+        HostData::new(extents, node.types.clone(), columns)
+    }
+
+    /// Runs a loop or a branch.
+    fn run(&self, program: &CheckedProgram, node: &Node, control: &dyn Control) -> Result<Arrays, Error> {
+        let nested = control.programs().iter().cloned().map(CheckedProgram::new);
+        let nested = nested.collect::<Result<Vec<_>, Error>>()?;
+        let host = |data: HostData| Arc::new(data) as Arc<dyn ArrayData>;
+        let inputs = node.inputs.iter().map(|input| host(self.data(program, *input))).collect();
+        let mut run = |number: usize, arrays: &Arrays| {
+            let program = nested.get(number).ok_or_else(|| not_computed(node))?;
+            let arrays = (0..).zip(arrays.iter().cloned()).collect();
+            Ok(interpret(program, &arrays, self.scalars)?.into_iter().map(host).collect())
+        };
+        control.run(inputs, &mut run)
     }
 
     /// A scalar function, to be called.

@@ -5,6 +5,7 @@
 //! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;
+mod control;
 mod create;
 mod data;
 mod described;
@@ -13,10 +14,12 @@ mod error;
 mod extents;
 pub mod file_test;
 mod folds;
+mod foresee;
 mod form;
 mod fuser;
 mod indexing;
 mod interpret;
+mod loops;
 mod lower;
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -39,15 +42,18 @@ mod verify;
 mod views;
 
 pub use acc::{Acc, KernelInput, kernel, scalar_argument};
+pub use control::{ArrayType, Arrays, Control, MOST_NESTED, Nested, RunNested};
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;
 pub use elementwise::Indexed;
 pub use error::Error;
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
+pub use foresee::{Foreseen, foresee};
 pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use interpret::{Elements, Interpreter, interpret};
+pub use loops::{AccTuple, acond, awhile, iterate};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;

@@ -4,6 +4,7 @@
 //! result is, in which form it exists, what it costs, how it is computed and what it means. Nothing outside of that file
 //! asks which operation it is.
 
+use crate::control::{ArrayType, Control};
 use crate::data::ArrayData;
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
@@ -43,7 +44,18 @@ pub trait Operation: Send + Sync + 'static {
         None
     }
 
-    /// Whether keyword, attributes, functions and what is given say all there is to it: two that have the same are the same.
+    /// Its programs and how they are run, if it is a loop or a branch.
+    fn control(&self) -> Option<&dyn Control> {
+        None
+    }
+
+    /// Which of the arrays that its input, a loop or a branch, gives it stands for, if it is one of those.
+    fn picks(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether keyword, attributes, functions, programs and what is given say all there is to it: two that have the same are
+    /// the same.
     fn is_said_by_text(&self) -> bool {
         true
     }
@@ -151,7 +163,7 @@ pub enum Given<'a> {
 /// The form of an operation's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nature {
-    /// It is in memory before the program runs.
+    /// It is in memory before the plan is executed in which it is used.
     Given,
     /// It is in memory, because it takes a kernel of its own to make it ([`Operation::consume`]).
     Memory,
@@ -193,6 +205,8 @@ pub struct Signature<'a> {
     pub types: &'a [ScalarType],
     /// Its inputs' ranks and types.
     pub inputs: Vec<(usize, &'a [ScalarType])>,
+    /// For each input that is a loop or a branch, the ranks and types of all arrays that it gives.
+    pub gives: Vec<Vec<ArrayType>>,
 }
 
 /// A number of dimensions that does not fit.

@@ -165,18 +165,26 @@ pub struct Plan {
     reads: Option<Read>,
 }
 
-/// What must be known before a program can be planned to its end: a plan's first result, when it has been computed.
+/// What must be known before a program can be planned to its end, when a plan's results have been computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// The result is this array, and its extents are to be read.
     Extents(NodeId),
     /// The result is the number of elements that this array has.
     Count(NodeId),
+    /// The results are the inputs of this loop or branch, which is to be run.
+    Run {
+        /// The loop or branch.
+        control: NodeId,
+        /// What the user calls it, and where they wrote it.
+        place: Place,
+    },
 }
 
 impl Plan {
     /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
-    /// device knows must be read first, the plan ends there ([`Plan::reads`]), and another one is made with what was read.
+    /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
+    /// another one is made with what is known then.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,
@@ -188,6 +196,12 @@ impl Plan {
             Err(Unplanned::NeedsLength(array)) => {
                 let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
                 return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
+            }
+            Err(Unplanned::NeedsRun(control)) => {
+                let Node { inputs, place, .. } = program.node(control);
+                let plan = Plan::new(&program.giving(inputs), profile, knowledge, options)?;
+                let run = Read::Run { control, place: *place };
+                return Ok(Plan { reads: plan.reads.or(Some(run)), ..plan });
             }
             Err(other) => return Err(other.into_error()),
         };
@@ -508,6 +522,9 @@ impl fmt::Display for Plan {
         match self.reads {
             Some(Read::Extents(_)) => writeln!(f, "read its length, and plan the rest with it")?,
             Some(Read::Count(_)) => writeln!(f, "read the count, and plan the rest with it")?,
+            Some(Read::Run { place, .. }) => {
+                writeln!(f, "run {place}, and plan the rest with what it gives")?
+            }
             None => {}
         }
         Ok(())

@@ -6,6 +6,7 @@
 
 use crate::described::Described;
 use crate::operation::{Given, Operation};
+use crate::operations::Argument;
 use pumice_scalar::{ElementOf, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +42,11 @@ impl Node {
         arrays.sort_unstable();
         arrays.dedup();
         arrays
+    }
+
+    /// The programs that it runs, if it is a loop or a branch.
+    pub fn programs(&self) -> &[ArrayProgram] {
+        self.operation.control().map_or(&[], |control| control.programs())
     }
 
     /// The arrays whose extents its functions mention, with the dimensions.
@@ -118,13 +124,28 @@ impl ArrayProgram {
 
     /// The program whose results these descriptions are: what they need, inputs and mentioned arrays before their users.
     pub fn of(roots: &[Arc<Described>]) -> ArrayProgram {
+        ArrayProgram::within(roots, |_| None)
+    }
+
+    /// As [`ArrayProgram::of`], where arrays that are `outside`, and what they need, are arguments with these numbers.
+    pub(crate) fn within(
+        roots: &[Arc<Described>],
+        mut outside: impl FnMut(&Arc<Described>) -> Option<u32>,
+    ) -> ArrayProgram {
         let mut program = ArrayProgram::new();
         let mut numbers: HashMap<u64, NodeId> = HashMap::new();
         let mut stack: Vec<(&Arc<Described>, bool)> = roots.iter().rev().map(|root| (root, false)).collect();
         let mut seen = std::collections::HashSet::new();
         while let Some((described, ready)) = stack.pop() {
             if !ready {
-                if seen.insert(described.id()) {
+                if !seen.insert(described.id()) {
+                    continue;
+                }
+                if let Some(number) = outside(described) {
+                    let (rank, types) = (described.rank(), described.types());
+                    let id = program.add(Argument(number), &[], rank, types, described.place());
+                    numbers.insert(described.id(), id);
+                } else {
                     stack.push((described, true));
                     stack.extend(described.needs().rev().map(|input| (input, false)));
                 }
@@ -178,6 +199,19 @@ impl ArrayProgram {
         node.inputs.iter().map(|input| self.node(*input))
     }
 
+    /// How deep the loops and branches nest that it has.
+    pub(crate) fn nesting(&self) -> usize {
+        let programs = self.nodes.iter().flat_map(Node::programs);
+        programs.map(|program| 1 + program.nesting()).max().unwrap_or(0)
+    }
+
+    /// The arrays that a loop or a branch gives, with their numbers among them: its own, and those that are picked.
+    pub fn given_by(&self, control: NodeId) -> impl Iterator<Item = (NodeId, usize)> {
+        let picked = self.nodes.iter().filter(move |node| node.inputs.first() == Some(&control));
+        let picked = picked.filter_map(|node| Some((node.id, node.operation.picks()?)));
+        std::iter::once((control, 0)).chain(picked)
+    }
+
     /// What plans of it depend on, unless it has operations that only they themselves are the same as.
     pub fn identity(&self) -> Option<Identity> {
         let nodes = self.nodes.iter().map(Node::identity).collect::<Option<_>>()?;
@@ -213,6 +247,7 @@ struct NodeIdentity {
     keyword: &'static str,
     attributes: Vec<i64>,
     functions: Vec<Function>,
+    programs: Vec<Identity>,
     argument: Option<u32>,
     extents: Vec<usize>,
     inputs: Vec<NodeId>,
@@ -228,10 +263,12 @@ impl Node {
             Some(Given::Data(data)) => (None, data.extents().to_vec()),
             None => (None, Vec::new()),
         };
+        let programs = self.programs().iter().map(ArrayProgram::identity).collect::<Option<_>>()?;
         self.operation.is_said_by_text().then(|| NodeIdentity {
             keyword: self.operation.keyword(),
             attributes: self.operation.attributes(),
             functions: self.operation.functions().into_iter().cloned().collect(),
+            programs,
             argument,
             extents,
             inputs: self.inputs.clone(),

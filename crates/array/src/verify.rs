@@ -20,19 +20,20 @@ pub struct CheckedProgram(ArrayProgram);
 impl CheckedProgram {
     /// Verifies a program. An error names the operation and where it was written.
     pub fn new(program: ArrayProgram) -> Result<CheckedProgram, Error> {
-        for node in program.nodes() {
-            check(&program, node)
-                .map_err(|mistake| Error::Program(format!("{mistake} in {}", node.place)))?;
-        }
-        match program.results().iter().all(|id| (id.0 as usize) < program.nodes().len()) {
-            true => Ok(CheckedProgram(program)),
-            false => Err(Error::Program("a result is no array of the program".into())),
-        }
+        check_program(&program)?;
+        Ok(CheckedProgram(program))
     }
 
     /// The part of the program up to an array, which is its result.
     pub(crate) fn up_to(&self, result: NodeId) -> CheckedProgram {
         CheckedProgram(self.0.up_to(result))
+    }
+
+    /// The part of the program that computes these arrays, which are its results.
+    pub(crate) fn giving(&self, results: &[NodeId]) -> CheckedProgram {
+        let mut program = self.0.clone();
+        program.replace_results(results);
+        CheckedProgram(program)
     }
 
     /// The part of the program up to a vector, of which the result is the number of elements.
@@ -55,6 +56,19 @@ impl Deref for CheckedProgram {
     type Target = ArrayProgram;
     fn deref(&self) -> &ArrayProgram {
         &self.0
+    }
+}
+
+/// Checks a program, and before each loop or branch the programs that it runs, which nest only so deep
+/// ([`MOST_NESTED`](crate::control::MOST_NESTED)).
+fn check_program(program: &ArrayProgram) -> Result<(), Error> {
+    for node in program.nodes() {
+        node.programs().iter().try_for_each(check_program)?;
+        check(program, node).map_err(|mistake| Error::Program(format!("{mistake} in {}", node.place)))?;
+    }
+    match program.results().iter().all(|id| (id.0 as usize) < program.nodes().len()) {
+        true => Ok(()),
+        false => Err(Error::Program("a result is no array of the program".into())),
     }
 }
 
@@ -84,7 +98,9 @@ fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
         check_elements(program, node, function)?;
     }
     let inputs = program.inputs(node).map(|input| (input.rank, &input.types[..])).collect();
-    node.operation.check(&Signature { rank: node.rank, types: &node.types, inputs })
+    let gives = |input: &Node| input.operation.control().map_or(Vec::new(), |control| control.gives());
+    let gives = program.inputs(node).map(gives).collect();
+    node.operation.check(&Signature { rank: node.rank, types: &node.types, inputs, gives })
 }
 
 /// Checks the elements that a function reads by index.

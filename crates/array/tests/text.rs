@@ -148,6 +148,50 @@ fn elements_keep_every_bit() {
     assert_eq!(text.parse::<ArrayProgram>().unwrap().to_string(), text);
 }
 
+/// A branch inside of so many others.
+fn nested(depth: usize) -> String {
+    let branch = "a0: [] (bool) = argument 0\na1: [] (bool) = branch (a0)\n";
+    let mut text = "a0: [] (bool) = argument 0\nreturn a0\n".to_string();
+    for _ in 0..depth {
+        let side = "{\na0: [] (bool) = argument 0\nreturn a0\n}\n";
+        text = format!("{branch}{{\n{text}}}\n{side}return a1\n");
+    }
+    text
+}
+
+#[test]
+fn nested_programs_read_back_and_mean_what_they_say() {
+    let program: ArrayProgram = nested(32).parse().unwrap();
+    assert_same(&program.full_text().parse().unwrap(), &program);
+    let checked = CheckedProgram::new(program).unwrap();
+    for value in [0, 1] {
+        let given: Arc<dyn ArrayData> =
+            Arc::new(HostData::new(vec![], vec![ScalarType::Bool], vec![vec![value]]));
+        let results = interpret(&checked, &HashMap::from([(0, given)]), &[]).unwrap();
+        assert_eq!(columns(&results[0]), [[value]]);
+    }
+    // However deep it is, before anything recurses.
+    assert!(
+        error(&nested(33)).ends_with("loops and branches nest at most 32 deep"),
+        "{}",
+        error(&nested(33))
+    );
+    assert!(error(&"a0: [] (bool) = branch {".repeat(100_000)).contains("nest at most 32 deep"));
+    let side = "{ a0: [] (bool) = argument 0\nreturn a0 }";
+    assert_eq!(
+        error(&format!("a0: [] (bool) = branch {side}\nreturn a0")),
+        "line 1, column 17: `branch` has other parts than 1 program, 0 numbers and 0 functions"
+    );
+    assert_eq!(
+        error(&format!("a0: [] (bool) = argument 0 {side}\nreturn a0")),
+        "line 1, column 17: `argument` has other parts than 1 program, 1 number and 0 functions"
+    );
+    assert_eq!(
+        error("a0: [] (bool) = branch { a0: [] (bool) = argument 0 }"),
+        "line 1, column 53: expected `a1`, found `}`"
+    );
+}
+
 #[test]
 fn errors_say_where_and_what() {
     let line = |text: &str| error(&format!("a0: [_] (i64) = {text}\nreturn a0"));

@@ -1,18 +1,12 @@
 //! Compiling and running programs: the last step from a description to results.
 
 use crate::arguments::{Arguments, Function, described_at};
-use pumice_array::{
-    Acc, Array, ArrayData, ArrayProgram, CheckedProgram, Dim0, Knowledge, Launch, NodeId, Plan, PlanOptions,
-    Read, Shape,
-};
+use crate::untyped::Untyped;
+use pumice_array::{Acc, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Shape};
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Skeletons};
-use pumice_runtime::{
-    Choices, Device, EmitOptions, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result,
-    default_device, open,
-};
+use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
 use pumice_scalar::{Elt, Place, scope};
-use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -103,9 +97,10 @@ impl Compiler {
     /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
     ///
     /// Loops that may go on for ever (`while_`) are left, and no further block is begun; a block without such a loop runs
-    /// to its end. On `cuda`, the time is that of the device's clock. On `opencl`, kernels are stopped through memory that
-    /// the host writes while they run: that works where a device shares the host's memory, as PoCL does, and OpenCL
-    /// promises it nowhere. With a deadline, launches on `opencl` wait for their end.
+    /// to its end. A loop over arrays (`awhile`) begins no further round. On `cuda`, the time of a launch is that of the
+    /// device's clock. On `opencl`, kernels are stopped through memory that the host writes while they run: that works where a
+    /// device shares the host's memory, as PoCL does, and OpenCL promises it nowhere. With a deadline, launches on `opencl`
+    /// wait for their end.
     ///
     /// ```
     /// use pumice::{Compiler, Error, prelude::*};
@@ -186,8 +181,7 @@ impl Compiler {
     pub fn compile_program(&self, program: ArrayProgram) -> Result<Untyped> {
         let (engine, program) = (Engine::of(self.device.clone()), CheckedProgram::new(program)?);
         let choices = Choices { plan: self.plan.clone(), emit: self.options.clone(), limit: self.limit };
-        let plans = engine.plans().of(&program, &choices);
-        Ok(Untyped { engine, program, choices, plans })
+        Untyped::new(engine, program, choices)
     }
 
     /// Runs a program once.
@@ -228,14 +222,6 @@ pub struct Compiled<P, D, T> {
     of: PhantomData<fn(P) -> (D, T)>,
 }
 
-/// A compiled program without Rust's types: what [`Compiled`] is made of, and what other front ends run.
-pub struct Untyped {
-    engine: Arc<Engine>,
-    program: CheckedProgram,
-    choices: Choices,
-    plans: Plans,
-}
-
 impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     /// Runs the program. The result stays on the device until it is looked at.
     pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>> {
@@ -253,6 +239,7 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     }
 
     /// The launches for these arguments: each with its kernel, the operation that it comes from and the skeleton that made it.
+    /// Those of a loop or a branch are there once, as [`Compiled::explain`] has them.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -263,10 +250,14 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn skeletons(&self, arguments: impl Arguments<P>) -> Result<Vec<Launch>> {
-        Ok(self.plan(arguments)?.launches().cloned().collect())
+        let foreseen = self.untyped.foresee(&arguments.collect())?;
+        let plans = foreseen.iter().filter_map(|foreseen| foreseen.plan.as_ref().ok());
+        Ok(plans.flat_map(Plan::launches).cloned().collect())
     }
 
-    /// The plan for these arguments, and after it the kernels of its launches in the text form of Program IR.
+    /// The plan for these arguments, and after it the kernels of its launches in the text form of Program IR. Where it ends with
+    /// a loop or a branch, the plans of its programs follow, for the arrays of the first round, and then that of the rest if
+    /// its extents do not depend on how the loop goes on.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -292,120 +283,4 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
     pub fn device(&self) -> &Arc<dyn Device> {
         self.untyped.device()
     }
-}
-
-impl Untyped {
-    /// Runs the program. Its first result stays on the device until it is looked at.
-    pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
-        let results = self.run_all(inputs)?;
-        results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
-    }
-
-    /// Runs the program. All its results stay on the device until they are looked at.
-    pub fn run_all(&self, inputs: &Inputs) -> Result<Vec<Arc<dyn ArrayData>>> {
-        let (last, reading) = self.read(inputs)?;
-        let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        execution.launch()?;
-        execution.results()
-    }
-
-    /// See [`Compiled::time`]. Of a program that reads a length on the way, the time is that of the last part.
-    pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
-        let (last, reading) = self.read(inputs)?;
-        let execution: Execution<'_> = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        (0..runs).map(|_| execution.time()).collect()
-    }
-
-    /// Runs the plans after which a length is read; gives the last one, and what was read.
-    fn read(&self, inputs: &Inputs) -> Result<(Arc<PreparedPlan>, Reading)> {
-        let mut reading = Reading::default();
-        loop {
-            let prepared = self.prepare(reading.inputs(inputs), &reading.counted)?;
-            let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
-            let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-            execution.launch()?;
-            let result = first(execution)?;
-            match read {
-                Read::Extents(node) => {
-                    // A failure has no extents.
-                    result.extents();
-                    reading.add(inputs, node, result);
-                }
-                Read::Count(node) => {
-                    let count = Array::<Dim0, i64>::from_data(result)?.to_value()?;
-                    reading.counted.insert(node, count);
-                }
-            }
-        }
-    }
-
-    /// See [`Compiled::plan`]. Of a program that reads a length on the way, it is the first plan.
-    pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
-        Ok(self.prepare(inputs, &HashMap::new())?.plan().clone())
-    }
-
-    /// See [`Compiled::explain`].
-    pub fn explain(&self, inputs: &Inputs) -> Result<String> {
-        let plan = self.plan(inputs)?;
-        let mut text = plan.to_string();
-        for launch in plan.launches() {
-            text.push_str(&format!("\n// {}, by {}\n{}", launch.place, launch.skeleton, launch.program));
-        }
-        Ok(text)
-    }
-
-    /// The program in the array language's text form.
-    pub fn describe(&self) -> String {
-        self.program.to_string()
-    }
-
-    /// The program.
-    pub fn program(&self) -> &CheckedProgram {
-        &self.program
-    }
-
-    /// The device that it runs on.
-    pub fn device(&self) -> &Arc<dyn Device> {
-        self.engine.device()
-    }
-
-    fn prepare(&self, inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Result<Arc<PreparedPlan>> {
-        let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
-        let knowledge = Knowledge {
-            arguments: inputs.arrays.iter().map(|(number, data)| (*number, extents(data))).collect(),
-            scalars: inputs.scalars.clone(),
-            computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
-            counted: counted.clone(),
-        };
-        self.plans.get_or_make(&knowledge, || {
-            let Choices { plan, emit, limit } = &self.choices;
-            let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
-            PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit)
-        })
-    }
-}
-
-/// What was read while a program ran: arrays whose extents only the device knew, and counts.
-#[derive(Default)]
-struct Reading {
-    /// The program's inputs with the arrays, once there is one.
-    inputs: Option<Inputs>,
-    counted: HashMap<NodeId, i64>,
-}
-
-impl Reading {
-    fn inputs<'a>(&'a self, given: &'a Inputs) -> &'a Inputs {
-        self.inputs.as_ref().unwrap_or(given)
-    }
-
-    fn add(&mut self, given: &Inputs, node: NodeId, data: Arc<dyn ArrayData>) {
-        let inputs = self.inputs.get_or_insert_with(|| given.clone());
-        inputs.computed.insert(node, data);
-    }
-}
-
-/// The result of a program that has one.
-fn first(execution: Execution<'_>) -> Result<Arc<dyn ArrayData>> {
-    let results = execution.results()?;
-    results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
 }

@@ -24,20 +24,22 @@ mod arguments;
 mod compile;
 pub mod kernel;
 pub mod tune;
+mod untyped;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
-pub use compile::{Compiled, Compiler, Untyped, compile, run};
+pub use compile::{Compiled, Compiler, compile, run};
 pub use pumice_array::random;
 pub use pumice_array::{
-    Acc, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent, IntoShape, Larger,
-    Matrix, Neighbours, Pattern, PatternPart, Scalar, Segments, Shape, Vector, concat, enum_from, fill,
-    generate, meshgrid, unit, use_,
+    Acc, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent,
+    IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Scalar, Segments, Shape, Vector, acond,
+    awhile, concat, enum_from, fill, generate, iterate, meshgrid, unit, use_,
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
     Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
     constant, none, some, while_,
 };
+pub use untyped::Untyped;
 
 /// The layers below, for those who write kernels, devices or front ends.
 pub mod layers {
@@ -52,8 +54,8 @@ pub mod layers {
 /// What programs need: `use pumice::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Scalar, Shape, Vector, cond,
-        constant, enum_from, fill, generate, none, some, unit, use_, while_,
+        Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Scalar, Shape, Vector, acond,
+        awhile, cond, constant, enum_from, fill, generate, iterate, none, some, unit, use_, while_,
     };
 }
 

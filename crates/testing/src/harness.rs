@@ -2,7 +2,7 @@
 
 use pumice::layers::array::operations::{Argument, ZipWith};
 use pumice::layers::array::{
-    Array, ArrayData, ArrayProgram, CheckedProgram, HostData, Knowledge, Plan, PlanOptions,
+    Array, ArrayData, ArrayProgram, CheckedProgram, Foreseen, HostData, Knowledge, PlanOptions, foresee,
 };
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
@@ -224,18 +224,26 @@ impl Harness {
         let extents: HashMap<u32, Vec<usize>> =
             inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec())).collect();
         let knowledge = Knowledge::of(extents, &inputs.scalars);
-        let plan = Plan::new(program, &planning.profile, &knowledge, &planning.options)
+        let foreseen = foresee(program, &planning.profile, &knowledge, &planning.options)
             .map_err(|error| error.to_string())?;
-        for launch in plan.launches() {
-            if planning.seen.borrow_mut().insert(launch.program.key_text()) {
-                planning.programs.borrow_mut().push(launch.program.clone());
+        let root = program.results().first().ok_or("a program without a result")?;
+        let root = program.node(*root);
+        // What the run itself tells is nothing here.
+        let mut extents = vec![0; root.rank];
+        for Foreseen { within, plan } in foreseen {
+            let Ok(plan) = plan else { continue };
+            for launch in plan.launches() {
+                if planning.seen.borrow_mut().insert(launch.program.key_text()) {
+                    planning.programs.borrow_mut().push(launch.program.clone());
+                }
+            }
+            if within.is_empty() && plan.reads().is_none() {
+                extents = plan.results().first().ok_or("a plan without a result")?.extents.clone();
             }
         }
-        let root = program.results().first().ok_or("a program without a result")?;
-        let (root, result) = (program.node(*root), plan.results().first().ok_or("a plan without a result")?);
-        let count: usize = result.extents.iter().product();
+        let count: usize = extents.iter().product();
         let columns = root.types.iter().map(|ty: &ScalarType| vec![0; count * ty.bytes()]).collect();
-        Ok(Arc::new(HostData::new(result.extents.clone(), root.types.clone(), columns)))
+        Ok(Arc::new(HostData::new(extents, root.types.clone(), columns)))
     }
 }
 

@@ -5,38 +5,47 @@
 
 mod argument;
 mod backpermute;
+mod branch;
 mod compute;
 mod concat;
 mod filter;
 mod fold;
 mod generate;
 mod kernel;
+mod parameter;
 mod permute;
+mod pick;
 mod reshape;
 mod scan;
 mod sort;
 mod use_;
 mod view;
+mod while_;
 mod zip_with;
 
 pub use argument::Argument;
 pub use backpermute::Backpermute;
+pub use branch::Branch;
 pub use compute::Compute;
 pub use concat::Concat;
 pub use filter::Filter;
 pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
+pub(crate) use parameter::Parameter;
 pub use permute::Permute;
+pub use pick::Pick;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use sort::{Order, Sort};
 pub use use_::Use;
 pub use view::View;
+pub use while_::While;
 pub use zip_with::ZipWith;
 
 use crate::data::ArrayData;
 use crate::operation::Operation;
+use crate::program::ArrayProgram;
 use pumice_scalar::Function;
 use std::sync::Arc;
 
@@ -48,6 +57,8 @@ pub struct Parts {
     pub functions: Vec<Function>,
     /// The array that it is, as [`Operation::given`] has it.
     pub data: Option<Arc<dyn ArrayData>>,
+    /// Its programs, as [`Operation::control`] has them.
+    pub programs: Vec<ArrayProgram>,
 }
 
 /// An operation by its keyword: how one is made of its parts.
@@ -62,16 +73,19 @@ pub struct Listed {
 pub const OPERATIONS: &[Listed] = &[
     argument::LISTED,
     backpermute::LISTED,
+    branch::LISTED,
     compute::LISTED,
     concat::LISTED,
     filter::LISTED,
     fold::LISTED,
     generate::LISTED,
     permute::LISTED,
+    pick::LISTED,
     reshape::LISTED,
     scan::LISTED,
     sort::LISTED,
     use_::LISTED,
     view::LISTED,
+    while_::LISTED,
     zip_with::LISTED,
 ];

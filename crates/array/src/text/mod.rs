@@ -14,8 +14,9 @@
 //! return a2
 //! ```
 //!
-//! An operation is its keyword, then its numbers, data, inputs, place and functions, as far as it has them. The syntax knows
-//! no operation: [`OPERATIONS`](crate::operations::OPERATIONS) lists those that can be read.
+//! An operation is its keyword, then its numbers, data, inputs, place, functions and programs (a loop's or a branch's, in
+//! braces), as far as it has them. The syntax knows no operation: [`OPERATIONS`](crate::operations::OPERATIONS) lists those
+//! that can be read.
 //!
 //! [`ArrayProgram`]: crate::ArrayProgram
 //! [`CheckedProgram::new`]: crate::CheckedProgram::new

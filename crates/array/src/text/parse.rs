@@ -4,6 +4,7 @@
 //! program or an error that says where: never a panic, however hostile it is.
 
 use super::data::parse_data;
+use crate::control::MOST_NESTED;
 use crate::operation::{Given, Operation};
 use crate::operations::{OPERATIONS, Parts};
 use crate::program::{ArrayProgram, NodeId};
@@ -24,19 +25,25 @@ impl FromStr for ArrayProgram {
 /// Reads a program. Operations that do not say where the user wrote them are at their lines of `file`.
 pub fn parse_program(text: &str, file: &str) -> Result<ArrayProgram, ParseError> {
     let mut cursor = Cursor::new(text);
-    let mut program = ArrayProgram::new();
-    while !cursor.eat("return") {
-        parse_node(&mut cursor, &mut program, file)?;
-    }
-    for result in parse_names(&mut cursor)? {
-        program.give(result);
-    }
+    let program = parse_body(&mut cursor, file, 0)?;
     cursor.expect_end()?;
     Ok(program)
 }
 
+/// The nodes and results of a program that is nested so deep.
+fn parse_body(cursor: &mut Cursor<'_>, file: &str, depth: usize) -> Parsed<ArrayProgram> {
+    let mut program = ArrayProgram::new();
+    while !cursor.eat("return") {
+        parse_node(cursor, &mut program, file, depth)?;
+    }
+    for result in parse_names(cursor)? {
+        program.give(result);
+    }
+    Ok(program)
+}
+
 /// `a0: [_, _] (types) = operation`.
-fn parse_node(cursor: &mut Cursor<'_>, program: &mut ArrayProgram, file: &str) -> Parsed<()> {
+fn parse_node(cursor: &mut Cursor<'_>, program: &mut ArrayProgram, file: &str, depth: usize) -> Parsed<()> {
     let number = program.nodes().len();
     cursor.expect(&format!("a{number}"))?;
     cursor.expect(":")?;
@@ -51,7 +58,7 @@ fn parse_node(cursor: &mut Cursor<'_>, program: &mut ArrayProgram, file: &str) -
     }
     let types = parse_types(cursor)?;
     cursor.expect("=")?;
-    let (operation, inputs, place) = parse_operation(cursor, &types, file)?;
+    let (operation, inputs, place) = parse_operation(cursor, &types, file, depth)?;
     program.add_shared(operation, inputs, rank, types, place);
     Ok(())
 }
@@ -71,8 +78,13 @@ fn parse_types(cursor: &mut Cursor<'_>) -> Parsed<Vec<ScalarType>> {
 /// An operation with its inputs and its place.
 type Placed = (Arc<dyn Operation>, Vec<NodeId>, Place);
 
-/// `keyword numbers data (inputs) at place functions`.
-fn parse_operation(cursor: &mut Cursor<'_>, types: &[ScalarType], file: &str) -> Parsed<Placed> {
+/// `keyword numbers data (inputs) at place functions {programs}`.
+fn parse_operation(
+    cursor: &mut Cursor<'_>,
+    types: &[ScalarType],
+    file: &str,
+    depth: usize,
+) -> Parsed<Placed> {
     let at = cursor.peek();
     let keyword = cursor.word("an operation")?;
     let Some(listed) = OPERATIONS.iter().find(|listed| listed.keyword == keyword) else {
@@ -103,16 +115,31 @@ fn parse_operation(cursor: &mut Cursor<'_>, types: &[ScalarType], file: &str) ->
     while let Token::Symbol("|") = cursor.peek().token {
         functions.push(parse_function(cursor)?);
     }
-    let found =
+    let mut programs = Vec::new();
+    while let Token::Symbol("{") = cursor.peek().token {
+        if depth == MOST_NESTED {
+            let message = format!("loops and branches nest at most {MOST_NESTED} deep");
+            return cursor.error(cursor.peek(), message);
+        }
+        cursor.advance();
+        programs.push(parse_body(cursor, file, depth + 1)?);
+        cursor.expect("}")?;
+    }
+    let mut found =
         format!("{} and {}", counted(attributes.len(), "number"), counted(functions.len(), "function"));
+    if !programs.is_empty() {
+        found = format!("{}, {found}", counted(programs.len(), "program"));
+    }
     let (numbers, count, has_data) = (attributes.clone(), functions.len(), data.is_some());
+    let nested = programs.len();
     // An operation that does not look at a part does not have it.
     let is_whole = |operation: &Arc<dyn Operation>| {
         operation.attributes() == numbers
             && operation.functions().len() == count
             && matches!(operation.given(), Some(Given::Data(_))) == has_data
+            && operation.control().map_or(0, |control| control.programs().len()) == nested
     };
-    match (listed.make)(Parts { attributes, functions, data }).filter(is_whole) {
+    match (listed.make)(Parts { attributes, functions, data, programs }).filter(is_whole) {
         Some(operation) => Ok((operation, inputs, place)),
         None => cursor.error(at, format!("`{keyword}` has other parts than {found}")),
     }

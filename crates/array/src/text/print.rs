@@ -58,4 +58,9 @@ fn print_node(out: &mut String, node: &Node, most: usize) {
     for function in node.operation.functions() {
         let _ = writeln!(out, "  {}", function.to_string().replace('\n', "\n  "));
     }
+    for program in node.programs() {
+        let text = program.text(most);
+        let lines = text.lines().map(|line| format!("    {line}\n"));
+        let _ = writeln!(out, "  {{\n{}  }}", lines.collect::<String>());
+    }
 }

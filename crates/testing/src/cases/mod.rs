@@ -20,6 +20,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod indexing;
+pub mod loops;
 pub mod orders;
 pub mod permutes;
 pub mod programs;
@@ -241,6 +242,18 @@ macro_rules! for_each_case {
                 loops_of_several_values
                 a_loop_that_is_never_entered
                 values_that_do_not_change_in_a_loop
+            }
+            loops {
+                rounds_as_long_as_a_condition_holds
+                so_many_rounds
+                states_of_several_arrays
+                lengths_that_only_the_device_knows
+                loops_inside_loops_and_branches
+                only_one_side_is_run
+                arrays_from_outside
+                failures_inside_loops
+                branches_on_what_loops_give
+                many_rounds
             }
             failures {
                 shapes_that_differ

@@ -10,8 +10,8 @@ use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{
     Constant, FailureKind, Function, Lift, Op, Place, ScalarType, Site, Term, function, scope,
 };
-use pumice::{Dim1, Dim2, Dim3, Dim4};
-
+use pumice::{AccTuple, Dim0, Dim1, Dim2, Dim3, Dim4, acond, iterate};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Mostly small ones, some of several blocks, and rarely none.
@@ -39,7 +39,7 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
             .collect();
         let inputs = Inputs { scalars, ..Inputs::default() };
         let palette = [(); 3].map(|()| choices.pick(&EXTENTS));
-        let mut maker = Maker { choices, palette, inputs, arrays: Vec::new() };
+        let mut maker = Maker { choices, palette, inputs, arrays: Vec::new(), nested: 0 };
         for number in 0..1 + maker.choices.below(3) {
             let given = maker.given(number as u32);
             maker.arrays.push(given);
@@ -70,6 +70,12 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
 struct Known {
     array: Arc<Described>,
     extents: Vec<usize>,
+}
+
+impl AccTuple for Known {
+    fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Known {
+        Known { array: f(&self.array), extents: self.extents.clone() }
+    }
 }
 
 #[track_caller]
@@ -126,6 +132,8 @@ struct Maker<'a, 'b> {
     palette: [usize; 3],
     inputs: Inputs,
     arrays: Vec<Known>,
+    /// How many loops and branches are being written, one inside the other.
+    nested: usize,
 }
 
 impl Maker<'_, '_> {
@@ -161,18 +169,23 @@ impl Maker<'_, '_> {
         self.arrays.iter().filter(used).cloned().collect()
     }
 
+    /// Brings an array that is not empty to the shape of another.
+    fn in_shape_of(&mut self, first: &Known, second: &Known) -> Known {
+        if second.extents == first.extents {
+            return second.clone();
+        }
+        let sizes = shape_of(second);
+        let index = function(&vec![ScalarType::I64; first.extents.len()], |at| {
+            sizes.iter().map(|size| self.bounded(at, *size)).collect()
+        });
+        let shape = self.shape(&first.extents);
+        let types = second.array.types().to_vec();
+        node(Backpermute { shape, index }, &[second], &first.extents, &types, "backpermute")
+    }
+
     /// Joins two arrays: the second is brought to the shape of the first, and every scalar of both counts.
     fn join(&mut self, first: &Known, second: &Known) -> Known {
-        let mut second = second.clone();
-        if second.extents != first.extents {
-            let sizes = shape_of(&second);
-            let index = function(&vec![ScalarType::I64; first.extents.len()], |at| {
-                sizes.iter().map(|size| self.bounded(at, *size)).collect()
-            });
-            let shape = self.shape(&first.extents);
-            let types = second.array.types().to_vec();
-            second = node(Backpermute { shape, index }, &[&second], &first.extents, &types, "backpermute");
-        }
+        let second = self.in_shape_of(first, second);
         let types = [ScalarType::I64];
         let parameters = [first.array.types(), second.array.types()].concat();
         let function = function(&parameters, |terms| {
@@ -237,8 +250,51 @@ impl Maker<'_, '_> {
             11 => self.view(),
             12 => self.concat(),
             13 => self.look_up(),
+            14 => self.control(),
             _ => self.fold(),
         }
+    }
+
+    /// A few rounds of a loop, or one of two sides of a branch.
+    fn control(&mut self) -> Known {
+        if self.nested == 2 {
+            return self.zip();
+        }
+        self.nested += 1;
+        let input = self.any();
+        let result = match self.choices.below(2) {
+            0 => {
+                let rounds: i64 = self.choices.pick(&[1, 2, 0, 3]);
+                iterate(rounds, input, |state| self.body(state))
+            }
+            _ => {
+                let element = self.elements(&[], &[ScalarType::Bool]);
+                let shape = function(&[], |_| Vec::new());
+                let condition = node(Generate { shape, element }, &[], &[], &[ScalarType::Bool], "unit");
+                let condition = Acc::<Array<Dim0, bool>>::from_described(condition.array);
+                let maker = RefCell::new(&mut *self);
+                let side = || maker.borrow_mut().body(input.clone());
+                acond(condition, side, side)
+            }
+        };
+        self.nested -= 1;
+        result
+    }
+
+    /// An array of the same extents and types as another one, of which any step is made on the way.
+    fn body(&mut self, state: Known) -> Known {
+        let outside = self.arrays.len();
+        self.arrays.push(state.clone());
+        let other = self.step();
+        self.arrays.truncate(outside);
+        let types = state.array.types().to_vec();
+        if other.extents.contains(&0) {
+            let function = self.elements(&types, &types);
+            return node(ZipWith { function }, &[&state], &state.extents, &types, "map");
+        }
+        let other = self.in_shape_of(&state, &other);
+        let function = self.elements(&[&types, other.array.types()].concat(), &types);
+        node(ZipWith { function }, &[&state, &other], &state.extents, &types, "zip_with")
     }
 
     fn zip(&mut self) -> Known {
@@ -594,11 +650,14 @@ mod tests {
 
     #[test]
     fn random_programs_read_back() {
+        let (mut loops, mut branches) = (0, 0);
         for number in 0..400 {
             let recipe = Recipe::from_seed(11, number);
             let root = program(&mut Choices::new(&recipe.bytes)).root;
             let program = ArrayProgram::of(&[root]);
             let text = program.full_text();
+            loops += text.matches(" = while ").count();
+            branches += text.matches(" = branch ").count();
             let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(again.full_text(), text);
             assert_eq!(again.results(), program.results());
@@ -610,5 +669,6 @@ mod tests {
             }
             assert!(CheckedProgram::new(again).is_ok(), "{text}");
         }
+        assert!(loops > 20 && branches > 20, "{loops} loops and {branches} branches");
     }
 }

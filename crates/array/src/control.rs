@@ -1,0 +1,97 @@
+//! Control over arrays: what loops and branches have in common.
+//!
+//! Such an operation has array programs of its own, which are closed: whatever they need besides scalar arguments is an array
+//! argument, the operation's input of the same number. How it goes on is decided by the elements of an array, so whoever
+//! executes a program runs it where the plan of what stands before it ends ([`crate::Read::Run`]), one nested program
+//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means.
+
+use crate::data::{ArrayData, whole_columns};
+use crate::error::Error;
+use crate::operation::{Given, RANK, Signature, TYPES, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::ScalarType;
+use std::sync::Arc;
+
+/// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
+pub const MOST_NESTED: usize = 32;
+
+/// The rank and the element types of an array.
+pub type ArrayType = (usize, Vec<ScalarType>);
+
+/// The arrays that a program is given or gives, in order.
+pub type Arrays = Vec<Arc<dyn ArrayData>>;
+
+/// Runs the nested program of this number on arrays that are its arguments.
+pub type RunNested<'a> = dyn FnMut(usize, &Arrays) -> Result<Arrays, Error> + 'a;
+
+/// An operation that consists of array programs.
+pub trait Control {
+    /// The programs.
+    fn programs(&self) -> &[ArrayProgram];
+
+    /// What the programs are called, for people.
+    fn names(&self) -> &'static [&'static str];
+
+    /// The ranks and element types of the arrays that it gives.
+    fn gives(&self) -> Vec<ArrayType>;
+
+    /// Its meaning: the arrays that it gives for these inputs.
+    fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
+
+    /// The extents of what it gives, as far as they do not depend on how it goes on, from those of its inputs and of the
+    /// programs' results.
+    fn foresee(&self, inputs: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>])
+    -> Option<Vec<Vec<usize>>>;
+}
+
+/// The programs of an operation, which do not nest too deep.
+#[derive(Clone)]
+pub struct Nested(Option<Arc<[ArrayProgram]>>);
+
+impl Nested {
+    /// Takes these programs. If they nest too deep they are dropped, and the verifier refuses the operation.
+    pub fn new(programs: Vec<ArrayProgram>) -> Nested {
+        let fits = programs.iter().all(|program| program.nesting() < MOST_NESTED);
+        Nested(fits.then(|| programs.into()))
+    }
+
+    /// The programs.
+    pub fn programs(&self) -> &[ArrayProgram] {
+        self.0.as_deref().unwrap_or(&[])
+    }
+
+    /// The programs, if they are as many as the operation needs and their arguments are its inputs.
+    pub(crate) fn check<const N: usize>(
+        &self,
+        signature: &Signature<'_>,
+    ) -> Result<&[ArrayProgram; N], String> {
+        let too_deep = || format!("loops and branches nest more than {MOST_NESTED} deep");
+        let programs = self.0.as_deref().ok_or_else(too_deep)?;
+        let programs: Option<&[ArrayProgram; N]> = programs.try_into().ok();
+        let programs = programs.ok_or_else(|| format!("an operation has other than {N} programs"))?;
+        for node in programs.iter().flat_map(ArrayProgram::nodes) {
+            let Some(Given::Argument(number)) = node.operation.given() else { continue };
+            let input = signature.inputs.get(number as usize);
+            let missing = || format!("the operation has no input {number}, which its program takes");
+            let (rank, types) = input.ok_or_else(missing)?;
+            ensure(*rank == node.rank, RANK)?;
+            ensure(*types == node.types, TYPES)?;
+        }
+        Ok(programs)
+    }
+}
+
+/// The ranks and element types of a program's results.
+pub(crate) fn results_of(program: &ArrayProgram) -> Vec<ArrayType> {
+    let node = |id| program.nodes().get(usize::try_from(id).unwrap_or(usize::MAX));
+    let results = program.results().iter().filter_map(|result| node(result.0));
+    results.map(|node| (node.rank, node.types.clone())).collect()
+}
+
+/// The value of an array that is one truth value.
+pub(crate) fn is_true(data: &dyn ArrayData) -> Result<bool, Error> {
+    match whole_columns(data)?.first().and_then(|column| column.first()) {
+        Some(byte) => Ok(*byte != 0),
+        None => Err(Error::Program("a condition has no value".into())),
+    }
+}

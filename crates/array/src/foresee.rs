@@ -1,0 +1,81 @@
+//! The plans of a program that can be made before it runs, for people who want to read them and for kernels that are compiled
+//! ahead. A run makes its plans one by one ([`Plan::new`]) and relies on none of this.
+
+use crate::error::Error;
+use crate::extents::Knowledge;
+use crate::plan::{Plan, PlanOptions, Read};
+use crate::verify::CheckedProgram;
+use pumice_kernel::Profile;
+use std::collections::HashMap;
+
+/// A plan that can be made before a program runs.
+pub struct Foreseen {
+    /// The nested program that it is for, with the loops and branches around it, outermost first; empty for the program itself.
+    pub within: Vec<String>,
+    /// The plan. A nested program that does not fit its arrays is an error only if it is run.
+    pub plan: Result<Plan, Error>,
+}
+
+/// Plans a program as far as what is known goes. Programs of a loop are planned for the extents of its first round. What
+/// stands behind a loop or a branch is planned if the extents of its arrays do not depend on how it goes on. After a
+/// plan that reads a length, nothing more is foreseen.
+pub fn foresee(
+    program: &CheckedProgram,
+    profile: &Profile,
+    knowledge: &Knowledge,
+    options: &PlanOptions,
+) -> Result<Vec<Foreseen>, Error> {
+    let mut foreseeing = Foreseeing { profile, options, plans: Vec::new() };
+    foreseeing.program(program, knowledge.clone(), &[])?;
+    Ok(foreseeing.plans)
+}
+
+struct Foreseeing<'a> {
+    profile: &'a Profile,
+    options: &'a PlanOptions,
+    plans: Vec<Foreseen>,
+}
+
+impl Foreseeing<'_> {
+    /// Adds the plans of a program; returns the extents of its results, if they are known.
+    fn program(
+        &mut self,
+        program: &CheckedProgram,
+        mut knowledge: Knowledge,
+        within: &[String],
+    ) -> Result<Option<Vec<Vec<usize>>>, Error> {
+        loop {
+            let plan = Plan::new(program, self.profile, &knowledge, self.options)?;
+            let known = |cells: &[Option<usize>]| cells.iter().all(Option::is_none);
+            let results = plan.results().iter();
+            let results = results.map(|result| known(&result.cells).then(|| result.extents.clone()));
+            let results: Option<Vec<Vec<usize>>> = results.collect();
+            let reads = plan.reads();
+            self.plans.push(Foreseen { within: within.to_vec(), plan: Ok(plan) });
+            let (node, inputs) = match (reads, results) {
+                (None, results) => return Ok(results),
+                (Some(Read::Run { control, .. }), Some(inputs)) => (program.node(control), inputs),
+                _ => return Ok(None),
+            };
+            let Some(control) = node.operation.control() else { return Ok(None) };
+            let mut results = Vec::new();
+            for (nested, name) in control.programs().iter().zip(control.names()) {
+                let within = [within, &[format!("{name} of {}", node.place)]].concat();
+                let arguments: HashMap<u32, Vec<usize>> = (0..).zip(inputs.iter().cloned()).collect();
+                let knowledge = Knowledge::of(arguments, &knowledge.scalars);
+                let nested = CheckedProgram::new(nested.clone());
+                let found = nested.and_then(|nested| self.program(&nested, knowledge, &within));
+                results.push(found.unwrap_or_else(|error| {
+                    self.plans.push(Foreseen { within, plan: Err(error) });
+                    None
+                }));
+            }
+            let Some(gives) = control.foresee(&inputs, &results) else { return Ok(None) };
+            knowledge.computed.extend(node.inputs.iter().copied().zip(inputs));
+            for (id, number) in program.given_by(node.id) {
+                let Some(extents) = gives.get(number) else { return Ok(None) };
+                knowledge.computed.insert(id, extents.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Loops and branches over arrays, as users write them.
+//!
+//! Their functions are called once, while the program is written. What a function describes itself is part of its program and
+//! is computed whenever that runs; arrays that were described before it was called are computed once, outside, and are
+//! further inputs of the loop or branch.
+
+use crate::acc::Acc;
+use crate::create::unit;
+use crate::data::{Array, Scalar};
+use crate::described::{Described, next_id};
+use crate::operation::Operation;
+use crate::operations::{Branch, Parameter, Pick, While};
+use crate::program::ArrayProgram;
+use crate::shape::Shape;
+use pumice_scalar::{Elt, Exp, Place};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a loop carries and a branch gives: an array, or a tuple of two to four, of any ranks and element types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the state of a loop or the result of a branch",
+    label = "expected an array, or a tuple of two to four arrays",
+    note = "arrays are `Acc<Array<D, T>>`, such as `Acc<Vector<f32>>`; `unit` makes one of a single value"
+)]
+pub trait AccTuple: Sized {
+    /// Replaces the description of each array, in order, by another one of the same rank and element type.
+    fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Self;
+}
+
+impl<D: Shape, T: Elt> AccTuple for Acc<Array<D, T>> {
+    fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Self {
+        Self::from_described(f(self.described()))
+    }
+}
+
+macro_rules! tuples {
+    ($($array:ident)*) => {
+        impl<$($array: AccTuple),*> AccTuple for ($($array,)*) {
+            #[allow(non_snake_case)]
+            fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Self {
+                let ($($array,)*) = self;
+                ($($array.map_described(f),)*)
+            }
+        }
+    };
+}
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+
+/// Makes `next` of the state again and again, as long as `condition` holds for it; gives the state for which it does not. The
+/// state is an array or a tuple of up to four, whose extents may change from round to round.
+///
+/// Both functions describe programs and are called once. They may use arrays from outside, which are computed before the loop.
+/// The host reads the condition in every round; the state stays on the device.
+///
+/// ```
+/// use pumice::{prelude::*, run};
+/// // Which numbers are left when every other one is dropped, until there are at most two?
+/// let (left, rounds) = awhile(
+///     (enum_from(13, 0, 1), unit(0)),
+///     |(numbers, _)| unit(numbers.size().gt(2)),
+///     |(numbers, rounds)| (numbers.every(2), rounds.map(|n| n + 1)),
+/// );
+/// assert_eq!(run(left)?.to_vec()?, [0, 8]);
+/// assert_eq!(run(rounds)?.to_value()?, 3);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn awhile<S: AccTuple>(
+    initial: S,
+    condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
+    next: impl FnOnce(S) -> S,
+) -> S {
+    repeated(initial, condition, next, Place::caller("awhile"))
+}
+
+/// Makes `next` of an array, or of a tuple of up to four, so many times: not at all if `rounds` is not positive.
+///
+/// ```
+/// use pumice::prelude::*;
+/// fn power(matrix: Acc<Vector<f64>>, n: Exp<i64>) -> Acc<Vector<f64>> {
+///     iterate(n, fill(1, 1.0), |powers| powers.zip_with(matrix, |x, y| x * y))
+/// }
+/// assert_eq!(pumice::compile(power)?.run((&[3.0], 4))?.to_vec()?, [81.0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
+    let (rounds, place) = (rounds.into(), Place::caller("iterate"));
+    let condition = |(done, _): (Acc<Scalar<i64>>, S)| done.mapped(|done| done.lt(rounds), place);
+    let next = |(done, state): (Acc<Scalar<i64>>, S)| (done.mapped(|done| done + 1, place), next(state));
+    repeated((unit(0), initial), condition, next, place).1
+}
+
+/// What `then` gives if the condition holds, and what `otherwise` gives if not: an array, or a tuple of up to four. Only that side
+/// is run. The extents may differ.
+///
+/// Both functions describe programs and are called once. They may use arrays from outside, which are computed in any case; what is
+/// described inside a function is computed only if its side is run.
+///
+/// ```
+/// use pumice::prelude::*;
+/// fn without_negatives(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
+///     let fine = xs.clone().map(|x| x.ge(0)).all(|positive| positive);
+///     acond(fine, || xs.clone(), || xs.clone().filter(|x| x.ge(0)))
+/// }
+/// let program = pumice::compile(without_negatives)?;
+/// assert_eq!(program.run(&[1, -2, 3])?.to_vec()?, [1, 3]);
+/// assert_eq!(program.run(&[1, 2])?.to_vec()?, [1, 2]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn acond<S: AccTuple>(
+    condition: Acc<Scalar<bool>>,
+    then: impl FnOnce() -> S,
+    otherwise: impl FnOnce() -> S,
+) -> S {
+    let place = Place::caller("acond");
+    let mut outside = Outside::new(vec![condition.described().clone()]);
+    let then = then();
+    let first = outside.close(&described(&then));
+    let second = outside.close(&described(&otherwise()));
+    given(&then, Branch::new(first, second), outside.arrays, place)
+}
+
+/// A loop that the user wrote at a place.
+fn repeated<S: AccTuple>(
+    initial: S,
+    condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
+    next: impl FnOnce(S) -> S,
+    place: Place,
+) -> S {
+    let before = described(&initial);
+    let parameter = |array: &Arc<Described>| {
+        Described::new(Parameter, Vec::new(), array.rank(), array.types().to_vec(), place.named("state"))
+    };
+    let parameters: Vec<Arc<Described>> = before.iter().map(parameter).collect();
+    let state = || replaced(&initial, &parameters);
+    let mut outside = Outside::new(parameters.clone());
+    let condition = outside.close(&described(&condition(state())));
+    let step = outside.close(&described(&next(state())));
+    let mut inputs = outside.arrays;
+    inputs.splice(..before.len(), before.iter().cloned());
+    given(&initial, While::new(before.len(), condition, step), inputs, place)
+}
+
+/// The arrays of a tuple.
+fn described(tuple: &impl AccTuple) -> Vec<Arc<Described>> {
+    let mut all = Vec::new();
+    tuple.map_described(&mut |array| {
+        all.push(array.clone());
+        array.clone()
+    });
+    all
+}
+
+/// A tuple of these arrays.
+fn replaced<S: AccTuple>(like: &S, arrays: &[Arc<Described>]) -> S {
+    let mut arrays = arrays.iter();
+    like.map_described(&mut |old| arrays.next().unwrap_or(old).clone())
+}
+
+/// The arrays that a loop or a branch gives, which are like others.
+fn given<S: AccTuple>(like: &S, operation: impl Operation, inputs: Vec<Arc<Described>>, place: Place) -> S {
+    let arrays = described(like);
+    let Some(first) = arrays.first() else { return replaced(like, &[]) };
+    let control = Described::new(operation, inputs, first.rank(), first.types().to_vec(), place);
+    let pick = |(number, like): (usize, &Arc<Described>)| match number {
+        0 => control.clone(),
+        _ => {
+            let (rank, types) = (like.rank(), like.types().to_vec());
+            Described::new(Pick(number), vec![control.clone()], rank, types, place)
+        }
+    };
+    let all: Vec<Arc<Described>> = arrays.iter().enumerate().map(pick).collect();
+    replaced(like, &all)
+}
+
+/// The arrays that programs of a loop or branch take from outside, by their numbers as arguments.
+struct Outside {
+    /// What is described from here on belongs to the programs.
+    first_inside: u64,
+    arrays: Vec<Arc<Described>>,
+    numbers: HashMap<u64, u32>,
+}
+
+impl Outside {
+    /// Begins the description of programs whose first arguments are these.
+    fn new(arrays: Vec<Arc<Described>>) -> Outside {
+        let numbers = arrays.iter().map(|array| array.id()).zip(0..).collect();
+        Outside { first_inside: next_id(), arrays, numbers }
+    }
+
+    /// The program that gives these arrays.
+    fn close(&mut self, results: &[Arc<Described>]) -> ArrayProgram {
+        ArrayProgram::within(results, |array| {
+            if let Some(number) = self.numbers.get(&array.id()) {
+                return Some(*number);
+            }
+            (array.id() < self.first_inside).then(|| {
+                let number = self.arrays.len() as u32;
+                self.arrays.push(array.clone());
+                self.numbers.insert(array.id(), number);
+                number
+            })
+        })
+    }
+}

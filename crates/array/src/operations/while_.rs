@@ -1,0 +1,123 @@
+//! `while`: arrays that a program makes anew, again and again, as long as another program says so.
+//!
+//! The first inputs are the state before the first round; its arrays may have other extents in every round, but always the
+//! same rank and element type. Further inputs are the same in every round. The result is the first array of the state after
+//! the last round; [`Pick`](super::Pick) gives the others.
+
+use super::{Listed, Parts};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::interpret::{Elements, Interpreter};
+use crate::operation::{Nature, Operation, Signature, ensure};
+use crate::program::{ArrayProgram, Node};
+use pumice_scalar::{Function, ScalarType};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A loop.
+#[derive(Clone)]
+pub struct While {
+    /// How many arrays the state has.
+    state: usize,
+    nested: Nested,
+}
+
+impl While {
+    /// The loop whose state is the first so many inputs. `condition` gives one truth value, and `step` the next state.
+    pub fn new(state: usize, condition: ArrayProgram, step: ArrayProgram) -> While {
+        While { state, nested: Nested::new(vec![condition, step]) }
+    }
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "while",
+    make: |Parts { attributes, programs, .. }| {
+        let [state] = attributes[..] else { return None };
+        let [condition, step] = <[ArrayProgram; 2]>::try_from(programs).ok()?;
+        Some(Arc::new(While::new(usize::try_from(state).ok()?, condition, step)))
+    },
+};
+
+impl Operation for While {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn attributes(&self) -> Vec<i64> {
+        vec![self.state as i64]
+    }
+    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
+        Arc::new(self.clone())
+    }
+    fn control(&self) -> Option<&dyn Control> {
+        Some(self)
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let [condition, step] = self.nested.check(signature)?;
+        let state = signature.inputs.get(..self.state).unwrap_or(&[]);
+        ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
+        let state: Vec<ArrayType> = state.iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
+        ensure(
+            results_of(condition) == [(0, vec![ScalarType::Bool])],
+            "the condition of a loop is not one truth value",
+        )?;
+        ensure(
+            results_of(step) == state,
+            "the next state of a loop has other ranks or element types than the first",
+        )?;
+        ensure(
+            state.first() == Some(&(signature.rank, signature.types.to_vec())),
+            "the result of a loop has another rank or element type than its state",
+        )
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        shapes.after_run()
+    }
+    fn nature(&self) -> Nature {
+        Nature::Given
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        interpreter.computed(node)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Control for While {
+    fn programs(&self) -> &[ArrayProgram] {
+        self.nested.programs()
+    }
+    fn names(&self) -> &'static [&'static str] {
+        &["condition", "step"]
+    }
+    fn gives(&self) -> Vec<ArrayType> {
+        self.programs().last().map(results_of).unwrap_or_default()
+    }
+    fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
+        let mut arrays = inputs;
+        loop {
+            let condition = run(0, &arrays)?;
+            let condition =
+                condition.first().ok_or_else(|| Error::Program("a loop has no condition".into()))?;
+            if !is_true(&**condition)? {
+                arrays.truncate(self.state);
+                return Ok(arrays);
+            }
+            let next = run(1, &arrays)?;
+            // The state of the round before is dropped here, and its memory is used again.
+            drop(arrays.splice(..self.state.min(arrays.len()), next));
+        }
+    }
+    fn foresee(
+        &self,
+        inputs: &[Vec<usize>],
+        programs: &[Option<Vec<Vec<usize>>>],
+    ) -> Option<Vec<Vec<usize>>> {
+        let state = inputs.get(..self.state)?;
+        (programs.get(1)?.as_deref() == Some(state)).then(|| state.to_vec())
+    }
+}

@@ -1,0 +1,258 @@
+//! Compiled programs without Rust's types: how one runs, plan after plan.
+//!
+//! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or what a
+//! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
+//! find their plans again in every round that has the same extents.
+
+use pumice_array::{
+    Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
+    NodeId, Plan, Read, foresee,
+};
+use pumice_runtime::{Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result};
+use pumice_scalar::Place;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A compiled program without Rust's types: what [`Compiled`](crate::Compiled) is made of, and what other front ends run.
+pub struct Untyped {
+    engine: Arc<Engine>,
+    program: CheckedProgram,
+    choices: Choices,
+    plans: Plans,
+    /// The programs of its loops and branches.
+    nested: HashMap<NodeId, Vec<Untyped>>,
+}
+
+impl Untyped {
+    /// Compiles a program; its plans are made when it runs.
+    pub(crate) fn new(engine: Arc<Engine>, program: CheckedProgram, choices: Choices) -> Result<Untyped> {
+        let mut nested = HashMap::new();
+        for node in program.nodes() {
+            let compile = |program: &ArrayProgram| {
+                let program = CheckedProgram::new(program.clone())?;
+                Untyped::new(engine.clone(), program, choices.clone())
+            };
+            let programs = node.programs().iter().map(compile).collect::<Result<Vec<_>>>()?;
+            if !programs.is_empty() {
+                nested.insert(node.id, programs);
+            }
+        }
+        let plans = engine.plans().of(&program, &choices);
+        Ok(Untyped { engine, program, choices, plans, nested })
+    }
+
+    /// Runs the program. Its first result stays on the device until it is looked at.
+    pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
+        first(self.run_all(inputs)?)
+    }
+
+    /// Runs the program. All its results stay on the device until they are looked at.
+    pub fn run_all(&self, inputs: &Inputs) -> Result<Arrays> {
+        self.run_until(inputs, &Clock::new(self.choices.limit))
+    }
+
+    /// Runs the program as a part of a run.
+    fn run_until(&self, inputs: &Inputs, clock: &Clock) -> Result<Arrays> {
+        let (last, reading) = self.read(inputs, clock)?;
+        let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
+        execution.launch()?;
+        execution.results()
+    }
+
+    /// See [`Compiled::time`](crate::Compiled::time). Of a program that reads a length or runs a loop on the way, the time is
+    /// that of the last part.
+    pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
+        let (last, reading) = self.read(inputs, &Clock::new(self.choices.limit))?;
+        let execution: Execution<'_> = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
+        (0..runs).map(|_| execution.time()).collect()
+    }
+
+    /// Runs the plans after which something is read or run; gives the last one, and what is known then.
+    fn read(&self, inputs: &Inputs, clock: &Clock) -> Result<(Arc<PreparedPlan>, Reading)> {
+        let mut reading = Reading::default();
+        loop {
+            let prepared =
+                clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading.counted))?;
+            let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
+            let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
+            execution.launch()?;
+            let results = execution.results()?;
+            match read {
+                Read::Extents(node) => {
+                    let result = first(results)?;
+                    // A failure has no extents.
+                    result.extents();
+                    reading.add(inputs, node, result);
+                }
+                Read::Count(node) => {
+                    let count = Array::<Dim0, i64>::from_data(first(results)?)?.to_value()?;
+                    reading.counted.insert(node, count);
+                }
+                Read::Run { control, .. } => {
+                    self.run_control(inputs, control, results, &mut reading, clock)?;
+                }
+            }
+        }
+    }
+
+    /// Runs a loop or a branch on its inputs; what it gives is known from there on, and so are they.
+    fn run_control(
+        &self,
+        inputs: &Inputs,
+        id: NodeId,
+        given: Arrays,
+        reading: &mut Reading,
+        clock: &Clock,
+    ) -> Result<()> {
+        let node = self.program.node(id);
+        let lost = || Error::Invalid(format!("{} has nothing to run", node.place));
+        let (Some(control), Some(nested)) = (node.operation.control(), self.nested.get(&id)) else {
+            return Err(lost());
+        };
+        for (input, data) in node.inputs.iter().zip(&given) {
+            reading.add(inputs, *input, data.clone());
+        }
+        let mut run = |number: usize, arrays: &Arrays| {
+            let round = || {
+                clock.check(node.place)?;
+                let arrays = (0..).zip(arrays.iter().cloned()).collect();
+                let inputs = Inputs { arrays, scalars: inputs.scalars.clone(), computed: HashMap::new() };
+                nested.get(number).ok_or_else(lost)?.run_until(&inputs, clock)
+            };
+            round().map_err(|error| ArrayError::Device(Arc::new(error)))
+        };
+        let found = control.run(given, &mut run)?;
+        for (id, number) in self.program.given_by(id) {
+            reading.add(inputs, id, found.get(number).ok_or_else(lost)?.clone());
+        }
+        Ok(())
+    }
+
+    /// See [`Compiled::plan`](crate::Compiled::plan). Of a program that reads a length or runs a loop on the way, it is the
+    /// first plan.
+    pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
+        Ok(self.prepare(inputs, &HashMap::new())?.plan().clone())
+    }
+
+    /// The plans that can be made for these inputs without running anything.
+    pub fn foresee(&self, inputs: &Inputs) -> Result<Vec<Foreseen>> {
+        let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &HashMap::new()));
+        Ok(foresee(&self.program, profile, &knowledge, &self.choices.plan)?)
+    }
+
+    /// See [`Compiled::explain`](crate::Compiled::explain).
+    pub fn explain(&self, inputs: &Inputs) -> Result<String> {
+        let mut text = String::new();
+        for foreseen in self.foresee(inputs)? {
+            match (text.is_empty(), foreseen.within.is_empty()) {
+                (true, _) => {}
+                (false, true) => text.push_str("\n// the rest\n"),
+                (false, false) => text.push_str(&format!("\n// {}\n", foreseen.within.join(", "))),
+            }
+            let plan = match foreseen.plan {
+                Ok(plan) => plan,
+                Err(error) => {
+                    text.push_str(&format!("if this is run, it fails: {error}\n"));
+                    continue;
+                }
+            };
+            text.push_str(&plan.to_string());
+            for launch in plan.launches() {
+                text.push_str(&format!("\n// {}, by {}\n{}", launch.place, launch.skeleton, launch.program));
+            }
+        }
+        Ok(text)
+    }
+
+    /// The program in the array language's text form.
+    pub fn describe(&self) -> String {
+        self.program.to_string()
+    }
+
+    /// The program.
+    pub fn program(&self) -> &CheckedProgram {
+        &self.program
+    }
+
+    /// The device that it runs on.
+    pub fn device(&self) -> &Arc<dyn Device> {
+        self.engine.device()
+    }
+
+    fn prepare(&self, inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Result<Arc<PreparedPlan>> {
+        let knowledge = known(inputs, counted);
+        self.plans.get_or_make(&knowledge, || {
+            let Choices { plan, emit, limit } = &self.choices;
+            let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
+            PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit)
+        })
+    }
+}
+
+/// What planning may know.
+fn known(inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Knowledge {
+    let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
+    Knowledge {
+        arguments: inputs.arrays.iter().map(|(number, data)| (*number, extents(data))).collect(),
+        scalars: inputs.scalars.clone(),
+        computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
+        counted: counted.clone(),
+    }
+}
+
+/// The time that a run may take. Every plan has a deadline of its own, from its first launch on; this one is for runs of many
+/// plans, and does not count the time in which kernels are compiled.
+struct Clock {
+    limit: Option<Duration>,
+    start: Instant,
+    preparing: Cell<Duration>,
+}
+
+impl Clock {
+    fn new(limit: Option<Duration>) -> Clock {
+        Clock { limit, start: Instant::now(), preparing: Cell::default() }
+    }
+
+    /// Does what is not part of the run.
+    fn while_preparing<R>(&self, prepare: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = prepare();
+        self.preparing.set(self.preparing.get() + start.elapsed());
+        result
+    }
+
+    /// An error if the run has taken too long and is about to go on in the loop at this place.
+    fn check(&self, place: Place) -> Result<()> {
+        let taken = self.start.elapsed().saturating_sub(self.preparing.get());
+        match self.limit.filter(|limit| taken > *limit) {
+            Some(limit) => Err(Error::Deadline { limit, place: place.to_string() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What was found out while a program ran: arrays that only then have extents, and counts.
+#[derive(Default)]
+struct Reading {
+    /// The program's inputs with the arrays, once there is one.
+    inputs: Option<Inputs>,
+    counted: HashMap<NodeId, i64>,
+}
+
+impl Reading {
+    fn inputs<'a>(&'a self, given: &'a Inputs) -> &'a Inputs {
+        self.inputs.as_ref().unwrap_or(given)
+    }
+
+    fn add(&mut self, given: &Inputs, node: NodeId, data: Arc<dyn ArrayData>) {
+        let inputs = self.inputs.get_or_insert_with(|| given.clone());
+        inputs.computed.insert(node, data);
+    }
+}
+
+/// The first result of a program.
+fn first(results: Arrays) -> Result<Arc<dyn ArrayData>> {
+    results.into_iter().next().ok_or_else(|| Error::Invalid("a program without a result".into()))
+}

@@ -1,0 +1,184 @@
+//! Loops and branches over arrays. Few kernels, many ways to get to them.
+
+use crate::data::values;
+use crate::{Harness, Outcome};
+use pumice::prelude::*;
+
+fn at(n: usize) -> impl Fn(String) -> String {
+    move |message| format!("{n}: {message}")
+}
+
+fn grown(x: i32) -> i32 {
+    x.wrapping_mul(3) | 1
+}
+
+pub fn rounds_as_long_as_a_condition_holds(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i32>>, most: Exp<i32>| {
+        awhile(xs, |xs| xs.any(|x| x.abs().lt(most)), |xs| xs.map(|x| (x * 3) | 1))
+    })?;
+    // Nothing is small in an empty array, nor for the second limit.
+    for (n, most) in [(0, 100), (1, 0), (1, 1 << 20), (257, 1000), (4099, 1 << 20)] {
+        let mut xs: Vec<i32> = values::<i32>(110, n).into_iter().map(|x| x % 100).collect();
+        let given = xs.clone();
+        while xs.iter().any(|x| x.abs() < most) {
+            xs.iter_mut().for_each(|x| *x = grown(*x));
+        }
+        program.check((&given, most), &xs).map_err(at(n))?;
+    }
+    Ok(())
+}
+
+pub fn so_many_rounds(h: &Harness) -> Outcome {
+    let program =
+        h.compile(|n: Exp<i64>, xs: Acc<Vector<i32>>| iterate(n, xs, |xs| xs.map(|x| (x * 3) | 1)))?;
+    let fixed = h.compile(|xs: Acc<Vector<i32>>| iterate(2, xs, |xs| xs.map(|x| (x * 3) | 1)))?;
+    let xs = values::<i32>(111, 257);
+    for n in [-1i64, 0, 1, 40] {
+        let rounds = |x: &i32| (0..n).fold(*x, |x, _| grown(x));
+        program.check((n, &xs), &xs.iter().map(rounds).collect::<Vec<_>>())?;
+    }
+    fixed.check(&xs, &xs.iter().map(|x| grown(grown(*x))).collect::<Vec<_>>())
+}
+
+pub fn states_of_several_arrays(h: &Harness) -> Outcome {
+    // Pairs of Fibonacci numbers, a matrix that is transposed in each round, and the number of rounds.
+    let program = h.compile(|m: Acc<Matrix<i32>>, n: Exp<i64>| {
+        let initial = (fill(1, (0u64, 1u64)), m, unit(0));
+        let (pairs, m, rounds) = awhile(
+            initial,
+            |(_, _, rounds)| rounds.map(|i| i.lt(n)),
+            |(pairs, m, rounds)| (pairs.map(|(a, b)| (b, a + b)), m.transpose(), rounds.map(|i| i + 1)),
+        );
+        m.map(|x| (x, pairs.at(0).0, rounds.the()))
+    })?;
+    let m = Matrix::from_slice([2, 3], &[1, 2, 3, 4, 5, 6]).map_err(|error| error.to_string())?;
+    for (n, fibonacci) in [(0i64, 0u64), (1, 1), (10, 55), (93, 12_200_160_415_121_876_738)] {
+        let elements = if n % 2 == 0 { [1, 2, 3, 4, 5, 6] } else { [1, 4, 2, 5, 3, 6] };
+        let expected: Vec<(i32, u64, i64)> = elements.map(|x| (x, fibonacci, n)).to_vec();
+        program.check((&m, n), &expected)?;
+        if !h.is_planning() {
+            let extents = program.run((&m, n))?.extents();
+            let expected = if n % 2 == 0 { [2, 3] } else { [3, 2] };
+            if extents != expected {
+                return Err(format!("expected extents {expected:?}, found {extents:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn lengths_that_only_the_device_knows(h: &Harness) -> Outcome {
+    // The sieve: what is left after each prime has other lengths, and so have the primes.
+    let primes = h.compile(|n: Exp<i64>| {
+        let initial = (generate(n, |i| i + 2), generate(0, |i| i));
+        let (left, primes) = awhile(
+            initial,
+            |(left, _)| unit(left.get(0).map(|x| (x * x).lt(n + 2)).unwrap_or(false)),
+            |(left, primes)| {
+                let first = left.clone().take(1);
+                (left.filter(|x| (x % first.at(0)).ne(0)), primes.append(first))
+            },
+        );
+        primes.append(left)
+    })?;
+    for n in [0i64, 1, 30] {
+        let is_prime = |x: &i64| (2..*x).all(|divisor| x % divisor != 0);
+        primes.check(n, &(2..n + 2).filter(is_prime).collect::<Vec<_>>()).map_err(at(n as usize))?;
+    }
+    Ok(())
+}
+
+pub fn loops_inside_loops_and_branches(h: &Harness) -> Outcome {
+    // Numbers take the steps of Collatz together: those of a round are as many as its number.
+    let program = h.compile(|xs: Acc<Vector<i64>>, n: Exp<i64>, nested: Exp<bool>| {
+        let step = |x: Exp<i64>| cond((x & 1).eq(0), || x / 2, || 3 * x + 1);
+        acond(
+            unit(nested),
+            || {
+                let initial = (xs.clone(), unit(0));
+                awhile(
+                    initial,
+                    |(_, i)| i.map(|i| i.lt(n)),
+                    |(xs, i)| {
+                        let i = i.map(|i| i + 1);
+                        (iterate(i.the(), xs, |xs| xs.map(step)), i)
+                    },
+                )
+            },
+            || (xs.clone(), unit(-1)),
+        )
+        .0
+    })?;
+    let xs: Vec<i64> = (0..300).collect();
+    for n in [0i64, 1, 5] {
+        let steps = n * (n + 1) / 2;
+        let one = |x: &i64| (0..steps).fold(*x, |x, _| if x % 2 == 0 { x / 2 } else { 3 * x + 1 });
+        program.check((&xs, n, true), &xs.iter().map(one).collect::<Vec<_>>()).map_err(at(n as usize))?;
+        program.check((&xs, n, false), &xs)?;
+    }
+    Ok(())
+}
+
+pub fn only_one_side_is_run(h: &Harness) -> Outcome {
+    // The other side would fail: in its shape, or in its elements.
+    let program = h.compile(|xs: Acc<Vector<i32>>, i: Exp<i64>| {
+        let n = xs.size();
+        acond(unit(i.lt(n)), || xs.clone().take(1).map(|x| x + xs.at(i)), || xs.clone().reshape(i))
+    })?;
+    program.check((&[1, 2, 3], 2), &[4])?;
+    program.check((&[1, 2, 3], 3), &[1, 2, 3])?;
+    // Of a branch that is run, what is wrong is told.
+    h.expect_failure(program.run((&[1, 2, 3], 4)), &["reshape", "loops.rs"])?;
+    h.expect_failure(program.run((&[1, 2, 3], -1)), &["at", "loops.rs", "-1"])?;
+    program.check((&[7], 0), &[14])
+}
+
+pub fn arrays_from_outside(h: &Harness) -> Outcome {
+    // Follows a table until it stays where it is, which elements of the table decide.
+    let program = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
+        let next = table.clone().map(|x| x.max(0)).compute();
+        let last = table.size() - 1;
+        let ends = awhile(xs, |xs| xs.any(|x| next.at(x).ne(x)), |xs| xs.map(|x| next.at(x.min(last))));
+        ends.zip_with(next.clone().take(3), |x, y| x * 10 + y)
+    })?;
+    program.check((&[1, 3, -5, 4, 4], &[0, 2, 1]), &[41, 43, 40])?;
+    program.check((&[0, 0, 0], &[0, 0, 0]), &[0, 0, 0])
+}
+
+pub fn failures_inside_loops(h: &Harness) -> Outcome {
+    // The fourth round looks behind the end of the table.
+    let program = h.compile(|table: Acc<Vector<i64>>, n: Exp<i64>| {
+        let walked = iterate(n, fill(3, 0), |places| places.map(|i| table.at(i + 1)));
+        walked.map(|x| x + 10)
+    })?;
+    let table = [9i64, 1, 2, 3];
+    program.check((&table, 0), &[10; 3])?;
+    let parts = ["index 4 out of bounds for length 4 in at", "loops.rs"];
+    h.expect_failure(program.run((&table, 30)), &parts)?;
+    // The next run works.
+    program.check((&table, 3), &[13; 3])
+}
+
+pub fn branches_on_what_loops_give(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i32>>| {
+        let (xs, n) = awhile(
+            (xs, unit(0i32)),
+            |(xs, _)| xs.any(|x| x.gt(1)),
+            |(xs, n)| (xs.map(|x| x / 2), n.map(|n| n + 1)),
+        );
+        let few = n.clone().map(|n| n.lt(3));
+        acond(few, || (xs.clone(), n.clone()), || (n.clone().replicate(2), unit(7))).0
+    })?;
+    program.check(&[5, 2, 1], &[1, 0, 0])?;
+    program.check(&[64, 2, 1], &[6, 6])?;
+    program.check(&[], &[])
+}
+
+pub fn many_rounds(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<u64>>, n: Exp<i64>| {
+        iterate(n, xs, |xs| xs.map(|x| x * 6_364_136_223_846_793_005 + 1))
+    })?;
+    let xs = values::<u64>(112, 5);
+    let one = |x: &u64| (0..1000).fold(*x, |x, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    program.check((&xs, 1000), &xs.iter().map(one).collect::<Vec<_>>())
+}
