@@ -49,6 +49,7 @@ files! {
     "refused_filter"
     "refused_inputs"
     "refused_nested"
+    "refused_keys"
     "refused_order"
     "refused_outside"
     "refused_permute"
@@ -64,6 +65,7 @@ files! {
     "row_maxima"
     "running_sums"
     "scans"
+    "sorts"
     "used_arrays"
     "views"
 }

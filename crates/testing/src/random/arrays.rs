@@ -3,7 +3,8 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Permute, Reshape, Scan, Use, View, ZipWith,
+    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Order, Permute, Reshape, Scan, Sort, Use,
+    View, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -228,7 +229,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(16) {
+        match self.choices.below(17) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -251,6 +252,7 @@ impl Maker<'_, '_> {
             12 => self.concat(),
             13 => self.look_up(),
             14 => self.control(),
+            15 => self.sort(),
             _ => self.fold(),
         }
     }
@@ -574,6 +576,27 @@ impl Maker<'_, '_> {
         let from_right = self.choices.below(2) == 1;
         let scan = Scan { operator, initial: begins.then_some(initial), gives, from_right };
         node(scan, &[&input], &extents, input.array.types(), "scan")
+    }
+
+    /// Sorts by keys, or by an order that is that of a key.
+    fn sort(&mut self) -> Known {
+        let input = self.any();
+        if input.extents.is_empty() {
+            return input;
+        }
+        let types = input.array.types().to_vec();
+        let order = match self.choices.below(3) {
+            0 => {
+                let key = self.elements(&types, &[ScalarType::U32]);
+                Order::Before(function(&[&types[..], &types].concat(), |terms| {
+                    let (a, b) = terms.split_at(types.len());
+                    key.apply(a).into_iter().zip(key.apply(b)).map(|(a, b)| a.compare(Op::Lt, b)).collect()
+                }))
+            }
+            1 => Order::Keys(self.elements(&types, &[ScalarType::Bool, ScalarType::U32])),
+            _ => Order::Keys(self.elements(&types, &[ScalarType::U64])),
+        };
+        node(Sort { order }, &[&input], &input.extents, &types, "sort")
     }
 
     /// Filters an array, and folds or permutes what is kept: how much that is only the device knows. Sometimes what is folded is a
