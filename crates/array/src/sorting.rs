@@ -125,7 +125,8 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn top_k(self, k: impl IntoExtent) -> (Self, Acc<Array<D, i64>>) {
         let place = Place::caller("top_k");
-        let best = self.sorted_with_places(Falls(true), place).stretch(Exp::from(0), 1, k.into_extent(), place);
+        let best =
+            self.sorted_with_places(Falls(true), place).stretch(Exp::from(0), 1, k.into_extent(), place);
         (best.clone().mapped(|(x, _)| x, place), best.mapped(|(_, index)| index, place))
     }
 
@@ -172,15 +173,19 @@ fn in_order(term: Term, Falls(falls): Falls) -> Term {
         // turned round to the last one.
         ScalarType::F32 => {
             let bits = bits(ScalarType::U32);
-            let sign = Term::apply(Op::Bitcast, ScalarType::I32, &[term]).binary(Op::Shr, Exp::<i32>::from(31).term());
-            let sign = Term::apply(Op::Bitcast, ScalarType::U32, &[sign]).binary(Op::Or, Exp::<u32>::from(1 << 31).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::I32, &[term])
+                .binary(Op::Shr, Exp::<i32>::from(31).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::U32, &[sign])
+                .binary(Op::Or, Exp::<u32>::from(1 << 31).term());
             let key = turned(bits.binary(Op::Xor, sign), Exp::from(u32::MAX), falls);
             key.binary(Op::Sub, Exp::<u32>::from(!f32::NEG_INFINITY.to_bits()).term())
         }
         ScalarType::F64 => {
             let bits = bits(ScalarType::U64);
-            let sign = Term::apply(Op::Bitcast, ScalarType::I64, &[term]).binary(Op::Shr, Exp::<i64>::from(63).term());
-            let sign = Term::apply(Op::Bitcast, ScalarType::U64, &[sign]).binary(Op::Or, Exp::<u64>::from(1 << 63).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::I64, &[term])
+                .binary(Op::Shr, Exp::<i64>::from(63).term());
+            let sign = Term::apply(Op::Bitcast, ScalarType::U64, &[sign])
+                .binary(Op::Or, Exp::<u64>::from(1 << 63).term());
             let key = turned(bits.binary(Op::Xor, sign), Exp::from(u64::MAX), falls);
             key.binary(Op::Sub, Exp::<u64>::from(!f64::NEG_INFINITY.to_bits()).term())
         }

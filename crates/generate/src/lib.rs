@@ -71,7 +71,7 @@ pub fn program(bytes: &[u8]) -> Program {
         body: Vec::new(),
         failure: None,
         resident: 1,
-            stop: None,
+        stop: None,
     };
     Generator::new(bytes, program).generate()
 }

@@ -80,7 +80,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
 
     /// Two slots to write in turns, and the steps that allocate them: as many as so many passes need besides the result.
     fn slots(&self, passes: usize) -> (Vec<usize>, Vec<Step>) {
-        let slots = (1..passes.min(3)).map(|_| self.lowering.temporary(&self.node.types, self.rows * self.columns));
+        let slots =
+            (1..passes.min(3)).map(|_| self.lowering.temporary(&self.node.types, self.rows * self.columns));
         let (slots, steps): (Vec<usize>, Vec<Vec<Step>>) = slots.unzip();
         (slots, steps.into_iter().flatten().collect())
     }
@@ -98,7 +99,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
             match slots.get(number % 2).filter(|_| number + 1 < passes) {
                 None => steps.extend(pass(number, source.clone(), listeners)?),
                 Some(slot) => {
-                    let writes = Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(*slot)] };
+                    let writes =
+                        Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(*slot)] };
                     steps.extend(pass(number, source, &writes)?);
                     source = Source::Slot(*slot);
                 }
@@ -160,7 +162,9 @@ impl<'a, 'b> SortJob<'a, 'b> {
             };
             let Some(width) = number.checked_sub(1).and_then(|number| widths.get(number)) else {
                 let called = self.called("sort runs", threads);
-                return self.lowering.kernel(called, listeners, |parameters| sort_runs(runs(parameters), RUN));
+                return self
+                    .lowering
+                    .kernel(called, listeners, |parameters| sort_runs(runs(parameters), RUN));
             };
             let called = self.called("merge runs", threads);
             self.lowering.kernel(called, listeners, |parameters| {
@@ -179,9 +183,9 @@ impl<'a, 'b> SortJob<'a, 'b> {
         if plan.way == SortWay::Alone {
             return self.alone(plan, keys, &bits, listeners);
         }
-        let digits = (0..bits.len()).rev().flat_map(|key| {
-            (0..plan.passes(bits[key])).map(move |digit| (key, digit * plan.bits))
-        });
+        let digits = (0..bits.len())
+            .rev()
+            .flat_map(|key| (0..plan.passes(bits[key])).map(move |digit| (key, digit * plan.bits)));
         let passes: Vec<Pass> =
             (0..).zip(digits).map(|(number, (key, shift))| Pass { number, key, shift }).collect();
         let (state, mut steps) = match plan.way {
@@ -307,10 +311,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
         steps.extend(zero(words));
         let called = KernelName { name: "count_digits", ..self.called("sort with look-back", plan.threads) };
         steps.push(lowering.launch(called, &[], |parameters| {
-            let constant = |pass: &Pass| Digit {
-                key: key_of(keys, pass.key, parameters),
-                shift: Exp::from(pass.shift),
-            };
+            let constant =
+                |pass: &Pass| Digit { key: key_of(keys, pass.key, parameters), shift: Exp::from(pass.shift) };
             let digits: Vec<Digit> = passes.iter().map(constant).collect();
             let memory = parameters.memory(counts, 0, ScalarType::I64, Access::ReadWrite);
             // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
@@ -335,7 +337,8 @@ impl<'a, 'b> SortJob<'a, 'b> {
             let digit = digit(keys, pass, parameters);
             let first = parameters.number("first_start", pass.number * plan.digits());
             let row_length = state.passes * plan.digits();
-            let starts = counts_at(state.starts, parameters, move |row, value| row * row_length + first + value);
+            let starts =
+                counts_at(state.starts, parameters, move |row, value| row * row_length + first + value);
             let words = parameters.memory(state.words, 0, state.ty, Access::ReadWrite);
             let first = parameters.number("first_word", pass.number * state.length);
             let words = SortState { words, ty: state.ty, first };
@@ -399,7 +402,8 @@ fn before_by_keys(keys: &Function) -> Function {
         let (a, b) = terms.split_at(types.len());
         let keys = keys.apply(a).into_iter().zip(keys.apply(b)).rev();
         let before = keys.fold(Exp::from(false), |rest, (a, b)| {
-            let [a, b] = [a, b].map(|key| if key.ty() == ScalarType::Bool { key.cast(ScalarType::U32) } else { key });
+            let [a, b] =
+                [a, b].map(|key| if key.ty() == ScalarType::Bool { key.cast(ScalarType::U32) } else { key });
             let less = Exp::<bool>::from_term(a.compare(Op::Lt, b));
             less | (Exp::<bool>::from_term(a.compare(Op::Eq, b)) & rest)
         });

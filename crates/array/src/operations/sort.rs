@@ -78,7 +78,8 @@ impl Operation for Sort {
         match &self.order {
             Order::Keys(keys) => {
                 fits(keys, types, &keys.result_types())?;
-                let fit = |ty: &ScalarType| matches!(ty, ScalarType::Bool | ScalarType::U32 | ScalarType::U64);
+                let fit =
+                    |ty: &ScalarType| matches!(ty, ScalarType::Bool | ScalarType::U32 | ScalarType::U64);
                 ensure(keys.result_types().iter().all(fit), "keys are bool, u32 and u64")
             }
             Order::Before(before) => fits(before, &[types, types].concat(), &[ScalarType::Bool]),

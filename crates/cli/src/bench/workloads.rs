@@ -3,8 +3,8 @@
 use super::inputs::uniform;
 use super::irregular;
 use super::neighbours;
-use super::sorting;
 use super::reference::{self, check, check_all, check_length};
+use super::sorting;
 use super::timing::Timing;
 use pumice::prelude::*;
 use pumice_algorithms::{Program, Work};

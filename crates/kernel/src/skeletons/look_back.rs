@@ -104,7 +104,8 @@ pub(super) fn take_ticket(words: MemoryId, ty: ScalarType, place: Ix, tiles: Ix)
         cell.write(0, &Scalars(before.into_iter().collect()));
     });
     effects::sync();
-    let ticket = cell.read(0).0.first().map_or(Exp::from(0), |term| Exp::from_term(term.cast(ScalarType::I64)));
+    let ticket =
+        cell.read(0).0.first().map_or(Exp::from(0), |term| Exp::from_term(term.cast(ScalarType::I64)));
     // The words were zero, so it is below the number of tiles: this is for whoever reasons about its range.
     let number: Ix = ticket.clamp(0, tiles - 1);
     effects::compute(&[number.term()]).first().map_or(number, |term| Exp::from_term(*term))

@@ -157,7 +157,8 @@ pub struct Digit {
 impl Digit {
     /// The same, with its shift computed here, once.
     fn now(&self) -> Digit {
-        let shift = effects::compute(&[self.shift.term()]).first().map_or(self.shift, |shift| Exp::from_term(*shift));
+        let shift =
+            effects::compute(&[self.shift.term()]).first().map_or(self.shift, |shift| Exp::from_term(*shift));
         Digit { key: self.key.clone(), shift }
     }
 
@@ -246,7 +247,9 @@ impl Sort {
                     SortWay::Stretches => {
                         stretches::write(&self, plan, &digit, [row, tile], &before, write);
                     }
-                    _ => SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::Counts(&before), write),
+                    _ => {
+                        SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::Counts(&before), write)
+                    }
                 }
             });
         })

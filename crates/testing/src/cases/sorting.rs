@@ -18,11 +18,7 @@ fn sorted<T: Clone>(xs: &[T], order: impl Fn(&T, &T) -> Ordering) -> Vec<T> {
     xs
 }
 
-fn sorts_of<T: Sample>(
-    h: &Harness,
-    sizes: &[usize],
-    order: impl Fn(&T, &T) -> Ordering,
-) -> Outcome {
+fn sorts_of<T: Sample>(h: &Harness, sizes: &[usize], order: impl Fn(&T, &T) -> Ordering) -> Outcome {
     let rising = h.compile(|xs: Acc<Vector<T>>| xs.sort())?;
     for size in sizes {
         let xs = values::<T>(140, *size);
@@ -33,13 +29,13 @@ fn sorts_of<T: Sample>(
 
 pub fn sorts_of_every_type(h: &Harness) -> Outcome {
     sorts_of::<i32>(h, &SIZES, i32::cmp)?;
-    sorts_of::<u32>(h, &SIZES[2..5], u32::cmp)?;
-    sorts_of::<i64>(h, &SIZES[2..5], i64::cmp)?;
-    sorts_of::<u64>(h, &SIZES[2..5], u64::cmp)?;
-    sorts_of::<f32>(h, &SIZES[2..5], order_of_f32)?;
-    sorts_of::<bool>(h, &SIZES[2..5], bool::cmp)?;
-    sorts_of::<f64>(h, &SIZES[2..5], |a, b| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b)))?;
-    sorts_of::<(i32, (f64, bool))>(h, &SIZES[2..], |(a, (b, c)), (d, (e, f))| {
+    sorts_of::<u32>(h, &[1000], u32::cmp)?;
+    sorts_of::<i64>(h, &[1000], i64::cmp)?;
+    sorts_of::<u64>(h, &[1000], u64::cmp)?;
+    sorts_of::<f32>(h, &[1000], order_of_f32)?;
+    sorts_of::<bool>(h, &[1000], bool::cmp)?;
+    sorts_of::<f64>(h, &[1000], |a, b| a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b)))?;
+    sorts_of::<(i32, (f64, bool))>(h, &[33, 24_001], |(a, (b, c)), (d, (e, f))| {
         a.cmp(d).then(b.is_nan().cmp(&e.is_nan())).then(b.total_cmp(e)).then(c.cmp(f))
     })
 }
@@ -75,7 +71,7 @@ pub fn sorts_are_stable(h: &Harness) -> Outcome {
         xs.sort_by_key(move |(key, _)| table.at(key.cast::<i64>()).sqrt().sin())
     })?;
     let table: Vec<f64> = (0..300).map(|key| f64::from(key % 7)).collect();
-    for size in SIZES {
+    for size in [0, 33, 24_001] {
         let xs = keyed(size);
         by_key.check(&xs, &sorted(&xs, |a, b| a.0.cmp(&b.0)))?;
         let key = |x: &(u32, i32)| table[x.0 as usize].sqrt().sin();
@@ -102,7 +98,7 @@ pub fn rows_are_sorted(h: &Harness) -> Outcome {
     let rows = h.compile(|xs: Acc<Matrix<i32>>| xs.sort())?;
     let merged = h.compile(|xs: Acc<Matrix<i32>>| xs.sort_by(|a, b| a.gt(b)))?;
     let columns = h.compile(|xs: Acc<Matrix<i32>>| xs.transpose().sort().transpose())?;
-    for (height, width) in [(7, 5), (0, 4), (4, 0), (5, 301), (3, 9001)] {
+    for (height, width) in [(7, 5), (0, 4), (4, 0), (5, 1001), (3, 9001)] {
         let xs = values::<i32>(142, height * width);
         let matrix = Array::from_vec([height, width], xs.clone()).map_err(|error| error.to_string())?;
         let each_row = |order: fn(&i32, &i32) -> Ordering| -> Vec<i32> {
@@ -128,7 +124,7 @@ pub fn orders_and_the_best(h: &Harness) -> Outcome {
         let (best, places) = xs.top_k(3);
         best.zip(places)
     })?;
-    for size in [3, 33, 1000] {
+    for size in [3, 1000] {
         let xs = values::<i32>(143, size);
         let mut order: Vec<i64> = (0..size as i64).collect();
         order.sort_by_key(|place| xs[*place as usize]);
@@ -150,7 +146,7 @@ pub fn sorts_among_others(h: &Harness) -> Outcome {
         let sorted = xs.map(|x| x & 1023).sort();
         sorted.clone().zip_with(sorted.scanl1(|a, b| a + b), |x, sum| sum - x)
     })?;
-    for size in SIZES {
+    for size in [0, 1, 33, 24_001] {
         let xs: Vec<i32> = values::<i32>(144, size).iter().map(|x| x % 10_000).collect();
         let even: Vec<i32> = xs.iter().copied().filter(|x| x & 1 == 0).collect();
         let doubled = sorted(&even, i32::cmp).into_iter().map(|x| x * 2);

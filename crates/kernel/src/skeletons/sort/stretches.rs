@@ -40,13 +40,7 @@ fn go_through(
 }
 
 /// Counts the elements of a stretch by the value of a digit.
-pub(super) fn count(
-    sort: &Sort,
-    plan: SortPlan,
-    digit: &Digit,
-    place: [Ix; 2],
-    write: &dyn Fn(Ix, Ix),
-) {
+pub(super) fn count(sort: &Sort, plan: SortPlan, digit: &Digit, place: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
     let table = go_through(sort, (plan, digit), place, |_| Exp::from(0), |_, _| {});
     each_thread(1, |_| {
         let (one, values) = (Exp::<i64>::from(1).term(), Exp::<i64>::from(plan.digits()).term());

@@ -152,7 +152,11 @@ impl<'a> SortTile<'a> {
                     let element = own.read(item);
                     let value = digit.of(self.plan, &element).cast::<i64>();
                     // In the type of the offsets: they are known to be far from its ends, and not to who looks at the program.
-                    let index = offsets.read(value).0.first().map(|offset| offset.binary(Op::Add, place.term().cast(ty)));
+                    let index = offsets
+                        .read(value)
+                        .0
+                        .first()
+                        .map(|offset| offset.binary(Op::Add, place.term().cast(ty)));
                     let index = index.map_or(place, |index| Exp::from_term(index.cast(ScalarType::I64)));
                     write(row + index, element);
                 };
@@ -237,7 +241,13 @@ fn each_element(sort: &Sort, plan: SortPlan, [row, start, length]: [Ix; 3], f: i
 }
 
 /// Counts the elements of a tile by the value of a digit.
-pub(super) fn count(sort: &Sort, plan: SortPlan, digit: &Digit, [row, tile]: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
+pub(super) fn count(
+    sort: &Sort,
+    plan: SortPlan,
+    digit: &Digit,
+    [row, tile]: [Ix; 2],
+    write: &dyn Fn(Ix, Ix),
+) {
     let start = named(tile * plan.tile, "start");
     let length = named((sort.columns - start).min(plan.tile).max(0), "length");
     let table = counted(plan.digits(), |add| {
