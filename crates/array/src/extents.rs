@@ -2,7 +2,8 @@
 //!
 //! An extent is a number, or a cell of device memory with an upper bound: how many elements a filter keeps is known on the
 //! device only. Kernels read the cell; everything that is planned uses the bound. Where the host must know more, planning
-//! says which length it needs ([`Unplanned::NeedsLength`]), and goes on once that has been read.
+//! says which length it needs ([`Unplanned::NeedsLength`]), and goes on once that has been read; so it does where an extent is
+//! computed from the element of an array ([`Unplanned::NeedsValue`]).
 //!
 //! This is where shapes are checked: an error names the operation and where the user wrote it.
 
@@ -11,7 +12,9 @@ use crate::error::Error;
 use crate::operation::{Listens, Nature};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
-use pumice_scalar::{Constant, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, Variable};
+use pumice_scalar::{
+    Constant, ElementOf, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, Variable,
+};
 use std::collections::HashMap;
 
 /// The largest number of elements of an array: byte offsets must fit.
@@ -49,6 +52,8 @@ pub enum Unplanned {
     Error(Error),
     /// They depend on the length of an array that only the device knows.
     NeedsLength(NodeId),
+    /// They depend on the element of an array that has one, which must be read first.
+    NeedsValue(NodeId),
     /// They depend on what a loop or a branch gives, which must be run first.
     NeedsRun(NodeId),
     /// They depend on arguments, which are not there yet.
@@ -67,6 +72,7 @@ impl Unplanned {
         match self {
             Unplanned::Error(error) => error,
             Unplanned::NeedsLength(_) => Error::Program("a length that only the device knows".into()),
+            Unplanned::NeedsValue(_) => Error::Program("an element that has not been read".into()),
             Unplanned::NeedsRun(_) => Error::Program("a loop or a branch that has not been run".into()),
             Unplanned::NeedsArguments => Error::Program("an argument is missing".into()),
         }
@@ -85,6 +91,8 @@ trait Source {
     fn argument(&self, number: u32) -> Option<&[usize]>;
     /// The length of a filter's result, if it has been counted.
     fn counted(&self) -> Option<i64>;
+    /// A scalar of the element of an array that has one.
+    fn value(&self, of: &ElementOf) -> Result<Constant, Unplanned>;
     /// The operation's number, if it has one.
     fn node(&self) -> Option<NodeId>;
 }
@@ -159,6 +167,7 @@ impl Shapes<'_> {
                 {
                     return Err(Unplanned::NeedsArguments);
                 }
+                ScalarNode::Element { of, .. } => drop(self.source.value(of)?),
                 _ => {}
             }
         }
@@ -296,6 +305,9 @@ impl Environment for Values<'_> {
     fn load(&self, _: u64, _: i64) -> Option<Constant> {
         None
     }
+    fn element(&self, of: &ElementOf, _: &[i64]) -> Result<Constant, (i64, i64)> {
+        Ok(self.0.value(of).unwrap_or(Constant::zero(of.ty)))
+    }
 }
 
 /// What is known when a program is planned.
@@ -309,6 +321,8 @@ pub struct Knowledge {
     pub computed: HashMap<NodeId, Vec<usize>>,
     /// The numbers of elements that filters keep, where they have been counted.
     pub counted: HashMap<NodeId, i64>,
+    /// The elements of arrays that have one, where they have been read.
+    pub values: HashMap<NodeId, Vec<Constant>>,
 }
 
 impl Knowledge {
@@ -353,6 +367,11 @@ impl Source for Planned<'_> {
     }
     fn counted(&self) -> Option<i64> {
         self.knowledge.counted.get(&self.node).copied()
+    }
+    fn value(&self, of: &ElementOf) -> Result<Constant, Unplanned> {
+        let array = NodeId(u32::try_from(of.array).unwrap_or(u32::MAX));
+        let value = self.knowledge.values.get(&array).and_then(|values| values.get(of.column as usize));
+        value.copied().ok_or(Unplanned::NeedsValue(array))
     }
     fn node(&self) -> Option<NodeId> {
         Some(self.node)
@@ -529,6 +548,9 @@ impl Source for Writing<'_> {
     }
     fn counted(&self) -> Option<i64> {
         None
+    }
+    fn value(&self, _: &ElementOf) -> Result<Constant, Unplanned> {
+        Err(Unplanned::NeedsArguments)
     }
     fn node(&self) -> Option<NodeId> {
         None

@@ -50,6 +50,9 @@ pub fn interpret(
             interpreter.extents.remove_last();
             interpreter.extents.add_node(program, node, &knowledge).map_err(Unplanned::into_error)?;
         }
+        if let ([element], 0) = (&value[..], node.rank) {
+            knowledge.values.insert(node.id, element.clone());
+        }
         interpreter.values.push(value);
     }
     Ok(program.results().iter().map(|id| interpreter.data(program, *id)).collect())

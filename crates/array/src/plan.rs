@@ -172,6 +172,8 @@ pub enum Read {
     Extents(NodeId),
     /// The result is the number of elements that this array has.
     Count(NodeId),
+    /// The result is this array, and its only element is to be read.
+    Value(NodeId),
     /// The results are the inputs of this loop or branch, which is to be run.
     Run {
         /// The loop or branch.
@@ -202,6 +204,10 @@ impl Plan {
                 let plan = Plan::new(&program.giving(inputs), profile, knowledge, options)?;
                 let run = Read::Run { control, place: *place };
                 return Ok(Plan { reads: plan.reads.or(Some(run)), ..plan });
+            }
+            Err(Unplanned::NeedsValue(array)) => {
+                let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
+                return Ok(Plan { reads: plan.reads.or(Some(Read::Value(array))), ..plan });
             }
             Err(other) => return Err(other.into_error()),
         };
@@ -521,6 +527,7 @@ impl fmt::Display for Plan {
         }
         match self.reads {
             Some(Read::Extents(_)) => writeln!(f, "read its length, and plan the rest with it")?,
+            Some(Read::Value(_)) => writeln!(f, "read its element, and plan the rest with it")?,
             Some(Read::Count(_)) => writeln!(f, "read the count, and plan the rest with it")?,
             Some(Read::Run { place, .. }) => {
                 writeln!(f, "run {place}, and plan the rest with what it gives")?

@@ -1,10 +1,17 @@
-//! Runs: neighbouring elements of a vector that are equal.
+//! Runs: neighbouring elements of a vector that are equal, and vectors that are made of runs.
 
-use crate::acc::Acc;
-use crate::data::Vector;
-use pumice_scalar::{Elt, Exp, Place, Primitive};
+use crate::acc::{Acc, lifted, nullary};
+use crate::data::{Scalar, Vector};
+use crate::operations::{Generate, Gives};
+use pumice_scalar::{Elt, Exp, Lift, Op, Place};
 
-impl<T: Primitive + Elt<Exp = Exp<T>>> Acc<Vector<T>> {
+/// Whether two elements are equal, scalar by scalar.
+fn same<L: Lift>(a: L, b: L) -> Exp<bool> {
+    let scalars = a.terms().into_iter().zip(b.terms());
+    scalars.fold(Exp::from(true), |all, (a, b)| all & Exp::from_term(a.compare(Op::Eq, b)))
+}
+
+impl<T: Elt> Acc<Vector<T>> {
     /// For each element whether it differs from the one before it: where groups of equal neighbours begin. The first does.
     ///
     /// ```
@@ -44,7 +51,7 @@ impl<T: Primitive + Elt<Exp = Exp<T>>> Acc<Vector<T>> {
         let end = self.size();
         let starts = self.starts(place).kept(|(start, _)| start, place).mapped(|(_, run)| run, place);
         let next = starts.clone();
-        let length = move |number: Exp<i64>, (start, x): (Exp<i64>, Exp<T>)| {
+        let length = move |number: Exp<i64>, (start, x): (Exp<i64>, T::Exp)| {
             let is_last = (number + 1).ge(next.size());
             let (after, _) = next.element(&[(number + 1).term()], None);
             (x, is_last.select(end, after) - start)
@@ -55,10 +62,53 @@ impl<T: Primitive + Elt<Exp = Exp<T>>> Acc<Vector<T>> {
     /// For each element whether a run begins with it, its index, and itself.
     fn starts(&self, place: Place) -> Acc<Vector<(bool, (i64, T))>> {
         let before = self.clone();
-        let start = move |index: Exp<i64>, x: Exp<T>| {
+        let start = move |index: Exp<i64>, x: T::Exp| {
             let previous = before.element(&[(index - 1).max(0).term()], None);
-            (index.eq(0) | x.ne(previous), (index, x))
+            (index.eq(0) | !same(x, previous), (index, x))
         };
         self.clone().with_index(start, place)
+    }
+
+    /// Each element as often as a count says, one after the other; not at all where that is not positive.
+    ///
+    /// How long the result is depends on the counts, so the host reads that before the rest of the program is planned.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[7, 8, 9]).repeat(use_(&[2i64, 0, 3])))?.to_vec()?, [7, 7, 9, 9, 9]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn repeat(self, counts: Acc<Vector<i64>>) -> Acc<Vector<T>> {
+        let place = Place::caller("repeat");
+        self.zipped(&counts, |x, count| (x, count), place).repeated(place)
+    }
+}
+
+impl<T: Elt> Acc<Vector<(T, i64)>> {
+    /// The vector whose runs these are: each value as often as the number beside it says. What [`Acc::run_lengths`] was made of.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[(4, 2i64), (7, 1)]).decode_runs())?.to_vec()?, [4, 4, 7]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn decode_runs(self) -> Acc<Vector<T>> {
+        self.repeated(Place::caller("decode_runs"))
+    }
+
+    fn repeated(self, place: Place) -> Acc<Vector<T>> {
+        let counts = self.clone().mapped(|(_, count)| count.max(0), place);
+        let add = |a: Exp<i64>, b: Exp<i64>| a + b;
+        let ends: Acc<Vector<i64>> = counts.scanned((Gives::Inclusive, false), None, add, place);
+        let total: Acc<Scalar<i64>> = counts.folded(Some(Exp::from(0)), add, place);
+        let shape = nullary(|| total.element(&[], None).terms());
+        let element = lifted(|place: Exp<i64>| {
+            // The first run that ends behind the place.
+            let source = ends.found(|end| end.le(place));
+            self.element(&[source.term()], None).0
+        });
+        Acc::<Vector<T>>::new(Generate { shape, element }, Vec::new(), place)
     }
 }

@@ -31,16 +31,17 @@ impl<T: Elt> Acc<Vector<T>> {
         before: impl FnOnce(T::Exp, V::Exp) -> Exp<bool>,
         place: Place,
     ) -> Acc<Array<D, i64>> {
-        let length = self.size();
-        let search = |value: V::Exp| {
-            let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
-                let middle = (low + high) >> 1;
-                let is_before = before(self.element(&[middle.term()], None), value);
-                (is_before.select(middle + 1, low), is_before.select(high, middle))
-            };
-            while_((Exp::from(0), length), |(low, high)| low.lt(high), halve).0
+        values.mapped(|value| self.found(|x| before(x, value)), place)
+    }
+
+    /// How many elements come before something, inside a function.
+    pub(crate) fn found(&self, before: impl FnOnce(T::Exp) -> Exp<bool>) -> Exp<i64> {
+        let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
+            let middle = (low + high) >> 1;
+            let is_before = before(self.element(&[middle.term()], None));
+            (is_before.select(middle + 1, low), is_before.select(high, middle))
         };
-        values.mapped(search, place)
+        while_((Exp::from(0), self.size()), |(low, high)| low.lt(high), halve).0
     }
 }
 

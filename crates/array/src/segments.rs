@@ -117,6 +117,31 @@ impl<T: Elt> Acc<Vector<T>> {
         self.scan_heads(&segments.heads(self.size(), place), f, place)
     }
 
+    /// As [`Acc::scan_segments`], with what stands before each element in its segment: `initial`, and all before it.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let lengths = Segments::Lengths(use_(&[3i64, 1]));
+    /// assert_eq!(run(use_(&[1, 2, 3, 4]).prescan_segments(lengths, 10, |a, b| a + b))?.to_vec()?, [10, 11, 13, 10]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn prescan_segments(
+        self,
+        segments: Segments,
+        initial: impl IntoExp<T>,
+        f: impl Fn(T::Exp, T::Exp) -> T::Exp,
+    ) -> Acc<Vector<T>> {
+        let (place, initial) = (Place::caller("prescan_segments"), initial.into_exp());
+        let heads = segments.heads(self.size(), place);
+        let scanned = self.scan_heads(&heads, &f, place);
+        let before = |index: Exp<i64>, head: Exp<bool>| {
+            let begins = head | index.eq(0);
+            cond(begins, || initial, || f(initial, scanned.element(&[(index - 1).term()], None)))
+        };
+        heads.clone().with_index(before, place)
+    }
+
     fn scan_heads(
         &self,
         heads: &Acc<Vector<bool>>,

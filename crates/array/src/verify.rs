@@ -7,7 +7,9 @@ use crate::error::Error;
 use crate::operation::{Signature, ensure};
 use crate::operations::{Fold, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId, read};
-use pumice_scalar::{Constant, Function, Id, Node as ScalarNode, Op, ScalarType, Variable, function};
+use pumice_scalar::{
+    Constant, ElementOf, Function, Id, Node as ScalarNode, Op, ScalarType, Variable, function,
+};
 use std::ops::Deref;
 
 /// Scalars of an element are numbered in 16 bits.
@@ -91,8 +93,8 @@ fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
     }
     let shaping = node.operation.shaping();
     ensure(
-        shaping.into_iter().all(|function| read(function).is_empty()),
-        "a shape depends on elements of an array, and shapes must be known before the program runs",
+        shaping.into_iter().flat_map(read).all(|of| is_single(program, node, &of)),
+        "a shape depends on an element by index: pick it first, as an array of its own (`m.slice(i)`), and take `the()`",
     )?;
     for function in node.operation.functions() {
         check_elements(program, node, function)?;
@@ -101,6 +103,12 @@ fn check(program: &ArrayProgram, node: &Node) -> Result<(), String> {
     let gives = |input: &Node| input.operation.control().map_or(Vec::new(), |control| control.gives());
     let gives = program.inputs(node).map(gives).collect();
     node.operation.check(&Signature { rank: node.rank, types: &node.types, inputs, gives })
+}
+
+/// Whether an element is that of an array which has no other.
+fn is_single(program: &ArrayProgram, node: &Node, of: &ElementOf) -> bool {
+    let array = NodeId(u32::try_from(of.array).unwrap_or(u32::MAX));
+    array.0 >= node.id.0 || program.node(array).rank == 0
 }
 
 /// Checks the elements that a function reads by index.

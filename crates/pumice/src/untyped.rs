@@ -6,10 +6,10 @@
 
 use pumice_array::{
     Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
-    NodeId, Plan, Read, foresee,
+    NodeId, Plan, Read, foresee, whole_columns,
 };
 use pumice_runtime::{Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result};
-use pumice_scalar::Place;
+use pumice_scalar::{Constant, Place};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -73,8 +73,7 @@ impl Untyped {
     fn read(&self, inputs: &Inputs, clock: &Clock) -> Result<(Arc<PreparedPlan>, Reading)> {
         let mut reading = Reading::default();
         loop {
-            let prepared =
-                clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading.counted))?;
+            let prepared = clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading))?;
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
             execution.launch()?;
@@ -89,6 +88,11 @@ impl Untyped {
                 Read::Count(node) => {
                     let count = Array::<Dim0, i64>::from_data(first(results)?)?.to_value()?;
                     reading.counted.insert(node, count);
+                }
+                Read::Value(node) => {
+                    let result = first(results)?;
+                    reading.values.insert(node, element(&*result)?);
+                    reading.add(inputs, node, result);
                 }
                 Read::Run { control, .. } => {
                     self.run_control(inputs, control, results, &mut reading, clock)?;
@@ -133,12 +137,12 @@ impl Untyped {
     /// See [`Compiled::plan`](crate::Compiled::plan). Of a program that reads a length or runs a loop on the way, it is the
     /// first plan.
     pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
-        Ok(self.prepare(inputs, &HashMap::new())?.plan().clone())
+        Ok(self.prepare(inputs, &Reading::default())?.plan().clone())
     }
 
     /// The plans that can be made for these inputs without running anything.
     pub fn foresee(&self, inputs: &Inputs) -> Result<Vec<Foreseen>> {
-        let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &HashMap::new()));
+        let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &Reading::default()));
         Ok(foresee(&self.program, profile, &knowledge, &self.choices.plan)?)
     }
 
@@ -181,8 +185,8 @@ impl Untyped {
         self.engine.device()
     }
 
-    fn prepare(&self, inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Result<Arc<PreparedPlan>> {
-        let knowledge = known(inputs, counted);
+    fn prepare(&self, inputs: &Inputs, reading: &Reading) -> Result<Arc<PreparedPlan>> {
+        let knowledge = known(inputs, reading);
         self.plans.get_or_make(&knowledge, || {
             let Choices { plan, emit, limit } = &self.choices;
             let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
@@ -192,13 +196,14 @@ impl Untyped {
 }
 
 /// What planning may know.
-fn known(inputs: &Inputs, counted: &HashMap<NodeId, i64>) -> Knowledge {
+fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
     let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
     Knowledge {
         arguments: inputs.arrays.iter().map(|(number, data)| (*number, extents(data))).collect(),
         scalars: inputs.scalars.clone(),
         computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
-        counted: counted.clone(),
+        counted: reading.counted.clone(),
+        values: reading.values.clone(),
     }
 }
 
@@ -233,12 +238,13 @@ impl Clock {
     }
 }
 
-/// What was found out while a program ran: arrays that only then have extents, and counts.
+/// What was found out while a program ran: arrays that only then have extents, counts, and elements that extents depend on.
 #[derive(Default)]
 struct Reading {
     /// The program's inputs with the arrays, once there is one.
     inputs: Option<Inputs>,
     counted: HashMap<NodeId, i64>,
+    values: HashMap<NodeId, Vec<Constant>>,
 }
 
 impl Reading {
@@ -250,6 +256,12 @@ impl Reading {
         let inputs = self.inputs.get_or_insert_with(|| given.clone());
         inputs.computed.insert(node, data);
     }
+}
+
+/// The scalars of an array's first element.
+fn element(data: &dyn ArrayData) -> Result<Vec<Constant>> {
+    let columns = whole_columns(data)?;
+    Ok(data.types().iter().zip(&columns).map(|(ty, column)| Constant::from_bytes(*ty, column)).collect())
 }
 
 /// The first result of a program.

@@ -74,6 +74,7 @@ struct Key {
     scalars: Vec<Option<Constant>>,
     computed: Vec<(NodeId, Vec<usize>)>,
     counted: Vec<(NodeId, i64)>,
+    values: Vec<(NodeId, Vec<Constant>)>,
 }
 
 /// The plans of one program.
@@ -97,6 +98,7 @@ impl Plans {
             scalars: self.shaping.iter().map(scalar).collect(),
             computed: sorted(&knowledge.computed),
             counted: sorted(&knowledge.counted),
+            values: sorted(&knowledge.values),
         };
         if let Some(prepared) = locked(&self.own).get(&key) {
             return Ok(prepared.clone());
@@ -128,8 +130,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn sorted<K: Ord + Copy, V: Ord + Clone>(map: &HashMap<K, V>) -> Vec<(K, V)> {
+fn sorted<K: Ord + Copy, V: Clone>(map: &HashMap<K, V>) -> Vec<(K, V)> {
     let mut entries: Vec<(K, V)> = map.iter().map(|(key, value)| (*key, value.clone())).collect();
-    entries.sort_unstable();
+    entries.sort_unstable_by_key(|(key, _)| *key);
     entries
 }
