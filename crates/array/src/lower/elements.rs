@@ -130,6 +130,8 @@ pub fn columns_are_contiguous(function: &Function) -> bool {
             }
             ScalarNode::Load { index, .. } => {
                 match of(index) {
+                    // The same few elements for every row: they are in the cache.
+                    (Stride::None, _) => {}
                     (_, Stride::One) => by_row += 1,
                     (Stride::One, Stride::Many) => by_column += 1,
                     _ => {}

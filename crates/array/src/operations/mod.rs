@@ -12,6 +12,7 @@ mod fold;
 mod generate;
 mod kernel;
 mod permute;
+mod product;
 mod reshape;
 mod scan;
 mod use_;
@@ -27,6 +28,7 @@ pub use fold::Fold;
 pub use generate::Generate;
 pub use kernel::KernelCall;
 pub use permute::Permute;
+pub use product::Product;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use use_::Use;
@@ -66,6 +68,7 @@ pub const OPERATIONS: &[Listed] = &[
     fold::LISTED,
     generate::LISTED,
     permute::LISTED,
+    product::LISTED,
     reshape::LISTED,
     scan::LISTED,
     use_::LISTED,

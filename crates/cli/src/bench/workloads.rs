@@ -2,6 +2,7 @@
 
 use super::inputs::uniform;
 use super::irregular;
+use super::matrices;
 use super::neighbours;
 use super::reference::{self, check, check_all, check_length};
 use super::timing::Timing;
@@ -39,7 +40,16 @@ impl Workload {
         fewest_bytes: usize,
         median: impl Fn(&Timing) -> Result<f64, String> + 'static,
     ) -> Workload {
-        let work = Work::Bytes(fewest_bytes);
+        Workload::of_work(name, n, Work::Bytes(fewest_bytes), median)
+    }
+
+    /// A workload whose speed is measured by this work.
+    pub(super) fn of_work(
+        name: impl Into<String>,
+        n: usize,
+        work: Work,
+        median: impl Fn(&Timing) -> Result<f64, String> + 'static,
+    ) -> Workload {
         let measure = move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, work });
         Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
     }
@@ -63,6 +73,7 @@ pub struct Sizes {
     side: usize,
     picture: usize,
     cube: usize,
+    products: &'static [usize],
 }
 
 impl Sizes {
@@ -75,6 +86,7 @@ impl Sizes {
             side: 4096,
             picture: 2048,
             cube: 256,
+            products: &[1024],
         }
     }
 
@@ -82,12 +94,28 @@ impl Sizes {
     pub fn gpu() -> Sizes {
         const ROWS: [[usize; 2]; 5] =
             [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
-        Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048, cube: 512 }
+        Sizes {
+            vector: 1 << 26,
+            options: 1 << 24,
+            rows: &ROWS,
+            side: 8192,
+            picture: 2048,
+            cube: 512,
+            products: &[1024, 2048, 4096],
+        }
     }
 
     /// To see that everything works.
     pub fn quick() -> Sizes {
-        Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128, cube: 32 }
+        Sizes {
+            vector: 1 << 16,
+            options: 1 << 14,
+            rows: &[[256, 256]],
+            side: 256,
+            picture: 128,
+            cube: 32,
+            products: &[96],
+        }
     }
 }
 
@@ -117,6 +145,7 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
+    all.extend(matrices::workloads(sizes.products));
     all.push(planning());
     all
 }
@@ -248,6 +277,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 24);
+        assert_eq!(workloads(&Sizes::cpu()).len(), 27);
     }
 }
