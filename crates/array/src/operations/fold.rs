@@ -338,7 +338,8 @@ pub(super) fn fold_rows(
     let types = &together.types;
     let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let commutes = together.operator.commutes();
-    let columns_are_contiguous = contiguous.unwrap_or_else(|| columns_are_contiguous(&together.elements));
+    let columns_are_contiguous =
+        contiguous.unwrap_or_else(|| columns_are_contiguous(&together.elements, lowering.extents));
     let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous };
     let plan = FoldPlan::new(lowering.profile, task);
     let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {

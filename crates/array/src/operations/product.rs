@@ -238,7 +238,7 @@ impl<'a, 'b> Job<'a, 'b> {
 
     fn operand(&self, array: NodeId, parameters: &Rc<Parameters>) -> Operand {
         let (elements, apply) = (self.lowering.fuser.matrices(array), parameters.clone());
-        let columns_are_contiguous = columns_are_contiguous(&elements);
+        let columns_are_contiguous = columns_are_contiguous(&elements, self.lowering.extents);
         let at = move |batch: Ix, row: Ix, column: Ix| {
             Scalars(apply.apply(&elements, &[row.term(), column.term(), batch.term()]))
         };
@@ -266,8 +266,8 @@ impl<'a, 'b> Job<'a, 'b> {
         let reduction = Reduction::new(elements, self.add.clone(), Some(self.initial.clone()));
         // The larger one decides what is read side by side.
         let contiguous = match task.rows >= task.columns {
-            true => columns_are_contiguous(&fuser.matrices(left)),
-            false => !columns_are_contiguous(&fuser.matrices(right)),
+            true => columns_are_contiguous(&fuser.matrices(left), lowering.extents),
+            false => !columns_are_contiguous(&fuser.matrices(right), lowering.extents),
         };
         let space =
             Space { rows: RowCount::ForEach(node.id), columns: Columns::Of(left), size, is_known: true };

@@ -176,6 +176,15 @@ impl ProductPlan {
         }
     }
 
+    /// Where a row of a thread is in the tile: so many after the one with the number `start` in its own.
+    fn row(&self, thread: Ix, start: Ix, after: u32) -> Ix {
+        match start.term().integer() {
+            Some(start) => self.rows.place(thread, start as u32 + after),
+            // A thread that goes through its rows in a loop has all of the tile's.
+            None => start + i64::from(after),
+        }
+    }
+
     /// Threads of a block.
     pub fn threads(&self) -> u32 {
         self.rows.threads * self.columns.threads
@@ -257,6 +266,18 @@ struct Tile<'a> {
 /// An element of a slice in the block's memory, by its index in the inner extent and along the side.
 type Slice = Box<dyn Fn(Ix, Ix) -> Scalars>;
 
+/// Does `body` for each multiple of `step` below `end`: once where that is all there is, otherwise in a loop.
+fn in_steps(end: i64, step: i64, body: impl FnOnce(Ix)) {
+    if end == step {
+        return body(Exp::from(0));
+    }
+    let (start, end, step) = (Exp::<i64>::from(0), Exp::<i64>::from(end), Exp::<i64>::from(step));
+    effects::sequential(start.term()..end.term(), step.term(), &[], |index, _| {
+        body(Exp::from_term(index));
+        Vec::new()
+    });
+}
+
 impl Tile<'_> {
     fn write(&self, write: &dyn Fn(Ix, Scalars)) {
         let Tile { product, plan, .. } = self;
@@ -264,7 +285,10 @@ impl Tile<'_> {
         let types: Vec<ScalarType> = product.initial.0.iter().map(|term| term.ty()).collect();
         let own = Cells::private(&types, count.into());
         each_thread(plan.threads(), |_| {
-            (0..i64::from(count)).for_each(|k| own.write(k, &product.initial));
+            let at_once = i64::from(plan.rows_at_once * plan.columns.own());
+            in_steps(count.into(), at_once, |start| {
+                (0..at_once).for_each(|k| own.write(start + k, &product.initial));
+            });
         });
         let depth = i64::from(plan.depth);
         let whole = named(quotient(product.inner, Exp::from(depth)), "rounds");
@@ -315,17 +339,16 @@ impl Tile<'_> {
         let (across, at_once) = (plan.columns.own(), plan.rows_at_once);
         each_thread(plan.threads(), |thread| {
             let (thread_row, thread_column) = self.thread(thread);
-            for group in 0..plan.rows.own() / at_once {
-                let cell = |n: u32| i64::from(group * at_once * across + n);
-                let values = (0..at_once * across).flat_map(|n| own.read(cell(n)).0);
-                let values = Scalars(values.collect());
-                let scalars = product.initial.0.len().max(1);
+            let scalars = product.initial.0.len().max(1);
+            // From the number of the first of some rows of the thread that go through the slice together.
+            let go_through = |start: Ix| {
+                let cell = |n: u32| start * i64::from(across) + i64::from(n);
+                let values = Scalars((0..at_once * across).flat_map(|n| own.read(cell(n)).0).collect());
                 // Everything is computed where it stands: a step needs the elements of one column and one row, and no
                 // others are kept in registers meanwhile.
                 let next = seq_for::<Dynamic>(count, 1, values, |values, k| {
-                    let ours = (0..at_once)
-                        .map(|row| now(&left(k, plan.rows.place(thread_row, group * at_once + row))));
-                    let ours: Vec<Scalars> = ours.collect();
+                    let ours: Vec<Scalars> =
+                        (0..at_once).map(|row| now(&left(k, plan.row(thread_row, start, row)))).collect();
                     let theirs = (0..across).map(|n| now(&right(k, plan.columns.place(thread_column, n))));
                     let theirs: Vec<Scalars> = theirs.collect();
                     let step = |(n, value): (usize, &[Term])| {
@@ -337,7 +360,9 @@ impl Tile<'_> {
                 for (n, value) in (0..).zip(next.0.chunks(scalars)) {
                     own.write(cell(n), &Scalars(value.to_vec()));
                 }
-            }
+            };
+            let (all, some) = (i64::from(plan.rows.own()), i64::from(at_once));
+            in_steps(all, some, go_through);
         });
     }
 
@@ -385,11 +410,14 @@ impl Tile<'_> {
             each_thread(plan.threads(), |thread| {
                 let (thread_row, thread_column) = self.thread(thread);
                 let across = plan.columns.own();
-                for n in 0..plan.rows.own() * across {
-                    let row = first_row + plan.rows.place(thread_row, n / across);
-                    let column = first_column + plan.columns.place(thread_column, n % across);
-                    write_at(row, column, own.read(i64::from(n)));
-                }
+                in_steps(plan.rows.own().into(), plan.rows_at_once.into(), |start| {
+                    for n in 0..plan.rows_at_once * across {
+                        let row = first_row + plan.row(thread_row, start, n / across);
+                        let column = first_column + plan.columns.place(thread_column, n % across);
+                        let cell = start * i64::from(across) + i64::from(n);
+                        write_at(row, column, own.read(cell));
+                    }
+                });
             });
         };
         let index = |row: Ix, column: Ix| (batch * rows + row) * columns + column;
@@ -404,5 +432,61 @@ impl Tile<'_> {
                 });
             },
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_program::Capabilities;
+
+    fn gpu() -> Profile {
+        Profile {
+            threads: 256,
+            lanes: 32,
+            max_threads: 1024,
+            shared_bytes: 227 << 10,
+            max_blocks: i32::MAX as u64,
+            busy_blocks: 1056,
+            vector_bytes: 16,
+            coalesces: true,
+            forward_progress: true,
+            native_warps: true,
+            capabilities: Capabilities::ALL,
+        }
+    }
+
+    fn task(batches: i64, rows: i64, columns: i64, ty: ScalarType, count: usize) -> ProductTask {
+        let types = vec![ty; count];
+        ProductTask { batches, rows, columns, left: types.clone(), right: types.clone(), result: types }
+    }
+
+    #[test]
+    fn large_matrices_have_large_tiles_and_small_ones_keep_the_device_busy() {
+        let tile = |task: &ProductTask| {
+            let plan = ProductPlan::new(&gpu(), task)?;
+            assert_eq!(plan.threads(), 256);
+            Some((plan.rows.tile(), plan.columns.tile(), plan.depth))
+        };
+        assert_eq!(tile(&task(1, 2048, 2048, ScalarType::F32, 1)), Some((128, 128, 16)));
+        assert_eq!(tile(&task(1, 512, 512, ScalarType::F32, 1)), Some((32, 32, 16)));
+        assert_eq!(tile(&task(500, 512, 512, ScalarType::F32, 1)), Some((128, 128, 16)));
+        assert_eq!(tile(&task(1, 100_000, 20, ScalarType::F32, 1)), Some((128, 32, 16)));
+        assert_eq!(tile(&task(1, 2048, 2048, ScalarType::F64, 1)), Some((64, 64, 16)));
+        // What a block's memory does not hold is not done in tiles.
+        assert_eq!(tile(&task(1, 2048, 2048, ScalarType::F64, 300)), None);
+    }
+
+    #[test]
+    fn a_tile_has_every_row_once() {
+        let plan = ProductPlan::new(&gpu(), &task(1, 2048, 2048, ScalarType::F32, 1));
+        let side = plan.map(|plan| plan.rows);
+        let places = side.into_iter().flat_map(|side| {
+            let threads = 0..i64::from(side.threads);
+            threads.flat_map(move |thread| (0..side.own()).map(move |k| side.place(Exp::from(thread), k)))
+        });
+        let mut places: Vec<Option<i64>> = places.map(|place| place.term().integer()).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..128).map(Some).collect::<Vec<_>>());
     }
 }
