@@ -74,8 +74,8 @@ impl Language for C {
             let (element, name, length) = (self.element(array.ty), &array.name, array.length);
             // Through such a pointer gcc sees that lanes' values, which are arrays too, do not change with it, and keeps them in
             // registers while a loop goes through shared memory. No other name begins with an underscore.
-            text.line(&format!("{element} _{name}[{length}] __attribute__((aligned(64)));"));
-            text.line(&format!("{element} *restrict {name} = _{name};"));
+            text.line(&format!("{element} _of_{name}[{length}] __attribute__((aligned(64)));"));
+            text.line(&format!("{element} *restrict {name} = _of_{name};"));
         }
     }
 
