@@ -20,7 +20,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// use pumice::*;
     /// // The shortest ways of at most two steps between three places.
     /// let far = f32::INFINITY;
-    /// let steps = use_(&[[0.0, 1.0, far], [far, 0.0, 2.0], [5.0, far, 0.0]]);
+    /// let steps = use_(&[0.0, 1.0, far, far, 0.0, 2.0, 5.0, far, 0.0]).reshape((3, 3));
     /// let ways = steps.clone().product_by(steps, |a, b| a + b, |a, b| a.min(b), far);
     /// assert_eq!(run(ways)?.to_vec()?, [0.0, 1.0, 3.0, 7.0, 0.0, 2.0, 5.0, 6.0, 0.0]);
     /// # Ok::<(), pumice::Error>(())
@@ -71,8 +71,8 @@ impl<D: Larger<Smaller: Larger>, T: Number> Acc<Array<D, T>> {
     ///     let (rows, _) = xs.shape();
     ///     xs.matmul(weights.transpose()).zip_with(bias.replicate_rows(rows), |x, b| (x + b).max(0.0))
     /// }
-    /// let product = run(use_(&[[1, 2], [3, 4]]).matmul(use_(&[[0, 1], [1, 0]])))?;
-    /// assert_eq!(product.to_vec()?, [2, 1, 4, 3]);
+    /// let m = use_(&[1, 2, 3, 4]).reshape((2, 2));
+    /// assert_eq!(run(m.clone().matmul(m))?.to_vec()?, [7, 10, 15, 22]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -86,7 +86,8 @@ impl<T: Number> Acc<Matrix<T>> {
     ///
     /// ```
     /// use pumice::*;
-    /// assert_eq!(run(use_(&[[1, 2], [3, 4]]).matvec(use_(&[10, 1])))?.to_vec()?, [12, 34]);
+    /// let m = use_(&[1, 2, 3, 4]).reshape((2, 2));
+    /// assert_eq!(run(m.matvec(use_(&[10, 1])))?.to_vec()?, [12, 34]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -103,7 +104,8 @@ impl<T: Number> Acc<Vector<T>> {
     ///
     /// ```
     /// use pumice::*;
-    /// assert_eq!(run(use_(&[10, 1]).vecmat(use_(&[[1, 2], [3, 4]])))?.to_vec()?, [13, 24]);
+    /// let m = use_(&[1, 2, 3, 4]).reshape((2, 2));
+    /// assert_eq!(run(use_(&[10, 1]).vecmat(m))?.to_vec()?, [13, 24]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
