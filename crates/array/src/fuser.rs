@@ -148,6 +148,24 @@ impl<'a> Fuser<'a> {
         }
     }
 
+    /// The elements of an array of matrices, from the numbers of row and column and the number of the matrix: read from
+    /// memory, or computed.
+    pub fn matrices(&self, node: NodeId) -> Function {
+        let bounds = self.extents.bounds(node);
+        let outer = bounds.len().saturating_sub(2);
+        let below = vec![
+            bounds.get(outer).copied().unwrap_or(1),
+            bounds.last().copied().unwrap_or(1),
+            bounds[..outer].iter().product(),
+        ];
+        let elements = self.elements(node, below, |index| {
+            let mut full = self.unflatten(node, index[2], outer);
+            full.extend(&index[..2]);
+            self.element(node, &full)
+        });
+        elements.function
+    }
+
     fn by_rows(&self, node: NodeId, space: NodeId, element: impl Fn(&[Term]) -> Element) -> Elements {
         let (rows, columns) = rows_and_columns(&self.extents.bounds(space));
         self.elements(node, vec![rows, columns], |index| {

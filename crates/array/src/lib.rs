@@ -27,6 +27,7 @@ mod operation;
 pub mod operations;
 mod permute;
 mod plan;
+mod products;
 mod program;
 pub mod random;
 mod reduction;

@@ -94,7 +94,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.rearranged(order.as_ref(), Place::caller("rearrange"))
     }
 
-    fn rearranged(self, order: &[usize], place: Place) -> Self {
+    pub(crate) fn rearranged(self, order: &[usize], place: Place) -> Self {
         let extents = self.extents();
         let is_permutation =
             order.len() == D::RANK && (0..D::RANK).all(|dimension| order.contains(&dimension));

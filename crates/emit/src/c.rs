@@ -71,12 +71,11 @@ impl Language for C {
     fn open_blocks(&self, kernel: &Kernel, block: &str, _blocks: &str, text: &mut Text) {
         text.open(&format!("for (i64 {block} = first_block; {block} < last_block; {block}++)"));
         for array in &kernel.shared {
-            text.line(&format!(
-                "{} {}[{}] __attribute__((aligned(64)));",
-                self.element(array.ty),
-                array.name,
-                array.length
-            ));
+            let (element, name, length) = (self.element(array.ty), &array.name, array.length);
+            // Through such a pointer gcc sees that lanes' values, which are arrays too, do not change with it, and keeps them in
+            // registers while a loop goes through shared memory. No other name begins with an underscore.
+            text.line(&format!("{element} _of_{name}[{length}] __attribute__((aligned(64)));"));
+            text.line(&format!("{element} *restrict {name} = _of_{name};"));
         }
     }
 

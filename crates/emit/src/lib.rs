@@ -185,12 +185,13 @@ pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitE
 }
 
 /// Further flags for C that only gcc knows; clang refuses them. Without `-fno-thread-jumps`, gcc turns selects into jumps,
-/// and loops over these do not vectorise. Its usual register allocation takes time that grows with the square of a
-/// program's size.
+/// and loops over these do not vectorise. Without `-fno-loop-unroll-and-jam` it does two rounds of a loop around lanes at
+/// once, and no longer keeps the values of lanes in registers. Its usual register allocation takes time that grows with the
+/// square of a program's size.
 pub fn gcc_flags(effort: Effort) -> &'static [&'static str] {
     match effort {
-        Effort::Reduced => &["-fno-thread-jumps", "-fira-algorithm=priority"],
-        Effort::Full | Effort::None => &["-fno-thread-jumps"],
+        Effort::Reduced => &["-fno-thread-jumps", "-fno-loop-unroll-and-jam", "-fira-algorithm=priority"],
+        Effort::Full | Effort::None => &["-fno-thread-jumps", "-fno-loop-unroll-and-jam"],
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::{KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
+use crate::extents::Extents;
 use crate::fuser::{Elements, rows_and_columns};
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{WritePlan, can_write_tiles, within, write, write_rows, write_tiles};
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment};
-use pumice_scalar::{Function, Node as ScalarNode, Op, ScalarType, Variable};
+use pumice_scalar::{Function, Id, Node as ScalarNode, Op, ScalarType, Variable};
 use std::rc::Rc;
 
 impl Lowering<'_> {
@@ -51,7 +52,7 @@ impl Lowering<'_> {
         // Where the index does not come out linear, going row by row saves a division an element.
         let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
         let function = if by_rows { rows_of().function } else { linear };
-        let across = by_rows && columns_are_contiguous(&function);
+        let across = by_rows && columns_are_contiguous(&function, self.extents);
         let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
         let by_tiles = across && can_write_tiles(self.profile, rows, columns, all_bytes);
         if across {
@@ -105,38 +106,56 @@ enum Stride {
     Many,
 }
 
+/// What does not depend on row or column, and what is the row itself.
+const NOWHERE: (Stride, Stride) = (Stride::None, Stride::None);
+const ALONG_ROWS: (Stride, Stride) = (Stride::One, Stride::None);
+
+/// The row of a matrix is often the number of an index in several dimensions. Rows that are neighbours are so in the innermost
+/// of them too, and alike in the others, if it has at least so many elements.
+const LONG: i64 = 32;
+
 /// Whether the elements of a column, and not those of a row, are neighbours in memory: judged by the loads of a function
 /// of row and column.
-pub fn columns_are_contiguous(function: &Function) -> bool {
+pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
+    let is_long = |id: &Id| match function.nodes()[id.0 as usize] {
+        ScalarNode::Variable(Variable::Extent { array, .. }, _) => {
+            extents.length(array as usize).bound >= LONG
+        }
+        _ => false,
+    };
     let mut strides: Vec<(Stride, Stride)> = Vec::with_capacity(function.nodes().len());
     let (mut by_row, mut by_column) = (0, 0);
     for node in function.nodes() {
-        let of = |id: &pumice_scalar::Id| strides[id.0 as usize];
+        let of = |id: &Id| strides[id.0 as usize];
         let add = |a: Stride, b: Stride| match (a, b) {
             (Stride::None, other) | (other, Stride::None) => other,
             _ => Stride::Many,
         };
         let many = |stride: Stride| if stride == Stride::None { stride } else { Stride::Many };
         let stride = match node {
-            ScalarNode::Variable(Variable::Parameter(0), _) => (Stride::One, Stride::None),
+            ScalarNode::Variable(Variable::Parameter(0), _) => ALONG_ROWS,
             ScalarNode::Variable(Variable::Parameter(1), _) => (Stride::None, Stride::One),
             ScalarNode::Apply { op, operands, .. } => {
                 let all = operands.as_slice().iter().map(of).reduce(|a, b| (add(a.0, b.0), add(a.1, b.1)));
-                let all = all.unwrap_or((Stride::None, Stride::None));
-                match op {
-                    Op::Add => all,
+                let all = all.unwrap_or(NOWHERE);
+                match (op, operands.as_slice()) {
+                    (Op::Add, _) => all,
+                    (Op::Rem, [index, extent]) if of(index) == ALONG_ROWS && is_long(extent) => all,
+                    (Op::Div, [index, extent]) if of(index) == ALONG_ROWS && is_long(extent) => NOWHERE,
                     _ => (many(all.0), many(all.1)),
                 }
             }
             ScalarNode::Load { index, .. } => {
                 match of(index) {
+                    // The same few elements for every row: they are in the cache.
+                    (Stride::None, _) => {}
                     (_, Stride::One) => by_row += 1,
                     (Stride::One, Stride::Many) => by_column += 1,
                     _ => {}
                 }
                 (Stride::Many, Stride::Many)
             }
-            ScalarNode::Constant(_) | ScalarNode::Variable(..) => (Stride::None, Stride::None),
+            ScalarNode::Constant(_) | ScalarNode::Variable(..) => NOWHERE,
             _ => (Stride::Many, Stride::Many),
         };
         strides.push(stride);

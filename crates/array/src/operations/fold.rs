@@ -195,9 +195,10 @@ impl Fold {
         let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
         let task = FoldTask { rows, columns: blocks, bytes, commutes: true, columns_are_contiguous: false };
         let plan = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
-        let over = (node.id, Columns::Chunks { count: blocks, of_all: true }, blocks);
+        let columns = Columns::Chunks(blocks);
+        let space = Space { rows: RowCount::One, columns, size: (rows, blocks), is_known: true };
         let name = node.place.operation();
-        steps.extend(fold_kernel(lowering, node, name, over, plan, &reduction.elements, reduction, &last)?);
+        steps.extend(fold_kernel(lowering, node, name, space, plan, &reduction.elements, reduction, &last)?);
         Ok(steps)
     }
 }
@@ -245,20 +246,46 @@ impl Listener for Present {
 }
 
 /// One fold of several that are done together.
-struct Part {
-    reduction: Reduction,
-    heard: Vec<Heard>,
+pub(super) struct Part {
+    /// What is folded.
+    pub reduction: Reduction,
+    /// Who listens to the results.
+    pub heard: Vec<Heard>,
+}
+
+/// The matrix whose rows are folded.
+#[derive(Clone, Copy)]
+pub(super) struct Space {
+    /// Its rows.
+    pub rows: RowCount,
+    /// Its columns.
+    pub columns: Columns,
+    /// How many rows and columns it has at most.
+    pub size: (i64, i64),
+    /// Whether it has just as many.
+    pub is_known: bool,
+}
+
+/// The rows that are folded.
+#[derive(Clone, Copy)]
+pub(super) enum RowCount {
+    /// A single one.
+    One,
+    /// Those of an array.
+    Of(NodeId),
+    /// One for each element of an array.
+    ForEach(NodeId),
 }
 
 /// The columns that a fold reduces.
 #[derive(Clone, Copy)]
-enum Columns {
+pub(super) enum Columns {
     /// Those of an array whose rows are folded.
     Of(NodeId),
     /// All elements of an array.
     All(NodeId),
-    /// The results of so many chunks, of each row or of all elements.
-    Chunks { count: i64, of_all: bool },
+    /// The results of so many chunks.
+    Chunks(i64),
 }
 
 /// The class of the number of chunks, in the second step of a fold.
@@ -288,39 +315,57 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
         parts.push(Part { reduction, heard: listeners.heard.clone() });
     }
     let bounds = lowering.extents.bounds(space);
-    let (rows, columns) = if whole { (1, bounds.iter().product()) } else { rows_and_columns(&bounds) };
-    let over = if whole { Columns::All(space) } else { Columns::Of(space) };
-    let known = lowering.extents.is_known(space);
+    let size = if whole { (1, bounds.iter().product()) } else { rows_and_columns(&bounds) };
+    let (rows, columns) = match whole {
+        true => (RowCount::One, Columns::All(space)),
+        false => (RowCount::Of(space), Columns::Of(space)),
+    };
+    let space = Space { rows, columns, size, is_known: lowering.extents.is_known(space) };
+    fold_rows(lowering, first, space, &parts, None)
+}
+
+/// Folds rows on behalf of an operation, in one kernel or, where rows are cut, in two. Whether it is the elements of a column
+/// that are neighbours in memory is seen from their loads, unless it is said.
+pub(super) fn fold_rows(
+    lowering: &Lowering<'_>,
+    node: &Node,
+    space: Space,
+    parts: &[Part],
+    contiguous: Option<bool>,
+) -> Result<Vec<Step>, Error> {
+    let (rows, columns) = space.size;
     let together = Reduction::together(parts.iter().map(|part| &part.reduction));
     let types = &together.types;
     let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let commutes = together.operator.commutes();
-    let columns_are_contiguous = columns_are_contiguous(&together.elements);
+    let columns_are_contiguous =
+        contiguous.unwrap_or_else(|| columns_are_contiguous(&together.elements, lowering.extents));
     let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous };
     let plan = FoldPlan::new(lowering.profile, task);
-    let plan = match (lowering.options.skeletons.fold.is_some(), known) {
+    let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {
         // A user's skeleton does with whole rows of any length what it likes.
         (true, _) => FoldPlan { chunks: 1, fixed_columns: None, ..plan },
         (_, false) => FoldPlan { fixed_columns: None, ..plan },
         _ => plan,
     };
-    let step = |plan, over, elements: &Function, listeners: &Listeners, name: &str| {
-        fold_kernel(lowering, first, name, (space, over, columns), plan, elements, &together, listeners)
+    let step = |plan, space, elements: &Function, listeners: &Listeners, name: &str| {
+        fold_kernel(lowering, node, name, space, plan, elements, &together, listeners)
     };
-    let last = Listeners { producer: first.id, heard: finished(&parts) };
-    let name = first.place.operation();
+    let last = Listeners { producer: node.id, heard: finished(parts) };
+    let name = node.place.operation();
     if plan.chunks == 1 {
-        return step(plan, over, &together.elements, &last, name);
+        return step(plan, space, &together.elements, &last, name);
     }
     let chunks = i64::from(plan.chunks);
     let (between, mut steps) = lowering.temporary(types, rows * chunks);
-    let partial = Listeners { producer: first.id, heard: vec![lowering.heard_in(between)] };
-    steps.extend(step(plan, over, &together.elements, &partial, "fold_chunks")?);
+    let partial = Listeners { producer: node.id, heard: vec![lowering.heard_in(between)] };
+    steps.extend(step(plan, space, &together.elements, &partial, "fold_chunks")?);
     // The chunks' results are a matrix in memory, folded once more.
     let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
     let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
     let partial = chunk_results(between, types);
-    steps.extend(step(again, Columns::Chunks { count: chunks, of_all: whole }, &partial, &last, name)?);
+    let space = Space { columns: Columns::Chunks(chunks), ..space };
+    steps.extend(step(again, space, &partial, &last, name)?);
     Ok(steps)
 }
 
@@ -381,7 +426,7 @@ fn fold_kernel(
     lowering: &Lowering<'_>,
     node: &Node,
     name: &str,
-    (space, over, bound): (NodeId, Columns, i64),
+    space: Space,
     plan: FoldPlan,
     elements: &Function,
     reduction: &Reduction,
@@ -394,32 +439,33 @@ fn fold_kernel(
     };
     let called = KernelName { node, name, skeleton, threads };
     lowering.kernel(called, listeners, |parameters| {
-        let rows = match over {
-            Columns::All(_) | Columns::Chunks { of_all: true, .. } => parameters.number("rows", 1),
-            _ => lowering.row_count(space, parameters),
+        let rows = match space.rows {
+            RowCount::One => parameters.number("rows", 1),
+            RowCount::Of(array) => lowering.row_count(array, parameters),
+            RowCount::ForEach(array) => lowering.size(array, parameters),
         };
-        let count: Ix = match (plan.fixed_columns, over) {
+        let count: Ix = match (plan.fixed_columns, space.columns) {
             (Some(fixed), _) => Exp::from(i64::from(fixed)),
             (None, Columns::Of(array)) => lowering.column_count(array, parameters),
             (None, Columns::All(array)) => lowering.size(array, parameters),
-            (None, Columns::Chunks { count, .. }) => parameters.number("columns", count),
+            (None, Columns::Chunks(count)) => parameters.number("columns", count),
         };
         let cut = (plan.chunks > 1).then(|| {
             let chunks = parameters.number("chunks", plan.chunks.into());
-            let steps = match lowering.extents.is_known(space) {
-                true => parameters.number("steps", plan.steps(bound)),
+            let steps = match space.is_known {
+                true => parameters.number("steps", plan.steps(space.size.1)),
                 false => parts_for(count, plan.step() as usize * plan.chunks as usize),
             };
             (chunks, steps)
         });
         // The extent by which the elements know their own columns.
-        match over {
+        match space.columns {
             Columns::Of(array) => {
                 if let Some(class) = lowering.extents.classes(array).last() {
                     parameters.fix(*class, count);
                 }
             }
-            Columns::Chunks { .. } => parameters.fix(CHUNKS, count),
+            Columns::Chunks(_) => parameters.fix(CHUNKS, count),
             Columns::All(_) => {}
         }
         let Reduction { operator, neutral, .. } = reduction;

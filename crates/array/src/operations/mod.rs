@@ -15,6 +15,7 @@ mod kernel;
 mod parameter;
 mod permute;
 mod pick;
+mod product;
 mod reshape;
 mod scan;
 mod sort;
@@ -35,6 +36,7 @@ pub use kernel::KernelCall;
 pub(crate) use parameter::Parameter;
 pub use permute::Permute;
 pub use pick::Pick;
+pub use product::Product;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use sort::{Order, Sort};
@@ -81,6 +83,7 @@ pub const OPERATIONS: &[Listed] = &[
     generate::LISTED,
     permute::LISTED,
     pick::LISTED,
+    product::LISTED,
     reshape::LISTED,
     scan::LISTED,
     sort::LISTED,

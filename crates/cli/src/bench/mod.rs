@@ -6,6 +6,7 @@
 
 mod inputs;
 mod irregular;
+mod matrices;
 mod neighbours;
 mod reference;
 mod row;

@@ -2,6 +2,7 @@
 
 use super::inputs::uniform;
 use super::irregular;
+use super::matrices;
 use super::neighbours;
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
@@ -40,7 +41,16 @@ impl Workload {
         fewest_bytes: usize,
         median: impl Fn(&Timing) -> Result<f64, String> + 'static,
     ) -> Workload {
-        let work = Work::Bytes(fewest_bytes);
+        Workload::of_work(name, n, Work::Bytes(fewest_bytes), median)
+    }
+
+    /// A workload whose speed is measured by this work.
+    pub(super) fn of_work(
+        name: impl Into<String>,
+        n: usize,
+        work: Work,
+        median: impl Fn(&Timing) -> Result<f64, String> + 'static,
+    ) -> Workload {
         let measure = move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, work });
         Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
     }
@@ -64,6 +74,7 @@ pub struct Sizes {
     side: usize,
     picture: usize,
     cube: usize,
+    products: &'static [usize],
 }
 
 impl Sizes {
@@ -76,6 +87,7 @@ impl Sizes {
             side: 4096,
             picture: 2048,
             cube: 256,
+            products: &[1024],
         }
     }
 
@@ -83,12 +95,28 @@ impl Sizes {
     pub fn gpu() -> Sizes {
         const ROWS: [[usize; 2]; 5] =
             [[1 << 24, 4], [1 << 20, 64], [1 << 16, 1024], [8192, 8192], [64, 1 << 20]];
-        Sizes { vector: 1 << 26, options: 1 << 24, rows: &ROWS, side: 8192, picture: 2048, cube: 512 }
+        Sizes {
+            vector: 1 << 26,
+            options: 1 << 24,
+            rows: &ROWS,
+            side: 8192,
+            picture: 2048,
+            cube: 512,
+            products: &[1024, 2048, 4096],
+        }
     }
 
     /// To see that everything works.
     pub fn quick() -> Sizes {
-        Sizes { vector: 1 << 16, options: 1 << 14, rows: &[[256, 256]], side: 256, picture: 128, cube: 32 }
+        Sizes {
+            vector: 1 << 16,
+            options: 1 << 14,
+            rows: &[[256, 256]],
+            side: 256,
+            picture: 128,
+            cube: 32,
+            products: &[96],
+        }
     }
 }
 
@@ -121,6 +149,7 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
+    all.extend(matrices::workloads(sizes.products));
     all.push(planning());
     all
 }
@@ -252,6 +281,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 28);
+        assert_eq!(workloads(&Sizes::cpu()).len(), 31);
     }
 }

@@ -38,6 +38,23 @@ pub(crate) fn for_rounds<V>(
 ) {
     let place = |e: Ix| (named(e / columns, "row"), named(e % columns, "column"));
     let (all, threads) = (rows * columns, i64::from(effects::block_threads()));
+    if threads % columns == 0 && all % threads == 0 && all / threads > MOST_ROUNDS {
+        // The column stays: a loop over rows inside each thread, which a CPU does with vectors.
+        return Block::each(Exp::from(threads), &|thread| {
+            let (row, column) = if threads == columns { (Exp::from(0), thread) } else { place(thread) };
+            let step = Exp::<i64>::from(threads / columns).term();
+            effects::sequential(
+                Exp::<i64>::from(0).term()..Exp::<i64>::from(rows).term(),
+                step,
+                &[],
+                |down, _| {
+                    let row = row + Exp::from_term(down);
+                    write(row, column, read(row, column));
+                    Vec::new()
+                },
+            );
+        });
+    }
     if all % threads != 0 || all / threads > MOST_ROUNDS {
         return Block::each(Exp::from(all), &|e| {
             let (row, column) = place(e);

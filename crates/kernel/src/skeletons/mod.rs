@@ -10,6 +10,7 @@ mod gather;
 mod listen;
 mod look_back;
 mod monoid;
+mod product;
 mod replace;
 mod rounds;
 mod scan;
@@ -27,6 +28,7 @@ pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};
 pub use look_back::{ScanState, StateSize};
 pub use monoid::Monoid;
+pub use product::{Operand, Product, ProductPlan, ProductStep, ProductTask};
 pub use replace::{
     FoldRows, FoldSkeleton, Operator, Skeletons, WriteSkeleton, fold_skeleton, within, write_skeleton,
 };

@@ -79,7 +79,7 @@ pub fn force_windows<T: Storable, const N: usize>(
 
 impl<T: Storable> Placed<T> {
     /// Writes the window; it can be read after a barrier.
-    fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
+    pub(crate) fn write(self, otherwise: &T::Form) -> Pull<Pull<T>> {
         let Placed { matrix, columns, first: (first_row, first_column), window, place } = self;
         let items = group_size(window.items);
         if !window.columns.is_multiple_of(items) {

@@ -23,6 +23,7 @@ pub mod indexing;
 pub mod loops;
 pub mod orders;
 pub mod permutes;
+pub mod products;
 pub mod programs;
 pub mod reductions;
 pub mod runs;
@@ -158,6 +159,18 @@ macro_rules! for_each_case {
                 scalar_arguments_in_operators
                 into_computed_defaults
                 indices_that_are_no_targets
+            }
+            products {
+                every_shape
+                numbers_of_other_types
+                pairs_of_matrices
+                shortest_ways_and_reachable_places
+                in_order
+                functions_around_products
+                matrices_and_vectors
+                products_written_as_folds
+                functions_that_fail
+                shapes_that_do_not_fit
             }
             orders {
                 affine_maps_of_64_bits

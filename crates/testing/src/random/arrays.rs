@@ -3,8 +3,8 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Order, Permute, Reshape, Scan, Sort, Use,
-    View, ZipWith,
+    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Order, Permute, Product, Reshape, Scan,
+    Sort, Use, View, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -229,7 +229,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(17) {
+        match self.choices.below(18) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -253,6 +253,7 @@ impl Maker<'_, '_> {
             13 => self.look_up(),
             14 => self.control(),
             15 => self.sort(),
+            16 => self.product(),
             _ => self.fold(),
         }
     }
@@ -556,6 +557,32 @@ impl Maker<'_, '_> {
         let from_nothing = input.extents.last() != Some(&0) && self.choices.below(4) == 0;
         let initial = (!from_nothing).then_some(initial);
         node(Fold { operator, initial }, &[&input], extents, input.array.types(), "fold")
+    }
+
+    /// Multiplies the matrices of an array and the same ones transposed, over an operator that is associative to the bit.
+    fn product(&mut self) -> Known {
+        let input = self.any();
+        let rank = input.extents.len();
+        let size = |extents: &[usize]| extents.iter().product::<usize>();
+        let [outer @ .., rows, columns] = &input.extents[..] else { return input };
+        let (turned, extents) = ([outer, &[*columns, *rows]].concat(), [outer, &[*rows, *rows]].concat());
+        if size(&extents) > MOST {
+            return input;
+        }
+        let (left, add, initial) = self.associative(input);
+        let from = |dimension: usize| match rank - dimension {
+            1 => rank - 2,
+            2 => rank - 1,
+            _ => dimension,
+        };
+        let row = |dimension: usize| (0..rank).map(|place| i64::from(place == from(dimension))).collect();
+        let steps = (0..rank).map(row).collect();
+        let shape = self.shape(&turned);
+        let starts = function(&[], |_| vec![index(0); rank]);
+        let types = left.array.types().to_vec();
+        let right = node(View { shape, starts, steps }, &[&left], &turned, &types, "view");
+        let multiply = self.elements(&[&types[..], &types].concat(), &types);
+        node(Product { multiply, add, initial }, &[&left, &right], &extents, &types, "product")
     }
 
     /// Scans with an operator that is associative to the bit.
