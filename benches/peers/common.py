@@ -26,6 +26,8 @@ BLACK_SCHOLES = "black-scholes f32"
 PREFIX_SUMS_I32 = "prefix sums i32"
 PREFIX_SUMS_F32 = "prefix sums f32"
 SELECT = "select 1 in 4 i32"
+SORT_I32 = "sort i32"
+SORT_F32 = "sort f32"
 FILTERED_SUM = "filtered sum f32"
 MEAN_AND_VARIANCE = "mean and variance f32"
 BITS_OF_BINS = [8, 16, 20]
@@ -59,6 +61,8 @@ def fewest_bytes(workload, n, rows=0):
         MANDELBROT: 1,
         PREFIX_SUMS_I32: 2,
         PREFIX_SUMS_F32: 2,
+        SORT_I32: 2,
+        SORT_F32: 2,
         FILTERED_SUM: 1,
         MEAN_AND_VARIANCE: 1,
     }
@@ -363,6 +367,12 @@ class Peer:
             return words[words & 3 == 0]
 
         self._measure_array(SELECT, run, make_expected, 0)
+
+    def sort_i32(self, run):
+        self._measure_array(SORT_I32, run, lambda: np.sort(self.inputs.words(), kind="stable"), 0)
+
+    def sort_f32(self, run):
+        self._measure_array(SORT_F32, run, lambda: np.sort(self.inputs.x, kind="stable"), 0)
 
     def filtered_sum(self, run):
         def make_expected():

@@ -1,9 +1,10 @@
-// What CUB, and a careful CUDA programmer, make of scans, selections and histograms on a GPU.
+// What CUB, and a careful CUDA programmer, make of scans, selections, histograms and sorts on a GPU.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native irregular.cu -lcublas -o irregular
 // Run:    ./irregular [part of a workload's name]
 //
 // Prints rows as cuda.cu does, and checks and times in the same way.
+#include <algorithm>
 #include <cub/cub.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
@@ -24,6 +25,12 @@ struct Small {
 };
 struct Word {
     __host__ __device__ int operator()(std::uint32_t i) const { return static_cast<int>(hash32(i)); }
+};
+struct Hash {
+    __host__ __device__ std::uint32_t operator()(std::uint32_t i) const { return hash32(i); }
+};
+struct Place {
+    __host__ __device__ std::uint32_t operator()(std::uint32_t i) const { return i; }
 };
 struct Uniform {
     __host__ __device__ float operator()(std::uint32_t i) const { return uniform(i, 0); }
@@ -241,6 +248,46 @@ static void measure_histogram(Report &report, int bits) {
     report.measure(workload, "CUDA, an atomic each", LENGTH, fewest_bytes, naive, check);
 }
 
+// -------------------------------------------------------------------------------------------------------------
+// Sorts.
+
+constexpr int SORTED = 1 << 24;
+
+template <typename T> static void measure_sort(Report &report, const char *type, const Input<T> &input) {
+    const DeviceArray<T> output(SORTED);
+    WithScratch sort([&](void *scratch, std::size_t &bytes) {
+        return cub::DeviceRadixSort::SortKeys(scratch, bytes, input.array.data(), output.data(), SORTED);
+    });
+    const auto check = [&](const std::string &what) {
+        const std::vector<T> got = output.to_host();
+        std::vector<T> expected(input.host.begin(), input.host.begin() + SORTED);
+        std::sort(expected.begin(), expected.end());
+        for (std::size_t i = 0; i < expected.size(); i++) {
+            expect_close(what, i, got[i], expected[i], 0);
+        }
+    };
+    report.measure(std::string("sort ") + type, "CUB", SORTED, 8.0 * SORTED, [&] { sort(); }, check);
+}
+
+// The values are the places of the keys, so that a sort which is not stable would be seen.
+static void measure_sort_by_key(Report &report) {
+    const Input<std::uint32_t> keys(Hash{});
+    const Input<std::uint32_t> values(Place{});
+    const DeviceArray<std::uint32_t> sorted_keys(SORTED), sorted_values(SORTED);
+    WithScratch sort([&](void *scratch, std::size_t &bytes) {
+        return cub::DeviceRadixSort::SortPairs(scratch, bytes, keys.array.data(), sorted_keys.data(),
+                                               values.array.data(), sorted_values.data(), SORTED);
+    });
+    const auto check = [&](const std::string &what) {
+        const std::vector<std::uint32_t> got = sorted_values.to_host();
+        for (std::size_t i = 1; i < got.size(); i++) {
+            const auto before = std::make_pair(keys.host[got[i - 1]], got[i - 1]);
+            expect_close(what, i, before < std::make_pair(keys.host[got[i]], got[i]), 1, 0);
+        }
+    };
+    report.measure("sort by key (u32, u32)", "CUB", SORTED, 16.0 * SORTED, [&] { sort(); }, check);
+}
+
 int main(int argument_count, char **arguments) {
     int devices = 0;
     if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
@@ -264,5 +311,11 @@ int main(int argument_count, char **arguments) {
     for (const int bits : BITS_OF_BINS) {
         measure_histogram(report, bits);
     }
+    {
+        const Input<int> words(Word{});
+        measure_sort(report, "i32", words);
+    }
+    measure_sort(report, "f32", floats);
+    measure_sort_by_key(report);
     return 0;
 }

@@ -1,4 +1,4 @@
-"""Scans, selections and histograms by the array libraries a Python user would pick, on the CPU: NumPy, Numba and JAX.
+"""Scans, selections, sorts and histograms by the array libraries a Python user would pick, on the CPU: NumPy, Numba and JAX.
 
 Run:  python3 irregular.py [part of a workload's name]        (pip install numpy numba jax; each may be missing)
 
@@ -37,6 +37,8 @@ def measure_numpy(inputs, report):
     peer.prefix_sums_f32(lambda: np.cumsum(x, out=sums))
     peer.row_prefix_sums(MATRIX_SIDE, MATRIX_SIDE, lambda: np.cumsum(matrix, axis=1, out=row_sums))
     peer.select(lambda: words[words & 3 == 0])
+    peer.sort_i32(lambda: np.sort(words))
+    peer.sort_f32(lambda: np.sort(x))
     peer.filtered_sum(lambda: np.sum(x, where=x < np.float32(0.25)))
     peer.mean_and_variance(lambda: (np.mean(x), np.var(x)))
     for bits in common.BITS_OF_BINS:

@@ -21,6 +21,7 @@ struct Peer {
 const PEERS: &[Peer] = &[
     Peer { device: "cpu", source: "cpu.c", make: |places| build_c(places, "cpu") },
     Peer { device: "cpu", source: "irregular.c", make: |places| build_c(places, "irregular") },
+    Peer { device: "cpu", source: "sorting.cpp", make: |places| build_cpp(places, "sorting") },
     Peer { device: "cpu", source: "cpu.py", make: |places| python(places, "cpu.py") },
     Peer { device: "cpu", source: "irregular.py", make: |places| python(places, "irregular.py") },
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
@@ -85,6 +86,18 @@ fn build_c(places: &Places, name: &str) -> Result<Command> {
         .args(["-O3", "-march=native", "-ffast-math", "-fopenmp"])
         .arg(places.sources.join(format!("{name}.c")))
         .arg("-lm")
+        .arg("-o")
+        .arg(&program);
+    process::run(&mut command)?;
+    Ok(Command::new(program))
+}
+
+fn build_cpp(places: &Places, name: &str) -> Result<Command> {
+    let program = places.out.join(format!("{name}-cpp"));
+    let mut command = Command::new(compiler("CXX", &["g++", "c++"], &[])?);
+    command
+        .args(["-O3", "-march=native", "-fopenmp"])
+        .arg(places.sources.join(format!("{name}.cpp")))
         .arg("-o")
         .arg(&program);
     process::run(&mut command)?;
