@@ -99,6 +99,9 @@ macro_rules! for_each_case {
             }
             segments {
                 folds_of_segments
+                scans_of_what_stands_before
+                repeated_elements
+                extents_from_elements
                 scans_of_segments
                 runs_of_equal_elements
                 searches

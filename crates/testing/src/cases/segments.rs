@@ -104,9 +104,72 @@ pub fn scans_of_segments(h: &Harness) -> Outcome {
     Ok(())
 }
 
+pub fn scans_of_what_stands_before(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<Affine>>, offsets: Acc<Vector<i64>>| {
+        xs.prescan_segments(Segments::Offsets(offsets), (3, 1), after_exp)
+    })?;
+    for size in SIZES {
+        let (xs, lengths) = (values::<Affine>(123, size), lengths(size));
+        let before = |piece: &&[Affine]| {
+            let sums = piece.iter().scan((3, 1), |sum, x| Some(std::mem::replace(sum, after(*sum, *x))));
+            sums.collect::<Vec<Affine>>()
+        };
+        let expected: Vec<Affine> = pieces(&xs, &lengths).iter().flat_map(before).collect();
+        program.check((&xs, &offsets(&lengths)), &expected)?;
+    }
+    Ok(())
+}
+
+pub fn repeated_elements(h: &Harness) -> Outcome {
+    let repeat = h.compile(|xs: Acc<Vector<(i32, f32)>>, counts: Acc<Vector<i64>>| {
+        xs.map(|(a, b)| (a + 1, b)).repeat(counts).map(|(a, b)| (b, a))
+    })?;
+    for size in SIZES {
+        let (xs, counts) = (values::<(i32, f32)>(124, size), values::<i32>(125, size));
+        let counts: Vec<i64> = counts.iter().map(|count| i64::from(count % 5)).collect();
+        let times =
+            |(x, count): (&(i32, f32), &i64)| vec![(x.1, x.0.wrapping_add(1)); (*count).max(0) as usize];
+        let expected: Vec<(f32, i32)> = xs.iter().zip(&counts).flat_map(times).collect();
+        repeat.check((&xs, &counts), &expected)?;
+    }
+    h.expect_failure(repeat.run((&[(1, 2.0)], &[1, 2])), &["shapes differ", "repeat", file!()])?;
+    // There and back, with a length that the host learns twice.
+    let twice = h.compile(|xs: Acc<Vector<i32>>| {
+        let xs = xs.map(|x| x & 3);
+        xs.run_lengths().decode_runs().run_lengths().decode_runs()
+    })?;
+    for size in SIZES {
+        let xs = values::<i32>(126, size);
+        twice.check(&xs, &xs.iter().map(|x| x & 3).collect::<Vec<i32>>())?;
+    }
+    Ok(())
+}
+
+pub fn extents_from_elements(h: &Harness) -> Outcome {
+    // As long as the largest element says; and a matrix whose extents are a pair.
+    let squares = h.compile(|xs: Acc<Vector<i64>>| {
+        let longest = xs.clone().max();
+        generate(longest.the(), |i| i * i).zip_with(xs.sum().replicate(longest.the()), |a, b| a + b)
+    })?;
+    squares.check(&[2, 4, 1], &[7, 8, 11, 16])?;
+    squares.check(&[0], &[])?;
+    h.expect_failure(squares.run(&[-1]), &["extents [-1]", "generate", file!()])?;
+    let table = h.compile(|extents: Acc<Scalar<(i64, i64)>>| {
+        let (rows, columns) = extents.the();
+        generate((rows, columns), |(i, j)| i * 10 + j).sum()
+    })?;
+    for (rows, columns) in [(3i64, 4i64), (2, 0), (0, 3)] {
+        let expected: Vec<i64> = (0..rows).map(|i| (0..columns).map(|j| i * 10 + j).sum()).collect();
+        let extents = Scalar::from_slice([], &[(rows, columns)]).map_err(|error| error.to_string())?;
+        table.check(&extents, &expected)?;
+    }
+    Ok(())
+}
+
 pub fn runs_of_equal_elements(h: &Harness) -> Outcome {
     let starts = h.compile(|xs: Acc<Vector<i32>>| xs.group_starts())?;
     let unique = h.compile(|xs: Acc<Vector<i32>>| xs.unique())?;
+    let pairs = h.compile(|xs: Acc<Vector<i32>>| xs.map(|x| (x, x.gt(0))).unique())?;
     let lengths = h.compile(|xs: Acc<Vector<i32>>| xs.run_lengths())?;
     for size in SIZES {
         let xs: Vec<i32> = values::<i32>(123, size).into_iter().map(|x| x & 1).collect();
@@ -116,6 +179,7 @@ pub fn runs_of_equal_elements(h: &Harness) -> Outcome {
         unique.check(&xs, &runs.iter().map(|run| run[0]).collect::<Vec<_>>())?;
         let expected: Vec<(i32, i64)> = runs.iter().map(|run| (run[0], run.len() as i64)).collect();
         lengths.check(&xs, &expected)?;
+        pairs.check(&xs, &runs.iter().map(|run| (run[0], run[0] > 0)).collect::<Vec<_>>())?;
     }
     // No two NaN are equal, and both zeros are.
     let xs = [f32::NAN, f32::NAN, 0.0, -0.0, 1.0];
