@@ -9,7 +9,7 @@ use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;
 use crate::operation::{Given, RANK, Signature, TYPES, ensure};
 use crate::program::ArrayProgram;
-use pumice_scalar::ScalarType;
+use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
 
 /// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
@@ -35,8 +35,8 @@ pub trait Control {
     /// The ranks and element types of the arrays that it gives.
     fn gives(&self) -> Vec<ArrayType>;
 
-    /// Its meaning: the arrays that it gives for these inputs.
-    fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
+    /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
+    fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
 
     /// The extents of what it gives, as far as they do not depend on how it goes on, from those of its inputs and of the
     /// programs' results.

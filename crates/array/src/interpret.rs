@@ -145,7 +145,7 @@ impl<'a> Interpreter<'a> {
             let arrays = (0..).zip(arrays.iter().cloned()).collect();
             Ok(interpret(program, &arrays, self.scalars)?.into_iter().map(host).collect())
         };
-        control.run(inputs, &mut run)
+        control.run(node.place, inputs, &mut run)
     }
 
     /// A scalar function, to be called.

@@ -178,22 +178,23 @@ fn given<S: AccTuple>(like: &S, operation: impl Operation, inputs: Vec<Arc<Descr
 }
 
 /// The arrays that programs of a loop or branch take from outside, by their numbers as arguments.
-struct Outside {
+pub(crate) struct Outside {
     /// What is described from here on belongs to the programs.
     first_inside: u64,
-    arrays: Vec<Arc<Described>>,
+    /// Them.
+    pub arrays: Vec<Arc<Described>>,
     numbers: HashMap<u64, u32>,
 }
 
 impl Outside {
     /// Begins the description of programs whose first arguments are these.
-    fn new(arrays: Vec<Arc<Described>>) -> Outside {
+    pub fn new(arrays: Vec<Arc<Described>>) -> Outside {
         let numbers = arrays.iter().map(|array| array.id()).zip(0..).collect();
         Outside { first_inside: next_id(), arrays, numbers }
     }
 
     /// The program that gives these arrays.
-    fn close(&mut self, results: &[Arc<Described>]) -> ArrayProgram {
+    pub fn close(&mut self, results: &[Arc<Described>]) -> ArrayProgram {
         ArrayProgram::within(results, |array| {
             if let Some(number) = self.numbers.get(&array.id()) {
                 return Some(*number);

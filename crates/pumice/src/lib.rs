@@ -32,7 +32,7 @@ pub use pumice_array::random;
 pub use pumice_array::{
     Acc, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent,
     IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Scalar, Segments, Shape, Vector, acond,
-    awhile, concat, enum_from, fill, generate, iterate, meshgrid, unit, use_,
+    awhile, concat, enum_from, fill, foreign, generate, iterate, meshgrid, trace_to, unit, use_,
 };
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
@@ -55,7 +55,7 @@ pub mod layers {
 pub mod prelude {
     pub use crate::{
         Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Scalar, Shape, Vector, acond,
-        awhile, cond, constant, enum_from, fill, generate, iterate, none, some, unit, use_, while_,
+        awhile, cond, constant, enum_from, fill, foreign, generate, iterate, none, some, unit, use_, while_,
     };
 }
 

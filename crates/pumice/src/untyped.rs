@@ -112,9 +112,8 @@ impl Untyped {
     ) -> Result<()> {
         let node = self.program.node(id);
         let lost = || Error::Invalid(format!("{} has nothing to run", node.place));
-        let (Some(control), Some(nested)) = (node.operation.control(), self.nested.get(&id)) else {
-            return Err(lost());
-        };
+        let control = node.operation.control().ok_or_else(lost)?;
+        let nested = self.nested.get(&id).map_or(&[][..], Vec::as_slice);
         for (input, data) in node.inputs.iter().zip(&given) {
             reading.add(inputs, *input, data.clone());
         }
@@ -127,7 +126,7 @@ impl Untyped {
             };
             round().map_err(|error| ArrayError::Device(Arc::new(error)))
         };
-        let found = control.run(given, &mut run)?;
+        let found = control.run(node.place, given, &mut run)?;
         for (id, number) in self.program.given_by(id) {
             reading.add(inputs, id, found.get(number).ok_or_else(lost)?.clone());
         }

@@ -70,6 +70,7 @@ files! {
     "running_sums"
     "scans"
     "sorts"
+    "traced"
     "used_arrays"
     "views"
 }

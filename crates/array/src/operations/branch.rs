@@ -10,7 +10,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
 use crate::operation::{Nature, Operation, Signature, ensure};
 use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, ScalarType};
+use pumice_scalar::{Function, Place, ScalarType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -87,7 +87,7 @@ impl Control for Branch {
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
     }
-    fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
+    fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let condition = inputs.first().ok_or_else(|| Error::Program("a branch has no condition".into()))?;
         let side = if is_true(&**condition)? { 0 } else { 1 };
         run(side, &inputs)

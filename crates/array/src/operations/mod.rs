@@ -10,6 +10,7 @@ mod compute;
 mod concat;
 mod filter;
 mod fold;
+mod foreign;
 mod generate;
 mod kernel;
 mod parameter;
@@ -19,6 +20,7 @@ mod product;
 mod reshape;
 mod scan;
 mod sort;
+mod trace;
 mod use_;
 mod view;
 mod while_;
@@ -31,6 +33,7 @@ pub use compute::Compute;
 pub use concat::Concat;
 pub use filter::Filter;
 pub use fold::Fold;
+pub use foreign::{Foreign, ForeignFunction};
 pub use generate::Generate;
 pub use kernel::KernelCall;
 pub(crate) use parameter::Parameter;
@@ -40,6 +43,7 @@ pub use product::Product;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use sort::{Order, Sort};
+pub use trace::{Trace, trace_to};
 pub use use_::Use;
 pub use view::View;
 pub use while_::While;
@@ -87,6 +91,7 @@ pub const OPERATIONS: &[Listed] = &[
     reshape::LISTED,
     scan::LISTED,
     sort::LISTED,
+    trace::LISTED,
     use_::LISTED,
     view::LISTED,
     while_::LISTED,

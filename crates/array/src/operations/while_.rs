@@ -11,7 +11,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
 use crate::operation::{Nature, Operation, Signature, ensure};
 use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, ScalarType};
+use pumice_scalar::{Function, Place, ScalarType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ impl Control for While {
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().last().map(results_of).unwrap_or_default()
     }
-    fn run(&self, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
+    fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let mut arrays = inputs;
         loop {
             let condition = run(0, &arrays)?;

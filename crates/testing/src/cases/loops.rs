@@ -1,8 +1,9 @@
-//! Loops and branches over arrays. Few kernels, many ways to get to them.
+//! Loops and branches over arrays, and functions of the host. Few kernels, many ways to get to them.
 
 use crate::data::values;
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
+use pumice::trace_to;
 
 fn at(n: usize) -> impl Fn(String) -> String {
     move |message| format!("{n}: {message}")
@@ -181,4 +182,42 @@ pub fn many_rounds(h: &Harness) -> Outcome {
     let xs = values::<u64>(112, 5);
     let one = |x: &u64| (0..1000).fold(*x, |x, _| x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     program.check((&xs, 1000), &xs.iter().map(one).collect::<Vec<_>>())
+}
+
+pub fn functions_of_the_host(h: &Harness) -> Outcome {
+    // The function knows short vectors, and the device has them before and after.
+    let program = h.compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
+        let backwards = |xs: &Vector<i32>| {
+            let xs = xs.to_vec().ok().filter(|xs| xs.len() < 100)?;
+            Some(Vector::from(xs.into_iter().rev().collect::<Vec<i32>>()))
+        };
+        let turned = foreign(xs.map(|x| x * 2), backwards, |xs| xs.reverse());
+        turned.zip_with(ys, |a, b| a + b)
+    })?;
+    for size in [0, 1, 99, 1001] {
+        let (xs, ys) = (values::<i32>(113, size), values::<i32>(114, size));
+        let pairs = xs.iter().rev().zip(&ys);
+        let expected: Vec<i32> = pairs.map(|(x, y)| x.wrapping_mul(2).wrapping_add(*y)).collect();
+        program.check((&xs, &ys), &expected)?;
+    }
+    Ok(())
+}
+
+pub fn traced_arrays(h: &Harness) -> Outcome {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = seen.clone();
+    trace_to(move |text| {
+        if let Ok(mut heard) = heard.lock() {
+            heard.push(text.to_string());
+        }
+    });
+    let program = h.compile(|xs: Acc<Vector<i32>>| xs.filter(|x| x.gt(0)).trace().map(|x| x * 2))?;
+    program.check(&[3, -1, 4], &[6, 8])?;
+    let seen = seen.lock().map_err(|error| error.to_string())?;
+    let is_it = |text: &String| text.contains(file!()) && text.ends_with(": [2] {3, 4}");
+    // Who only plans prints nothing.
+    match seen.is_empty() || seen.iter().any(is_it) {
+        true => Ok(()),
+        false => Err(format!("{seen:?} was printed")),
+    }
 }

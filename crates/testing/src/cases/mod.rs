@@ -270,6 +270,8 @@ macro_rules! for_each_case {
                 failures_inside_loops
                 branches_on_what_loops_give
                 many_rounds
+                functions_of_the_host
+                traced_arrays
             }
             failures {
                 shapes_that_differ

@@ -1,0 +1,89 @@
+//! `foreign`: an array that a function of the user's computes on the host, from arrays that are brought there; or that a program
+//! computes, where the function declines. The program is what the operation means.
+
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};
+use crate::data::ArrayData;
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::interpret::{Elements, Interpreter};
+use crate::operation::{Nature, Operation, Signature, ensure};
+use crate::program::{ArrayProgram, Node};
+use pumice_scalar::{Function, Place};
+use std::any::Any;
+use std::sync::Arc;
+
+/// What a user's function gives for arrays: nothing if it declines.
+pub type ForeignFunction = dyn Fn(&Arrays) -> Option<Result<Arc<dyn ArrayData>, Error>> + Send + Sync;
+
+/// A function of the user's, with a program for where it declines.
+#[derive(Clone)]
+pub struct Foreign {
+    function: Arc<ForeignFunction>,
+    fallback: Nested,
+}
+
+impl Foreign {
+    /// The function with its fallback, whose arguments are the operation's inputs.
+    pub fn new(function: Arc<ForeignFunction>, fallback: ArrayProgram) -> Foreign {
+        Foreign { function, fallback: Nested::new(vec![fallback]) }
+    }
+}
+
+impl Operation for Foreign {
+    fn keyword(&self) -> &'static str {
+        "foreign"
+    }
+    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
+        Arc::new(self.clone())
+    }
+    fn control(&self) -> Option<&dyn Control> {
+        Some(self)
+    }
+    fn is_said_by_text(&self) -> bool {
+        false
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let [fallback] = self.fallback.check(signature)?;
+        let result = (signature.rank, signature.types.to_vec());
+        ensure(results_of(fallback) == [result], "the fallback gives another array than the function")
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        shapes.after_run()
+    }
+    fn nature(&self) -> Nature {
+        Nature::Given
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        interpreter.computed(node)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Control for Foreign {
+    fn programs(&self) -> &[ArrayProgram] {
+        self.fallback.programs()
+    }
+    fn names(&self) -> &'static [&'static str] {
+        &["fallback"]
+    }
+    fn gives(&self) -> Vec<ArrayType> {
+        self.programs().first().map(results_of).unwrap_or_default()
+    }
+    fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
+        let Some(result) = (self.function)(&inputs) else { return run(0, &inputs) };
+        let result = result?;
+        let found = (result.extents().len(), result.types().to_vec());
+        match self.gives().first() == Some(&found) {
+            true => Ok(vec![result]),
+            false => Err(Error::Program(format!("a function gives another array than its fallback in {place}"))),
+        }
+    }
+    fn foresee(&self, _: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>]) -> Option<Vec<Vec<usize>>> {
+        programs.first().cloned().flatten()
+    }
+}
