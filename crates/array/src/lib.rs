@@ -60,8 +60,8 @@ pub use loops::{AccTuple, acond, awhile, iterate};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;
-pub use operations::trace_to;
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
+pub use operations::trace_to;
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Identity, Node, NodeId};
 pub use segments::Segments;

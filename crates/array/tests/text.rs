@@ -201,7 +201,8 @@ fn errors_say_where_and_what() {
     assert_eq!(error("a0: [_] i64"), "line 1, column 9: expected `(`, found `i64`");
     assert_eq!(error("a0: [_] (i65)"), "line 1, column 10: expected a type, found `i65`");
     assert!(
-        line("sort").starts_with("line 1, column 17: `sort` is none of the operations argument, backpermute")
+        line("shuffle")
+            .starts_with("line 1, column 17: `shuffle` is none of the operations argument, backpermute")
     );
     assert!(line("kernel").starts_with("line 1, column 17: `kernel` is none of the operations"));
     assert_eq!(

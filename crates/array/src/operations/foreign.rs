@@ -80,7 +80,9 @@ impl Control for Foreign {
         let found = (result.extents().len(), result.types().to_vec());
         match self.gives().first() == Some(&found) {
             true => Ok(vec![result]),
-            false => Err(Error::Program(format!("a function gives another array than its fallback in {place}"))),
+            false => {
+                Err(Error::Program(format!("a function gives another array than its fallback in {place}")))
+            }
         }
     }
     fn foresee(&self, _: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>]) -> Option<Vec<Vec<usize>>> {

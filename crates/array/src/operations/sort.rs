@@ -134,7 +134,7 @@ impl Operation for Sort {
                     let before = |a: &[Constant], b: &[Constant]| {
                         Ok(function(&[a, b].concat())?.first().is_some_and(|flag| flag.is_true()))
                     };
-                    all.extend(merge_sorted(row, &before)?);
+                    all.extend(merge_sorted(row, before)?);
                 }
             }
         }
@@ -148,7 +148,7 @@ impl Operation for Sort {
 /// The elements of a row in order. Whatever the question answers, it comes to an end, as `slice::sort_by` may not.
 fn merge_sorted(
     row: &[Vec<Constant>],
-    before: &dyn Fn(&[Constant], &[Constant]) -> Result<bool, Error>,
+    before: impl Fn(&[Constant], &[Constant]) -> Result<bool, Error>,
 ) -> Result<Elements, Error> {
     let mut runs: Vec<Elements> = row.iter().map(|element| vec![element.clone()]).collect();
     while runs.len() > 1 {

@@ -34,5 +34,7 @@ pub use replace::{
 };
 pub use rounds::Rounds;
 pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay};
-pub use sort::{CountAt, Digit, KeyOf, Runs, Sort, SortPlan, SortState, SortTask, SortWay, merge, sort_runs};
+pub use sort::{
+    CountAt, Digit, KeyOf, Less, Runs, Sort, SortPlan, SortState, SortTask, SortWay, merge, sort_runs,
+};
 pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};

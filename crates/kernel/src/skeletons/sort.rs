@@ -15,7 +15,7 @@ mod runs;
 mod stretches;
 mod tiles;
 
-pub use runs::{Runs, merge, sort_runs};
+pub use runs::{Less, Runs, merge, sort_runs};
 
 use super::look_back::take_ticket;
 use super::scan::ElementAt;

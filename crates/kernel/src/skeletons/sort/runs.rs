@@ -11,6 +11,9 @@ use crate::{Grid, Push, effects, named};
 use pumice_scalar::{Exp, Op, Term};
 use std::rc::Rc;
 
+/// Whether one element comes before another.
+pub type Less = Rc<dyn Fn(&Scalars, &Scalars) -> Exp<bool>>;
+
 /// A matrix of which parts are sorted by an order.
 #[derive(Clone)]
 pub struct Runs {
@@ -21,7 +24,7 @@ pub struct Runs {
     /// The elements.
     pub at: ElementAt,
     /// Whether one element comes before another.
-    pub less: Rc<dyn Fn(&Scalars, &Scalars) -> Exp<bool>>,
+    pub less: Less,
     /// Threads of a block.
     pub threads: u32,
 }
