@@ -53,12 +53,12 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// ```
     /// use pumice::*;
     /// trace_to(|text| assert!(text.ends_with("[3] {2, 3, 4}"), "{text}"));
-    /// let xs = use_(&[1, 2, 3]).map(|x| x + 1).trace();
+    /// let xs = use_(&[1, 2, 3]).map(|x| x + 1).atrace();
     /// assert_eq!(run(xs.sum())?.to_value()?, 9);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
-    pub fn trace(self) -> Self {
-        Self::new(Trace, vec![self.described().clone()], Place::caller("trace"))
+    pub fn atrace(self) -> Self {
+        Self::new(Trace, vec![self.described().clone()], Place::caller("atrace"))
     }
 }

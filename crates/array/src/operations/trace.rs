@@ -29,7 +29,7 @@ type Output = Arc<dyn Fn(&str) + Send + Sync>;
 
 static OUTPUT: RwLock<Option<Output>> = RwLock::new(None);
 
-/// Gives what [`Acc::trace`](crate::Acc::trace) prints to this function from now on, in all of the process, instead of the standard
+/// Gives what [`Acc::atrace`](crate::Acc::atrace) prints to this function from now on, in all of the process, instead of the standard
 /// error.
 pub fn trace_to(output: impl Fn(&str) + Send + Sync + 'static) {
     *OUTPUT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(output));

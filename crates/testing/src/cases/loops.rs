@@ -211,7 +211,7 @@ pub fn traced_arrays(h: &Harness) -> Outcome {
             heard.push(text.to_string());
         }
     });
-    let program = h.compile(|xs: Acc<Vector<i32>>| xs.filter(|x| x.gt(0)).trace().map(|x| x * 2))?;
+    let program = h.compile(|xs: Acc<Vector<i32>>| xs.filter(|x| x.gt(0)).atrace().map(|x| x * 2))?;
     program.check(&[3, -1, 4], &[6, 8])?;
     let seen = seen.lock().map_err(|error| error.to_string())?;
     let is_it = |text: &String| text.contains(file!()) && text.ends_with(": [2] {3, 4}");
