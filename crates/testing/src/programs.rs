@@ -2,11 +2,11 @@
 //!
 //! They are written as a user would write them, with nothing of the layers below.
 
-use pumice::{Boundary, Function};
 use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Knowledge, Plan, PlanOptions};
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
+use pumice::{Boundary, Function};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,7 +55,8 @@ pub fn sorted(xs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
 pub fn blur(m: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     m.stencil(Boundary::Clamp, |near| {
         let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| [i, j]));
-        around.fold(constant(0f32), |sum, offsets| sum + near.at(offsets)) * (1.0 / 9.0)
+        let sum = around.map(|offsets| near.at(offsets)).reduce(|a, b| a + b);
+        sum.map_or(constant(0f32), |sum| sum * (1.0 / 9.0))
     })
 }
 
