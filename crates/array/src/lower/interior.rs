@@ -85,11 +85,14 @@ impl Analysis<'_> {
 
     /// A condition that is decided.
     fn truth(&self, id: Id) -> Option<bool> {
+        let id = match self.replacements.get(&id) {
+            Some(Replacement::Node(other)) => *other,
+            _ => id,
+        };
         match (self.replacements.get(&id), &self.function.nodes()[id.0 as usize]) {
             (Some(Replacement::Constant(constant)), _) | (None, Node::Constant(constant)) => {
-                Some(constant.is_true())
+                (constant.ty() == ScalarType::Bool).then(|| constant.is_true())
             }
-            (Some(Replacement::Node(other)), _) => self.truth(*other),
             _ => None,
         }
     }
@@ -100,7 +103,9 @@ impl Analysis<'_> {
 
     /// Replaces a node by another one; returns what that is.
     fn stands_for(&mut self, other: Id, id: Id) -> Option<Sum> {
-        self.replacements.insert(id, Replacement::Node(other));
+        // What stands for that one, if anything does: so there are no chains.
+        let replacement = self.replacements.get(&other).copied().unwrap_or(Replacement::Node(other));
+        self.replacements.insert(id, replacement);
         self.sum(other)
     }
 
@@ -287,6 +292,8 @@ mod tests {
             let f = |index: &[Term]| vec![f(Exp::from_term(index[0]), Exp::from_term(index[1])).term()];
             interior(&function(&[ScalarType::I64; 2], f), &CLASSES).is_some()
         };
+        // Bits are no truth values.
+        becomes(|i, j| (i - 1).max(0) + (j & 6), [1, 0], |i, j| (i - 1) + (j & 6));
         // The extent of another dimension or array, a border that is far away, something that is no index, and nothing.
         assert!(!asked(&|i, _| (i + 1).min(extent(9) - 1)));
         assert!(!asked(&|i, _| (i + 1).min(extent(3) - 1)));
