@@ -166,6 +166,22 @@ impl<'a> Fuser<'a> {
         elements.function
     }
 
+    /// An array's elements from an index in its space, one parameter per dimension: computed, even if it is to be in
+    /// memory.
+    pub fn indexed(&self, node: NodeId) -> Elements {
+        self.elements(node, self.extents.bounds(self.space(node)), |index| self.compute(node, index))
+    }
+
+    /// As [`Fuser::indexed`], but read from memory if it is there.
+    pub fn indexed_of_input(&self, node: NodeId) -> Elements {
+        match self.forms.is_manifest(node) {
+            true => {
+                self.elements(node, self.extents.bounds(node), |index| self.load(node, index, false).into())
+            }
+            false => self.indexed(node),
+        }
+    }
+
     fn by_rows(&self, node: NodeId, space: NodeId, element: impl Fn(&[Term]) -> Element) -> Elements {
         let (rows, columns) = rows_and_columns(&self.extents.bounds(space));
         self.elements(node, vec![rows, columns], |index| {

@@ -65,17 +65,22 @@ impl<D: Shape, T: Elt> Neighbours<D, T> {
             let here = || self.array.element(&index, None);
             cond(inside, here, || value(D::Index::from_terms(&mut index.iter().copied())))
         };
+        let nearest = |dimension: usize, at: Exp<i64>| at.max(0).min(extent(dimension) - 1);
+        // An index inside stays what it is, plainly: away from the borders nothing else is computed (`lower/interior.rs`).
+        let unless_inside = |dimension: usize, at: Exp<i64>, beyond: Exp<i64>| {
+            let inside = at.ge(0) & at.lt(extent(dimension));
+            nearest(dimension, inside.select(at, beyond))
+        };
         match &self.boundary {
-            Boundary::Clamp => by(&|dimension, at| at.max(0).min(extent(dimension) - 1)),
+            Boundary::Clamp => by(&nearest),
             Boundary::Wrap => by(&|dimension, at| {
                 let extent = extent(dimension);
-                (at + extent * offsets[dimension].abs()) % extent
+                unless_inside(dimension, at, (at + extent * offsets[dimension].abs()) % extent)
             }),
             Boundary::Mirror => by(&|dimension, at| {
-                let last = extent(dimension) - 1;
-                let period = (last * 2).max(1);
-                let at = (at + period * offsets[dimension].abs()) % period;
-                at.min(period - at).max(0).min(last)
+                let period = ((extent(dimension) - 1) * 2).max(1);
+                let turned = (at + period * offsets[dimension].abs()) % period;
+                unless_inside(dimension, at, turned.min(period - turned))
             }),
             Boundary::Constant(value) => elsewhere(&|_| {
                 let mut constants = Vec::new();

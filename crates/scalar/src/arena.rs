@@ -10,6 +10,7 @@ use crate::function::Function;
 use crate::graph::{ElementOf, Graph, Id, Node, Site, Variable};
 use crate::types::{Constant, ScalarType};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 
 /// A value in the making: a constant or a node of this thread's graph.
@@ -307,6 +308,15 @@ impl Scope {
     }
 }
 
+/// What [`Function::replace`] puts in the place of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// A node before it, of the same type.
+    Node(Id),
+    /// A constant of the same type.
+    Constant(Constant),
+}
+
 impl Function {
     /// Writes the function's expressions once more over other leaves: `leaf` gives the value of a variable, `load` what a
     /// [`Node::Load`] reads, `element` that of a [`Node::Element`].
@@ -345,6 +355,46 @@ impl Function {
             ids.push(id);
         }
         self.results().iter().map(|id| with(|arena| arena.term(ids[id.0 as usize]))).collect()
+    }
+
+    /// Returns the function with some of its nodes replaced by an earlier node or a constant, simplified, and with every
+    /// load guarded: it may be evaluated only where the replacements hold.
+    ///
+    /// # Safety
+    ///
+    /// Wherever the new function is evaluated, every replaced node would have had the value of its replacement; loads
+    /// rely on that.
+    pub unsafe fn replace(&self, replacements: &HashMap<Id, Replacement>) -> Function {
+        function(self.parameters(), |parameters| {
+            let first_loop = new_loops(self.loops());
+            let mut ids: Vec<Id> = Vec::with_capacity(self.nodes().len());
+            for (number, node) in self.nodes().iter().enumerate() {
+                let known = match (replacements.get(&Id(number as u32)), node) {
+                    (Some(Replacement::Node(other)), _) => Some(ids[other.0 as usize]),
+                    (Some(Replacement::Constant(constant)), _) => Some(Term::from(*constant).id()),
+                    (None, Node::Variable(Variable::Parameter(number), _)) => {
+                        parameters.get(*number as usize).map(|parameter| parameter.id())
+                    }
+                    _ => None,
+                };
+                if let Some(known) = known {
+                    ids.push(known);
+                    continue;
+                }
+                let mut node = node.map_operands(|id| ids[id.0 as usize]);
+                match &mut node {
+                    Node::Loop { number, .. } | Node::LoopVariable { number, .. } => *number += first_loop,
+                    Node::Load { guarded, .. } => *guarded = true,
+                    _ => {}
+                }
+                ids.push(with(|arena| {
+                    let id = arena.graph.add(node);
+                    arena.term(id);
+                    id
+                }));
+            }
+            self.results().iter().map(|id| with(|arena| arena.term(ids[id.0 as usize]))).collect()
+        })
     }
 
     /// The function's results on these arguments, as expressions. Variables stay as they are; elements of arrays belong to

@@ -2,11 +2,11 @@
 //!
 //! They are written as a user would write them, with nothing of the layers below.
 
-use pumice::Function;
 use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Knowledge, Plan, PlanOptions};
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
+use pumice::{Boundary, Function};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -49,6 +49,27 @@ pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
 /// Numbers in rising order.
 pub fn sorted(xs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     xs.sort()
+}
+
+/// The mean of each element of a matrix and its eight neighbours.
+pub fn blur(m: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
+    m.stencil(Boundary::Clamp, |near| {
+        let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| [i, j]));
+        let sum = around.map(|offsets| near.at(offsets)).reduce(|a, b| a + b);
+        sum.map_or(constant(0f32), |sum| sum * (1.0 / 9.0))
+    })
+}
+
+/// The sum of each element of a cube and the six that it shares a face with.
+pub fn faces(xs: Acc<Array<Dim3, f32>>) -> Acc<Array<Dim3, f32>> {
+    xs.stencil(Boundary::Clamp, |near| {
+        let along = |axis: usize, step: i64| {
+            let mut offsets = [0; 3];
+            offsets[axis] = step;
+            near.at(offsets)
+        };
+        (0..3).fold(near.at([0; 3]), |sum, axis| sum + along(axis, -1) + along(axis, 1))
+    })
 }
 
 /// How often each number occurs, modulo 256.
@@ -173,6 +194,8 @@ pub fn examples() -> Vec<Example> {
         Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
         Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
         Example::new("sorted", "numbers in rising order", sorted, &[(0, n)], &[]),
+        Example::new("blur", "the mean of each 3×3 neighbourhood of a matrix", blur, &[(0, square)], &[]),
+        Example::new("faces", "a seven-point stencil on a cube", faces, &[(0, &[512; 3])], &[]),
         Example::new("black_scholes", "prices of call and put options", black_scholes, &[(0, n)], &[]),
         Example::new(
             "mandelbrot",

@@ -1,38 +1,43 @@
 //! A pull as a producer: its elements in the order and by the threads that suit memory best.
 
+use super::interior::{Interior, asks, interior};
 use super::{KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::fuser::{Elements, rows_and_columns};
 use crate::program::{Node, NodeId};
-use pumice_kernel::skeletons::{WritePlan, can_write_tiles, within, write, write_rows, write_tiles};
+use pumice_kernel::skeletons::{
+    self, At, WritePlan, can_write_tiles, within, write, write_rows, write_tiles,
+};
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment};
-use pumice_scalar::{Function, Id, Node as ScalarNode, Op, ScalarType, Variable};
+use pumice_scalar::{Function, Id, Node as ScalarNode, Op, ScalarType, Term, Variable};
 use std::rc::Rc;
 
 impl Lowering<'_> {
     /// Hands the elements of a pull to listeners.
     pub fn write(&self, node: &Node, listeners: Listeners) -> Result<Vec<Step>, Error> {
-        let (linear, rows) = (self.fuser.linear(node.id), || self.fuser.rows(node.id));
-        self.write_elements(node, node, (linear, &rows), listeners)
+        let (rows, indexed) = (|| self.fuser.rows(node.id), || self.fuser.indexed(node.id));
+        let ways = Ways { linear: self.fuser.linear(node.id).function, rows: &rows, indexed: &indexed };
+        self.write_elements(node, node, ways, listeners)
     }
 
     /// Hands the elements of an operation's input, a pull or an array in memory, to listeners.
     pub fn write_input(&self, node: &Node, input: NodeId, listeners: Listeners) -> Result<Vec<Step>, Error> {
-        let (linear, rows) = (self.fuser.linear_of_input(input), || self.fuser.rows_of_input(input));
-        self.write_elements(node, self.program.node(input), (linear, &rows), listeners)
+        let (rows, indexed) = (|| self.fuser.rows_of_input(input), || self.fuser.indexed_of_input(input));
+        let linear = self.fuser.linear_of_input(input).function;
+        let ways = Ways { linear, rows: &rows, indexed: &indexed };
+        self.write_elements(node, self.program.node(input), ways, listeners)
     }
 
-    /// Hands elements of an array on behalf of an operation to listeners, from functions of the number of an element, and of
-    /// row and column.
+    /// Hands elements of an array on behalf of an operation to listeners.
     fn write_elements(
         &self,
         operation: &Node,
         node: &Node,
-        (linear, rows_of): (Elements, &dyn Fn() -> Elements),
+        ways: Ways<'_>,
         listeners: Listeners,
     ) -> Result<Vec<Step>, Error> {
-        let linear = linear.function;
+        let linear = ways.linear;
         if let Some(skeleton) = &self.options.skeletons.write {
             let (name, threads) = (skeleton.name(), skeleton.threads(self.profile));
             let called = KernelName { node: operation, name, skeleton: name, threads };
@@ -47,45 +52,87 @@ impl Lowering<'_> {
             });
         }
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
-        let mut plan = WritePlan::new(self.profile, bytes, linear.cost());
-        let (rows, columns) = rows_and_columns(&self.extents.bounds(node.id));
+        let extents = self.extents.bounds(node.id);
+        let (rows, columns) = rows_and_columns(&extents);
         // Where the index does not come out linear, going row by row saves a division an element.
-        let by_rows = divides(&linear) && columns >= i64::from(self.profile.lanes);
-        let function = if by_rows { rows_of().function } else { linear };
-        let across = by_rows && columns_are_contiguous(&function, self.extents);
+        let divided = divides(&linear);
+        let long = columns >= i64::from(self.profile.lanes);
+        let indexed = (long && (divided || asks(&linear))).then(|| (ways.indexed)().function);
+        let apart = indexed.as_ref().and_then(|function| interior(function, &self.extents.classes(node.id)));
+        let apart = apart.filter(|apart| apart.function.cost() <= EXPENSIVE);
+        let cost = apart.as_ref().map_or(linear.cost(), |apart| apart.function.cost());
+        let mut plan = WritePlan::new(self.profile, bytes, cost);
+        let indexed = indexed.filter(|_| divided || apart.is_some());
+        let turned = (divided && apart.is_none() && long).then(|| (ways.rows)().function);
+        let turned = turned.filter(|function| columns_are_contiguous(function, self.extents));
         let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
-        let by_tiles = across && can_write_tiles(self.profile, rows, columns, all_bytes);
-        if across {
+        let tiled =
+            turned.as_ref().filter(|_| can_write_tiles(self.profile, rows, columns, all_bytes)).cloned();
+        if turned.is_some() {
             plan = WritePlan::across(self.profile, bytes);
-        } else if by_rows && columns % i64::from(plan.items) != 0 {
-            plan.items = 1;
+        } else if indexed.is_some() {
+            plan = plan.by_rows(self.profile, columns);
         }
-        let skeleton = match (by_tiles, by_rows) {
-            (true, _) => "write_tiles",
-            (_, true) => "write_rows",
+        // Where elements ask for their neighbours, these ask for the same.
+        if let Some(Interior { function, margins }) = &apart {
+            let shares = |from_last: usize| {
+                let dimension = margins.iter().zip(&extents).rev().nth(from_last);
+                dimension.is_some_and(|(margin, extent)| *margin > 0 && *extent >= MANY)
+            };
+            plan = plan.sharing(self.profile, (shares(1), shares(2)), function.cost(), rows * columns);
+        }
+        let skeleton = match (&tiled, &indexed) {
+            (Some(_), _) => "write_tiles",
+            (_, Some(_)) => "write_rows",
             _ => "write",
         };
         let name = operation.place.operation();
         let called = KernelName { node: operation, name, skeleton, threads: plan.threads };
         self.kernel(called, &listeners, |parameters| {
             let apply = parameters.clone();
-            if by_rows {
-                let rows = self.row_count(node.id, parameters);
-                let columns = self.column_count(node.id, parameters);
+            if let Some(function) = tiled {
+                let (rows, columns) =
+                    (self.row_count(node.id, parameters), self.column_count(node.id, parameters));
                 let at =
                     move |row: Ix, column: Ix| Scalars(apply.apply(&function, &[row.term(), column.term()]));
-                match by_tiles {
-                    true => write_tiles(rows, columns, Rc::new(at)),
-                    false => write_rows(rows, columns, Rc::new(at), plan),
-                }
+                write_tiles(rows, columns, Rc::new(at))
+            } else if let Some(function) = indexed {
+                let extents = self.extents.classes(node.id).into_iter().map(|class| parameters.extent(class));
+                let at = |function: Function| -> At<Dynamic> {
+                    let apply = apply.clone();
+                    Rc::new(move |index: &[Ix]| {
+                        let index: Vec<Term> = index.iter().map(|part| part.term()).collect();
+                        Scalars(apply.apply(&function, &index))
+                    })
+                };
+                let apart =
+                    apart.map(|apart| skeletons::Interior { at: at(apart.function), margins: apart.margins });
+                write_rows(extents.collect(), at(function), apart, plan)
             } else {
                 let size = self.size(node.id, parameters);
-                let at = move |index: Ix| Scalars(apply.apply(&function, &[index.term()]));
+                let at = move |index: Ix| Scalars(apply.apply(&linear, &[index.term()]));
                 write(Pull::<Dynamic, Ix>::new(size, at), plan)
             }
         })
     }
 }
+
+/// A function that costs more than this is not written twice, for the interior and for the borders.
+const EXPENSIVE: u32 = 1000;
+
+/// Blocks of several rows are for arrays with more than this, so that most of them are away from borders.
+const MANY: i64 = 16;
+
+/// Functions of an array's elements.
+struct Ways<'a> {
+    /// Of the number of an element.
+    linear: Function,
+    /// Of the numbers of row and column.
+    rows: &'a dyn Fn() -> Elements,
+    /// Of the index, one parameter per dimension.
+    indexed: &'a dyn Fn() -> Elements,
+}
+
 /// Whether a function divides by something that is not a constant: what is left of an index that is not linear.
 fn divides(function: &Function) -> bool {
     function.nodes().iter().any(|node| match node {

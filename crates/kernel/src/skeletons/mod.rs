@@ -37,4 +37,4 @@ pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWa
 pub use sort::{
     CountAt, Digit, KeyOf, Less, Runs, Sort, SortPlan, SortState, SortTask, SortWay, merge, sort_runs,
 };
-pub use write::{WritePlan, can_write_tiles, write, write_rows, write_tiles};
+pub use write::{At, Interior, WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -41,7 +41,7 @@ fn combined(near: &Neighbours<Dim2, i32>) -> Exp<i32> {
 pub fn boundaries_of_matrices(h: &Harness) -> Outcome {
     for (number, boundary) in boundaries().into_iter().enumerate() {
         let program = h.compile(move |m: Acc<Matrix<i32>>| m.stencil(boundary, |near| combined(&near)))?;
-        for extents @ [rows, columns] in [[0usize, 3], [1, 1], [2, 5], [40, 67]] {
+        for extents @ [rows, columns] in [[0usize, 3], [1, 1], [2, 5], [40, 67], [202, 132]] {
             let xs: Vec<i32> = values(130, rows * columns);
             let m = Matrix::from_slice(extents, &xs).map_err(|error| error.to_string())?;
             let near =
@@ -72,29 +72,37 @@ pub fn one_and_three_dimensions(h: &Harness) -> Outcome {
         .map(|i| (at(if i == 0 { 1 } else { i - 1 }), at(if i == 2999 { 2998 } else { i + 1 })))
         .collect();
     h.check(smooth, &xs, &expected)?;
-    let [a, b, c] = [4usize, 5, 70];
+    // Few rows, and so many that blocks take several.
+    cubes(h, [4, 5, 70])?;
+    cubes(h, [18, 21, 132])
+}
+
+/// Sums of each element of a cube and those that it shares a face with.
+fn cubes(h: &Harness, extents @ [a, b, c]: [usize; 3]) -> Outcome {
     let xs: Vec<i32> = values(132, a * b * c);
-    let cube = Array::<Dim3, i32>::from_slice([a, b, c], &xs).map_err(|error| error.to_string())?;
-    type Cube = Acc<Array<Dim3, i32>>;
+    let cube = Array::<Dim3, i32>::from_slice(extents, &xs).map_err(|error| error.to_string())?;
     let faces: [[i64; 3]; 7] =
         [[0, 0, 0], [-1, 0, 0], [1, 0, 0], [0, -1, 0], [0, 1, 0], [0, 0, -1], [0, 0, 1]];
-    let sums = move |xs: Cube| {
-        xs.stencil(Boundary::Constant(0), |near| {
-            faces.iter().fold(Exp::from(0), |sum, face| sum + near.at(*face))
-        })
-    };
-    let extents = [a as i64, b as i64, c as i64];
-    let mut expected = Vec::new();
-    for at in 0..a * b * c {
-        let index = [(at / (b * c)) as i64, (at / c % b) as i64, (at % c) as i64];
-        let near = |face: &[i64; 3]| {
-            let there: Vec<i64> = (0..3).map(|d| index[d] + face[d]).collect();
-            let inside = (0..3).all(|d| (0..extents[d]).contains(&there[d]));
-            if inside { xs[((there[0] * b as i64 + there[1]) * c as i64 + there[2]) as usize] } else { 0 }
+    let extents = extents.map(|extent| extent as i64);
+    for (number, boundary) in [(0, Boundary::Clamp), (3, Boundary::Constant(0))] {
+        let sums = move |xs: Acc<Array<Dim3, i32>>| {
+            xs.stencil(boundary, |near| faces.iter().fold(Exp::from(0), |sum, face| sum + near.at(*face)))
         };
-        expected.push(faces.iter().fold(0i32, |sum, face| sum.wrapping_add(near(face))));
+        let mut expected = Vec::new();
+        for at in 0..a * b * c {
+            let index = [(at / (b * c)) as i64, (at / c % b) as i64, (at % c) as i64];
+            let near = |face: &[i64; 3]| {
+                let part = |d: usize| beyond(number, index[d] + face[d], extents[d]);
+                match (0..3).map(part).collect::<Option<Vec<i64>>>() {
+                    Some(at) => xs[((at[0] * extents[1] + at[1]) * extents[2] + at[2]) as usize],
+                    None => 0,
+                }
+            };
+            expected.push(faces.iter().fold(0i32, |sum, face| sum.wrapping_add(near(face))));
+        }
+        h.check(sums, &cube, &expected)?;
     }
-    h.check(sums, &cube, &expected)
+    Ok(())
 }
 
 pub fn two_arrays(h: &Harness) -> Outcome {
