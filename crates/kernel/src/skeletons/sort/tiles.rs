@@ -16,8 +16,6 @@ use pumice_scalar::{Constant, Exp, Op, ScalarType};
 const LANES: i64 = WARP as i64;
 /// Blocks that a multiprocessor has at once: while one waits for others' counts, another one ranks.
 const RESIDENT: u32 = 3;
-/// Bytes of elements that are exchanged at once, if there are more than one scalar's: as many blocks must fit.
-const STAGED: i64 = 40 << 10;
 
 /// The tile that a block sorts.
 pub(super) struct SortTile<'a> {
@@ -106,18 +104,12 @@ impl<'a> SortTile<'a> {
         values
     }
 
-    /// Brings the elements to their places in the tile, and gives each thread those of its places. As many columns go together as
-    /// there is memory for.
+    /// Brings the elements to their places in the tile, and gives each thread those of its places. One scalar after the other:
+    /// less memory, and more blocks at once, save more time than barriers cost.
     fn exchange(&self, own: &Cells, places: &Cells, arrangement: Arrangement) {
-        let mut left = &own.0[..];
-        while !left.is_empty() {
-            let bytes = |count: usize| left[..count].iter().map(|(_, ty)| ty.bytes() as i64).sum::<i64>();
-            let fits = |count: &usize| bytes(*count) * self.plan.tile <= STAGED;
-            let (columns, rest) = left.split_at((1..=left.len()).rev().find(fits).unwrap_or(1));
-            left = rest;
-            let own = Cells(columns.to_vec());
-            let types: Vec<ScalarType> = columns.iter().map(|(_, ty)| *ty).collect();
-            let staged = Cells::shared(&types, self.plan.tile);
+        for column in &own.0 {
+            let own = Cells(vec![*column]);
+            let staged = Cells::shared(&[column.1], self.plan.tile);
             self.each_place(Arrangement::Ranked, |item, _| {
                 staged.write(number::<u32>(&places.read(item)).cast::<i64>(), &own.read(item));
             });
