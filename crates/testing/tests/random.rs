@@ -43,12 +43,12 @@ fn the_simulator_agrees() {
 
 #[test]
 fn the_cpu_agrees() {
-    check_seed("cpu", 60);
+    check_seed("cpu", 50);
 }
 
 #[test]
 fn opencl_agrees() {
-    check_seed("opencl", 30);
+    check_seed("opencl", 10);
 }
 
 /// The programs of the folder, with their names.
@@ -99,7 +99,7 @@ fn random_programs_are_worth_their_time() {
         }
     }
     let names = ["argument", "use", "zip_with", "generate", "reshape", "backpermute", "fold"];
-    for name in names.into_iter().chain(["scan", "filter", "permute"]) {
+    for name in names.into_iter().chain(["scan", "filter", "permute", "sort"]) {
         let count = arrays.matches(&format!("= {name} ")).count();
         assert!(count > 20, "few of {name}: {count}");
     }
