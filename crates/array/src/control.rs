@@ -7,9 +7,12 @@
 
 use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;
-use crate::operation::{Given, RANK, Signature, TYPES, ensure};
-use crate::program::ArrayProgram;
-use pumice_scalar::{Place, ScalarType};
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::interpret::{Elements, Interpreter};
+use crate::operation::{Given, Nature, Operation, RANK, Signature, TYPES, ensure};
+use crate::program::{ArrayProgram, Node};
+use pumice_scalar::{Function, Place, ScalarType};
+use std::any::Any;
 use std::sync::Arc;
 
 /// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
@@ -24,8 +27,24 @@ pub type Arrays = Vec<Arc<dyn ArrayData>>;
 /// Runs the nested program of this number on arrays that are its arguments.
 pub type RunNested<'a> = dyn FnMut(usize, &Arrays) -> Result<Arrays, Error> + 'a;
 
-/// An operation that consists of array programs.
-pub trait Control {
+/// An operation that is run by itself: a loop, a branch, a function of the host. With this it is an [`Operation`].
+pub trait Control: Send + Sync + 'static {
+    /// The word that it begins with in text.
+    fn keyword(&self) -> &'static str;
+
+    /// As [`Operation::attributes`].
+    fn attributes(&self) -> Vec<i64> {
+        Vec::new()
+    }
+
+    /// As [`Operation::is_said_by_text`].
+    fn is_said_by_text(&self) -> bool {
+        true
+    }
+
+    /// As [`Operation::check`].
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String>;
+
     /// The programs.
     fn programs(&self) -> &[ArrayProgram];
 
@@ -42,6 +61,43 @@ pub trait Control {
     /// programs' results.
     fn foresee(&self, inputs: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>])
     -> Option<Vec<Vec<usize>>>;
+}
+
+/// Nothing is known of what it gives before it has run, and then that is in memory.
+impl<C: Control + Clone> Operation for C {
+    fn keyword(&self) -> &'static str {
+        Control::keyword(self)
+    }
+    fn attributes(&self) -> Vec<i64> {
+        Control::attributes(self)
+    }
+    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
+        Arc::new(self.clone())
+    }
+    fn is_said_by_text(&self) -> bool {
+        Control::is_said_by_text(self)
+    }
+    fn control(&self) -> Option<&dyn Control> {
+        Some(self)
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        Control::check(self, signature)
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        shapes.after_run()
+    }
+    fn nature(&self) -> Nature {
+        Nature::Given
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        interpreter.computed(node)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// The programs of an operation, which do not nest too deep.

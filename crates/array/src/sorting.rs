@@ -9,7 +9,7 @@ use crate::described::building;
 use crate::operations::{Order, Sort};
 use crate::program::read;
 use crate::shape::{IntoExtent, Larger, Shape};
-use pumice_scalar::{Elt, Exp, Function, Lift, Op, Place, Primitive, ScalarType, Term, function};
+use pumice_scalar::{Constant, Elt, Exp, Function, Lift, Op, Place, ScalarType, Term, function};
 
 /// A key that costs more instructions than this is computed once and moved with its element.
 const CHEAP_KEY: u32 = 12;
@@ -152,42 +152,34 @@ fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
 
 /// A number that is larger the later a scalar comes.
 fn in_order(term: Term, Falls(falls): Falls) -> Term {
-    fn turned<U: Primitive>(bits: Term, ones: Exp<U>, falls: bool) -> Term {
-        if falls { bits.binary(Op::Xor, ones.term()) } else { bits }
+    let ty = term.ty();
+    if ty == ScalarType::Bool {
+        return if falls { (!Exp::<bool>::from_term(term)).term() } else { term };
     }
-    let bits = |ty: ScalarType| Term::apply(Op::Bitcast, ty, &[term]);
-    match term.ty() {
-        ScalarType::Bool if falls => (!Exp::<bool>::from_term(term)).term(),
-        ScalarType::Bool => term,
-        ScalarType::U32 => turned(term, Exp::from(u32::MAX), falls),
-        ScalarType::U64 => turned(term, Exp::from(u64::MAX), falls),
-        ScalarType::I32 => {
-            let sign = Exp::<u32>::from(1 << 31).term();
-            turned(bits(ScalarType::U32).binary(Op::Xor, sign), Exp::from(u32::MAX), falls)
+    let (unsigned, signed) = match ty.bytes() {
+        4 => (ScalarType::U32, ScalarType::I32),
+        _ => (ScalarType::U64, ScalarType::I64),
+    };
+    let last = 8 * ty.bytes() as u32 - 1;
+    let number = |bits: u64| Term::from(Constant::from_bits(unsigned, bits));
+    let as_bits = |term: Term, ty| Term::apply(Op::Bitcast, ty, &[term]);
+    let sign = number(1 << last);
+    let key = match ty {
+        ScalarType::U32 | ScalarType::U64 => term,
+        ScalarType::I32 | ScalarType::I64 => as_bits(term, unsigned).binary(Op::Xor, sign),
+        // Of negative floats, the larger bits are those of the smaller number.
+        _ => {
+            let shift = Constant::from_bits(signed, last.into()).into();
+            let negative = as_bits(as_bits(term, signed).binary(Op::Shr, shift), unsigned);
+            as_bits(term, unsigned).binary(Op::Xor, negative.binary(Op::Or, sign))
         }
-        ScalarType::I64 => {
-            let sign = Exp::<u64>::from(1 << 63).term();
-            turned(bits(ScalarType::U64).binary(Op::Xor, sign), Exp::from(u64::MAX), falls)
-        }
-        // Of negative floats, the larger bits are those of the smaller number. What is not a number would be at both ends: it is
-        // turned round to the last one.
-        ScalarType::F32 => {
-            let bits = bits(ScalarType::U32);
-            let sign = Term::apply(Op::Bitcast, ScalarType::I32, &[term])
-                .binary(Op::Shr, Exp::<i32>::from(31).term());
-            let sign = Term::apply(Op::Bitcast, ScalarType::U32, &[sign])
-                .binary(Op::Or, Exp::<u32>::from(1 << 31).term());
-            let key = turned(bits.binary(Op::Xor, sign), Exp::from(u32::MAX), falls);
-            key.binary(Op::Sub, Exp::<u32>::from(!f32::NEG_INFINITY.to_bits()).term())
-        }
-        ScalarType::F64 => {
-            let bits = bits(ScalarType::U64);
-            let sign = Term::apply(Op::Bitcast, ScalarType::I64, &[term])
-                .binary(Op::Shr, Exp::<i64>::from(63).term());
-            let sign = Term::apply(Op::Bitcast, ScalarType::U64, &[sign])
-                .binary(Op::Or, Exp::<u64>::from(1 << 63).term());
-            let key = turned(bits.binary(Op::Xor, sign), Exp::from(u64::MAX), falls);
-            key.binary(Op::Sub, Exp::<u64>::from(!f64::NEG_INFINITY.to_bits()).term())
-        }
-    }
+    };
+    let key = if falls { key.binary(Op::Xor, number(u64::MAX >> (63 - last))) } else { key };
+    // What is not a number would be at both ends: it is turned round to the last one.
+    let below_infinity = match ty {
+        ScalarType::F32 => u64::from(!f32::NEG_INFINITY.to_bits()),
+        ScalarType::F64 => !f64::NEG_INFINITY.to_bits(),
+        _ => return key,
+    };
+    key.binary(Op::Sub, number(below_infinity))
 }

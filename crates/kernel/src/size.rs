@@ -287,6 +287,11 @@ pub fn remainder(a: Ix, b: Ix) -> Ix {
     Exp::from_term(a.term().binary(Op::Rem, b.term()))
 }
 
+/// How many parts of a size it takes to hold so many: [`parts_for`] of numbers that are known.
+pub(crate) fn divide_rounding_up(length: i64, size: i64) -> i64 {
+    (length + size - 1) / size
+}
+
 /// How many parts of `size` elements it takes to hold `length`, the last one shorter if need be.
 pub fn parts_for(length: Ix, size: usize) -> Ix {
     let size = whole(size).max(1);

@@ -143,13 +143,12 @@ impl<'a, 'b> SortJob<'a, 'b> {
             false => widths.take_while(|width| *width < self.columns).collect(),
         };
         let threads = if profile.coalesces { profile.threads } else { 1 };
-        // Of a CPU's workers each has a few large shares.
+        // Of a CPU's workers each has a few large shares. All are powers of two, as widths are.
         let busy = i64::try_from(profile.busy_blocks).unwrap_or(i64::MAX).max(1);
         let share = match profile.coalesces {
             true => SHARE,
-            false => (self.rows * self.columns / busy).max(1).ilog2().max(RUN.ilog2()).into(),
+            false => 1 << (self.rows * self.columns / busy).max(RUN).ilog2(),
         };
-        let share = if profile.coalesces { share } else { 1 << share };
         self.one_after_the_other(widths.len() + 1, listeners, |number, source, listeners| {
             let runs = |parameters: &Rc<Parameters>| {
                 let [rows, columns] = self.extents(parameters);

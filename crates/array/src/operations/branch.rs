@@ -6,12 +6,9 @@
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
-use crate::extents::{Extent, Shapes, Unplanned};
-use crate::interpret::{Elements, Interpreter};
-use crate::operation::{Nature, Operation, Signature, ensure};
-use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, Place, ScalarType};
-use std::any::Any;
+use crate::operation::{Signature, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
 
 /// A branch.
@@ -33,15 +30,9 @@ pub(super) const LISTED: Listed = Listed {
     },
 };
 
-impl Operation for Branch {
+impl Control for Branch {
     fn keyword(&self) -> &'static str {
         LISTED.keyword
-    }
-    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
-        Arc::new(self.clone())
-    }
-    fn control(&self) -> Option<&dyn Control> {
-        Some(self)
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let [then, otherwise] = self.0.check(signature)?;
@@ -60,24 +51,6 @@ impl Operation for Branch {
             "the result of a branch has another rank or element type than its sides",
         )
     }
-    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
-        shapes.after_run()
-    }
-    fn nature(&self) -> Nature {
-        Nature::Given
-    }
-    fn cost(&self) -> u32 {
-        0
-    }
-    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
-        interpreter.computed(node)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Control for Branch {
     fn programs(&self) -> &[ArrayProgram] {
         self.0.programs()
     }

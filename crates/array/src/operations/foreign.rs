@@ -4,12 +4,9 @@
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};
 use crate::data::ArrayData;
 use crate::error::Error;
-use crate::extents::{Extent, Shapes, Unplanned};
-use crate::interpret::{Elements, Interpreter};
-use crate::operation::{Nature, Operation, Signature, ensure};
-use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, Place};
-use std::any::Any;
+use crate::operation::{Signature, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::Place;
 use std::sync::Arc;
 
 /// What a user's function gives for arrays: nothing if it declines.
@@ -29,15 +26,9 @@ impl Foreign {
     }
 }
 
-impl Operation for Foreign {
+impl Control for Foreign {
     fn keyword(&self) -> &'static str {
         "foreign"
-    }
-    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
-        Arc::new(self.clone())
-    }
-    fn control(&self) -> Option<&dyn Control> {
-        Some(self)
     }
     fn is_said_by_text(&self) -> bool {
         false
@@ -47,24 +38,6 @@ impl Operation for Foreign {
         let result = (signature.rank, signature.types.to_vec());
         ensure(results_of(fallback) == [result], "the fallback gives another array than the function")
     }
-    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
-        shapes.after_run()
-    }
-    fn nature(&self) -> Nature {
-        Nature::Given
-    }
-    fn cost(&self) -> u32 {
-        0
-    }
-    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
-        interpreter.computed(node)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Control for Foreign {
     fn programs(&self) -> &[ArrayProgram] {
         self.fallback.programs()
     }

@@ -6,12 +6,9 @@ use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, RunNested};
 use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;
-use crate::extents::{Extent, Shapes, Unplanned};
-use crate::interpret::{Elements, Interpreter};
-use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
-use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Constant, Function, Place};
-use std::any::Any;
+use crate::operation::{RANK, Signature, TYPES, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::{Constant, Place};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// An array that is printed.
@@ -31,6 +28,13 @@ static OUTPUT: RwLock<Option<Output>> = RwLock::new(None);
 
 /// Gives what [`Acc::atrace`](crate::Acc::atrace) prints to this function from now on, in all of the process, instead of the standard
 /// error.
+///
+/// ```
+/// use pumice::*;
+/// trace_to(|text| println!("{text}"));
+/// run(use_(&[1, 2]).atrace())?;
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn trace_to(output: impl Fn(&str) + Send + Sync + 'static) {
     *OUTPUT.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(output));
 }
@@ -52,39 +56,15 @@ fn printed(data: &dyn ArrayData) -> Result<String, Error> {
     Ok(text)
 }
 
-impl Operation for Trace {
+impl Control for Trace {
     fn keyword(&self) -> &'static str {
         LISTED.keyword
-    }
-    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
-        Arc::new(*self)
-    }
-    fn control(&self) -> Option<&dyn Control> {
-        Some(self)
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let (rank, types) = signature.input()?;
         ensure(rank == signature.rank, RANK)?;
         ensure(types == signature.types, TYPES)
     }
-    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
-        shapes.after_run()
-    }
-    fn nature(&self) -> Nature {
-        Nature::Given
-    }
-    fn cost(&self) -> u32 {
-        0
-    }
-    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
-        interpreter.computed(node)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Control for Trace {
     fn programs(&self) -> &[ArrayProgram] {
         &[]
     }

@@ -7,12 +7,9 @@
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
-use crate::extents::{Extent, Shapes, Unplanned};
-use crate::interpret::{Elements, Interpreter};
-use crate::operation::{Nature, Operation, Signature, ensure};
-use crate::program::{ArrayProgram, Node};
-use pumice_scalar::{Function, Place, ScalarType};
-use std::any::Any;
+use crate::operation::{Signature, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
 
 /// A loop.
@@ -39,18 +36,12 @@ pub(super) const LISTED: Listed = Listed {
     },
 };
 
-impl Operation for While {
+impl Control for While {
     fn keyword(&self) -> &'static str {
         LISTED.keyword
     }
     fn attributes(&self) -> Vec<i64> {
         vec![self.state as i64]
-    }
-    fn with_functions(&self, _: Vec<Function>) -> Arc<dyn Operation> {
-        Arc::new(self.clone())
-    }
-    fn control(&self) -> Option<&dyn Control> {
-        Some(self)
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let [condition, step] = self.nested.check(signature)?;
@@ -70,24 +61,6 @@ impl Operation for While {
             "the result of a loop has another rank or element type than its state",
         )
     }
-    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
-        shapes.after_run()
-    }
-    fn nature(&self) -> Nature {
-        Nature::Given
-    }
-    fn cost(&self) -> u32 {
-        0
-    }
-    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
-        interpreter.computed(node)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Control for While {
     fn programs(&self) -> &[ArrayProgram] {
         self.nested.programs()
     }

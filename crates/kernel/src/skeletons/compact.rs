@@ -11,6 +11,7 @@ use super::look_back::{ScanState, StateSize, ticket};
 use super::monoid::{Monoid, now, only_if};
 use super::scan::{ScanPhases, ScanPlan, ScanTask, ScanWay, Write};
 use crate::item::{Dynamic, Ix, Scalars};
+use crate::size::divide_rounding_up;
 use crate::{Grid, Profile, Push, effects, named};
 use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType};
 use std::rc::Rc;
@@ -50,7 +51,6 @@ impl CompactPlan {
         let scan =
             ScanTask { rows: 1, columns: columns.max(1 << 20), types, cost: task.cost, commutes: true };
         let long = ScanPlan::new(profile, &scan);
-        let divide_rounding_up = |a: i64, b: i64| (a.max(1) + b - 1) / b;
         let plan = match long.way {
             ScanWay::Stretches => {
                 let cut = ScanPlan::new(profile, &ScanTask { columns, ..scan });
@@ -64,7 +64,7 @@ impl CompactPlan {
                 let most = most.min(FLAGS / i64::from(long.items)).max(1);
                 let groups = i64::from(long.groups).min(most) as u32;
                 let tile = i64::from(long.threads * long.items * groups);
-                let tiles = divide_rounding_up(columns, tile);
+                let tiles = divide_rounding_up(columns.max(1), tile);
                 let fold = FoldPlan {
                     lanes: long.threads,
                     threads: long.threads,

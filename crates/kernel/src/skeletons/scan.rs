@@ -11,6 +11,7 @@ use super::look_back::{ScanState, StateSize};
 use super::monoid::Monoid;
 use super::{scan_rows, scan_stretches, scan_tiles};
 use crate::item::{Dynamic, Ix, Scalars};
+use crate::size::divide_rounding_up;
 use crate::{Grid, Profile, Push};
 use pumice_program::WARP;
 use pumice_scalar::ScalarType;
@@ -159,7 +160,6 @@ impl ScanPlan {
             }
             return ScanPlan { threads: threads as u32, tile: threads * own, ..plan };
         }
-        let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
         if !profile.forward_progress {
             return ScanPlan {
                 phases: ScanPhases::Three,

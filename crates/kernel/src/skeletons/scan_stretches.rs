@@ -8,7 +8,7 @@ use super::monoid::{choose, now};
 use super::scan::{Before, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay, Write};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
-use crate::size::{quotient, remainder};
+use crate::size::{divide_rounding_up, quotient, remainder};
 use crate::{Profile, bounds, named};
 use pumice_scalar::{Exp, Term};
 use std::rc::Rc;
@@ -47,7 +47,6 @@ pub(super) fn plan(profile: &Profile, task: &ScanTask) -> ScanPlan {
     let fold =
         FoldTask { rows: 1, columns: columns / wanted, bytes, commutes, columns_are_contiguous: false };
     let fold = FoldPlan { chunks: 1, ..FoldPlan::new(profile, fold) };
-    let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
     let tile = divide_rounding_up(divide_rounding_up(columns, wanted), fold.step()) * fold.step();
     let tiles = divide_rounding_up(divide_rounding_up(columns, tile), STRANDS) * STRANDS;
     let fold = FoldPlan { chunks: u32::try_from(tiles).unwrap_or(u32::MAX), ..fold };

@@ -20,7 +20,7 @@ pub use runs::{Less, Runs, merge, sort_runs};
 use super::look_back::take_ticket;
 use super::scan::ElementAt;
 use crate::item::{Dynamic, Ix, Scalars};
-use crate::size::{quotient, remainder};
+use crate::size::{divide_rounding_up, quotient, remainder};
 use crate::{Grid, Profile, Push, effects, named};
 use look_back::DigitLookBack;
 use pumice_program::{MemoryId, WARP};
@@ -86,7 +86,6 @@ impl SortPlan {
     /// Divides a sort.
     pub fn new(profile: &Profile, task: &SortTask) -> SortPlan {
         let (rows, columns) = (task.rows.max(1), task.columns.max(1));
-        let divide_rounding_up = |a: i64, b: i64| (a + b - 1) / b;
         let wide = columns >= i64::from(i32::MAX);
         if !profile.coalesces || profile.max_threads < WARP {
             let busy = i64::try_from(profile.busy_blocks).unwrap_or(i64::MAX).clamp(1, 1 << 16);
@@ -110,11 +109,14 @@ impl SortPlan {
         let items = items.min(room / largest / i64::from(threads)).max(1);
         let tile = i64::from(threads) * items;
         let tiles = divide_rounding_up(columns, tile);
-        let (way, items_u32) = (SortWay::Alone, items as u32);
-        let plan = SortPlan { way, threads, items: items_u32, bits, tile, tiles, wide, votes };
+        let way = match tiles {
+            1 => SortWay::Alone,
+            _ if profile.forward_progress => SortWay::LookBack,
+            _ => SortWay::Counts,
+        };
+        let plan = SortPlan { way, threads, items: items as u32, bits, tile, tiles, wide, votes };
         if tiles > 1 {
-            let way = if profile.forward_progress { SortWay::LookBack } else { SortWay::Counts };
-            return SortPlan { way, ..plan };
+            return plan;
         }
         // Few elements a thread, and then half the threads, as long as they suffice.
         let items = divide_rounding_up(columns, i64::from(threads)).clamp(1, items);
