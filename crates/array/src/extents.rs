@@ -18,7 +18,7 @@ use pumice_scalar::{
 use std::collections::HashMap;
 
 /// The largest number of elements of an array: byte offsets must fit.
-const MOST_ELEMENTS: i64 = i64::MAX / 16;
+pub(crate) const MOST_ELEMENTS: i64 = i64::MAX / 16;
 
 /// One extent of an operation's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -196,7 +196,7 @@ impl Deciding<'_> {
             };
             let kind = match self.nature(node) {
                 Nature::Given | Nature::Memory => Kind::Stored,
-                Nature::Push => Kind::Push(node.id, false),
+                Nature::Push => Kind::Push(node.id, node.operation.hands_on_loose()),
                 Nature::Loose => match node.inputs.first().map(of) {
                     Some(Kind::Push(producer, _)) => Kind::Push(producer, true),
                     _ => Kind::Loose,
@@ -248,12 +248,13 @@ impl Deciding<'_> {
         }
     }
 
-    /// The arrays that are a filter's result, or a function of one element by element.
+    /// The arrays that are a filter's or an expansion's result, or a function of one element by element.
     fn loose(&self) -> HashSet<NodeId> {
         let mut loose = HashSet::new();
         for node in self.program.nodes() {
             let is = match self.nature(node) {
                 Nature::Loose => true,
+                Nature::Push => node.operation.hands_on_loose(),
                 Nature::Pull => {
                     matches!(node.inputs[..], [input] if loose.contains(&input))
                         && node.operation.listens(0) == Listens::Maps

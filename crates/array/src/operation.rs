@@ -99,6 +99,11 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
+    /// Whether the elements that a push hands on are loose: they come in any order, and without an index.
+    fn hands_on_loose(&self) -> bool {
+        false
+    }
+
     /// Whether an operation that has a kernel of its own reads an input as a pull.
     fn reads_pulls(&self, _input: usize) -> bool {
         false

@@ -1,8 +1,7 @@
 //! Runs: neighbouring elements of a vector that are equal, and vectors that are made of runs.
 
-use crate::acc::{Acc, lifted, nullary};
-use crate::data::{Scalar, Vector};
-use crate::operations::{Generate, Gives};
+use crate::acc::Acc;
+use crate::data::Vector;
 use pumice_scalar::{Elt, Exp, Lift, Op, Place};
 
 /// Whether two elements are equal, scalar by scalar.
@@ -99,16 +98,6 @@ impl<T: Elt> Acc<Vector<(T, i64)>> {
     }
 
     fn repeated(self, place: Place) -> Acc<Vector<T>> {
-        let counts = self.clone().mapped(|(_, count)| count.max(0), place);
-        let add = |a: Exp<i64>, b: Exp<i64>| a + b;
-        let ends: Acc<Vector<i64>> = counts.scanned((Gives::Inclusive, false), None, add, place);
-        let total: Acc<Scalar<i64>> = counts.folded(Some(Exp::from(0)), add, place);
-        let shape = nullary(|| total.element(&[], None).terms());
-        let element = lifted(|place: Exp<i64>| {
-            // The first run that ends behind the place.
-            let source = ends.found(|end| end.le(place));
-            self.element(&[source.term()], None).0
-        });
-        Acc::<Vector<T>>::new(Generate { shape, element }, Vec::new(), place)
+        self.expanded(|(_, count)| count.max(0), |(x, _), _| x, place)
     }
 }

@@ -28,6 +28,7 @@ pub struct Untyped {
 impl Untyped {
     /// Compiles a program; its plans are made when it runs.
     pub(crate) fn new(engine: Arc<Engine>, program: CheckedProgram, choices: Choices) -> Result<Untyped> {
+        let program = program.ready(&choices.plan)?;
         let mut nested = HashMap::new();
         for node in program.nodes() {
             let compile = |program: &ArrayProgram| {

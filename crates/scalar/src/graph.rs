@@ -54,6 +54,8 @@ pub enum FailureKind {
     NotWhole,
     /// An array has more elements than there is room for.
     TooLong,
+    /// A number of elements is negative.
+    NegativeSize,
 }
 
 macro_rules! failure_names {
@@ -70,7 +72,7 @@ macro_rules! failure_names {
 }
 failure_names! {
     OutOfBounds "out_of_bounds", DivisionByZero "division_by_zero", LengthsDiffer "lengths_differ", NotWhole "not_whole",
-    TooLong "too_long",
+    TooLong "too_long", NegativeSize "negative_size",
 }
 
 impl FailureKind {
@@ -82,6 +84,7 @@ impl FailureKind {
             FailureKind::LengthsDiffer => format!("arrays of {index} and of {bound} elements"),
             FailureKind::NotWhole => format!("{index} elements do not fill parts of {bound}"),
             FailureKind::TooLong => format!("{index} elements, and there is room for {bound}"),
+            FailureKind::NegativeSize => format!("a size of {index}"),
         };
         let help = match self {
             FailureKind::OutOfBounds | FailureKind::DivisionByZero => String::new(),
@@ -94,6 +97,7 @@ impl FailureKind {
                     .to_string()
             }
             FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
+            FailureKind::NegativeSize => "; a source without elements has the size 0: `size.max(0)`".to_string(),
         };
         (what, help)
     }

@@ -7,6 +7,7 @@
 
 mod consumers;
 mod elements;
+mod expand;
 mod interior;
 mod kernel;
 mod parameters;

@@ -82,7 +82,8 @@ impl Operation for Fold {
         Nature::Push
     }
     fn takes_loose(&self, _: usize) -> bool {
-        true
+        // Whether there is an element at all is asked before.
+        self.initial.is_some()
     }
     fn gathers(&self, node: &Node, _: usize) -> bool {
         // Rows are told apart by their index, and elements of a push come in any order.

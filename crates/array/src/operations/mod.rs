@@ -8,6 +8,7 @@ mod backpermute;
 mod branch;
 mod compute;
 mod concat;
+mod expand;
 mod filter;
 mod fold;
 mod foreign;
@@ -31,6 +32,7 @@ pub use backpermute::Backpermute;
 pub use branch::Branch;
 pub use compute::Compute;
 pub use concat::Concat;
+pub use expand::Expand;
 pub use filter::Filter;
 pub use fold::Fold;
 pub use foreign::{Foreign, ForeignFunction};
@@ -82,6 +84,7 @@ pub const OPERATIONS: &[Listed] = &[
     branch::LISTED,
     compute::LISTED,
     concat::LISTED,
+    expand::LISTED,
     filter::LISTED,
     fold::LISTED,
     generate::LISTED,

@@ -5,6 +5,7 @@
 mod combine;
 mod compact;
 mod compact_tiles;
+mod expand;
 mod fold;
 mod gather;
 mod listen;
@@ -22,6 +23,7 @@ mod write;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
+pub use expand::{Expansion, ExpandPlan};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use gather::GatherFold;
 pub(crate) use listen::between_hooks;

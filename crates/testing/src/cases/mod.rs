@@ -16,6 +16,7 @@ pub mod accuracy;
 pub mod casts;
 pub mod control;
 pub mod elements;
+pub mod expansions;
 pub mod failures;
 pub mod filters;
 pub mod folds;
@@ -64,6 +65,14 @@ macro_rules! for_each_case {
                 values_beyond_32_bits_from_indices
                 values_beyond_32_bits_from_memory
                 an_argument_as_the_result
+            }
+            expansions {
+                in_order
+                gathered
+                reduced_per_source
+                as_many_of_each
+                numbers_of_sources
+                wrong_sizes
             }
             shapes {
                 reshapes

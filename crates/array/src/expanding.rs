@@ -1,0 +1,156 @@
+//! The methods of [`Acc`] that replace elements by several others, whose number depends on them: nested work, flattened.
+
+use crate::acc::{Acc, lifted, nullary};
+use crate::data::{Matrix, Vector};
+use crate::operations::{Expand, Generate};
+use pumice_scalar::{
+    Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable, while_,
+};
+
+/// A size that is not negative; where it is, that is a failure at the user's place.
+fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
+    let site = Site { place, kind: FailureKind::NegativeSize };
+    let fits = size.ge(0).term().check(site, size.term(), Exp::<i64>::from(0).term());
+    Exp::from_term(fits).select(size, Exp::from(0))
+}
+
+/// Whether a function gives the same whatever its parameters, so that it can be an extent.
+fn is_fixed(function: &Function) -> bool {
+    function.nodes().iter().all(|node| {
+        !matches!(node, Node::Variable(Variable::Parameter(_), _) | Node::Element { .. } | Node::Check { .. })
+    })
+}
+
+impl<T: Elt> Acc<Vector<T>> {
+    /// Replaces each element by `size` others, in order: `get` gives them, from the element and a number from 0 to below
+    /// its size.
+    ///
+    /// What takes the elements in any order (`permute_pairs`, `histogram`, `count`, a fold whose operator commutes) is fused
+    /// with the expansion, through maps and filters: then nothing is in memory. Otherwise the host reads how many elements
+    /// there are before the rest of the program is planned. A negative size is an error that names this place.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let rows = use_(&[3i64, 0, 2]).expand(|n| n, |n, i| 10 * n + i);
+    /// assert_eq!(run(rows)?.to_vec()?, [30, 31, 32, 20, 21]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> L,
+    ) -> Acc<Vector<L::Elt>> {
+        self.expanded(size, get, Place::caller("expand"))
+    }
+
+    pub(crate) fn expanded<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> L,
+        place: Place,
+    ) -> Acc<Vector<L::Elt>> {
+        let fixed = lifted(&size);
+        if is_fixed(&fixed) {
+            // As many of each: a matrix, whose rows are one after the other.
+            let shape = nullary(|| std::iter::once(self.size().term()).chain(fixed.apply(&[])).collect());
+            let element = |(source, number): (Exp<i64>, Exp<i64>)| {
+                get(self.element(&[source.term()], None), number)
+            };
+            let rows = Generate { shape, element: lifted(element) };
+            return Acc::<Matrix<L::Elt>>::new(rows, Vec::new(), place).flatten();
+        }
+        let size = lifted(|source: T::Exp| checked(size(source), place));
+        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        Acc::<Vector<L::Elt>>::new(Expand { size, get }, vec![self.described().clone()], place)
+    }
+
+    /// Reduces what each element is expanded to, as [`Acc::expand`] says, with an associative operator: one result per element.
+    /// `initial` stands before the others; where there are none, it is the result.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let sums = use_(&[3i64, 0, 2]).expand_reduce(|n| n, |_, i| i + 1, 0, |a, b| a + b);
+    /// assert_eq!(run(sums)?.to_vec()?, [6, 0, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand_reduce<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> L,
+        initial: impl IntoExp<L::Elt>,
+        f: impl FnOnce(<L::Elt as Elt>::Exp, <L::Elt as Elt>::Exp) -> <L::Elt as Elt>::Exp,
+    ) -> Acc<Vector<L::Elt>> {
+        self.reduced(size, get, initial.into_exp(), f, Place::caller("expand_reduce"))
+    }
+
+    pub(crate) fn reduced<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> L,
+        initial: <L::Elt as Elt>::Exp,
+        f: impl FnOnce(<L::Elt as Elt>::Exp, <L::Elt as Elt>::Exp) -> <L::Elt as Elt>::Exp,
+        place: Place,
+    ) -> Acc<Vector<L::Elt>> {
+        let sum = |source: T::Exp| {
+            let size = checked(size(source), place);
+            let next = |(number, sum): (Exp<i64>, <L::Elt as Elt>::Exp)| {
+                let element = get(source, number).terms();
+                (number + 1, f(sum, Lift::from_terms(&mut element.into_iter())))
+            };
+            while_((Exp::from(0), initial), |(number, _)| number.lt(size), next).1
+        };
+        self.mapped(sum, place)
+    }
+
+    /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that
+    /// `range` gives for it.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let pairs = use_(&[1i64, 3]).flat_map(|x| (x, 2 * x), |x, y| (x, y));
+    /// assert_eq!(run(pairs)?.to_vec()?, [(1, 1), (3, 3), (3, 4), (3, 5)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn flat_map<L: Lift>(
+        self,
+        range: impl Fn(T::Exp) -> (Exp<i64>, Exp<i64>),
+        f: impl FnOnce(T::Exp, Exp<i64>) -> L,
+    ) -> Acc<Vector<L::Elt>> {
+        let size = |x| {
+            let (from, to) = range(x);
+            (to - from).max(0)
+        };
+        self.expanded(size, |x, number| f(x, range(x).0 + number), Place::caller("flat_map"))
+    }
+}
+
+impl Acc<Vector<i64>> {
+    /// The number of each element, as often as the element says.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[2i64, 0, 3]).replicated_iota())?.to_vec()?, [0, 0, 2, 2, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn replicated_iota(self) -> Acc<Vector<i64>> {
+        let place = Place::caller("replicated_iota");
+        let counted = self.with_index(|number, count| (number, count), place);
+        counted.expanded(|(_, count)| count, |(number, _), _| number, place)
+    }
+
+    /// For each element the numbers from 0 to below it.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[2i64, 0, 3]).segmented_iota())?.to_vec()?, [0, 1, 0, 1, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn segmented_iota(self) -> Acc<Vector<i64>> {
+        self.expanded(|count| count, |_, number| number, Place::caller("segmented_iota"))
+    }
+}
