@@ -12,7 +12,7 @@ use crate::builder::with;
 use crate::check;
 use crate::effects;
 use crate::item::{Ix, Scalars, Storable};
-use crate::place::at_place;
+use crate::place::on_behalf;
 use crate::{Mutable, Profile};
 use operator::{ColumnUpdate, column_updates};
 use pumice_program::MemoryId;
@@ -335,7 +335,7 @@ impl Listener for Combiner {
         let first = part * i64::from(table);
         // A CPU's thread knows the copy of each element that it takes, and has no banks.
         let layout = if rounds.stretch { Copies::Apart } else { Copies::Interleaved };
-        let table = at_place(self.place, || {
+        let table = on_behalf(self.place, || {
             Table::new(&self.cells, &self.updates, (table, copies), layout, first, self.targets)
         });
         *self.table.borrow_mut() = Some(table);
@@ -355,7 +355,7 @@ impl Listener for Combiner {
                 check::if_within(target, self.targets, self.place, combine);
             }
         };
-        at_place(self.place, || match goes {
+        on_behalf(self.place, || match goes {
             None => combine(),
             Some(goes) => effects::either(goes.term(), combine, || {}),
         });
@@ -378,7 +378,7 @@ impl Listener for Combiner {
 
     fn finish(&self, _block: Ix) {
         if let Some(table) = self.table.borrow_mut().take() {
-            at_place(self.place, || table.finish());
+            on_behalf(self.place, || table.finish());
         }
     }
 }
