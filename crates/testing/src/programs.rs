@@ -46,6 +46,11 @@ pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.filter(|x| (x & 3).eq(0))
 }
 
+/// How many of some stretches each of 100 places is in: each stretch is its first place and how many it has.
+pub fn covered(stretches: Acc<Vector<(i64, i64)>>) -> Acc<Vector<u32>> {
+    stretches.expand(|(_, count)| count, |(first, _), number| first + number).histogram(100, |place| place)
+}
+
 /// Numbers in rising order.
 pub fn sorted(xs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
     xs.sort()
@@ -192,6 +197,7 @@ pub fn examples() -> Vec<Example> {
         ),
         Example::new("prefix_sums", "the running sums of a vector", prefix_sums, &[(0, n)], &[]),
         Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
+        Example::new("covered", "how many of some stretches each place is in", covered, &[(0, n)], &[]),
         Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
         Example::new("sorted", "numbers in rising order", sorted, &[(0, n)], &[]),
         Example::new("blur", "the mean of each 3×3 neighbourhood of a matrix", blur, &[(0, square)], &[]),

@@ -8,6 +8,7 @@
 mod consumers;
 mod elements;
 mod expand;
+mod expand_reduce;
 mod interior;
 mod kernel;
 mod parameters;

@@ -1,5 +1,6 @@
 //! The workloads: programs, inputs, and what must come out.
 
+use super::expansions;
 use super::inputs::uniform;
 use super::irregular;
 use super::matrices;
@@ -75,6 +76,7 @@ pub struct Sizes {
     picture: usize,
     cube: usize,
     products: &'static [usize],
+    sources: &'static [usize],
 }
 
 impl Sizes {
@@ -88,6 +90,7 @@ impl Sizes {
             picture: 2048,
             cube: 256,
             products: &[1024],
+            sources: &[200_000],
         }
     }
 
@@ -103,6 +106,7 @@ impl Sizes {
             picture: 2048,
             cube: 512,
             products: &[1024, 2048, 4096],
+            sources: &[200_000, 10_000_000],
         }
     }
 
@@ -116,6 +120,7 @@ impl Sizes {
             picture: 128,
             cube: 32,
             products: &[96],
+            sources: &[1000],
         }
     }
 }
@@ -141,8 +146,8 @@ const SORTED: usize = 1 << 24;
 const CAP: i32 = 64;
 const SAXPY_FACTOR: f32 = 2.5;
 
-/// All workloads.
-pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
+/// All workloads; expansions by every division, or by the one that is chosen.
+pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
@@ -150,6 +155,7 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
+    all.extend(expansions::workloads(sizes.sources, every_division));
     all.push(planning());
     all
 }
@@ -273,7 +279,7 @@ mod tests {
 
     #[test]
     fn names_and_sizes_are_those_of_the_peers() {
-        let all = workloads(&Sizes::gpu());
+        let all = workloads(&Sizes::gpu(), false);
         let size = |name: &str| all.iter().find(|workload| workload.name == name).map(|workload| workload.n);
         assert_eq!(size("saxpy f32"), Some(1 << 26));
         assert_eq!(size("row sums f32 16777216x4"), Some(1 << 26));
@@ -281,6 +287,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 31);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 38);
     }
 }
