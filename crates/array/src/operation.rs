@@ -89,6 +89,11 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
+    /// Whether its kernel must be launched even if it gives no element, because it can fail.
+    fn speaks_when_empty(&self) -> bool {
+        false
+    }
+
     /// Whether it hands its elements on in several kernels, each of which has some of them.
     fn hands_on_in_parts(&self) -> bool {
         false
@@ -96,6 +101,11 @@ pub trait Operation: Send + Sync + 'static {
 
     /// Whether it can listen to one that does.
     fn hears_parts(&self) -> bool {
+        false
+    }
+
+    /// Whether a push reads its inputs from memory only.
+    fn needs_memory(&self) -> bool {
         false
     }
 

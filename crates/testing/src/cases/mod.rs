@@ -20,6 +20,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod indexing;
+pub mod kernels;
 pub mod loops;
 pub mod orders;
 pub mod permutes;
@@ -162,6 +163,13 @@ macro_rules! for_each_case {
                 scalar_arguments_in_operators
                 into_computed_defaults
                 indices_that_are_no_targets
+            }
+            kernels {
+                kernels_of_every_type
+                maps_and_folds_of_kernels
+                what_listens_to_kernels
+                elements_that_a_kernel_leaves_out_are_zero
+                kernels_that_fail_inside_programs
             }
             products {
                 every_shape
