@@ -12,6 +12,7 @@ mod kernel;
 mod parameters;
 mod place;
 mod scan;
+mod separate;
 mod sort;
 
 pub use consumers::{Consumer, Heard, Listeners};
@@ -20,6 +21,7 @@ pub use kernel::KernelName;
 pub use parameters::Parameters;
 pub(crate) use parameters::ScalarParameter;
 pub(crate) use scan::{ScanJob, ScanSource};
+pub(crate) use separate::{Separated, separate};
 pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;

@@ -182,6 +182,10 @@ macro_rules! for_each_case {
                 products_written_as_folds
                 functions_that_fail
                 shapes_that_do_not_fit
+                wide_elements_with_long_inner_extents
+                as_patterns
+                patterns_with_functions_around_them
+                patterns_that_can_fail
             }
             orders {
                 affine_maps_of_64_bits
