@@ -14,6 +14,7 @@ mod kernel;
 mod parameters;
 mod place;
 mod scan;
+mod separate;
 mod sort;
 
 pub use consumers::{Consumer, Heard, Listeners};
@@ -21,7 +22,9 @@ pub(crate) use consumers::launched_blocks;
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
+pub(crate) use parameters::ScalarParameter;
 pub(crate) use scan::{ScanJob, ScanSource};
+pub(crate) use separate::{Separated, separate};
 pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;
@@ -76,6 +79,17 @@ impl Lowering<'_> {
             Some(Form::Pull) => self.write(node, self.writing(node, slot)),
             Some(Form::Given) | None => Ok(Vec::new()),
         }
+    }
+
+    /// Whether nothing is launched for an array: it has no elements, and nothing else is to be said. A user's kernel can fail
+    /// even if it gives nothing, and a filter says how much it has kept.
+    pub(crate) fn is_idle(&self, node: NodeId) -> bool {
+        let speaks = match self.fuser.forms.of(node) {
+            Some(Form::Pull) => false,
+            Some(Form::Push { producer, .. }) => self.program.node(*producer).operation.speaks_when_empty(),
+            _ => true,
+        };
+        !speaks && self.extents.size(node) == 0
     }
 
     /// What listens to an array's producer to write the array to a slot.

@@ -85,7 +85,9 @@ impl Operation for Concat {
             let node = lowering.program.node(listeners.producer);
             let mut blocks = 0;
             for (part, input) in node.inputs.iter().enumerate() {
-                if lowering.extents.size(*input) == 0 {
+                // What is in memory has been computed, and one that is handed on may have something to say.
+                let silent = lowering.fuser.forms.is_manifest(*input) || lowering.is_idle(*input);
+                if silent && lowering.extents.size(*input) == 0 {
                     continue;
                 }
                 let through = self.shift(&lowering.fuser, node, part);
