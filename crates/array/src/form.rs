@@ -170,11 +170,8 @@ impl Deciding<'_> {
             (Kind::Loose, Kind::Loose, _) => true,
             (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
-            (Kind::Push(producer, loose), ..) => {
-                let in_parts = self.program.node(producer).operation.hands_on_in_parts();
-                node.operation.gathers(node, position)
-                    && (!loose || node.operation.takes_loose(position))
-                    && (!in_parts || node.operation.hears_parts())
+            (Kind::Push(_, loose), ..) => {
+                node.operation.gathers(node, position) && (!loose || node.operation.takes_loose(position))
             }
         }
     }

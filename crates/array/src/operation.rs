@@ -89,17 +89,8 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
-    /// Whether it hands its elements on in several kernels, each of which has some of them.
-    fn hands_on_in_parts(&self) -> bool {
-        false
-    }
-
-    /// Whether it can listen to one that does.
-    fn hears_parts(&self) -> bool {
-        false
-    }
-
-    /// Whether the elements that a push hands on are loose: they come in any order, and without an index.
+    /// Whether the elements that a push hands on are loose: they come in any order, and without an index. Its kernels then have
+    /// as many blocks as a consumer asks for.
     fn hands_on_loose(&self) -> bool {
         false
     }

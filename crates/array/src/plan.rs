@@ -11,7 +11,7 @@ use crate::lower::Lowering;
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
-use pumice_kernel::skeletons::{Combine, Skeletons};
+use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, Place, ScalarType, Site};
 use std::cell::RefCell;
@@ -125,6 +125,8 @@ pub struct PlanOptions {
     pub most_unread: u64,
     /// How elements are combined at an index, where their operator allows that; otherwise it is chosen.
     pub combine: Option<Combine>,
+    /// Who takes the elements of a source of an expansion, where the device can do it so; otherwise it is chosen.
+    pub division: Option<Division>,
     /// Skeletons in place of ours.
     pub skeletons: Skeletons,
 }
@@ -137,6 +139,7 @@ impl Default for PlanOptions {
             narrow: true,
             most_unread: 4 << 30,
             combine: None,
+            division: None,
             skeletons: Skeletons::default(),
         }
     }

@@ -6,7 +6,7 @@ use pumice_array::{
     Acc, AccRagged, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Ragged, Shape,
 };
 use pumice_kernel::Passes;
-use pumice_kernel::skeletons::{Combine, Skeletons};
+use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_runtime::{Choices, Device, EmitOptions, Engine, Inputs, Result, default_device, open};
 use pumice_scalar::{Elt, Place, scope};
 use std::marker::PhantomData;
@@ -54,6 +54,23 @@ impl Compiler {
     /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
+        self
+    }
+
+    /// Who takes the elements of a source of an expansion, where nothing is written but what consumers make of them. By
+    /// default it is chosen: where the device has warps, small sources are taken by threads, larger ones by warps, and large
+    /// ones by all blocks. Where it has none, divisions by warps are replaced.
+    ///
+    /// ```
+    /// use pumice::{kernel::skeletons::Division, prelude::*};
+    /// let lengths = |sizes: Acc<Vector<i64>>| sizes.segmented_iota().histogram(9, |number| number);
+    /// let program = pumice::Compiler::on("sim")?.division(Division::Several).compile(lengths)?;
+    /// assert_eq!(program.run(&[2, 9, 0])?.to_vec()?, [2, 2, 1, 1, 1, 1, 1, 1, 1]);
+    /// assert!(program.explain(&[2, 9, 0])?.contains("by prefix sums"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn division(mut self, division: Division) -> Compiler {
+        self.plan.division = Some(division);
         self
     }
 

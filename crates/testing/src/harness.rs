@@ -5,6 +5,7 @@ use pumice::layers::array::{
     Array, ArrayData, ArrayProgram, CheckedProgram, Foreseen, HostData, Knowledge, PlanOptions, foresee,
 };
 use pumice::layers::kernel::Profile;
+use pumice::layers::kernel::skeletons::Division;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Place, ScalarType, Term, function, scope};
@@ -58,13 +59,30 @@ impl Harness {
             programs: RefCell::default(),
         };
         // A program is described by a compiler; what device that is for does not matter.
-        let compiler = Compiler::on("sim").map_err(|error| error.to_string())?;
+        let compiler = Compiler::on("sim").map_err(|error| error.to_string())?.fuse(options.fuse);
         Ok(Harness { compiler, planning: Some(planning) })
     }
 
     /// The kernels that were planned, each once.
     pub fn into_programs(self) -> Vec<Arc<Verified>> {
         self.planning.map_or(Vec::new(), |planning| planning.programs.into_inner())
+    }
+
+    /// Does a case with a division of expansions.
+    pub fn dividing(&self, division: Division, case: impl FnOnce(&Harness) -> Outcome) -> Outcome {
+        let planning = self.planning.as_ref().map(|planning| Planning {
+            profile: planning.profile.clone(),
+            options: PlanOptions { division: Some(division), ..planning.options.clone() },
+            seen: planning.seen.clone(),
+            programs: planning.programs.clone(),
+        });
+        let divided = Harness { compiler: self.compiler.clone().division(division), planning };
+        case(&divided)?;
+        if let (Some(mine), Some(theirs)) = (&self.planning, divided.planning) {
+            mine.seen.swap(&theirs.seen);
+            mine.programs.swap(&theirs.programs);
+        }
+        Ok(())
     }
 
     /// The compiler.

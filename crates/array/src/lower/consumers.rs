@@ -1,6 +1,7 @@
 //! Consumers: what listens to a producer, seen from the array program. Writing to memory is one; operations have others.
 
-use super::Parameters;
+use super::{Parameters, Step};
+use crate::error::Error;
 use crate::fuser::Elements;
 use crate::program::NodeId;
 use pumice_kernel::skeletons::Listener;
@@ -21,6 +22,11 @@ pub trait Consumer {
 
     /// The slot that must be zero before, if the producer may leave elements out.
     fn written(&self) -> Option<usize> {
+        None
+    }
+
+    /// The threads of a block and the most blocks that it asks for, of a producer that leaves the choice to it.
+    fn division(&self) -> Option<(u32, u32)> {
         None
     }
 }
@@ -44,6 +50,14 @@ pub struct Listeners {
 }
 
 impl Heard {
+    /// The same in a kernel that comes after others of the same producer, with so many blocks: its blocks are numbered on.
+    pub(crate) fn after(self, blocks: u64) -> Heard {
+        match blocks {
+            0 => self,
+            _ => Heard { through: None, consumer: Rc::new(After { blocks, heard: self }) },
+        }
+    }
+
     /// The listener to the producer itself.
     pub(crate) fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
         let inner = self.consumer.listener(parameters);
@@ -56,6 +70,15 @@ impl Heard {
     }
 }
 
+/// The blocks of all kernels that steps launch.
+pub(crate) fn launched_blocks(steps: &[Step]) -> Result<u64, Error> {
+    let launches = steps.iter().filter_map(|step| match step {
+        Step::Launch(launch) => Some(launch),
+        _ => None,
+    });
+    launches.map(|launch| launch.blocks()).sum()
+}
+
 /// What is heard may be changed once more on the way.
 impl Consumer for Heard {
     fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
@@ -66,6 +89,45 @@ impl Consumer for Heard {
     }
     fn written(&self) -> Option<usize> {
         self.consumer.written()
+    }
+    fn division(&self) -> Option<(u32, u32)> {
+        self.consumer.division()
+    }
+}
+
+/// A consumer of a kernel before which others have told it of so many blocks.
+struct After {
+    blocks: u64,
+    heard: Heard,
+}
+
+impl Consumer for After {
+    fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
+        let blocks = parameters.number("blocks_before", self.blocks as i64);
+        Rc::new(LaterBlocks { blocks, inner: self.heard.listener(parameters) })
+    }
+    fn way(&self) -> Option<String> {
+        self.heard.way()
+    }
+    fn written(&self) -> Option<usize> {
+        self.heard.written()
+    }
+}
+
+struct LaterBlocks {
+    blocks: Ix,
+    inner: Rc<dyn Listener>,
+}
+
+impl Listener for LaterBlocks {
+    fn start(&self, block: Ix) {
+        self.inner.start(block + self.blocks);
+    }
+    fn element(&self, index: Ix, value: Scalars) {
+        self.inner.element(index, value);
+    }
+    fn finish(&self, block: Ix) {
+        self.inner.finish(block + self.blocks);
     }
 }
 

@@ -16,6 +16,7 @@ mod scan;
 mod sort;
 
 pub use consumers::{Consumer, Heard, Listeners};
+pub(crate) use consumers::launched_blocks;
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
@@ -64,8 +65,11 @@ impl Lowering<'_> {
         match self.fuser.forms.of(node.id) {
             Some(Form::Alone) => node.operation.consume(self, node),
             Some(Form::Push { producer, .. }) => {
-                let listeners = self.writing(node, slot);
-                self.program.node(*producer).operation.produce(self, vec![listeners])
+                let operation = &self.program.node(*producer).operation;
+                if operation.hands_on_loose() {
+                    return Err(Error::Program(format!("nothing gives an index to the elements of {}", node.place)));
+                }
+                operation.produce(self, vec![self.writing(node, slot)])
             }
             Some(Form::Loose { .. }) => self.place(node, slot),
             Some(Form::Pull) => self.write(node, self.writing(node, slot)),

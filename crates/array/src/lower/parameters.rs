@@ -69,6 +69,11 @@ impl Parameters {
         memory
     }
 
+    /// Notes a parameter for the first column of a slot that was added to the kernel by other means.
+    pub(crate) fn add_column(&self, slot: usize) {
+        self.columns.borrow_mut().push((load_key(slot, 0), None));
+    }
+
     /// All columns of an array in memory.
     pub fn memories(&self, slot: usize, types: &[ScalarType], access: Access) -> Vec<MemoryId> {
         types.iter().enumerate().map(|(column, ty)| self.memory(slot, column, *ty, access)).collect()
@@ -105,7 +110,7 @@ impl Parameters {
         let Some(slot) = self.cells.get(&class) else { return bound };
         // SAFETY: a column of its own, bound in this order; the plan gives every cell one element.
         let length = unsafe { length_parameter(&format!("length{class}"), bound) };
-        self.columns.borrow_mut().push((load_key(*slot, 0), None));
+        self.add_column(*slot);
         self.fix(class, length);
         length
     }

@@ -7,7 +7,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Heard, Listeners, Lowering, Step};
+use crate::lower::{launched_blocks, Heard, Listeners, Lowering, Step};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
 use crate::program::{Node, NodeId};
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term};
@@ -76,12 +76,6 @@ impl Operation for Concat {
     fn gathers(&self, _: &Node, _: usize) -> bool {
         true
     }
-    fn hands_on_in_parts(&self) -> bool {
-        true
-    }
-    fn hears_parts(&self) -> bool {
-        true
-    }
     fn cost(&self) -> u32 {
         1
     }
@@ -89,6 +83,7 @@ impl Operation for Concat {
         let mut steps = Vec::new();
         for listeners in group {
             let node = lowering.program.node(listeners.producer);
+            let mut blocks = 0;
             for (part, input) in node.inputs.iter().enumerate() {
                 if lowering.extents.size(*input) == 0 {
                     continue;
@@ -96,10 +91,12 @@ impl Operation for Concat {
                 let through = self.shift(&lowering.fuser, node, part);
                 let further = |heard: &Heard| Heard {
                     through: Some(through.clone()),
-                    consumer: Rc::new(heard.clone()),
+                    consumer: Rc::new(heard.clone().after(blocks)),
                 };
                 let heard: Vec<Heard> = listeners.heard.iter().map(further).collect();
-                steps.extend(self.hand_on(lowering, node, *input, heard)?);
+                let part = self.hand_on(lowering, node, *input, heard)?;
+                blocks += launched_blocks(&part)?;
+                steps.extend(part);
             }
         }
         Ok(steps)

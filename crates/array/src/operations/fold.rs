@@ -10,10 +10,9 @@ use crate::form::Form;
 use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{
-    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step, columns_are_contiguous,
+    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step, columns_are_contiguous, launched_blocks,
 };
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
-use crate::plan::PlanArgument;
 use crate::program::{Node, NodeId};
 use crate::reduction::Reduction;
 use pumice_kernel::skeletons::{
@@ -177,18 +176,7 @@ impl Fold {
         // A block that has nothing to do leaves its result as it is: absent.
         steps.extend(lowering.buffers_of(partial).into_iter().map(Step::Zero));
         steps.extend(producer.operation.produce(lowering, vec![heard])?);
-        let first = lowering.buffers_of(partial).first().copied();
-        let listens = |step: &&Step| match step {
-            Step::Launch(launch) => launch
-                .arguments
-                .iter()
-                .any(|argument| matches!(argument, PlanArgument::Buffer(buffer) if Some(*buffer) == first)),
-            _ => false,
-        };
-        let blocks = match steps.iter().find(listens) {
-            Some(Step::Launch(launch)) => launch.blocks()? as i64,
-            _ => 0,
-        };
+        let blocks = launched_blocks(&steps)? as i64;
         lowering.resize(partial, blocks);
         let part = Part { heard: listeners.heard.clone(), reduction };
         let last = Listeners { producer: node.id, heard: finished(std::slice::from_ref(&part)) };

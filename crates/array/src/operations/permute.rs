@@ -93,9 +93,6 @@ impl Operation for Permute {
     fn listens(&self, input: usize) -> Listens {
         if input == SOURCE { Listens::Gathers } else { Listens::No }
     }
-    fn hears_parts(&self) -> bool {
-        true
-    }
     fn takes_loose(&self, input: usize) -> bool {
         // The index of an element that is left is known when it has been placed.
         input == SOURCE && !self.needs_index()
@@ -189,7 +186,10 @@ impl Permute {
         };
         let plan = match producer {
             None => CombinePlan::new(lowering.profile, &task),
-            Some(_) => CombinePlan::without_tables(lowering.profile, &task),
+            Some(producer) => match lowering.program.node(producer).operation.hands_on_loose() {
+                true => CombinePlan::going_round(lowering.profile, &task),
+                false => CombinePlan::without_tables(lowering.profile, &task),
+            },
         };
         let (locks, mut steps) = match plan.how {
             Combine::Lock => {
@@ -275,5 +275,9 @@ impl Consumer for Combining {
 
     fn way(&self) -> Option<String> {
         Some(self.plan.how.to_string())
+    }
+
+    fn division(&self) -> Option<(u32, u32)> {
+        self.plan.division()
     }
 }

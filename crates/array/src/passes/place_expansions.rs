@@ -58,7 +58,7 @@ fn is_only_gathered(program: &ArrayProgram, array: NodeId) -> bool {
                 && user.inputs.len() == 1
                 && is_only_gathered(program, user.id)
         }
-        _ => operation.gathers(user, position) && operation.takes_loose(position) && operation.hears_parts(),
+        _ => operation.gathers(user, position) && operation.takes_loose(position),
     }
 }
 

@@ -142,6 +142,20 @@ impl CombinePlan {
         CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
     }
 
+    /// As [`CombinePlan::new`], for a producer that goes round in as few blocks as [`CombinePlan::division`] says.
+    pub fn going_round(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
+        let updates = column_updates(task.operator).unwrap_or_default();
+        let tables = Tables::new(profile, task, &updates).filter(|tables| tables.parts == 1);
+        let plan = CombinePlan::with(profile, task, &updates, tables);
+        CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
+    }
+
+    /// The threads of a block, and the most blocks, that suit its tables; on a CPU, that suit one element after the other.
+    pub fn division(&self) -> Option<(u32, u32)> {
+        let is_asked = self.how == Combine::Privatised || self.rounds.stretch;
+        is_asked.then_some((self.rounds.threads, self.blocks))
+    }
+
     fn with(
         profile: &Profile,
         task: &CombineTask<'_>,

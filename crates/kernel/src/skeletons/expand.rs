@@ -1,72 +1,289 @@
 //! Expansion: the elements of sources that have different numbers of them, handed on loose, by any division of the work.
+//!
+//! Blocks are as many as keep the device busy, whatever the number of sources, and go round: those who listen may keep
+//! something per block. What differs is who takes the elements of a source ([`Division`]). Only a queue spreads one source over
+//! several blocks: sources that are large for one warp or worker are written to it, and a second kernel takes them in chunks
+//! of equal size.
 
-use crate::effects;
+mod queue;
+mod several;
+
+use super::monoid::{each_thread, now, only_if};
 use crate::item::{Dynamic, Ix, Scalars};
-use crate::level::{Block, Grid, Loops, Within};
-use crate::push::now;
-use crate::{Profile, Push, named, parts_for, quotient};
+use crate::level::{Block, Grid, Within};
+use crate::{Profile, Push, named, parts_for, quotient, warp};
+use crate::{effects, remainder};
+use pumice_program::WARP;
 use pumice_scalar::Exp;
+pub use queue::{Queue, QueueLayout};
+use std::fmt;
 use std::rc::Rc;
 
 /// Sources and their elements.
+#[derive(Clone)]
 pub struct Expansion {
     /// The number of sources.
     pub sources: Ix,
     /// A source.
     pub source: Rc<dyn Fn(Ix) -> Scalars>,
-    /// How many elements a source has.
+    /// How many elements a source has, from 0 on.
     pub size: Rc<dyn Fn(&Scalars) -> Ix>,
     /// An element of a source, by its number there.
     pub get: Rc<dyn Fn(&Scalars, Ix) -> Scalars>,
 }
 
-/// How the work of an expansion is divided.
+/// Who takes the elements of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ExpandPlan {
-    /// Threads of a block.
-    pub threads: u32,
-    /// Blocks.
-    pub blocks: u32,
+pub enum Division {
+    /// One thread.
+    Thread,
+    /// The lanes of a warp, which takes its 32 sources one after the other and tells their sizes by shuffles.
+    Warp,
+    /// The threads of a block.
+    Block,
+    /// The threads of a block, which takes a source per thread at a time: sizes are added up in shared memory, and every
+    /// thread looks its elements' sources up.
+    Several,
+    /// A thread those of a small source, a warp those of a larger one, all blocks those of a large one.
+    Mixed,
+    /// A worker those of a stretch of sources, and all workers those of a large one: for a CPU.
+    Stretch,
 }
 
-impl ExpandPlan {
-    /// Decides how to divide the work of so many sources.
-    pub fn new(profile: &Profile, sources: i64) -> ExpandPlan {
-        let threads = profile.threads;
-        let tiles = (sources.max(0) as u64).div_ceil(u64::from(threads));
-        ExpandPlan { threads, blocks: tiles.clamp(1, profile.busy_blocks.max(1)) as u32 }
+impl fmt::Display for Division {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Division::Thread => "a source per thread",
+            Division::Warp => "a source per warp",
+            Division::Block => "a source per block",
+            Division::Several => "sources of a block by prefix sums",
+            Division::Mixed => "small sources by threads, larger ones by warps, large ones by all blocks",
+            Division::Stretch => "a stretch of sources per worker, large ones by all",
+        })
     }
 }
 
+/// How the work of an expansion is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExpandPlan {
+    /// Who takes the elements of a source.
+    pub division: Division,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks of each kernel.
+    pub blocks: u32,
+    /// Blocks of the second kernel, which takes what is queued.
+    pub queue_blocks: u32,
+    /// Sources of a block's stretch.
+    pub stretch: i64,
+}
+
+/// Stretches of sources that a CPU's worker takes, so that one that comes late has little left to do.
+const STRETCHES: u64 = 8;
+
+impl ExpandPlan {
+    /// Divides the work of so many sources. A consumer may ask for so many threads of a block, and for at most so many
+    /// blocks.
+    pub fn new(
+        profile: &Profile,
+        sources: i64,
+        wanted: Option<Division>,
+        asked: Option<(u32, u32)>,
+    ) -> ExpandPlan {
+        let division = match wanted {
+            // Where warps are imitated, a shuffle costs more than an element.
+            Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces {
+                true => Division::Several,
+                false => Division::Stretch,
+            },
+            Some(division) => division,
+            None => Division::Mixed,
+        };
+        let threads = asked.map_or(profile.threads, |(threads, _)| threads);
+        let threads = match division {
+            Division::Warp | Division::Mixed => threads.next_multiple_of(WARP),
+            _ => threads,
+        };
+        let most = match (asked, profile.coalesces) {
+            (Some((_, blocks)), _) => blocks.into(),
+            (None, true) => profile.busy_blocks,
+            (None, false) => profile.busy_blocks.saturating_mul(STRETCHES),
+        };
+        let per_block = match division {
+            Division::Block => 1,
+            Division::Stretch => 16,
+            _ => u64::from(threads),
+        };
+        let sources = sources.max(0) as u64;
+        let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
+        ExpandPlan {
+            division,
+            threads,
+            blocks: blocks as u32,
+            queue_blocks: most.clamp(1, 1 << 20) as u32,
+            stretch: sources.div_ceil(blocks) as i64,
+        }
+    }
+
+    /// Whether large sources are queued.
+    pub fn queues(&self) -> bool {
+        matches!(self.division, Division::Mixed | Division::Stretch)
+    }
+}
+
+/// Lanes of a warp.
+const LANES: i64 = WARP as i64;
+/// Elements from which on a source is taken by a warp: a thread alone would keep its neighbours waiting.
+const FOR_WARP: i64 = 24;
+/// Elements from which on a source is queued: some chunks.
+const FOR_QUEUE: i64 = 2 * queue::CHUNK;
+
+/// Takes an element, with a number that neighbouring threads have neighbouring ones of.
+type Write<'a> = &'a dyn Fn(Ix, Scalars);
+
 impl Expansion {
-    /// Hands on all elements, each with the number of its source.
-    pub fn push(self, plan: ExpandPlan, blocks: Ix) -> Push<Grid, Dynamic, Ix> {
+    /// Hands on all elements that are not queued, with so many blocks; each has a stretch of so many sources, if the
+    /// division is by stretches.
+    pub fn push(self, plan: ExpandPlan, blocks: Ix, stretch: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
-            let tiles = named(parts_for(self.sources, plan.threads as usize), "tiles");
-            Block::parts(blocks, &|block| {
-                let rounds = named(quotient(tiles - block + (blocks - 1), blocks).max(0), "rounds");
-                Block::each(Exp::from(threads), &|thread| {
-                    in_sequence(rounds, &|round| {
-                        let number = named((block + round * blocks) * threads + thread, "source");
-                        effects::either(number.lt(self.sources).term(), || self.by_thread(number, write), || {});
+            Block::parts(blocks, &|block| match plan.division {
+                Division::Stretch => self.by_stretch(plan, block, stretch, queue, write),
+                Division::Block => {
+                    let rounds = named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
+                    in_sequence(rounds, |round| {
+                        let number = named(block + round * blocks, "source");
+                        self.by_block(number, self.source_at(number), None, threads, write);
                     });
+                }
+                _ => {
+                    let tiles = named(parts_for(self.sources, plan.threads as usize), "tiles");
+                    let rounds = named(quotient(tiles - block + (blocks - 1), blocks).max(0), "rounds");
+                    in_sequence(rounds, |round| {
+                        let first = named((block + round * blocks) * threads, "first");
+                        match plan.division {
+                            Division::Several => several::by_prefix_sums(&self, first, plan.threads, write),
+                            _ => each_thread(plan.threads, |thread| {
+                                self.by_threads(plan.division, first, thread, queue, write);
+                            }),
+                        }
+                    });
+                }
+            });
+        })
+    }
+
+    /// Hands on the elements of the sources that are queued. There are no blocks if none is.
+    pub fn push_queued(self, plan: ExpandPlan, blocks: Ix, all: Ix, queue: Queue) -> Push<Grid, Dynamic, Ix> {
+        Push::trusted(self.sources, move |write| {
+            Block::parts(blocks, &|block| {
+                queue.each_chunk(&self, block, all, &|number, source, from, to| {
+                    self.by_block(number, source, Some((from, to)), plan.threads.into(), write);
                 });
             });
         })
     }
 
-    /// Hands on the elements of a source, in one thread.
-    fn by_thread(&self, number: Ix, write: &dyn Fn(Ix, Scalars)) {
-        let source = now::<Dynamic>(&(self.source)(number));
+    fn source_at(&self, number: Ix) -> (Scalars, Ix) {
+        let source = now(&(self.source)(number));
         let size = named((self.size)(&source), "size");
-        in_sequence(size, &|element| write(number, (self.get)(&source, element)));
+        (source, size)
+    }
+
+    /// A block's threads, each with a source of its own.
+    fn by_threads(&self, division: Division, first: Ix, thread: Ix, queue: Option<Queue>, write: Write<'_>) {
+        let number = named(first + thread, "source");
+        let (least_for_warp, least_for_queue) = match division {
+            Division::Thread => (i64::MAX, i64::MAX),
+            Division::Warp => (1, i64::MAX),
+            _ => (FOR_WARP, FOR_QUEUE),
+        };
+        // A shuffle is for all lanes, so what is beyond the last source has no elements.
+        let size = effects::choose(
+            number.lt(self.sources).term(),
+            || {
+                let (source, size) = self.source_at(number);
+                if let Some(queue) = queue {
+                    only_if(size.ge(least_for_queue), || queue.add(number, size));
+                }
+                let own = match least_for_warp {
+                    1 => Exp::from(0),
+                    least => size.lt(least).select(size, Exp::from(0)),
+                };
+                in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
+                vec![size.term()]
+            },
+            |_| vec![Exp::<i64>::from(0).term()],
+        );
+        let size: Ix = size.first().map_or(Exp::from(0), |size| Exp::from_term(*size));
+        if division == Division::Thread {
+            return;
+        }
+        let is_shared = size.ge(least_for_warp) & size.lt(least_for_queue);
+        let shared = named(is_shared.select(size, Exp::from(0)), "shared");
+        let lane = named(remainder(thread, Exp::from(LANES)), "lane");
+        in_sequence(Exp::from(LANES), |turn| {
+            let size = named(warp::shuffle(shared, turn.cast::<i32>()), "size");
+            only_if(size.gt(0), || {
+                let number = named(number - lane + turn, "source");
+                let source = now(&(self.source)(number));
+                let (start, step) = (lane.term(), Exp::<i64>::from(LANES).term());
+                effects::sequential(start..size.term(), step, &[], |element, _| {
+                    let element = Exp::from_term(element);
+                    write(number + element, (self.get)(&source, element));
+                    Vec::new()
+                });
+            });
+        });
+    }
+
+    /// The threads of a block, all with one source: its elements, or some of them.
+    fn by_block(
+        &self,
+        number: Ix,
+        (source, size): (Scalars, Ix),
+        range: Option<(Ix, Ix)>,
+        threads: i64,
+        write: Write<'_>,
+    ) {
+        let (from, to) = range.unwrap_or((Exp::from(0), size));
+        each_thread(threads as u32, |thread| {
+            let (start, step) = ((from + thread).term(), Exp::<i64>::from(threads).term());
+            effects::sequential(start..to.term(), step, &[], |element, _| {
+                let element = Exp::from_term(element);
+                write(number + element, (self.get)(&source, element));
+                Vec::new()
+            });
+        });
+    }
+
+    /// A worker with its stretch of sources.
+    fn by_stretch(
+        &self,
+        plan: ExpandPlan,
+        block: Ix,
+        stretch: Ix,
+        queue: Option<Queue>,
+        write: Write<'_>,
+    ) {
+        let first = named(block * stretch, "first");
+        let count = named((self.sources - first).min(stretch).max(0), "count");
+        in_sequence(count, |turn| {
+            let number = named(first + turn, "source");
+            let (source, size) = self.source_at(number);
+            let is_queued = queue.map_or(Exp::from(false), |_| size.ge(FOR_QUEUE));
+            if let Some(queue) = queue {
+                only_if(is_queued, || each_thread(1, |_| queue.add(number, size)));
+            }
+            let size = named(is_queued.select(Exp::from(0), size), "own");
+            self.by_block(number, (source, size), None, plan.threads.into(), write);
+        });
     }
 }
 
 /// Does something for every number below a count, one after the other.
-fn in_sequence(count: Ix, body: &dyn Fn(Ix)) {
+fn in_sequence(count: Ix, body: impl FnOnce(Ix)) {
     let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
     effects::sequential(zero..count.term(), one, &[], |number, _| {
         body(Exp::from_term(number));

@@ -23,7 +23,7 @@ mod write;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
-pub use expand::{Expansion, ExpandPlan};
+pub use expand::{Division, ExpandPlan, Expansion, Queue, QueueLayout};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use gather::GatherFold;
 pub(crate) use listen::between_hooks;

@@ -3,13 +3,14 @@
 use crate::data::{Sample, values};
 use crate::{Harness, Outcome};
 use pumice::OptionExp;
+use pumice::kernel::skeletons::Division;
 use pumice::prelude::*;
 
 /// Sizes of so many sources: many small ones, some empty, and a few that are large.
 fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5, 1, 300, 0, 33];
     let size = |number: usize| match number % 701 {
-        350 => 5000,
+        350 => 40_000,
         _ => pattern[number % pattern.len()],
     };
     (0..sources).map(size).collect()
@@ -104,6 +105,28 @@ pub fn gathered(h: &Harness) -> Outcome {
         let even = all().map(|(size, number)| size ^ number).filter(|x| x & 1 == 0);
         sum.check(&sizes, &[even.map(|x| x * 3).sum()])?;
         count.check(&sizes, &[all().filter(|(size, number)| size - number > 2).count() as i64])?;
+    }
+    Ok(())
+}
+
+pub fn gathered_by_every_division(h: &Harness) -> Outcome {
+    use Division::*;
+    for division in [Thread, Warp, Block, Several, Mixed, Stretch] {
+        h.dividing(division, |h| {
+            let program = h.compile(|sizes: Acc<Vector<i64>>| {
+                let pairs = sizes.indexed().expand(|(_, size)| size, |(source, _), number| (source, number));
+                pairs.histogram(10, |(source, number)| target_exp(source, number, 10))
+            })?;
+            for sources in SOURCES {
+                let (sizes, mut counted) = (sizes(sources), vec![0u32; 10]);
+                for (source, size) in sizes.iter().zip(0i64..).map(|(size, source)| (source, *size)) {
+                    let targets = (0..size).filter_map(|number| target(source, number, 10));
+                    targets.for_each(|at| counted[at as usize] += 1);
+                }
+                program.check(&sizes, &counted)?;
+            }
+            Ok(())
+        })?;
     }
     Ok(())
 }

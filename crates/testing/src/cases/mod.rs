@@ -69,6 +69,7 @@ macro_rules! for_each_case {
             expansions {
                 in_order
                 gathered
+                gathered_by_every_division
                 reduced_per_source
                 as_many_of_each
                 numbers_of_sources
