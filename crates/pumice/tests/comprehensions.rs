@@ -103,3 +103,20 @@ fn rows_of_different_lengths() {
     );
     assert_eq!(on_sim(comp![[7 | _ <- 0..2] | _ <- 0..2]), [vec![7, 7], vec![7, 7]]);
 }
+
+#[test]
+fn counting_triples_needs_no_array_of_them() {
+    let compiler = Compiler::on("sim").unwrap();
+    let triples = |n: Exp<i64>| count![x <- 1..n, y <- x..n, z <- y..n, x * x + y * y == z * z];
+    assert_eq!(compiler.compile(triples).unwrap().run(30i64).unwrap().to_value().unwrap(), 10);
+    let pairs = |n: Exp<i64>| count![x <- 1..n, y <- x..n, let z = ((x * x + y * y) as f64).sqrt() as i64, z < n, x * x + y * y == z * z];
+    let program = compiler.compile(pairs).unwrap();
+    assert_eq!(program.run(30i64).unwrap().to_value().unwrap(), 10);
+    let plan = program.plan(1000i64).unwrap().to_string();
+    assert!(plan.contains("by fold") && !plan.contains("read its element"), "{plan}");
+    // Of what is allocated, nothing has an element per pair: partial results, if anything.
+    let sizes = plan
+        .lines()
+        .filter_map(|line| line.strip_prefix("allocate ")?.split(' ').nth(1)?.parse::<usize>().ok());
+    assert!(sizes.clone().count() > 0 && sizes.clone().all(|size| size < 10_000), "{plan}");
+}
