@@ -25,7 +25,11 @@ fn reduced(name: &str, input: TokenStream) -> TokenStream {
     expanded(Reduction::parse(&name, input.into()).and_then(Reduction::of_all))
 }
 
-/// An array by what its elements are, and of what they are made: `comp![e | qualifiers]`.
+/// Describes a vector by its elements: `comp![e | qualifiers]`.
+///
+/// Qualifiers are generators `p <- xs` (over vectors, ranges `a..b`, parts `xs[a..b]`, rows `m[i]` and comprehensions `[e | …]`; in step:
+/// `x <- xs | y <- ys`), conditions, `let p = e`, `order by k`, `take n`, `group by k` and `distinct`. The guide, `docs/comprehensions.md`,
+/// has all of them. If `e` is a comprehension in brackets, the result has rows of different lengths: a `pumice::AccRagged`.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -40,8 +44,16 @@ pub fn comp(input: TokenStream) -> TokenStream {
 }
 
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident)*) => { $(
-        $(#[$doc])*
+    ($($name:ident $doc:literal $example:literal $result:literal;)*) => { $(
+        #[doc = $doc]
+        ///
+        /// ```
+        /// use pumice::prelude::*;
+        /// let xs = use_(&[3i64, 1, 4]);
+        #[doc = concat!("let reduced = pumice::run(", $example, ")?;")]
+        #[doc = concat!("assert_eq!(reduced.to_value()?, ", $result, ");")]
+        /// # Ok::<(), pumice::Error>(())
+        /// ```
         #[proc_macro]
         pub fn $name(input: TokenStream) -> TokenStream {
             reduced(stringify!($name), input)
@@ -49,20 +61,13 @@ macro_rules! reductions {
     )* };
 }
 reductions! {
-    /// The sum of what a comprehension gives, without an array of it: `sum![e | qualifiers]`.
-    sum
-    /// The product.
-    product
-    /// The smallest.
-    min
-    /// The largest.
-    max
-    /// Whether any holds.
-    any
-    /// Whether all hold.
-    all
-    /// How many there are.
-    count
-    /// With an operator.
-    fold
+    sum "Sums up what [`comp!`] would give, without an array of it." "sum![x * y | x <- xs, y <- 0..x]" "33";
+    product "Multiplies what [`comp!`] would give." "product![x | x <- xs]" "12";
+    min "Finds the smallest of what [`comp!`] would give; of nothing, that is an error." "min![x * x | x <- xs]" "1";
+    max "Finds the largest of what [`comp!`] would give; of nothing, that is an error." "max![x * x | x <- xs]" "16";
+    any "Tells whether a condition holds for any of what [`comp!`] would give." "any![x == 4 | x <- xs]" "true";
+    all "Tells whether a condition holds for all of what [`comp!`] would give." "all![x < 4 | x <- xs]" "false";
+    count "Counts: `count![qualifiers]`." "count![x <- xs, x > 1]" "2";
+    fold "Reduces what [`comp!`] would give with an associative operator, from an initial value."
+        "fold!(|a, b| 2 * a * b, 1; x | x <- xs, x > 3)" "8";
 }

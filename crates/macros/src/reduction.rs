@@ -5,7 +5,7 @@ use crate::expression::{Outer, condition, has_qualifiers, value};
 use crate::parse::{Kind, Qualifier, comprehension, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
-use crate::tokens::{Names, Separator, has, names, split_once};
+use crate::tokens::{Names, Separator, first_span, has, names, split_once};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
@@ -92,9 +92,9 @@ impl Reduction {
         let hint =
             "write `fold!(|a, b| a + b, 0; x | x <- xs)`: operator, initial value, and a comprehension";
         match split_once(tokens, Separator::Semicolon) {
-            (before, Some(behind)) => match read.parse2(before) {
+            (before, Some(behind)) => match read.parse2(before.clone()) {
                 Ok(fold) => Ok((Some(fold), behind)),
-                Err(error) => Err(Error::new(error.span(), format!("{error}; {hint}"))),
+                Err(_) => Err(Error::new(first_span(&before).unwrap_or_else(|| name.span()), hint)),
             },
             _ => Err(Error::new(name.span(), hint)),
         }

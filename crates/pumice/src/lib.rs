@@ -69,6 +69,11 @@ pub mod prelude {
 #[doc = include_str!("../../../docs/kernel-language.md")]
 struct Guide;
 
+/// The same for comprehensions.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/comprehensions.md")]
+struct Comprehensions;
+
 /// The same for the text form of array programs.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/array-ir.md")]
