@@ -29,6 +29,18 @@ pub struct Reduction {
     qualifiers: Vec<Qualifier>,
 }
 
+/// A reduction of an expansion, for each environment.
+pub struct Expansion {
+    /// How many elements there are.
+    pub size: TokenStream,
+    /// An element, by its number.
+    pub element: TokenStream,
+    /// What the reduction begins with.
+    pub initial: TokenStream,
+    /// The operator.
+    pub combine: TokenStream,
+}
+
 impl Reduction {
     /// Reads what stands between the brackets, with qualifiers.
     pub fn parse(name: &Ident, tokens: TokenStream) -> Result<Reduction> {
@@ -165,6 +177,37 @@ impl Reduction {
             "min" | "max" => quote_spanned!(span=> ::pumice::comprehension::present(#reduced)),
             _ => reduced,
         })
+    }
+
+    /// The reduction as that of an expansion: its first generator is expanded, and further ones are loops. None where the operator has
+    /// no neutral element, or where no generator stands first.
+    pub fn of_expansion(&self, bound: &Names, outer: &mut Outer) -> Result<Option<Expansion>> {
+        let (span, name) = (self.name.span(), self.name.to_string());
+        let neutral = match name.as_str() {
+            "sum" | "count" => quote_spanned!(span=> ::pumice::comprehension::zero()),
+            "product" => quote_spanned!(span=> ::pumice::comprehension::one()),
+            "any" => quote_spanned!(span=> ::pumice::comprehension::condition(false)),
+            "all" => quote_spanned!(span=> ::pumice::comprehension::condition(true)),
+            _ => return Ok(None),
+        };
+        let mut rest: VecDeque<Qualifier> = self.qualifiers.iter().cloned().collect();
+        let Some(Qualifier { kind: Kind::Generators(generators), .. }) = rest.pop_front() else {
+            return Ok(None);
+        };
+        let mut later = names(&self.head);
+        later.extend(rest.iter().flat_map(Qualifier::mentions));
+        let Drawn::Counted { size, bind, .. } = draw(&generators, bound, &later, outer)? else {
+            return Ok(None);
+        };
+        let mut inside = bound.clone();
+        inside.extend(self.qualifiers[0].binds().iter().map(Ident::to_string));
+        let so_far = outer.fresh("so_far");
+        let element = self.loops(rest, &so_far, inside, outer)?;
+        let element = quote_spanned!(span=> { #bind let #so_far = #neutral; #element });
+        let (a, b) = (outer.fresh("a"), outer.fresh("b"));
+        let combined = self.combine(&quote!(#a), &quote!(#b), bound, outer)?;
+        let combine = quote_spanned!(span=> |#a, #b| #combined);
+        Ok(Some(Expansion { size, element, initial: neutral, combine }))
     }
 
     /// What is reduced by the qualifiers that are left, from what is reduced so far.

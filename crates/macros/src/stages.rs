@@ -5,7 +5,7 @@
 
 use crate::expression::{Outer, condition, expression, parsed, value};
 use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, Source, source};
-use crate::reduction::{Reduction, is_reduction};
+use crate::reduction::{Expansion, Reduction, is_reduction};
 use crate::source::{DEPENDS, Drawn, draw, number};
 use crate::tokens::{Names, mention, names, replace_macros};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -60,8 +60,13 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
     {
         return stages.ragged(crate::parse::comprehension(call.mac.tokens)?, span);
     }
-    let head = value(head, &stages.bound(), &mut stages.outer)?;
-    let result = stages.mapped(head, span);
+    let result = match stages.reduced(&head)? {
+        Some(reduced) => reduced,
+        None => {
+            let head = value(head, &stages.bound(), &mut stages.outer)?;
+            stages.mapped(head, span)
+        }
+    };
     Ok(stages.block(result))
 }
 
@@ -111,10 +116,34 @@ impl Stages {
             [only] if body.to_string() == only.to_string() => quote!(#vector),
             _ => quote_spanned!(span=> #vector.map(|#pattern| #body)),
         };
+        self.once(results)
+    }
+
+    /// Results, each once if that is wanted.
+    fn once(&self, results: TokenStream) -> TokenStream {
         match self.distinct {
             Some(span) => quote_spanned!(span=> #results.sort().unique()),
             None => results,
         }
+    }
+
+    /// The vector of a reduction for each environment, where that is all that a head is and it is one of an expansion.
+    fn reduced(&mut self, head: &TokenStream) -> Result<Option<TokenStream>> {
+        let bound = self.bound();
+        let Ok(Expr::Macro(call)) = parsed(head.clone()) else { return Ok(None) };
+        let Some(name) = call.mac.path.get_ident().filter(|name| is_reduction(name)) else { return Ok(None) };
+        if mention(&call.mac.tokens, &bound).is_none() {
+            return Ok(None);
+        }
+        let reduction = Reduction::parse(name, call.mac.tokens.clone())?;
+        let Some(expansion) = reduction.of_expansion(&bound, &mut self.outer)? else { return Ok(None) };
+        let (vector, number, span) = (vector_name(), number(), name.span());
+        let Expansion { size, element, initial, combine } = expansion;
+        let (sized, bound) =
+            (pattern(&self.environment, &names(&size)), pattern(&self.environment, &names(&element)));
+        Ok(Some(self.once(quote_spanned!(span=> #vector.expand_reduce(
+            |#sized| #size, |#bound, #number| #element, #initial, #combine
+        )))))
     }
 
     /// Where `distinct` stands, if it does.
@@ -359,6 +388,7 @@ impl Stages {
         span: Span,
     ) -> Result<()> {
         let (vector, number, table) = (vector_name(), number(), self.outer.fresh("table"));
+        let (first, end) = (self.outer.fresh("first"), self.outer.fresh("end"));
         let array = self.outer.array(array, &Names::new(), "")?;
         let element = &one.tokens;
         // The pattern is written twice, and its names are used where they are used in either place.
@@ -372,8 +402,8 @@ impl Stages {
         let kept = pattern(&self.environment, &self.mentioned(&TokenStream::new(), &environment, &one.names));
         let values = tuple(&environment);
         let expanded = quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.expand(
-            |(_, (first, end))| end - first,
-            |(#kept, (first, _)), #number| { let #element = #table.element(first + #number); #values },
+            |(_, (#first, #end))| #end - #first,
+            |(#kept, (#first, _)), #number| { let #element = #table.element(#first + #number); #values },
         ););
         self.add(expanded);
         self.environment = environment;

@@ -54,6 +54,12 @@ fn parts_rows_and_reductions_for_each() {
     );
     assert_eq!(on_sim(comp![sum![x | x <- xs[a..b]] | (a, b) <- rows]), [4, 0, 11]);
     assert_eq!(
+        on_sim(comp![count![x <- xs[a..b], x > 1, _ <- 0..x, let y = 1, y > 0] | (a, b) <- rows]),
+        [3, 0, 9]
+    );
+    assert_eq!(on_sim(comp![any![x > 4 | x <- xs[a..b]] | (a, b) <- rows]), [false, false, true]);
+    assert_eq!(on_sim(comp![fold!(|a, b| a * b, 10; x | x <- xs[a..b]) | (a, b) <- rows]), [30, 10, 200]);
+    assert_eq!(
         on_sim(comp![sum![x * y | x <- xs[a..b], y <- 0..x, y > 0] + a | (a, b) <- rows]),
         [9, 2, 4 * 6 + 5 * 10 + 1]
     );
