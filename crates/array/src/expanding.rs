@@ -3,12 +3,10 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::operations::{Expand, ExpandReduce, Generate};
-use pumice_scalar::{
-    Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable,
-};
+use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable};
 
 /// A size that is not negative; where it is, that is a failure at the user's place.
-fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
+pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
     let site = Site { place, kind: FailureKind::NegativeSize };
     let fits = size.ge(0).term().check(site, size.term(), Exp::<i64>::from(0).term());
     Exp::from_term(fits).select(size, Exp::from(0))
@@ -57,9 +55,8 @@ impl<T: Elt> Acc<Vector<T>> {
         if is_fixed(&fixed) {
             // As many of each: a matrix, whose rows are one after the other.
             let shape = nullary(|| std::iter::once(self.size().term()).chain(fixed.apply(&[])).collect());
-            let element = |(source, number): (Exp<i64>, Exp<i64>)| {
-                get(self.element(&[source.term()], None), number)
-            };
+            let element =
+                |(source, number): (Exp<i64>, Exp<i64>)| get(self.element(&[source.term()], None), number);
             let rows = Generate { shape, element: lifted(element) };
             return Acc::<Matrix<L::Elt>>::new(rows, Vec::new(), place).flatten();
         }

@@ -5,6 +5,8 @@
 //! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;
+#[doc(hidden)]
+pub mod comprehension;
 mod control;
 mod create;
 mod data;
@@ -32,6 +34,7 @@ mod permute;
 mod plan;
 mod products;
 mod program;
+mod ragged;
 pub mod random;
 mod reduction;
 mod runs;
@@ -66,6 +69,7 @@ pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use operations::trace_to;
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Identity, Node, NodeId};
+pub use ragged::{AccRagged, Ragged};
 pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,

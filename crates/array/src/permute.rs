@@ -119,8 +119,17 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         bins: impl IntoExtent,
         bin: impl FnOnce(S::Exp) -> I,
     ) -> Acc<Vector<u32>> {
-        let place = Place::caller("histogram");
-        let shape = nullary(|| vec![bins.into_extent().term()]);
+        self.histogram_at(bins.into_extent(), bin, Place::caller("histogram"))
+    }
+
+    /// As [`Acc::histogram`], for a method that is called at a place.
+    pub(crate) fn histogram_at<I: Into<OptionExp<Exp<i64>>>>(
+        self,
+        bins: Exp<i64>,
+        bin: impl FnOnce(S::Exp) -> I,
+        place: Place,
+    ) -> Acc<Vector<u32>> {
+        let shape = nullary(|| vec![bins.term()]);
         let zeros = Generate { shape, element: lifted(|_: Exp<i64>| constant(0u32)) };
         let defaults = Acc::<Vector<u32>>::new(zeros, Vec::new(), place);
         let one = |_, element| (bin(element).into(), constant(1u32));

@@ -59,7 +59,7 @@ impl<T: Elt> Acc<Vector<T>> {
     }
 
     /// For each element whether a run begins with it, its index, and itself.
-    fn starts(&self, place: Place) -> Acc<Vector<(bool, (i64, T))>> {
+    pub(crate) fn starts(&self, place: Place) -> Acc<Vector<(bool, (i64, T))>> {
         let before = self.clone();
         let start = move |index: Exp<i64>, x: T::Exp| {
             let previous = before.element(&[(index - 1).max(0).term()], None);

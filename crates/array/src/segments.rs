@@ -76,15 +76,7 @@ impl<T: Elt> Acc<Vector<T>> {
         let offsets = match segments.offsets(place) {
             Ok(offsets) => offsets,
             Err(heads) => {
-                // What is combined up to the last element of each segment: the one before the next begins.
-                let count = self.size();
-                let sums = self.scan_heads(&heads, &f, place);
-                let is_last = move |index: Exp<i64>| {
-                    let next = index + 1;
-                    cond(next.lt(count), || heads.element(&[next.term()], None), || Exp::from(true))
-                };
-                let marked = sums.with_index(|index, sum| (is_last(index), sum), place);
-                return marked.kept(|(last, _)| last, place).mapped(|(_, sum)| f(initial, sum), place);
+                return self.fold_heads(&heads, &f, place).mapped(|sum| f(initial, sum), place);
             }
         };
         let site = Some(Site { place, kind: FailureKind::OutOfBounds });
@@ -144,6 +136,23 @@ impl<T: Elt> Acc<Vector<T>> {
             cond(begins, || initial, || f(initial, scanned.element(&[(index - 1).term()], None)))
         };
         heads.clone().with_index(before, place)
+    }
+
+    /// What is combined of each segment, none of which is empty: up to its last element, the one before the next begins.
+    pub(crate) fn fold_heads(
+        &self,
+        heads: &Acc<Vector<bool>>,
+        f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
+        place: Place,
+    ) -> Acc<Vector<T>> {
+        let count = self.size();
+        let sums = self.scan_heads(heads, f, place);
+        let is_last = |index: Exp<i64>| {
+            let next = index + 1;
+            cond(next.lt(count), || heads.element(&[next.term()], None), || Exp::from(true))
+        };
+        let marked = sums.with_index(|index, sum| (is_last(index), sum), place);
+        marked.kept(|(last, _)| last, place).mapped(|(_, sum)| sum, place)
     }
 
     fn scan_heads(

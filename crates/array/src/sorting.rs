@@ -62,18 +62,31 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn sort_by_key<K: Lift>(self, key: impl Fn(T::Exp) -> K) -> Self {
         let place = Place::caller("sort_by_key");
+        let rising = |x| {
+            let key = key(x);
+            (key, vec![Falls(false); K::Elt::types().len()])
+        };
+        self.sorted_by(rising, place)
+    }
+
+    /// As [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
+    pub(crate) fn sorted_by<K: Lift>(self, key: impl Fn(T::Exp) -> (K, Vec<Falls>), place: Place) -> Self {
+        let mut directions = Vec::new();
         let direct = building(|| {
             function(&T::types(), |terms| {
-                let key = key(T::Exp::from_terms(&mut terms.iter().copied()));
-                key.terms().into_iter().map(|term| in_order(term, Falls(false))).collect()
+                let (key, falls) = key(T::Exp::from_terms(&mut terms.iter().copied()));
+                directions = falls;
+                key.terms().into_iter().zip(&directions).map(|(term, falls)| in_order(term, *falls)).collect()
             })
         });
         if direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
             return self.sorted(Order::Keys(direct), place);
         }
         let types = <(K::Elt, T) as Elt>::types();
-        let keys = keys(K::Elt::types().len(), &types, Falls(false));
-        self.mapped(|x| (key(x), x), place).sorted(Order::Keys(keys), place).mapped(|(_, x)| x, place)
+        let keys = function(&types, |terms| {
+            terms.iter().zip(&directions).map(|(term, falls)| in_order(*term, *falls)).collect()
+        });
+        self.mapped(|x| (key(x).0, x), place).sorted(Order::Keys(keys), place).mapped(|(_, x)| x, place)
     }
 
     /// The elements of each row of the innermost dimension, in an order that is given by whether one comes before another.
@@ -143,7 +156,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
 
 /// Whether larger values come first.
 #[derive(Clone, Copy)]
-struct Falls(bool);
+pub(crate) struct Falls(pub(crate) bool);
 
 /// The keys of elements of these types by their first scalars.
 fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
@@ -151,7 +164,7 @@ fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
 }
 
 /// A number that is larger the later a scalar comes.
-fn in_order(term: Term, Falls(falls): Falls) -> Term {
+pub(crate) fn in_order(term: Term, Falls(falls): Falls) -> Term {
     let ty = term.ty();
     if ty == ScalarType::Bool {
         return if falls { (!Exp::<bool>::from_term(term)).term() } else { term };

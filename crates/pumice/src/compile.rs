@@ -2,10 +2,12 @@
 
 use crate::arguments::{Arguments, Function, described_at};
 use crate::untyped::Untyped;
-use pumice_array::{Acc, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Shape};
+use pumice_array::{
+    Acc, AccRagged, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Ragged, Shape,
+};
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
-use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
+use pumice_runtime::{Choices, Device, EmitOptions, Engine, Inputs, Result, default_device, open};
 use pumice_scalar::{Elt, Place, scope};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -205,6 +207,20 @@ impl Compiler {
     pub fn run<D: Shape, T: Elt>(&self, program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
         self.compile(|| program)?.run(())
     }
+
+    /// Runs a program whose result has rows of different lengths once.
+    pub fn run_ragged<T: Elt>(&self, program: AccRagged<T>) -> Result<Ragged<T>> {
+        let results = [program.flatten().described().clone(), program.offsets().described().clone()];
+        let found = self.compile_program(ArrayProgram::of(&results))?.run_all(&Inputs::default())?;
+        let [values, offsets] = &found[..] else {
+            return Err(pumice_array::Error::Program(
+                "a program gave another number of results than it has".into(),
+            )
+            .into());
+        };
+        let (values, offsets) = (Array::from_data(values.clone())?, Array::from_data(offsets.clone())?);
+        Ok(Ragged::from_vectors(&values, &offsets)?)
+    }
 }
 
 /// Compiles a program for the default device. Its kernels are compiled when it is first run on some extents, and kept in
@@ -231,6 +247,18 @@ pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Dim, F::E
 /// ```
 pub fn run<D: Shape, T: Elt>(program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
     Compiler::new()?.run(program)
+}
+
+/// Runs a program whose result has rows of different lengths once on the default device.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let words = pumice::run_ragged(comp![[10 * i + j | j <- 0..i] | i <- 1..4])?;
+/// assert_eq!(words.to_vecs(), [vec![10], vec![20, 21], vec![30, 31, 32]]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn run_ragged<T: Elt>(program: AccRagged<T>) -> Result<Ragged<T>> {
+    Compiler::new()?.run_ragged(program)
 }
 
 /// A compiled program: parameters `P`, and a result of shape `D` with elements `T`. It can be run from any thread.

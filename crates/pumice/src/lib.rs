@@ -27,13 +27,17 @@ pub mod tune;
 mod untyped;
 
 pub use arguments::{Arguments, Function, Gives, Parameter};
-pub use compile::{Compiled, Compiler, compile, run};
+pub use compile::{Compiled, Compiler, compile, run, run_ragged};
+#[doc(hidden)]
+pub use pumice_array::comprehension;
 pub use pumice_array::random;
 pub use pumice_array::{
-    Acc, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray, IntoExtent,
-    IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Scalar, Segments, Shape, Vector, acond,
-    awhile, concat, enum_from, fill, foreign, generate, iterate, meshgrid, trace_to, unit, use_,
+    Acc, AccRagged, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray,
+    IntoExtent, IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Ragged, Scalar, Segments, Shape,
+    Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate, meshgrid, trace_to, unit,
+    use_,
 };
+pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{Error, Result};
 pub use pumice_scalar::{
     Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
@@ -54,8 +58,9 @@ pub mod layers {
 /// What programs need: `use pumice::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Acc, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Scalar, Shape, Vector, acond,
-        awhile, cond, constant, enum_from, fill, foreign, generate, iterate, none, some, unit, use_, while_,
+        Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Ragged, Scalar,
+        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, fill, fold, foreign,
+        generate, iterate, max, min, none, product, some, sum, unit, use_, while_,
     };
 }
 
@@ -63,6 +68,11 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/kernel-language.md")]
 struct Guide;
+
+/// The same for comprehensions.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/comprehensions.md")]
+struct Comprehensions;
 
 /// The same for the text form of array programs.
 #[cfg(doctest)]

@@ -14,6 +14,7 @@ macro_rules! for_every_type {
 
 pub mod accuracy;
 pub mod casts;
+pub mod comprehensions;
 pub mod control;
 pub mod elements;
 pub mod expansions;
@@ -75,6 +76,20 @@ macro_rules! for_each_case {
                 as_many_of_each
                 numbers_of_sources
                 wrong_sizes
+            }
+            comprehensions {
+                qualifiers
+                in_step
+                reductions
+                sparse_matrices
+                rows_of_matrices
+                orders
+                groups
+                joins
+                pythagorean_triples
+                drawings
+                rows_of_different_lengths
+                mistakes
             }
             shapes {
                 reshapes

@@ -1,0 +1,264 @@
+//! Rows of different lengths: elements one after the other, and where each row begins. [`AccRagged`] in programs, [`Ragged`] on
+//! the host.
+
+use crate::acc::Acc;
+use crate::comprehension::Rows;
+use crate::create::use_;
+use crate::data::Vector;
+use crate::error::Error;
+use crate::operations::Gives;
+use crate::segments::Segments;
+use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, Lift, Place, Site};
+use std::ops::Index;
+
+/// Rows of different lengths, as a value of the host.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let triangle = pumice::run_ragged(comp![[i * j | j <- 0..i] | i <- 0..4])?;
+/// assert_eq!(triangle.to_vecs(), [vec![], vec![0], vec![0, 2], vec![0, 3, 6]]);
+/// assert_eq!((triangle.len(), &triangle[2]), (4, &[0, 2][..]));
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ragged<T> {
+    values: Vec<T>,
+    /// Where each row begins, and where the last one ends: at least one number, none smaller than the one before it.
+    offsets: Vec<usize>,
+}
+
+impl<T> Ragged<T> {
+    /// The rows of these elements that begin at all offsets but the last, which is where the last one ends. Fails if the offsets
+    /// do not begin with 0, fall, or end elsewhere than the elements.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// let rows = Ragged::new(vec!['a', 'b', 'c'], vec![0, 1, 1, 3])?;
+    /// assert_eq!(rows.to_vecs(), [vec!['a'], vec![], vec!['b', 'c']]);
+    /// assert!(Ragged::new(vec![1, 2], vec![0, 3]).is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn new(values: Vec<T>, offsets: Vec<usize>) -> Result<Ragged<T>, Error> {
+        let fits =
+            offsets.first() == Some(&0) && offsets.is_sorted() && offsets.last() == Some(&values.len());
+        match fits {
+            true => Ok(Ragged { values, offsets }),
+            false => Err(Error::Shape(format!(
+                "offsets of rows begin with 0, do not fall, and end with the number of elements, which is {}",
+                values.len()
+            ))),
+        }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A row, if there is one with this number.
+    pub fn row(&self, number: usize) -> Option<&[T]> {
+        let range = *self.offsets.get(number)?..*self.offsets.get(number + 1)?;
+        self.values.get(range)
+    }
+
+    /// The rows, in order.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = &[T]> + ExactSizeIterator {
+        self.offsets.windows(2).map(|ends| &self.values[ends[0]..ends[1]])
+    }
+
+    /// The elements of all rows, one after the other.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Where each row begins, and where the last one ends.
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// The rows as vectors.
+    pub fn to_vecs(&self) -> Vec<Vec<T>>
+    where
+        T: Clone,
+    {
+        self.rows().map(<[T]>::to_vec).collect()
+    }
+}
+
+impl<T, R: IntoIterator<Item = T>> FromIterator<R> for Ragged<T> {
+    fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Ragged<T> {
+        let (mut values, mut offsets) = (Vec::new(), vec![0]);
+        for row in rows {
+            values.extend(row);
+            offsets.push(values.len());
+        }
+        Ragged { values, offsets }
+    }
+}
+
+impl<T> Index<usize> for Ragged<T> {
+    type Output = [T];
+    fn index(&self, number: usize) -> &[T] {
+        let count = self.len();
+        self.row(number).unwrap_or_else(|| panic!("row {number} of {count}"))
+    }
+}
+
+impl<T: Elt> Ragged<T> {
+    /// The rows as an input of a program.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// let rows: Ragged<i64> = [vec![1, 2], vec![], vec![3]].into_iter().collect();
+    /// assert_eq!(pumice::run(rows.use_().fold(0, |a, b| a + b))?.to_vec()?, [3, 0, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn use_(&self) -> AccRagged<T> {
+        // A vector has at most as many elements as there are positive `i64`.
+        let offsets: Vec<i64> = self.offsets.iter().map(|offset| *offset as i64).collect();
+        AccRagged { values: use_(&self.values), offsets: use_(offsets) }
+    }
+
+    /// The rows of vectors that a program gave.
+    pub fn from_vectors(values: &Vector<T>, offsets: &Vector<i64>) -> Result<Ragged<T>, Error> {
+        let offsets =
+            offsets.to_vec()?.into_iter().map(|offset| usize::try_from(offset).unwrap_or(usize::MAX));
+        Ragged::new(values.to_vec()?, offsets.collect())
+    }
+}
+
+/// Rows of different lengths in a program: what a comprehension of comprehensions gives.
+///
+/// Rows of one can be drawn from by number: `x <- rows[i]`.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let divisors = comp![[d | d <- 1..=n, n % d == 0] | n <- 1..=6];
+/// let numbers = comp![sum![d | d <- divisors[i]] | i <- 0..6];
+/// assert_eq!(pumice::run(numbers)?.to_vec()?, [1, 3, 4, 7, 6, 12]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AccRagged<T: Elt> {
+    values: Acc<Vector<T>>,
+    offsets: Acc<Vector<i64>>,
+}
+
+impl<T: Elt> AccRagged<T> {
+    /// The rows of these elements that begin at all offsets but the last, which is where the last one ends. An offset that the
+    /// vector does not have is an error where its row is looked at.
+    pub fn new(values: Acc<Vector<T>>, offsets: Acc<Vector<i64>>) -> AccRagged<T> {
+        AccRagged { values, offsets }
+    }
+
+    /// The rows of these elements that have these lengths.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let rows = AccRagged::from_lengths(use_(&[1, 2, 3]), use_(&[1i64, 0, 2]));
+    /// assert_eq!(run_ragged(rows)?.to_vecs(), [vec![1], vec![], vec![2, 3]]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn from_lengths(values: Acc<Vector<T>>, lengths: Acc<Vector<i64>>) -> AccRagged<T> {
+        Self::with_lengths(values, lengths, Place::caller("from_lengths"))
+    }
+
+    fn with_lengths(values: Acc<Vector<T>>, lengths: Acc<Vector<i64>>, place: Place) -> AccRagged<T> {
+        let offsets = lengths.scanned((Gives::Extended, false), Some(Exp::from(0)), |a, b| a + b, place);
+        AccRagged { values, offsets }
+    }
+
+    /// The rows of elements that stand beside the number of their row, which do not fall: `count` rows.
+    pub(crate) fn of_numbered(count: Exp<i64>, pairs: Acc<Vector<(i64, T)>>, place: Place) -> AccRagged<T> {
+        let lengths = pairs.clone().histogram_at(count, |(row, _)| row, place);
+        let lengths = lengths.mapped(|length| length.cast::<i64>(), place);
+        Self::with_lengths(pairs.mapped(|(_, x)| x, place), lengths, place)
+    }
+
+    /// The elements of all rows, one after the other.
+    pub fn flatten(&self) -> Acc<Vector<T>> {
+        self.values.clone()
+    }
+
+    /// Where each row begins, and where the last one ends.
+    pub fn offsets(&self) -> Acc<Vector<i64>> {
+        self.offsets.clone()
+    }
+
+    /// The number of rows, as an expression.
+    pub fn size(&self) -> Exp<i64> {
+        self.offsets.size() - 1
+    }
+
+    /// The length of each row.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(triangle.lengths())?.to_vec()?, [0, 1, 2, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn lengths(&self) -> Acc<Vector<i64>> {
+        let place = Place::caller("lengths");
+        self.rows_at(place).mapped(|(first, end)| end - first, place)
+    }
+
+    /// Where each row begins and ends in [`AccRagged::flatten`].
+    #[track_caller]
+    pub fn rows(&self) -> Acc<Vector<(i64, i64)>> {
+        self.rows_at(Place::caller("rows"))
+    }
+
+    fn rows_at(&self, place: Place) -> Acc<Vector<(i64, i64)>> {
+        let offset = |number: Exp<i64>| self.offsets.element(&[number.term()], None);
+        crate::create::numbered(self.size(), |row| (offset(row), offset(row + 1)), place)
+    }
+
+    /// A function of every element.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..3];
+    /// assert_eq!(run_ragged(triangle.map(|x| x + 1))?.to_vecs(), [vec![], vec![1], vec![1, 2]]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> AccRagged<L::Elt> {
+        AccRagged { values: self.values.mapped(f, Place::caller("map")), offsets: self.offsets }
+    }
+
+    /// Reduces each row with an associative operator, as [`Acc::fold_segments`]; a row without elements gives `initial`.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j + 1 | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(triangle.fold(1, |a, b| a * b))?.to_vec()?, [1, 1, 2, 6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn fold(self, initial: impl IntoExp<T>, f: impl Fn(T::Exp, T::Exp) -> T::Exp) -> Acc<Vector<T>> {
+        self.values.fold_segments(Segments::Offsets(self.offsets), initial, f)
+    }
+}
+
+impl<T: Elt> Rows for AccRagged<T> {
+    type Elt = T;
+    fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64> {
+        let site = Some(Site { place, kind: FailureKind::OutOfBounds });
+        let offset = |number: Exp<i64>| self.offsets.element(&[number.term()], site);
+        offset(row + 1) - offset(row)
+    }
+    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> T::Exp {
+        let site = Some(Site { place, kind: FailureKind::OutOfBounds });
+        let first: Exp<i64> = self.offsets.element(&[row.term()], site);
+        self.values.element(&[(first + number).term()], site)
+    }
+}

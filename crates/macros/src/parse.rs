@@ -1,0 +1,347 @@
+//! The syntax of comprehensions: from tokens to qualifiers. Expressions stay tokens until their variables are known.
+
+use crate::tokens::{Names, Separator, first_span, has, name_brackets, split, split_once};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, Pat, Result, Token, Type};
+
+/// What elements are, and the qualifiers that say of what they are made.
+pub struct Comprehension {
+    /// The element.
+    pub head: TokenStream,
+    /// In order.
+    pub qualifiers: Vec<Qualifier>,
+}
+
+/// A qualifier, and the place of its first token.
+#[derive(Clone)]
+pub struct Qualifier {
+    /// What kind of.
+    pub kind: Kind,
+    /// Its place.
+    pub span: Span,
+}
+
+/// What a qualifier does.
+#[derive(Clone)]
+pub enum Kind {
+    /// `p <- xs`; several are in step: `p <- xs | q <- ys`.
+    Generators(Vec<Generator>),
+    /// A condition.
+    Filter(TokenStream),
+    /// `let p = e`
+    Let(Pattern, TokenStream),
+    /// `order by k`, `order by (k, l desc)`: keys, and whether the largest comes first.
+    Order(Vec<(TokenStream, bool)>),
+    /// `take n`
+    Take(TokenStream),
+    /// `distinct`
+    Distinct,
+    /// `group by k`, `group by p = e`
+    Group(Option<Pattern>, TokenStream),
+}
+
+/// One generator.
+#[derive(Clone)]
+pub struct Generator {
+    /// What is bound.
+    pub pattern: Pattern,
+    /// What it is drawn from.
+    pub source: TokenStream,
+    /// The place of its first token.
+    pub span: Span,
+}
+
+/// A pattern: names, `_` and tuples of these.
+#[derive(Clone)]
+pub struct Pattern {
+    /// As written, with its type if there is one.
+    pub tokens: TokenStream,
+    /// The names, from left to right.
+    pub names: Vec<Ident>,
+}
+
+const SYNTAX: &str = "a comprehension is `e | q, q, …`, where a qualifier is a generator `p <- xs`, a condition, `let p = e`, \
+                      `order by k`, `take n`, `distinct` or `group by k`";
+
+/// Reads `e | q, q, …`.
+pub fn comprehension(tokens: TokenStream) -> Result<Comprehension> {
+    let span = first_span(&tokens).unwrap_or_else(Span::call_site);
+    let (head, behind) = split_once(tokens, Separator::Bar);
+    let Some(behind) = behind else {
+        let hint = match has(&head, Separator::Arrow) {
+            true => {
+                "write what an element is, and `|`, before the first generator: `[x + y | x <- xs, y <- ys]`"
+            }
+            false => SYNTAX,
+        };
+        return Err(Error::new(span, hint));
+    };
+    if head.is_empty() {
+        return Err(Error::new(span, "write what an element is before the `|`: `[x + 1 | x <- xs]`"));
+    }
+    let qualifiers = qualifiers(behind, span)?;
+    Ok(Comprehension { head, qualifiers })
+}
+
+/// Reads `q, q, …`.
+pub fn qualifiers(tokens: TokenStream, span: Span) -> Result<Vec<Qualifier>> {
+    let mut parts = split(tokens, Separator::Comma);
+    if parts.last().is_some_and(TokenStream::is_empty) {
+        parts.pop();
+    }
+    if parts.is_empty() {
+        return Err(Error::new(span, SYNTAX));
+    }
+    parts.into_iter().map(|part| qualifier(part, span)).collect()
+}
+
+fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
+    let Some(span) = first_span(&tokens) else {
+        return Err(Error::new(outside, "there is a comma too many: a qualifier stands between two of them"));
+    };
+    let words: Vec<TokenTree> = tokens.clone().into_iter().take(2).collect();
+    let is = |at: usize, word: &str| matches!(words.get(at), Some(TokenTree::Ident(ident)) if ident == word);
+    let rest = |count: usize| -> TokenStream { tokens.clone().into_iter().skip(count).collect() };
+    let kind = if is(0, "let") {
+        binding(rest(1), span)?
+    } else if is(0, "order") && is(1, "by") {
+        Kind::Order(keys(rest(2), span)?)
+    } else if is(0, "group") && is(1, "by") {
+        group(rest(2), span)?
+    } else if is(0, "take") && !matches!(words.get(1), None | Some(TokenTree::Punct(_))) {
+        Kind::Take(rest(1))
+    } else if is(0, "distinct") && words.len() == 1 {
+        Kind::Distinct
+    } else if is(0, "for") || is(1, "in") {
+        return Err(Error::new(span, "a generator is written `x <- xs`"));
+    } else if is(0, "if") || is(0, "where") && words.len() > 1 {
+        return Err(Error::new(span, "a condition stands by itself: `x > 0`"));
+    } else if is(0, "then") {
+        return Err(Error::new(span, "write `order by k`, `take n` or `group by k`"));
+    } else {
+        let branches = split(tokens.clone(), Separator::Bar);
+        match branches.iter().any(|branch| has(branch, Separator::Arrow)) {
+            true => {
+                Kind::Generators(branches.into_iter().map(|one| generator(one, span)).collect::<Result<_>>()?)
+            }
+            false => Kind::Filter(tokens),
+        }
+    };
+    Ok(Qualifier { kind, span })
+}
+
+fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
+    let span = first_span(&tokens).unwrap_or(outside);
+    let (pattern, source) = split_once(tokens, Separator::Arrow);
+    let Some(source) = source else {
+        let message = "`|` beside a generator draws from two arrays in step: `x <- xs | y <- ys`; write `||` for \"or\", and \
+                       parentheses around an `|` of bits";
+        return Err(Error::new(span, message));
+    };
+    if source.is_empty() || has(&source, Separator::Arrow) {
+        return Err(Error::new(
+            span,
+            "write what to draw from behind `<-`, and a comma before the next qualifier",
+        ));
+    }
+    Ok(Generator { pattern: self::pattern(pattern, span)?, source: name_brackets(source), span })
+}
+
+fn binding(tokens: TokenStream, span: Span) -> Result<Kind> {
+    let read = |input: ParseStream<'_>| {
+        let pattern = typed_pattern(input)?;
+        input.parse::<Token![=]>()?;
+        Ok((pattern, input.parse::<TokenStream>()?))
+    };
+    let (pattern, value) = read.parse2(tokens).map_err(|error| {
+        Error::new(
+            if error.span().source_text().is_some() { error.span() } else { span },
+            format!("{error}: write `let p = e`"),
+        )
+    })?;
+    if value.is_empty() {
+        return Err(Error::new(span, "write `let p = e`"));
+    }
+    Ok(Kind::Let(pattern, value))
+}
+
+fn typed_pattern(input: ParseStream<'_>) -> Result<Pattern> {
+    let pat = Pat::parse_single(input)?;
+    let mut pattern = checked(&pat)?;
+    if input.peek(Token![:]) {
+        input.parse::<Token![:]>()?.to_tokens(&mut pattern.tokens);
+        input.parse::<Type>()?.to_tokens(&mut pattern.tokens);
+    }
+    Ok(pattern)
+}
+
+fn pattern(tokens: TokenStream, span: Span) -> Result<Pattern> {
+    const HINT: &str = "before `<-` stands a pattern: a name, `_` or a tuple of these (a comparison with a negative number has a \
+                        space: `x < -1`)";
+    match Pat::parse_single.parse2(tokens) {
+        Ok(pat) => checked(&pat),
+        Err(_) => Err(Error::new(span, HINT)),
+    }
+}
+
+fn checked(pat: &Pat) -> Result<Pattern> {
+    fn collect(pat: &Pat, names: &mut Vec<Ident>) -> Result<()> {
+        let message = "patterns are names, `_` and tuples of these";
+        match pat {
+            Pat::Ident(name)
+                if name.by_ref.is_none() && name.mutability.is_none() && name.subpat.is_none() =>
+            {
+                if names.contains(&name.ident) {
+                    return Err(Error::new(name.ident.span(), "this name is bound twice in one pattern"));
+                }
+                names.push(name.ident.clone());
+                Ok(())
+            }
+            Pat::Wild(_) | Pat::Rest(_) => Ok(()),
+            Pat::Tuple(tuple) => tuple.elems.iter().try_for_each(|part| collect(part, names)),
+            Pat::Paren(paren) => collect(&paren.pat, names),
+            pat => Err(Error::new_spanned(pat, message)),
+        }
+    }
+    let mut names = Vec::new();
+    collect(pat, &mut names)?;
+    Ok(Pattern { tokens: pat.to_token_stream(), names })
+}
+
+/// The keys of `order by`: one, or several in parentheses, each with `desc` behind it if the largest comes first.
+fn keys(tokens: TokenStream, span: Span) -> Result<Vec<(TokenStream, bool)>> {
+    const HINT: &str = "write `order by k`, `order by k desc` or `order by (k, l desc)`";
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let parts = match trees.as_slice() {
+        [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis => {
+            let mut parts = split(group.stream(), Separator::Comma);
+            if parts.last().is_some_and(TokenStream::is_empty) {
+                parts.pop();
+            }
+            parts
+        }
+        _ => vec![tokens],
+    };
+    let key = |part: TokenStream| {
+        let mut trees: Vec<TokenTree> = part.into_iter().collect();
+        let last = trees.last().map(ToString::to_string);
+        let falls = last.as_deref() == Some("desc");
+        if trees.len() > 1 && (falls || last.as_deref() == Some("asc")) {
+            trees.pop();
+        }
+        match trees.is_empty() {
+            true => Err(Error::new(span, HINT)),
+            false => Ok((trees.into_iter().collect(), falls)),
+        }
+    };
+    match parts.is_empty() {
+        true => Err(Error::new(span, HINT)),
+        false => parts.into_iter().map(key).collect(),
+    }
+}
+
+/// The key of `group by`: an expression, or a pattern for one. A name, or a tuple of names, is both.
+fn group(tokens: TokenStream, span: Span) -> Result<Kind> {
+    if tokens.is_empty() {
+        return Err(Error::new(span, "write `group by k`, or `group by k = e` to name the key"));
+    }
+    let named = |input: ParseStream<'_>| {
+        let pattern = typed_pattern(input)?;
+        input.parse::<Token![=]>()?;
+        Ok((pattern, input.parse::<TokenStream>()?))
+    };
+    if let Ok((pattern, key)) = named.parse2(tokens.clone()) {
+        return Ok(Kind::Group(Some(pattern), key));
+    }
+    let pattern = Pat::parse_single.parse2(tokens.clone()).ok().and_then(|pat| checked(&pat).ok());
+    let is_made_of_names =
+        pattern.as_ref().is_some_and(|pattern| !pattern.tokens.to_string().contains(['_', '.']));
+    Ok(Kind::Group(pattern.filter(|_| is_made_of_names), tokens))
+}
+
+/// What a generator draws from.
+pub enum Source {
+    /// `a..b`, `a..=b`, `a..`, `range(a, b)`
+    Range { from: Expr, to: Option<Expr>, closed: bool },
+    /// `xs[a..b]` and its like.
+    Slice { array: Expr, from: Option<Expr>, to: Option<Expr>, closed: bool },
+    /// `m[i]`
+    Row { array: Expr, index: Expr },
+    /// `[e | …]`, `comp![e | …]`
+    Inner(Comprehension),
+    /// An array.
+    Array(Expr),
+}
+
+/// Reads what a generator draws from.
+pub fn source(tokens: &TokenStream) -> Result<Source> {
+    let mut expr: Expr = syn::parse2(tokens.clone())?;
+    while let Expr::Paren(paren) = expr {
+        expr = *paren.expr;
+    }
+    let is_closed = |limits: &syn::RangeLimits| matches!(limits, syn::RangeLimits::Closed(_));
+    Ok(match expr {
+        Expr::Range(range) => {
+            let Some(from) = range.start else {
+                return Err(Error::new_spanned(range, "a range has a beginning: `0..n`"));
+            };
+            Source::Range { from: *from, closed: is_closed(&range.limits), to: range.end.map(|end| *end) }
+        }
+        Expr::Call(call) if is_path(&call.func, "range") => {
+            let mut bounds = call.args.clone().into_iter();
+            match (bounds.next(), bounds.next(), bounds.next()) {
+                (Some(from), Some(to), None) => Source::Range { from, to: Some(to), closed: false },
+                _ => return Err(Error::new_spanned(call, "write `range(a, b)`, or `a..b`")),
+            }
+        }
+        Expr::Index(index) => match *index.index {
+            Expr::Range(range) => Source::Slice {
+                array: *index.expr,
+                from: range.start.map(|start| *start),
+                closed: is_closed(&range.limits),
+                to: range.end.map(|end| *end),
+            },
+            row => Source::Row { array: *index.expr, index: row },
+        },
+        Expr::Macro(call) if call.mac.path.is_ident("comp") => Source::Inner(comprehension(call.mac.tokens)?),
+        expr => Source::Array(expr),
+    })
+}
+
+fn is_path(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Path(path) if path.path.is_ident(name))
+}
+
+impl Qualifier {
+    /// The names that it binds.
+    pub fn binds(&self) -> Vec<Ident> {
+        match &self.kind {
+            Kind::Generators(generators) => {
+                generators.iter().flat_map(|generator| generator.pattern.names.clone()).collect()
+            }
+            Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => pattern.names.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The expressions in it, to change them.
+    pub fn expressions(&mut self) -> Vec<&mut TokenStream> {
+        match &mut self.kind {
+            Kind::Generators(generators) => {
+                generators.iter_mut().map(|generator| &mut generator.source).collect()
+            }
+            Kind::Filter(tokens) | Kind::Let(_, tokens) | Kind::Take(tokens) | Kind::Group(_, tokens) => {
+                vec![tokens]
+            }
+            Kind::Order(keys) => keys.iter_mut().map(|(key, _)| key).collect(),
+            Kind::Distinct => Vec::new(),
+        }
+    }
+
+    /// The names that its expressions mention.
+    pub fn mentions(&self) -> Names {
+        self.clone().expressions().into_iter().flat_map(|tokens| crate::tokens::names(tokens)).collect()
+    }
+}

@@ -1,0 +1,316 @@
+//! Reductions of comprehensions: `sum![e | …]` and its like. One that stands by itself reduces an array; one inside of an
+//! expression, over variables that are bound outside, is a loop for each element; one without qualifiers is of a group.
+
+use crate::expression::{Outer, condition, has_qualifiers, value};
+use crate::parse::{Kind, Qualifier, comprehension, qualifiers};
+use crate::source::{Drawn, draw, number};
+use crate::stages::Stages;
+use crate::tokens::{Names, Separator, first_span, has, names, split_once};
+use proc_macro2::{Ident, TokenStream};
+use quote::{quote, quote_spanned};
+use std::collections::VecDeque;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, Result, Token};
+
+/// The names of reductions.
+const REDUCTIONS: [&str; 8] = ["sum", "product", "min", "max", "any", "all", "count", "fold"];
+
+/// Whether a macro of this name is a reduction.
+pub fn is_reduction(name: &Ident) -> bool {
+    REDUCTIONS.iter().any(|reduction| name == reduction)
+}
+
+/// A reduction over qualifiers, or of a group if there are none.
+pub struct Reduction {
+    name: Ident,
+    /// Operator and initial value of `fold!`.
+    fold: Option<(Expr, Expr)>,
+    head: TokenStream,
+    qualifiers: Vec<Qualifier>,
+}
+
+/// A reduction of an expansion, for each environment.
+pub struct Expansion {
+    /// How many elements there are.
+    pub size: TokenStream,
+    /// An element, by its number.
+    pub element: TokenStream,
+    /// What the reduction begins with.
+    pub initial: TokenStream,
+    /// The operator.
+    pub combine: TokenStream,
+}
+
+impl Reduction {
+    /// Reads what stands between the brackets, with qualifiers.
+    pub fn parse(name: &Ident, tokens: TokenStream) -> Result<Reduction> {
+        let (fold, tokens) = Self::operator(name, tokens)?;
+        let (head, qualifiers) = if name == "count" {
+            let (before, behind) = split_once(tokens.clone(), Separator::Bar);
+            let is_generator = has(&before, Separator::Arrow);
+            if behind.is_some_and(|behind| has(&behind, Separator::Arrow)) && !is_generator {
+                return Err(Error::new(
+                    name.span(),
+                    "`count!` counts: it has qualifiers only, `count![x <- xs, x > 0]`",
+                ));
+            }
+            (quote!(true), qualifiers(tokens, name.span()).map_err(|error| Self::without(name, error))?)
+        } else if has_qualifiers(&tokens) {
+            let comprehension = comprehension(tokens)?;
+            (comprehension.head, comprehension.qualifiers)
+        } else {
+            return Err(Self::without(name, Error::new(name.span(), "")));
+        };
+        Ok(Reduction { name: name.clone(), fold, head, qualifiers })
+    }
+
+    fn without(name: &Ident, error: Error) -> Error {
+        let example = match name.to_string().as_str() {
+            "count" => "`count![x <- xs, x > 0]`".to_string(),
+            "fold" => "`fold!(|a, b| a + b, 0; x | x <- xs)`".to_string(),
+            name => format!("`{name}![x | x <- xs]`"),
+        };
+        let message = format!(
+            "`{name}!` needs qualifiers here: {example}; without them it is of a group, behind `group by`"
+        );
+        Error::new(error.span(), message)
+    }
+
+    /// Reads a reduction of the elements of a group: an expression, or nothing for `count!`.
+    pub fn of_group(name: &Ident, tokens: TokenStream) -> Result<Option<Reduction>> {
+        if has_qualifiers(&tokens) && name != "fold" || has(&tokens, Separator::Arrow) {
+            return Ok(None);
+        }
+        let (fold, head) = Self::operator(name, tokens)?;
+        if has_qualifiers(&head) {
+            return Ok(None);
+        }
+        if head.is_empty() != (name == "count") {
+            let message = format!("of a group, write `{name}![{}]`", if name == "count" { "" } else { "x" });
+            return Err(Error::new(name.span(), message));
+        }
+        Ok(Some(Reduction { name: name.clone(), fold, head, qualifiers: Vec::new() }))
+    }
+
+    fn operator(name: &Ident, tokens: TokenStream) -> Result<(Option<(Expr, Expr)>, TokenStream)> {
+        if name != "fold" {
+            return Ok((None, tokens));
+        }
+        let read = |input: ParseStream<'_>| {
+            let operator = input.parse::<Expr>()?;
+            input.parse::<Token![,]>()?;
+            Ok((operator, input.parse::<Expr>()?))
+        };
+        let hint =
+            "write `fold!(|a, b| a + b, 0; x | x <- xs)`: operator, initial value, and a comprehension";
+        match split_once(tokens, Separator::Semicolon) {
+            (before, Some(behind)) => match read.parse2(before.clone()) {
+                Ok(fold) => Ok((Some(fold), behind)),
+                Err(_) => Err(Error::new(first_span(&before).unwrap_or_else(|| name.span()), hint)),
+            },
+            _ => Err(Error::new(name.span(), hint)),
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &Ident {
+        &self.name
+    }
+
+    /// What is reduced: of `count!`, nothing.
+    pub fn head(&self) -> &TokenStream {
+        &self.head
+    }
+
+    /// The reduction of all elements: a scalar array.
+    pub fn of_all(self) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), &self.name);
+        let (mut stages, head) = Stages::of(self.qualifiers, self.head)?;
+        let reduced = match name.to_string().as_str() {
+            "count" => {
+                if let Some(span) = stages.distinct() {
+                    return Err(Error::new(
+                        span,
+                        "`distinct` is of results, and `count!` has none: count those of a comprehension, \
+                                                 `count![_ <- [x | x <- xs, distinct]]`",
+                    ));
+                }
+                let vector = stages.mapped(quote!(::pumice::constant(1i64)), span);
+                quote_spanned!(span=> #vector.sum())
+            }
+            "any" | "all" => {
+                let head = condition(head, &stages.bound(), stages.outer())?;
+                let vector = stages.mapped(head, span);
+                quote_spanned!(span=> #vector.#name(|holds| holds))
+            }
+            _ => {
+                let head = value(head, &stages.bound(), stages.outer())?;
+                let vector = stages.mapped(head, span);
+                match &self.fold {
+                    Some((operator, initial)) => quote_spanned!(span=> #vector.fold(#initial, #operator)),
+                    None => quote_spanned!(span=> #vector.#name()),
+                }
+            }
+        };
+        Ok(stages.block(reduced))
+    }
+
+    /// The reduction for each element of what is bound outside: a loop.
+    pub fn of_each(self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), &self.name);
+        let initial = match (name.to_string().as_str(), &self.fold) {
+            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::zero()),
+            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::one()),
+            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::condition(false)),
+            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::condition(true)),
+            (_, Some((_, initial))) => {
+                let initial = crate::expression::expression(initial.clone(), bound, outer)?;
+                quote_spanned!(span=> ::pumice::IntoExp::into_exp(#initial))
+            }
+            _ => quote_spanned!(span=> ::pumice::none()),
+        };
+        let so_far = outer.fresh("so_far");
+        let queue = self.qualifiers.iter().cloned().collect();
+        let reduced = self.loops(queue, &so_far, bound.clone(), outer)?;
+        let reduced = quote_spanned!(span=> { let #so_far = #initial; #reduced });
+        Ok(match name.to_string().as_str() {
+            "min" | "max" => quote_spanned!(span=> ::pumice::comprehension::present(#reduced)),
+            _ => reduced,
+        })
+    }
+
+    /// The reduction as that of an expansion: its first generator is expanded, and further ones are loops. None where the operator has
+    /// no neutral element, or where no generator stands first.
+    pub fn of_expansion(&self, bound: &Names, outer: &mut Outer) -> Result<Option<Expansion>> {
+        let (span, name) = (self.name.span(), self.name.to_string());
+        let neutral = match name.as_str() {
+            "sum" | "count" => quote_spanned!(span=> ::pumice::comprehension::zero()),
+            "product" => quote_spanned!(span=> ::pumice::comprehension::one()),
+            "any" => quote_spanned!(span=> ::pumice::comprehension::condition(false)),
+            "all" => quote_spanned!(span=> ::pumice::comprehension::condition(true)),
+            _ => return Ok(None),
+        };
+        let mut rest: VecDeque<Qualifier> = self.qualifiers.iter().cloned().collect();
+        let Some(Qualifier { kind: Kind::Generators(generators), .. }) = rest.pop_front() else {
+            return Ok(None);
+        };
+        let mut later = names(&self.head);
+        later.extend(rest.iter().flat_map(Qualifier::mentions));
+        let Drawn::Counted { size, bind, .. } = draw(&generators, bound, &later, outer)? else {
+            return Ok(None);
+        };
+        let mut inside = bound.clone();
+        inside.extend(self.qualifiers[0].binds().iter().map(Ident::to_string));
+        let so_far = outer.fresh("so_far");
+        let element = self.loops(rest, &so_far, inside, outer)?;
+        let element = quote_spanned!(span=> { #bind let #so_far = #neutral; #element });
+        let (a, b) = (outer.fresh("a"), outer.fresh("b"));
+        let combined = self.combine(&quote!(#a), &quote!(#b), bound, outer)?;
+        let combine = quote_spanned!(span=> |#a, #b| #combined);
+        Ok(Some(Expansion { size, element, initial: neutral, combine }))
+    }
+
+    /// What is reduced by the qualifiers that are left, from what is reduced so far.
+    fn loops(
+        &self,
+        mut qualifiers: VecDeque<Qualifier>,
+        so_far: &Ident,
+        mut bound: Names,
+        outer: &mut Outer,
+    ) -> Result<TokenStream> {
+        let Some(qualifier) = qualifiers.pop_front() else {
+            return self.step(so_far, &bound, outer);
+        };
+        let span = qualifier.span;
+        match &qualifier.kind {
+            Kind::Generators(generators) => {
+                let mut later = names(&self.head);
+                later.extend(qualifiers.iter().flat_map(Qualifier::mentions));
+                match draw(generators, &bound, &later, outer)? {
+                    Drawn::Inlined(inner) => {
+                        inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));
+                        self.loops(qualifiers, so_far, bound, outer)
+                    }
+                    Drawn::Counted { size, bind, .. } => {
+                        bound.extend(qualifier.binds().iter().map(Ident::to_string));
+                        let (number, next) = (number(), outer.fresh("so_far"));
+                        let body = self.loops(qualifiers, &next, bound, outer)?;
+                        Ok(
+                            quote_spanned!(span=> ::pumice::comprehension::each(#size, #so_far, |#number, #next| {
+                                #bind
+                                #body
+                            })),
+                        )
+                    }
+                }
+            }
+            Kind::Filter(tokens) => {
+                let holds = condition(tokens.clone(), &bound, outer)?;
+                let body = self.loops(qualifiers, so_far, bound, outer)?;
+                Ok(quote_spanned!(span=> ::pumice::cond(#holds, || #body, || #so_far)))
+            }
+            Kind::Let(pattern, tokens) => {
+                let value = value(tokens.clone(), &bound, outer)?;
+                let pattern_tokens = &pattern.tokens;
+                bound.extend(pattern.names.iter().map(Ident::to_string));
+                let body = self.loops(qualifiers, so_far, bound, outer)?;
+                Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
+            }
+            _ => {
+                let message = "a reduction for each element has generators, conditions and `let` only: its elements are never in \
+                               an array that could be sorted, grouped or cut";
+                Err(Error::new(span, message))
+            }
+        }
+    }
+
+    /// What is reduced so far, with one more element.
+    fn step(&self, so_far: &Ident, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), self.name.to_string());
+        let element = match name.as_str() {
+            "count" => return Ok(quote_spanned!(span=> #so_far + ::pumice::constant(1i64))),
+            "any" | "all" => condition(self.head.clone(), bound, outer)?,
+            _ => value(self.head.clone(), bound, outer)?,
+        };
+        Ok(match name.as_str() {
+            "min" | "max" => {
+                let combine = self.combine(&quote!(__a), &quote!(__b), bound, outer)?;
+                quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, |__a, __b| #combine))
+            }
+            _ => self.combine(&quote!(#so_far), &element, bound, outer)?,
+        })
+    }
+
+    /// Two values combined.
+    pub fn combine(
+        &self,
+        a: &TokenStream,
+        b: &TokenStream,
+        bound: &Names,
+        outer: &mut Outer,
+    ) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), &self.name);
+        Ok(match (name.to_string().as_str(), &self.fold) {
+            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::add(#a, #b)),
+            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::multiply(#a, #b)),
+            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::or(#a, #b)),
+            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::and(#a, #b)),
+            (_, Some((operator, _))) => {
+                let operator = crate::expression::expression(operator.clone(), bound, outer)?;
+                quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator))
+            }
+            _ => quote_spanned!(span=> ::pumice::comprehension::#name(#a, #b)),
+        })
+    }
+
+    /// Of a group: what stands for the reduction, when this is its value without the initial one.
+    pub fn finished(&self, reduced: &Ident) -> TokenStream {
+        let span = self.name.span();
+        match &self.fold {
+            Some((operator, initial)) => quote_spanned!(span=> ::pumice::comprehension::combine(
+                ::pumice::IntoExp::into_exp(#initial), #reduced, #operator
+            )),
+            None => quote_spanned!(span=> #reduced),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What generators draw from: how many elements there are, and what each is (`Size` and `Fetch` of the paper), as expressions of
+//! the variables that are bound before.
+
+use crate::expression::{Outer, expression};
+use crate::parse::{Generator, Kind, Qualifier, Source, source};
+use crate::tokens::{Names, first_span, mention, rename};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote_spanned};
+use std::collections::HashMap;
+use syn::{Error, Result};
+
+/// What stands for a generator, or several in step.
+pub enum Drawn {
+    /// So many elements, of which each is a function of its number.
+    Counted {
+        /// The number of elements.
+        size: TokenStream,
+        /// Statements that bind the patterns, for the element with the number that is called so.
+        bind: TokenStream,
+        /// The array, where it is nothing but one.
+        array: Option<Ident>,
+    },
+    /// The qualifiers of an inner comprehension, to be put in the generator's place.
+    Inlined(Vec<Qualifier>),
+}
+
+/// The number of the element that is being bound.
+pub fn number() -> Ident {
+    Ident::new("__number", Span::mixed_site())
+}
+
+/// Why a source cannot depend on elements.
+pub const DEPENDS: &str = "an array cannot be computed for each element: draw from a range `a..b`, a part of an array `xs[a..b]`, a \
+                       row `m[i]`, or a comprehension over these";
+
+/// Prepares generators that are in step; `later` are the names that are mentioned behind them.
+pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut Outer) -> Result<Drawn> {
+    let (mut size, mut bind, mut only_array) = (None, TokenStream::new(), None);
+    for generator in generators {
+        let span = generator.span;
+        let pattern = &generator.pattern.tokens;
+        let (part, value, array) = match source(&generator.source)? {
+            Source::Inner(inner) if generators.len() == 1 => {
+                let mut qualifiers = inner.qualifiers;
+                let made = Kind::Let(generator.pattern.clone(), inner.head);
+                qualifiers.push(Qualifier { kind: made, span });
+                let taken = bound.union(later).cloned().collect();
+                return Ok(Drawn::Inlined(with_other_names(qualifiers, &taken, outer)));
+            }
+            source => one(source, bound, outer, span)?,
+        };
+        let value_of = quote_spanned!(span=> let #pattern = #value;);
+        bind.extend(value_of);
+        size = match (size, part) {
+            (Some(size), Some(part)) => Some(quote_spanned!(span=> #size.min(#part))),
+            (size, part) => size.or(part),
+        };
+        only_array = array;
+    }
+    let array = only_array.filter(|_| generators.len() == 1);
+    match size {
+        Some(size) => Ok(Drawn::Counted { size, bind, array }),
+        None => Err(Error::new(
+            generators[0].span,
+            "a range without an end is drawn from in step with others: `i <- 0.. | x <- xs`",
+        )),
+    }
+}
+
+/// Size, if it has one, and element of one source; and the array if it is one.
+#[allow(clippy::type_complexity)]
+fn one(
+    source: Source,
+    bound: &Names,
+    outer: &mut Outer,
+    span: Span,
+) -> Result<(Option<TokenStream>, TokenStream, Option<Ident>)> {
+    let number = number();
+    let library = quote_spanned!(span=> ::pumice::comprehension);
+    Ok(match source {
+        Source::Range { from, to, closed } => {
+            let span = first_span(&from.to_token_stream()).unwrap_or(span);
+            let from = expression(from, bound, outer)?;
+            let element = quote_spanned!(span=> ::pumice::comprehension::counted(#from, #number));
+            let count = format_ident!("{}", if closed { "closed_count" } else { "count" });
+            let size = match to {
+                Some(to) => {
+                    let to = expression(to, bound, outer)?;
+                    Some(quote_spanned!(span=> ::pumice::comprehension::#count(#from, #to)))
+                }
+                None => None,
+            };
+            (size, element, None)
+        }
+        Source::Slice { array, from, to, closed } => {
+            let array = outer.array(array, bound, DEPENDS)?;
+            let from = match from {
+                Some(from) => expression(from, bound, outer)?,
+                None => quote_spanned!(span=> 0),
+            };
+            let to = match to {
+                Some(to) => {
+                    let to = expression(to, bound, outer)?;
+                    let count = if closed { quote_spanned!(span=> 1) } else { quote_spanned!(span=> 0) };
+                    quote_spanned!(span=> #library::end(#to, #count))
+                }
+                None => quote_spanned!(span=> #array.size()),
+            };
+            let size = quote_spanned!(span=> #library::slice_count(#from, #to));
+            (Some(size), quote_spanned!(span=> #library::slice_element(&#array, #from, #number)), None)
+        }
+        Source::Row { array, index } => {
+            let rows = outer.rows(array, bound, DEPENDS)?;
+            let index = expression(index, bound, outer)?;
+            let size = quote_spanned!(span=> #library::row_count(#rows, #index));
+            (Some(size), quote_spanned!(span=> #library::row_element(#rows, #index, #number)), None)
+        }
+        Source::Inner(inner) => {
+            let mut all = TokenStream::new();
+            inner.qualifiers.iter().cloned().for_each(|mut qualifier| {
+                qualifier.expressions().into_iter().for_each(|tokens| all.extend(tokens.clone()));
+            });
+            all.extend(inner.head.clone());
+            if mention(&all, bound).is_some() {
+                return in_step(inner, bound, outer, span);
+            }
+            let array = outer.comprehension(inner, span)?;
+            let element = quote_spanned!(span=> #library::element(&#array, #number));
+            (Some(quote_spanned!(span=> #array.size())), element, Some(array))
+        }
+        Source::Array(array) => {
+            let array = outer.array(array, bound, DEPENDS)?;
+            let element = quote_spanned!(span=> #library::element(&#array, #number));
+            (Some(quote_spanned!(span=> #array.size())), element, Some(array))
+        }
+    })
+}
+
+/// A comprehension that depends on variables, in step with others: one generator, and bindings.
+#[allow(clippy::type_complexity)]
+fn in_step(
+    inner: crate::parse::Comprehension,
+    bound: &Names,
+    outer: &mut Outer,
+    span: Span,
+) -> Result<(Option<TokenStream>, TokenStream, Option<Ident>)> {
+    const HINT: &str = "in step with others, a comprehension that depends on their elements has one generator and no condition: \
+                        how many elements there are must be known without computing them";
+    let mut qualifiers = inner.qualifiers.iter();
+    let Some(Qualifier { kind: Kind::Generators(generators), .. }) = qualifiers.next() else {
+        return Err(Error::new(span, HINT));
+    };
+    let Drawn::Counted { size, mut bind, .. } = draw(generators, bound, &Names::new(), outer)? else {
+        return Err(Error::new(span, HINT));
+    };
+    let mut bound = bound.clone();
+    bound.extend(inner.qualifiers[0].binds().iter().map(Ident::to_string));
+    for qualifier in qualifiers {
+        let Kind::Let(pattern, value) = &qualifier.kind else {
+            return Err(Error::new(qualifier.span, HINT));
+        };
+        let value = crate::expression::value(value.clone(), &bound, outer)?;
+        let pattern_tokens = &pattern.tokens;
+        bind.extend(quote_spanned!(qualifier.span=> let #pattern_tokens = #value;));
+        bound.extend(pattern.names.iter().map(Ident::to_string));
+    }
+    let head = crate::expression::value(inner.head, &bound, outer)?;
+    Ok((Some(size), quote_spanned!(span=> { #bind #head }), None))
+}
+
+/// Gives the variables of an inner comprehension other names where theirs are taken. The last qualifier binds what the outer one
+/// sees, and keeps its names.
+fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut Outer) -> Vec<Qualifier> {
+    let mut others: HashMap<String, Ident> = HashMap::new();
+    let last = qualifiers.len() - 1;
+    for (position, qualifier) in qualifiers.iter_mut().enumerate() {
+        for tokens in qualifier.expressions() {
+            *tokens = rename(tokens.clone(), &others);
+        }
+        if position == last {
+            break;
+        }
+        for name in qualifier.binds() {
+            if taken.contains(&name.to_string()) {
+                others.insert(name.to_string(), outer.fresh(&name.to_string()));
+            }
+        }
+        let patterns = match &mut qualifier.kind {
+            Kind::Generators(generators) => {
+                generators.iter_mut().map(|generator| &mut generator.pattern).collect()
+            }
+            Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => vec![pattern],
+            _ => Vec::new(),
+        };
+        for pattern in patterns {
+            pattern.tokens = rename(pattern.tokens.clone(), &others);
+            for name in &mut pattern.names {
+                if let Some(other) = others.get(&name.to_string()) {
+                    *name = Ident::new(&other.to_string(), name.span());
+                }
+            }
+        }
+    }
+    qualifiers
+}

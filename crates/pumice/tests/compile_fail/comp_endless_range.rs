@@ -1,0 +1,5 @@
+use pumice::prelude::*;
+
+fn main() {
+    let _ = comp![i | i <- 0..];
+}

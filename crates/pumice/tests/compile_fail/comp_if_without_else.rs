@@ -1,0 +1,6 @@
+use pumice::prelude::*;
+
+fn main() {
+    let xs = use_(&[1i64, 2]);
+    let _ = comp![if x > 1 { x } | x <- xs];
+}

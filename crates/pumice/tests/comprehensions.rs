@@ -1,0 +1,128 @@
+//! Comprehensions as users write them: what they give, and what is planned for them. The conformance suite has more, on every
+//! device.
+
+use pumice::Compiler;
+use pumice::prelude::*;
+
+fn on_sim<T: Elt>(program: Acc<Vector<T>>) -> Vec<T> {
+    Compiler::on("sim").unwrap().run(program).unwrap().to_vec().unwrap()
+}
+
+fn scalar_on_sim<T: Elt>(program: Acc<Scalar<T>>) -> T {
+    Compiler::on("sim").unwrap().run(program).unwrap().to_value().unwrap()
+}
+
+#[test]
+fn generators_filters_and_bindings() {
+    let xs = use_(&[3i64, 1, 4, 1, 5]);
+    assert_eq!(on_sim(comp![x | x <- xs]), [3, 1, 4, 1, 5]);
+    assert_eq!(on_sim(comp![x * x + 1 | x <- xs, x > 1]), [10, 17, 26]);
+    assert_eq!(
+        on_sim(comp![(x, y) | x <- xs, 2 < x, y <- 0..x, y != 1, let z = x + y, z % 2 == 0 || z > 7]),
+        [(4, 0), (4, 2), (5, 3), (5, 4)]
+    );
+    let pairs = use_(&[(1, 2.5f32), (2, 0.5)]);
+    assert_eq!(on_sim(comp![(b, if a > 1 { 1 } else { 0 }) | (a, b) <- pairs]), [(2.5, 0), (0.5, 1)]);
+    assert_eq!(on_sim(comp![1u32 | _ <- pairs]), [1, 1]);
+    assert_eq!(on_sim(comp![(i, x) | i <- 0.. | x <- xs, i < 2]), [(0, 3), (1, 1)]);
+    assert_eq!(on_sim(comp![i | false, i <- 0..10]), [0; 0]);
+    assert_eq!(on_sim(comp![i as f32 | i <- 0..=3]), [0.0, 1.0, 2.0, 3.0]);
+    assert_eq!(on_sim(comp![x + n | x <- xs, let n = 10, x >= 4]), [14, 15]);
+    assert_eq!(on_sim(comp![y | x <- xs, y <- [x * z | z <- 0..x, z > 1]]), [6, 8, 12, 10, 15, 20]);
+    assert_eq!(on_sim(comp![x + y | x <- xs, x > 3, y <- [x | x <- 0..2]]), [4, 5, 5, 6]);
+}
+
+#[test]
+fn reductions() {
+    let xs = use_(&[3i64, 1, 4, 1, 5]);
+    assert_eq!(scalar_on_sim(sum![x * y | x <- xs, y <- 0..x]), 83);
+    assert_eq!(scalar_on_sim(count![x <- xs, x > 1]), 3);
+    assert_eq!(scalar_on_sim(max![x - 1 | x <- xs]), 4);
+    assert!(scalar_on_sim(any![x == 4 | x <- xs]));
+    assert!(!scalar_on_sim(all![x == 4 | x <- xs]));
+    assert_eq!(scalar_on_sim(fold!(|a, b| a * b, 2; x | x <- xs)), 120);
+    assert_eq!(scalar_on_sim(product![x | x <- xs]), 60);
+}
+
+#[test]
+fn parts_rows_and_reductions_for_each() {
+    let xs = use_(&[3i64, 1, 4, 1, 5]);
+    let rows = use_(&[(0i64, 2i64), (2, 2), (1, 5)]);
+    assert_eq!(
+        on_sim(comp![(a, x) | (a, b) <- rows, x <- xs[a..b]]),
+        [(0, 3), (0, 1), (1, 1), (1, 4), (1, 1), (1, 5)]
+    );
+    assert_eq!(on_sim(comp![sum![x | x <- xs[a..b]] | (a, b) <- rows]), [4, 0, 11]);
+    assert_eq!(
+        on_sim(comp![count![x <- xs[a..b], x > 1, _ <- 0..x, let y = 1, y > 0] | (a, b) <- rows]),
+        [3, 0, 9]
+    );
+    assert_eq!(on_sim(comp![any![x > 4 | x <- xs[a..b]] | (a, b) <- rows]), [false, false, true]);
+    assert_eq!(on_sim(comp![fold!(|a, b| a * b, 10; x | x <- xs[a..b]) | (a, b) <- rows]), [30, 10, 200]);
+    assert_eq!(
+        on_sim(comp![sum![x * y | x <- xs[a..b], y <- 0..x, y > 0] + a | (a, b) <- rows]),
+        [9, 2, 4 * 6 + 5 * 10 + 1]
+    );
+    assert_eq!(on_sim(comp![max![x | x <- xs[a..b], x < 5] | (a, b) <- rows, a < b]), [3, 4]);
+    let m = use_(&Matrix::from_vec([2, 3], vec![1i64, 2, 3, 4, 5, 6]).unwrap());
+    assert_eq!(on_sim(comp![x * i | i <- 0..2, x <- m[i]]), [0, 0, 0, 4, 5, 6]);
+    assert_eq!(on_sim(comp![sum![x * y | x <- m[i] | y <- xs] | i <- 0..2]), [3 + 2 + 12, 12 + 5 + 24]);
+    assert_eq!(on_sim(comp![x / sum![y | y <- xs] | x <- [14 * x | x <- xs]]), [3, 1, 4, 1, 5]);
+}
+
+#[test]
+fn orders_groups_and_joins() {
+    let words = use_(&[(2i64, 10i32), (1, 20), (2, 30), (3, 5), (1, 7)]);
+    assert_eq!(
+        on_sim(comp![(k, v) | (k, v) <- words, order by (k desc, v)]),
+        [(3, 5), (2, 10), (2, 30), (1, 7), (1, 20)]
+    );
+    assert_eq!(on_sim(comp![v | (_, v) <- words, order by v desc, take 2]), [30, 20]);
+    assert_eq!(on_sim(comp![v | (_, v) <- words, v > 9, take 100]), [10, 20, 30]);
+    assert_eq!(on_sim(comp![k | (k, _) <- words, distinct]), [1, 2, 3]);
+    assert_eq!(
+        on_sim(comp![(k, sum![v], count![]) | (k, v) <- words, group by k]),
+        [(1, 27, 2), (2, 40, 2), (3, 5, 1)]
+    );
+    assert_eq!(
+        on_sim(
+            comp![(odd, max![v] - min![v]) | (k, v) <- words, group by odd = k % 2, count![] > 2, order by odd]
+        ),
+        [(1, 15)]
+    );
+    let names = use_(&[(1i64, 100), (3, 300), (1, 101), (4, 400)]);
+    assert_eq!(
+        on_sim(comp![(v, n) | (k, v) <- words, (l, n) <- names, k == l && n != 101]),
+        [(20, 100), (5, 300), (7, 100)]
+    );
+}
+
+#[test]
+fn rows_of_different_lengths() {
+    let rows = use_(&[(0i64, 2i64), (2, 2), (1, 4)]);
+    let xs = use_(&[3i64, 1, 4, 1, 5]);
+    let on_sim = |ragged| Compiler::on("sim").unwrap().run_ragged(ragged).unwrap().to_vecs();
+    assert_eq!(on_sim(comp![[x + a | x <- xs[a..b]] | (a, b) <- rows]), [vec![3, 1], vec![], vec![2, 5, 2]]);
+    assert_eq!(
+        on_sim(comp![[j | j <- 0..5, j % i == 0] | i <- 1..4, i != 2]),
+        [vec![0, 1, 2, 3, 4], vec![0, 3]]
+    );
+    assert_eq!(on_sim(comp![[7 | _ <- 0..2] | _ <- 0..2]), [vec![7, 7], vec![7, 7]]);
+}
+
+#[test]
+fn counting_triples_needs_no_array_of_them() {
+    let compiler = Compiler::on("sim").unwrap();
+    let triples = |n: Exp<i64>| count![x <- 1..n, y <- x..n, z <- y..n, x * x + y * y == z * z];
+    assert_eq!(compiler.compile(triples).unwrap().run(30i64).unwrap().to_value().unwrap(), 10);
+    let pairs = |n: Exp<i64>| count![x <- 1..n, y <- x..n, let z = ((x * x + y * y) as f64).sqrt() as i64, z < n, x * x + y * y == z * z];
+    let program = compiler.compile(pairs).unwrap();
+    assert_eq!(program.run(30i64).unwrap().to_value().unwrap(), 10);
+    let plan = program.plan(1000i64).unwrap().to_string();
+    assert!(plan.contains("by fold") && !plan.contains("read its element"), "{plan}");
+    // Of what is allocated, nothing has an element per pair: partial results, if anything.
+    let sizes = plan
+        .lines()
+        .filter_map(|line| line.strip_prefix("allocate ")?.split(' ').nth(1)?.parse::<usize>().ok());
+    assert!(sizes.clone().count() > 0 && sizes.clone().all(|size| size < 10_000), "{plan}");
+}
