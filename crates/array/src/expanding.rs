@@ -5,11 +5,18 @@ use crate::data::{Matrix, Vector};
 use crate::operations::{Expand, ExpandReduce, Generate};
 use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable};
 
-/// A size that is not negative; where it is, that is a failure at the user's place.
+/// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
+const MOST: i64 = 1 << 42;
+
+/// A size that is not negative, and that elements can be counted for; where it is not, that is a failure at the user's place.
 pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
-    let site = Site { place, kind: FailureKind::NegativeSize };
-    let fits = size.ge(0).term().check(site, size.term(), Exp::<i64>::from(0).term());
-    Exp::from_term(fits).select(size, Exp::from(0))
+    let check = |holds: Exp<bool>, kind: FailureKind, bound: i64| {
+        let holds = holds.term().check(Site { place, kind }, size.term(), Exp::<i64>::from(bound).term());
+        Exp::<bool>::from_term(holds)
+    };
+    let fits =
+        check(size.ge(0), FailureKind::NegativeSize, 0) & check(size.le(MOST), FailureKind::TooLong, MOST);
+    fits.select(size, Exp::from(0))
 }
 
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.

@@ -24,8 +24,7 @@ impl Lowering<'_> {
         let operator = self.fuser.with_classes(&operation.operator);
         let initial = self.fuser.with_classes(&operation.initial);
         let reduction = Reduction::new(get, operator, Some(initial));
-        let listeners =
-            Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
+        let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
         // Nobody reads a length for this.
         let average = operation.average.as_ref();
         let average = average.and_then(|average| self.extents.values(node, average, self.knowledge).ok());

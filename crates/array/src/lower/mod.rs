@@ -17,8 +17,8 @@ mod scan;
 mod separate;
 mod sort;
 
-pub use consumers::{Consumer, Heard, Listeners};
 pub(crate) use consumers::launched_blocks;
+pub use consumers::{Consumer, Heard, Listeners};
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
@@ -71,7 +71,10 @@ impl Lowering<'_> {
             Some(Form::Push { producer, .. }) => {
                 let operation = &self.program.node(*producer).operation;
                 if operation.hands_on_loose() {
-                    return Err(Error::Program(format!("nothing gives an index to the elements of {}", node.place)));
+                    return Err(Error::Program(format!(
+                        "nothing gives an index to the elements of {}",
+                        node.place
+                    )));
                 }
                 operation.produce(self, vec![self.writing(node, slot)])
             }

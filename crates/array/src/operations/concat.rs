@@ -7,7 +7,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{launched_blocks, Heard, Listeners, Lowering, Step};
+use crate::lower::{Heard, Listeners, Lowering, Step, launched_blocks};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
 use crate::program::{Node, NodeId};
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term};

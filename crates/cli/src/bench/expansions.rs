@@ -26,7 +26,13 @@ struct Distribution {
     kept: u64,
 }
 
-const fn spread(name: &'static str, percent: u32, first: (u32, u32), second: (u32, u32), kept: u64) -> Distribution {
+const fn spread(
+    name: &'static str,
+    percent: u32,
+    first: (u32, u32),
+    second: (u32, u32),
+    kept: u64,
+) -> Distribution {
     Distribution { name, percent, first, second, kept }
 }
 

@@ -12,6 +12,7 @@ mod neighbours;
 mod reference;
 mod row;
 mod sorting;
+mod sparse;
 mod timing;
 mod workloads;
 

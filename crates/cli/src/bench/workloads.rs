@@ -7,6 +7,7 @@ use super::matrices;
 use super::neighbours;
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
+use super::sparse;
 use super::timing::Timing;
 use pumice::prelude::*;
 use pumice_algorithms::{Program, Work};
@@ -77,6 +78,8 @@ pub struct Sizes {
     cube: usize,
     products: &'static [usize],
     sources: &'static [usize],
+    sparse_rows: usize,
+    triples: i64,
 }
 
 impl Sizes {
@@ -91,6 +94,8 @@ impl Sizes {
             cube: 256,
             products: &[1024],
             sources: &[200_000],
+            sparse_rows: 1 << 17,
+            triples: 1000,
         }
     }
 
@@ -107,6 +112,8 @@ impl Sizes {
             cube: 512,
             products: &[1024, 2048, 4096],
             sources: &[200_000, 10_000_000],
+            sparse_rows: 1 << 20,
+            triples: 1000,
         }
     }
 
@@ -121,6 +128,8 @@ impl Sizes {
             cube: 32,
             products: &[96],
             sources: &[1000],
+            sparse_rows: 1 << 10,
+            triples: 30,
         }
     }
 }
@@ -156,6 +165,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
     all.extend(expansions::workloads(sizes.sources, every_division));
+    all.extend(sparse::workloads(sizes.sparse_rows, sizes.triples));
     all.push(planning());
     all
 }

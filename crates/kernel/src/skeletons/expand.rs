@@ -92,7 +92,8 @@ impl ExpandPlan {
     ) -> ExpandPlan {
         let division = match wanted {
             // Where warps are imitated, a vote costs more than an element.
-            Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces {
+            Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces
+            {
                 true => Division::Several,
                 false => Division::Stretch,
             },
@@ -144,14 +145,21 @@ type Write<'a> = &'a dyn Fn(Ix, Scalars);
 impl Expansion {
     /// Hands on all elements that are not queued, with so many blocks; each has a stretch of so many sources, if the
     /// division is by stretches.
-    pub fn push(self, plan: ExpandPlan, blocks: Ix, stretch: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
+    pub fn push(
+        self,
+        plan: ExpandPlan,
+        blocks: Ix,
+        stretch: Ix,
+        queue: Option<Queue>,
+    ) -> Push<Grid, Dynamic, Ix> {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
             Block::parts(blocks, &|block| match plan.division {
                 Division::Stretch => self.by_stretch(plan, block, stretch, queue, write),
                 Division::Block => {
-                    let rounds = named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
+                    let rounds =
+                        named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
                     in_sequence(rounds, |round| {
                         let number = named(block + round * blocks, "source");
                         self.by_block(number, self.source_at(number), None, threads, write);
@@ -180,7 +188,13 @@ impl Expansion {
             Block::parts(blocks, &|block| {
                 queue.each_chunk(&self, block, all, &|chunk| {
                     let source = (chunk.source.clone(), chunk.size);
-                    self.by_block(chunk.number, source, Some((chunk.from, chunk.to)), plan.threads.into(), write);
+                    self.by_block(
+                        chunk.number,
+                        source,
+                        Some((chunk.from, chunk.to)),
+                        plan.threads.into(),
+                        write,
+                    );
                 });
             });
         })
@@ -263,14 +277,7 @@ impl Expansion {
     }
 
     /// A worker with its stretch of sources.
-    fn by_stretch(
-        &self,
-        plan: ExpandPlan,
-        block: Ix,
-        stretch: Ix,
-        queue: Option<Queue>,
-        write: Write<'_>,
-    ) {
+    fn by_stretch(&self, plan: ExpandPlan, block: Ix, stretch: Ix, queue: Option<Queue>, write: Write<'_>) {
         let first = named(block * stretch, "first");
         let count = named((self.sources - first).min(stretch).max(0), "count");
         in_sequence(count, |turn| {

@@ -56,7 +56,9 @@ impl FoldSourcesPlan {
             (false, _) => 1,
             (true, None) => 8,
             // Some elements per lane.
-            (true, Some(average)) => (average.max(1) as u64 / 4).clamp(1, WARP.into()).next_power_of_two() as u32,
+            (true, Some(average)) => {
+                (average.max(1) as u64 / 4).clamp(1, WARP.into()).next_power_of_two() as u32
+            }
         };
         FoldSourcesPlan { threads: profile.threads, team: team.min(WARP), blocks: busy as u32, stretch: 1 }
     }
@@ -123,7 +125,8 @@ impl FoldSources {
         let lane = named(remainder(thread, Exp::from(LANES)), "lane");
         let is_shared = size.ge(for_warp) & size.lt(FOR_QUEUE);
         let shared = Scalars(vec![named(is_shared.select(size, zero), "shared").term()]);
-        let (start, end, step) = (zero.term(), Exp::<i64>::from(LANES / team).term(), Exp::<i64>::from(1).term());
+        let (start, end, step) =
+            (zero.term(), Exp::<i64>::from(LANES / team).term(), Exp::<i64>::from(1).term());
         effects::sequential(start..end, step, &[], |turn, _| {
             let turn = Exp::<i64>::from_term(turn);
             let size = shuffle(&shared, turn * team).0;
@@ -252,7 +255,8 @@ impl FoldSources {
         let mut distance = 1;
         while distance < i64::from(threads) {
             each_thread(threads, |thread| {
-                let is_first = (thread & (2 * distance - 1)).eq(0) & (thread + distance).lt(i64::from(threads));
+                let is_first =
+                    (thread & (2 * distance - 1)).eq(0) & (thread + distance).lt(i64::from(threads));
                 only_if(is_first, || {
                     let both = self.monoid.combine(&sums.read(thread), &sums.read(thread + distance));
                     sums.write(thread, &now(&both));
