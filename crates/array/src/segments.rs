@@ -79,19 +79,25 @@ impl<T: Elt> Acc<Vector<T>> {
                 return self.fold_heads(&heads, &f, place).mapped(|sum| f(initial, sum), place);
             }
         };
-        let site = Some(Site { place, kind: FailureKind::OutOfBounds });
-        // Where each begins, and how long it is: an end before the beginning is an empty one.
+        let (site, length) = (Site { place, kind: FailureKind::OutOfBounds }, self.size());
+        // Where each begins, and how long it is: an end before the beginning is an empty one. One check is enough for all its
+        // elements; where it fails, at the first that is not there, there are none.
         let segment = |number: Exp<i64>| {
-            let at = |number: Exp<i64>| offsets.element(&[number.term()], site);
-            (at(number), at(number + 1))
+            let at = |number: Exp<i64>| offsets.element(&[number.term()], Some(site));
+            let (start, end) = (at(number), at(number + 1));
+            let is_empty = end.le(start);
+            let fits = is_empty | (start.ge(0) & end.le(length));
+            let missing = start.lt(0).select(start, start.max(length));
+            let fits = fits.term().check(site, missing.term(), length.term());
+            (start, (Exp::from_term(fits) & !is_empty).select(end - start, Exp::from(0)))
         };
         let count = offsets.size() - 1;
         let average = nullary(|| vec![(self.size() / count.max(1)).term()]);
         let shape = nullary(|| vec![count.term()]);
         let segments = Generate { shape, element: lifted(segment) };
         let segments = Acc::<Vector<(i64, i64)>>::new(segments, Vec::new(), place);
-        let get = |(start, _): (Exp<i64>, Exp<i64>), at: Exp<i64>| self.element(&[(start + at).term()], site);
-        segments.reduced(|(start, end)| (end - start).max(0), get, initial, f, Some(average), place)
+        let get = |(start, _): (Exp<i64>, Exp<i64>), at: Exp<i64>| self.element(&[(start + at).term()], None);
+        segments.reduced(|(_, size)| size, get, initial, f, Some(average), place)
     }
 
     /// The running results of reducing each segment from the left: every element combined with those before it in its

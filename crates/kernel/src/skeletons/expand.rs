@@ -8,13 +8,13 @@
 mod queue;
 mod several;
 
-use super::monoid::{each_thread, now, only_if};
+use super::monoid::{Cells, each_thread, now, only_if};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
 use crate::{Profile, Push, named, parts_for, quotient, warp};
 use crate::{effects, remainder};
 use pumice_program::WARP;
-use pumice_scalar::Exp;
+use pumice_scalar::{Exp, ScalarType};
 pub use queue::{Queue, QueueLayout};
 use std::fmt;
 use std::rc::Rc;
@@ -136,6 +136,9 @@ impl ExpandPlan {
 const LANES: i64 = WARP as i64;
 /// Elements from which on a source is taken by a warp: a thread alone would keep its neighbours waiting.
 const FOR_WARP: i64 = 24;
+/// Elements up to which it is not, if there are so many such sources in a warp.
+const ALIKE: i64 = 128;
+const MANY: u32 = 12;
 /// Elements from which on a source is queued: some chunks.
 const FOR_QUEUE: i64 = 2 * queue::CHUNK;
 
@@ -168,13 +171,25 @@ impl Expansion {
                 _ => {
                     let tiles = named(parts_for(self.sources, plan.threads as usize), "tiles");
                     let rounds = named(quotient(tiles - block + (blocks - 1), blocks).max(0), "rounds");
+                    let has_votes = matches!(plan.division, Division::Warp | Division::Mixed);
+                    let votes = has_votes.then(|| Votes::new(plan.threads));
                     in_sequence(rounds, |round| {
                         let first = named((block + round * blocks) * threads, "first");
                         match plan.division {
                             Division::Several => several::by_prefix_sums(&self, first, plan.threads, write),
-                            _ => each_thread(plan.threads, |thread| {
-                                self.by_threads(plan.division, first, thread, queue, write);
-                            }),
+                            _ => {
+                                each_thread(plan.threads, |thread| {
+                                    let (queue, votes) = (queue, votes.as_ref());
+                                    self.by_threads(plan.division, first, thread, (queue, votes), write);
+                                });
+                                if let Some(votes) = &votes {
+                                    effects::sync();
+                                    each_thread(plan.threads, |thread| {
+                                        self.by_warps(first, thread, votes, write)
+                                    });
+                                    effects::sync();
+                                }
+                            }
                         }
                     });
                 }
@@ -206,47 +221,67 @@ impl Expansion {
         (source, size)
     }
 
-    /// A block's threads, each with a source of its own.
-    fn by_threads(&self, division: Division, first: Ix, thread: Ix, queue: Option<Queue>, write: Write<'_>) {
+    /// A block's threads, each with a source of its own, which vote on what warps take.
+    fn by_threads(
+        &self,
+        division: Division,
+        first: Ix,
+        thread: Ix,
+        (queue, votes): (Option<Queue>, Option<&Votes>),
+        write: Write<'_>,
+    ) {
         let number = named(first + thread, "source");
-        let (least_for_warp, least_for_queue) = match division {
-            Division::Thread => (i64::MAX, i64::MAX),
-            Division::Warp => (1, i64::MAX),
-            _ => (FOR_WARP, FOR_QUEUE),
-        };
+        let zero = Exp::<i64>::from(0);
         // A vote is for all lanes, so what is beyond the last source has no elements.
         let size = effects::choose(
             number.lt(self.sources).term(),
-            || {
-                let (source, size) = self.source_at(number);
-                if let Some(queue) = queue {
-                    only_if(size.ge(least_for_queue), || queue.add(number, size));
-                }
-                let own = match least_for_warp {
-                    1 => Exp::from(0),
-                    least => size.lt(least).select(size, Exp::from(0)),
-                };
-                in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
-                vec![size.term()]
-            },
-            |_| vec![Exp::<i64>::from(0).term()],
+            || vec![self.source_at(number).1.term()],
+            |_| vec![zero.term()],
         );
-        let size: Ix = size.first().map_or(Exp::from(0), |size| Exp::from_term(*size));
-        if division == Division::Thread {
-            return;
+        let size = named(size.first().map_or(zero, |size| Exp::from_term(*size)), "size");
+        let (for_warp, for_queue) = match division {
+            Division::Thread => (Exp::from(i64::MAX), i64::MAX),
+            Division::Warp => (Exp::from(1), i64::MAX),
+            _ => {
+                // Where many lanes have about as many, each takes its own: nobody waits for long.
+                let alike = warp::ballot(size.ge(FOR_WARP) & size.lt(ALIKE));
+                (
+                    named(
+                        alike.count_ones().ge(MANY).select(Exp::from(ALIKE), Exp::from(FOR_WARP)),
+                        "for_warp",
+                    ),
+                    FOR_QUEUE,
+                )
+            }
+        };
+        if let Some(queue) = queue {
+            only_if(size.ge(for_queue), || queue.add(number, size));
         }
-        // The lanes vote on whose sources the warp takes, and every lane reads those again: neighbours read the same.
-        let voted = warp::ballot(size.ge(least_for_warp) & size.lt(least_for_queue));
+        let own = named(size.lt(for_warp).select(size, zero), "own");
+        only_if(own.gt(0), || {
+            let source = now(&(self.source)(number));
+            in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
+        });
+        if let Some(Votes { sizes, voted }) = votes {
+            let vote = warp::ballot(size.ge(for_warp) & size.lt(for_queue));
+            voted.write(0, &Scalars(vec![vote.term()]));
+            sizes.write(thread, &Scalars(vec![size.term()]));
+        }
+    }
+
+    /// The lanes of a warp, all with those of its sources that they have voted on.
+    fn by_warps(&self, first: Ix, thread: Ix, Votes { sizes, voted }: &Votes, write: Write<'_>) {
         let lane = named(remainder(thread, Exp::from(LANES)), "lane");
         effects::repeat_while(
-            &[voted.term()],
+            &voted.read(0).0,
             |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
             |left| {
                 let left = Exp::<u32>::from_term(left[0]);
-                let number = named(number - lane + left.trailing_zeros().cast::<i64>(), "source");
-                let (source, size) = self.source_at(number);
-                let (start, step) = (lane.term(), Exp::<i64>::from(LANES).term());
-                effects::sequential(start..size.term(), step, &[], |element, _| {
+                let turn = named(thread - lane + left.trailing_zeros().cast::<i64>(), "turn");
+                let number = named(first + turn, "source");
+                let (source, size) = (now(&(self.source)(number)), sizes.read(turn).0[0]);
+                let step = Exp::<i64>::from(LANES).term();
+                effects::sequential(lane.term()..size, step, &[], |element, _| {
                     let element = Exp::from_term(element);
                     write(number + element, (self.get)(&source, element));
                     Vec::new()
@@ -290,6 +325,24 @@ impl Expansion {
             let size = named(is_queued.select(Exp::from(0), size), "own");
             self.by_block(number, (source, size), None, plan.threads.into(), write);
         });
+    }
+}
+
+/// Which sources the warps of a block take. Sizes go through memory: a warp has as many turns as it needs, and shuffles are for all
+/// warps alike.
+struct Votes {
+    /// The size of each thread's source.
+    sizes: Cells,
+    /// What the warp of each thread has voted on: a bit per source.
+    voted: Cells,
+}
+
+impl Votes {
+    fn new(threads: u32) -> Votes {
+        Votes {
+            sizes: Cells::shared(&[ScalarType::I64], threads.into()),
+            voted: Cells::private(&[ScalarType::U32], 1),
+        }
     }
 }
 

@@ -41,6 +41,8 @@ pub struct FoldSourcesPlan {
 const LANES: i64 = WARP as i64;
 /// Elements from which on a source is queued.
 const FOR_QUEUE: i64 = 1 << 13;
+/// Elements that a thread computes together.
+const UNROLL: i64 = 4;
 /// Elements of a lane from which on a warp takes the source of its team.
 const MANY: i64 = 16;
 
@@ -153,11 +155,24 @@ impl FoldSources {
                 (start, (start + each).min(to), 1)
             }
         };
-        let step = Exp::<i64>::from(step).term();
-        let initial = self.monoid.neutral.0.clone();
-        Scalars(effects::sequential(start.term()..end.term(), step, &initial, |element, sum| {
-            let element = (self.expansion.get)(source, Exp::from_term(element));
-            self.monoid.combine(&Scalars(sum.to_vec()), &element).0
+        let number = |value: i64| Exp::<i64>::from(value);
+        let element = |at: Ix| now(&(self.expansion.get)(source, at));
+        // Some elements are computed before the first is combined, so that loads do not wait for each other.
+        let rounds = named(quotient((end - start).max(0), number(step * UNROLL)), "rounds");
+        let sum = effects::sequential(
+            number(0).term()..rounds.term(),
+            number(1).term(),
+            &self.monoid.neutral.0,
+            |round, sum| {
+                let from = start + Exp::<i64>::from_term(round) * (step * UNROLL);
+                let elements: Vec<Scalars> = (0..UNROLL).map(|item| element(from + item * step)).collect();
+                let sum = Scalars(sum.to_vec());
+                elements.iter().fold(sum, |sum, element| self.monoid.combine(&sum, element)).0
+            },
+        );
+        let rest = named(start + rounds * (step * UNROLL), "rest");
+        Scalars(effects::sequential(rest.term()..end.term(), number(step).term(), &sum, |at, sum| {
+            self.monoid.combine(&Scalars(sum.to_vec()), &element(Exp::from_term(at))).0
         }))
     }
 
