@@ -204,9 +204,7 @@ impl Reduction {
         let so_far = outer.fresh("so_far");
         let element = self.loops(rest, &so_far, inside, outer)?;
         let element = quote_spanned!(span=> { #bind let #so_far = #neutral; #element });
-        let (a, b) = (outer.fresh("a"), outer.fresh("b"));
-        let combined = self.combine(&quote!(#a), &quote!(#b), bound, outer)?;
-        let combine = quote_spanned!(span=> |#a, #b| #combined);
+        let combine = self.operator_of(bound, outer)?;
         Ok(Some(Expansion { size, element, initial: neutral, combine }))
     }
 
@@ -274,10 +272,23 @@ impl Reduction {
         };
         Ok(match name.as_str() {
             "min" | "max" => {
-                let combine = self.combine(&quote!(__a), &quote!(__b), bound, outer)?;
-                quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, |__a, __b| #combine))
+                let operator = self.operator_of(bound, outer)?;
+                quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, #operator))
             }
             _ => self.combine(&quote!(#so_far), &element, bound, outer)?,
+        })
+    }
+
+    /// The operator, as a function of two values.
+    fn operator_of(&self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), &self.name);
+        Ok(match (name.to_string().as_str(), &self.fold) {
+            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::add),
+            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::multiply),
+            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::or),
+            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::and),
+            (_, Some((operator, _))) => crate::expression::expression(operator.clone(), bound, outer)?,
+            _ => quote_spanned!(span=> ::pumice::comprehension::#name),
         })
     }
 
@@ -289,18 +300,8 @@ impl Reduction {
         bound: &Names,
         outer: &mut Outer,
     ) -> Result<TokenStream> {
-        let (span, name) = (self.name.span(), &self.name);
-        Ok(match (name.to_string().as_str(), &self.fold) {
-            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::add(#a, #b)),
-            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::multiply(#a, #b)),
-            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::or(#a, #b)),
-            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::and(#a, #b)),
-            (_, Some((operator, _))) => {
-                let operator = crate::expression::expression(operator.clone(), bound, outer)?;
-                quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator))
-            }
-            _ => quote_spanned!(span=> ::pumice::comprehension::#name(#a, #b)),
-        })
+        let (span, operator) = (self.name.span(), self.operator_of(bound, outer)?);
+        Ok(quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator)))
     }
 
     /// Of a group: what stands for the reduction, when this is its value without the initial one.

@@ -113,7 +113,7 @@ impl Stages {
     pub fn mapped(&mut self, body: TokenStream, span: Span) -> TokenStream {
         let (vector, pattern) = (vector_name(), pattern(&self.environment, &names(&body)));
         let results = match self.environment.as_slice() {
-            [only] if body.to_string() == only.to_string() => quote!(#vector),
+            [only] if *only == body.to_string() => quote!(#vector),
             _ => quote_spanned!(span=> #vector.map(|#pattern| #body)),
         };
         self.once(results)
@@ -307,7 +307,7 @@ impl Stages {
         match (array, self.pending.is_empty()) {
             (Some(array), true) => {
                 let one = &generators[0].pattern.tokens;
-                let is_same = environment.len() == 1 && one.to_string() == environment[0].to_string();
+                let is_same = environment.len() == 1 && environment[0] == one.to_string();
                 let first =
                     if is_same { quote!(#array) } else { quote_spanned!(span=> #array.map(|#one| #values)) };
                 self.then(first, span);
