@@ -2,10 +2,10 @@
 //! expression, over variables that are bound outside, is a loop for each element; one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
-use crate::parse::{Kind, Qualifier, comprehension, qualifiers};
+use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
-use crate::tokens::{Names, Separator, first_span, has, names, split_once};
+use crate::tokens::{Names, Separator, first_span, has, split_once};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
@@ -194,8 +194,7 @@ impl Reduction {
         let Some(Qualifier { kind: Kind::Generators(generators), .. }) = rest.pop_front() else {
             return Ok(None);
         };
-        let mut later = names(&self.head);
-        later.extend(rest.iter().flat_map(Qualifier::mentions));
+        let later = live(rest.iter(), &self.head);
         let Drawn::Counted { size, bind, .. } = draw(&generators, bound, &later, outer)? else {
             return Ok(None);
         };
@@ -222,8 +221,7 @@ impl Reduction {
         let span = qualifier.span;
         match &qualifier.kind {
             Kind::Generators(generators) => {
-                let mut later = names(&self.head);
-                later.extend(qualifiers.iter().flat_map(Qualifier::mentions));
+                let later = live(qualifiers.iter(), &self.head);
                 match draw(generators, &bound, &later, outer)? {
                     Drawn::Inlined(inner) => {
                         inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));

@@ -103,7 +103,7 @@ fn names_of_users_and_of_the_macro_do_not_meet() {
     let joined = comp![(first, end, number) | (first, end) <- xs, (key, number) <- ys, first == key];
     assert_eq!(on_sim(joined), [(2, 6, 7), (2, 6, 8)]);
     let shadowed =
-        comp![x + z | (x, z) <- xs, let x = x * 10 + z, (z, _) <- ys, let (_, y) = (x, z), y > 1, take 3];
+        comp![x + z | (x, z) <- xs, let x = x * 10 + z, (z, _) <- ys, let (_, y) = (x, z), y > 1, z <- z..z + 1, take 3];
     assert_eq!(on_sim(shadowed), [17, 17, 28]);
 }
 
