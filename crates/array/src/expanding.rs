@@ -2,14 +2,21 @@
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
-use crate::operations::{Expand, Generate};
-use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable, while_};
+use crate::operations::{Expand, ExpandReduce, Generate};
+use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable};
 
-/// A size that is not negative; where it is, that is a failure at the user's place.
+/// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
+const MOST: i64 = 1 << 42;
+
+/// A size that is not negative, and that elements can be counted for; where it is not, that is a failure at the user's place.
 pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
-    let site = Site { place, kind: FailureKind::NegativeSize };
-    let fits = size.ge(0).term().check(site, size.term(), Exp::<i64>::from(0).term());
-    Exp::from_term(fits).select(size, Exp::from(0))
+    let check = |holds: Exp<bool>, kind: FailureKind, bound: i64| {
+        let holds = holds.term().check(Site { place, kind }, size.term(), Exp::<i64>::from(bound).term());
+        Exp::<bool>::from_term(holds)
+    };
+    let fits =
+        check(size.ge(0), FailureKind::NegativeSize, 0) & check(size.le(MOST), FailureKind::TooLong, MOST);
+    fits.select(size, Exp::from(0))
 }
 
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.
@@ -18,6 +25,9 @@ fn is_fixed(function: &Function) -> bool {
         !matches!(node, Node::Variable(Variable::Parameter(_), _) | Node::Element { .. } | Node::Check { .. })
     })
 }
+
+/// What an expression of an element is once it is in an array.
+type Reduced<L> = <<L as Lift>::Elt as Elt>::Exp;
 
 impl<T: Elt> Acc<Vector<T>> {
     /// Replaces each element by `size` others, in order: `get` gives them, from the element and a number from 0 to below
@@ -77,28 +87,26 @@ impl<T: Elt> Acc<Vector<T>> {
         size: impl Fn(T::Exp) -> Exp<i64>,
         get: impl FnOnce(T::Exp, Exp<i64>) -> L,
         initial: impl IntoExp<L::Elt>,
-        f: impl FnOnce(<L::Elt as Elt>::Exp, <L::Elt as Elt>::Exp) -> <L::Elt as Elt>::Exp,
+        f: impl FnOnce(Reduced<L>, Reduced<L>) -> Reduced<L>,
     ) -> Acc<Vector<L::Elt>> {
-        self.reduced(size, get, initial.into_exp(), f, Place::caller("expand_reduce"))
+        self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_reduce"))
     }
 
     pub(crate) fn reduced<L: Lift>(
         self,
         size: impl Fn(T::Exp) -> Exp<i64>,
         get: impl FnOnce(T::Exp, Exp<i64>) -> L,
-        initial: <L::Elt as Elt>::Exp,
-        f: impl FnOnce(<L::Elt as Elt>::Exp, <L::Elt as Elt>::Exp) -> <L::Elt as Elt>::Exp,
+        initial: Reduced<L>,
+        f: impl FnOnce(Reduced<L>, Reduced<L>) -> Reduced<L>,
+        average: Option<Function>,
         place: Place,
     ) -> Acc<Vector<L::Elt>> {
-        let sum = |source: T::Exp| {
-            let size = checked(size(source), place);
-            let next = |(number, sum): (Exp<i64>, <L::Elt as Elt>::Exp)| {
-                let element = get(source, number).terms();
-                (number + 1, f(sum, Lift::from_terms(&mut element.into_iter())))
-            };
-            while_((Exp::from(0), initial), |(number, _)| number.lt(size), next).1
-        };
-        self.mapped(sum, place)
+        let size = lifted(|source: T::Exp| checked(size(source), place));
+        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
+        let initial = nullary(|| initial.terms());
+        let operation = ExpandReduce { size, get, operator, initial, average };
+        Acc::<Vector<L::Elt>>::new(operation, vec![self.described().clone()], place)
     }
 
     /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that

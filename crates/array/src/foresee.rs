@@ -63,7 +63,8 @@ impl Foreseeing<'_> {
                 let within = [within, &[format!("{name} of {}", node.place)]].concat();
                 let arguments: HashMap<u32, Vec<usize>> = (0..).zip(inputs.iter().cloned()).collect();
                 let knowledge = Knowledge::of(arguments, &knowledge.scalars);
-                let nested = CheckedProgram::new(nested.clone()).and_then(|nested| nested.ready(self.options));
+                let nested =
+                    CheckedProgram::new(nested.clone()).and_then(|nested| nested.ready(self.options));
                 let found = nested.and_then(|nested| self.program(&nested, knowledge, &within));
                 results.push(found.unwrap_or_else(|error| {
                     self.plans.push(Foreseen { within, plan: Err(error) });

@@ -163,7 +163,8 @@ impl Deciding<'_> {
     fn takes(&self, node: &Node, position: usize, kinds: &HashMap<NodeId, Kind>) -> bool {
         let listens = node.operation.listens(position);
         match (kinds[&node.inputs[position]], kinds[&node.id], self.nature(node)) {
-            (Kind::Stored | Kind::Pull, _, Nature::Pull | Nature::Loose | Nature::Push) => true,
+            (Kind::Stored | Kind::Pull, _, Nature::Pull | Nature::Loose) => true,
+            (Kind::Stored | Kind::Pull, _, Nature::Push) => !node.operation.needs_memory(),
             (Kind::Stored | Kind::Pull, _, _) => {
                 listens == Listens::Gathers || node.operation.reads_pulls(position)
             }

@@ -89,9 +89,19 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
+    /// Whether its kernel must be launched even if it gives no element, because it can fail.
+    fn speaks_when_empty(&self) -> bool {
+        false
+    }
+
     /// Whether the elements that a push hands on are loose: they come in any order, and without an index. Its kernels then have
     /// as many blocks as a consumer asks for.
     fn hands_on_loose(&self) -> bool {
+        false
+    }
+
+    /// Whether a push reads its inputs from memory only.
+    fn needs_memory(&self) -> bool {
         false
     }
 

@@ -392,11 +392,9 @@ impl Planner<'_> {
             let Some(first) = listeners.first() else { return Ok(Vec::new()) };
             return self.program.node(first.producer).operation.produce(lowering, listeners);
         };
-        let empty = self.extents.size(node.id) == 0;
-        match self.forms.of(node.id) {
-            // A kernel may have something to say even if it gives nothing, and so may a filter: how much it has kept.
-            Some(Form::Pull | Form::Push { .. }) if empty => Ok(Vec::new()),
-            _ => lowering.array(node, lowering.slot(node.id)?),
+        match lowering.is_idle(node.id) {
+            true => Ok(Vec::new()),
+            false => lowering.array(node, lowering.slot(node.id)?),
         }
     }
 

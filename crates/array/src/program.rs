@@ -280,7 +280,10 @@ impl Node {
 }
 
 /// An operation with the extents in its functions by the numbers of the program.
-pub(crate) fn renumbered(operation: &Arc<dyn Operation>, numbers: &HashMap<u64, NodeId>) -> Arc<dyn Operation> {
+pub(crate) fn renumbered(
+    operation: &Arc<dyn Operation>,
+    numbers: &HashMap<u64, NodeId>,
+) -> Arc<dyn Operation> {
     let functions = operation.functions();
     if functions.iter().all(|function| mentioned(function).is_empty() && read(function).is_empty()) {
         return operation.clone();

@@ -7,7 +7,7 @@ use crate::acc::{Acc, lifted, nullary};
 use crate::data::Vector;
 use crate::operations::{Generate, Gives};
 use crate::shape::Dim1;
-use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, OptionExp, Place, Site, cond, while_};
+use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, OptionExp, Place, Site, cond};
 
 /// Where the segments of a vector are.
 #[derive(Clone, Debug)]
@@ -80,14 +80,18 @@ impl<T: Elt> Acc<Vector<T>> {
             }
         };
         let site = Some(Site { place, kind: FailureKind::OutOfBounds });
-        let element = lifted(|segment: Exp<i64>| {
-            let end = offsets.element(&[(segment + 1).term()], site);
-            let start = (offsets.element(&[segment.term()], site), initial);
-            let next = |(at, sum): (Exp<i64>, T::Exp)| (at + 1, f(sum, self.element(&[at.term()], site)));
-            while_(start, |(at, _)| at.lt(end), next).1
-        });
-        let shape = nullary(|| vec![(offsets.size() - 1).term()]);
-        Acc::<Vector<T>>::new(Generate { shape, element }, Vec::new(), place)
+        // Where each begins, and how long it is: an end before the beginning is an empty one.
+        let segment = |number: Exp<i64>| {
+            let at = |number: Exp<i64>| offsets.element(&[number.term()], site);
+            (at(number), at(number + 1))
+        };
+        let count = offsets.size() - 1;
+        let average = nullary(|| vec![(self.size() / count.max(1)).term()]);
+        let shape = nullary(|| vec![count.term()]);
+        let segments = Generate { shape, element: lifted(segment) };
+        let segments = Acc::<Vector<(i64, i64)>>::new(segments, Vec::new(), place);
+        let get = |(start, _): (Exp<i64>, Exp<i64>), at: Exp<i64>| self.element(&[(start + at).term()], site);
+        segments.reduced(|(start, end)| (end - start).max(0), get, initial, f, Some(average), place)
     }
 
     /// The running results of reducing each segment from the left: every element combined with those before it in its

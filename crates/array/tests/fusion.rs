@@ -219,3 +219,26 @@ fn conditions_that_are_nested_too_deeply_are_refused_with_the_place() {
         .map(|x| (0..20_000).fold(Exp::from(-1), |rest, k| cond(x.eq(k), || Exp::from(k * 3), || rest)));
     assert_eq!(plan(&cases, &[&[1000]]).launches().count(), 1);
 }
+
+#[test]
+fn a_fold_whose_elements_come_apart_is_a_product() {
+    let pattern = |f: fn(Exp<f32>, Exp<f32>) -> Exp<f32>| {
+        let (a, b) = (matrix(0), matrix(1));
+        let ((rows, _), (_, columns)) = (a.shape(), b.shape());
+        let (a, b) = (a.replicate((All, columns, All)), b.transpose().replicate((rows, All, All)));
+        a.zip_with(b, f).fold(0.0, |x, y| x + y).map(|x| x + 1.0)
+    };
+    let by_product = |plan: &Plan| plan.to_string().contains("by product");
+    let extents: [&[usize]; 2] = [&[300, 100], &[100, 200]];
+    let product = plan(&pattern(|x, y| x * y), &extents);
+    assert!(by_product(&product) && product.launches().count() == 1, "{product}");
+    let distances = plan(&pattern(|x, y| (x - y) * (x - y)), &extents);
+    assert!(by_product(&distances), "{distances}");
+    // Too few rows, short inner rows, and elements that are made of one side only.
+    for extents in [[&[4usize, 100][..], &[100, 200]], [&[300, 16], &[16, 200]]] {
+        let rows = plan(&pattern(|x, y| x * y), &extents);
+        assert!(!by_product(&rows), "{rows}");
+    }
+    let one_side = plan(&pattern(|x, _| x), &extents);
+    assert!(!by_product(&one_side), "{one_side}");
+}

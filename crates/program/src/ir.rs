@@ -566,6 +566,29 @@ impl Stmt {
         }
     }
 
+    /// As [`Stmt::operands`], to be changed, in the same order.
+    pub fn operands_mut(&mut self) -> Vec<&mut Operand> {
+        match self {
+            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => vec![],
+            Stmt::Let { operands, .. } | Stmt::Collective { operands, .. } => operands.iter_mut().collect(),
+            Stmt::Load { index, .. } => vec![index],
+            Stmt::Atomic { index, operands, .. } => std::iter::once(index).chain(operands).collect(),
+            Stmt::Store { index, values, .. } => std::iter::once(index).chain(values).collect(),
+            Stmt::If { condition, results, .. } => std::iter::once(condition)
+                .chain(results.iter_mut().flat_map(|joined| [&mut joined.then, &mut joined.otherwise]))
+                .collect(),
+            Stmt::For { start, end, step, carried, .. } => [start, end, step]
+                .into_iter()
+                .chain(carried.iter_mut().flat_map(|carried| [&mut carried.initial, &mut carried.next]))
+                .collect(),
+            Stmt::While { carried, condition, .. } => std::iter::once(condition)
+                .chain(carried.iter_mut().flat_map(|carried| [&mut carried.initial, &mut carried.next]))
+                .collect(),
+            Stmt::Parallel { extent, .. } => vec![extent],
+            Stmt::Fail { unless, index, bound, .. } => vec![unless, index, bound],
+        }
+    }
+
     /// The values that the statement itself defines (not those of the statements inside it).
     pub fn defines(&self) -> Vec<Var> {
         match self {
@@ -577,6 +600,21 @@ impl Stmt {
                 std::iter::once(*var).chain(carried.iter().map(|carried| carried.var)).collect()
             }
             Stmt::While { carried, .. } => carried.iter().map(|carried| carried.var).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// As [`Stmt::defines`], to be changed, in the same order.
+    pub fn defines_mut(&mut self) -> Vec<&mut Var> {
+        match self {
+            Stmt::Let { var, .. } | Stmt::Parallel { var, .. } | Stmt::Collective { var, .. } => vec![var],
+            Stmt::Atomic { var, .. } => var.iter_mut().collect(),
+            Stmt::Load { vars, .. } => vars.iter_mut().collect(),
+            Stmt::If { results, .. } => results.iter_mut().map(|joined| &mut joined.var).collect(),
+            Stmt::For { var, carried, .. } => {
+                std::iter::once(var).chain(carried.iter_mut().map(|carried| &mut carried.var)).collect()
+            }
+            Stmt::While { carried, .. } => carried.iter_mut().map(|carried| &mut carried.var).collect(),
             _ => vec![],
         }
     }

@@ -95,7 +95,37 @@ fn a_kernels_result_is_computed_once_however_often_it_is_used() -> Result<()> {
         let sums: Vec<i64> = xs.chunks_exact(32).map(|part| part.iter().sum()).collect();
         let expected: Vec<i64> = sums.iter().zip(sums.iter().rev()).map(|(a, b)| a * b + 3 * a).collect();
         assert_eq!(f.run(&xs)?.to_vec()?, expected);
-        assert_eq!(f.plan(&xs)?.launches().count(), 3);
+        // The kernel, and the other one with what is made of it.
+        assert_eq!(f.plan(&xs)?.launches().count(), 2);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_done_to_a_kernels_elements_is_part_of_the_kernel() -> Result<()> {
+    let map = |xs: Acc<Vector<i64>>| apply("part_sums", 32, part_sums, xs).map(|x| x * 2 + 1);
+    let zip = |xs: Acc<Vector<i64>>| {
+        let kernel = apply("scaled", 32, scaled, (&xs, 3, 0.5));
+        kernel.zip_with(xs, |(a, b), x| a + b.cast::<i64>() - x)
+    };
+    let counts = |xs: Acc<Vector<i64>>| apply("part_sums", 32, part_sums, xs).histogram(7, |x| x.abs() % 7);
+    // Elements that are left out are zero, and a map hears nothing of those: the kernel writes, and the map reads.
+    let spread = |xs: Pull<i64, Ix>| -> Push<Grid, i64, Ix> {
+        let length = xs.len() * 2;
+        xs.imap(|i, x| (i * 2, x)).scatter(length)
+    };
+    let holes = move |xs: Acc<Vector<i64>>| apply("spread", 32, spread, xs).map(|x| x + 1);
+    let xs = numbers(1000);
+    for compiler in compilers() {
+        let check = |plan: &pumice::layers::array::Plan, launches: usize| {
+            assert_eq!(plan.launches().count(), launches, "{plan}");
+        };
+        check(&compiler.compile(map)?.plan(&xs)?, 1);
+        check(&compiler.compile(zip)?.plan(&xs)?, 1);
+        check(&compiler.compile(counts)?.plan(&xs)?, 1);
+        check(&compiler.compile(holes)?.plan(&xs)?, 2);
+        let plan = compiler.compile(map)?.plan(&xs)?.to_string();
+        assert!(plan.contains("the user's kernel"), "{plan}");
     }
     Ok(())
 }

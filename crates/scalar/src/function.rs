@@ -22,17 +22,23 @@ struct Data {
     hash: u64,
 }
 
+/// For each node up to the last result, whether the results need it.
+fn needed(nodes: &[Node], results: &[Id]) -> Vec<bool> {
+    let mut needed = vec![false; results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0)];
+    results.iter().for_each(|id| needed[id.0 as usize] = true);
+    for number in (0..needed.len()).rev() {
+        if needed[number] {
+            nodes[number].for_each_operand(|id| needed[id.0 as usize] = true);
+        }
+    }
+    needed
+}
+
 impl Function {
     /// The part of a graph that these results need. Parameters before `first` are another function's, and a mistake.
     pub(crate) fn extract(graph: &Graph, first: Id, parameters: &[ScalarType], results: &[Id]) -> Function {
-        let needed_up_to = results.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
-        let mut needed = vec![false; needed_up_to];
-        results.iter().for_each(|id| needed[id.0 as usize] = true);
-        for number in (0..needed_up_to).rev() {
-            if needed[number] {
-                graph.nodes()[number].for_each_operand(|id| needed[id.0 as usize] = true);
-            }
-        }
+        let needed = needed(graph.nodes(), results);
+        let needed_up_to = needed.len();
         let stray = |(number, node): (usize, &Node)| match node {
             Node::Variable(Variable::Parameter(_), ty) if number < first.0 as usize && needed[number] => {
                 Some((number, Node::Invalid { message: arena::NESTED.into(), ty: *ty }))
@@ -47,6 +53,13 @@ impl Function {
         }
         let order = (0..needed_up_to as u32).map(Id).filter(|id| needed[id.0 as usize]);
         Function::arrange(parameters, &nodes, order, results)
+    }
+
+    /// Returns the function from the same parameters to the values of these nodes of it.
+    pub fn to_nodes(&self, results: &[Id]) -> Function {
+        let needed = needed(self.nodes(), results);
+        let order = (0..needed.len() as u32).map(Id).filter(|id| needed[id.0 as usize]);
+        Function::arrange(self.parameters(), self.nodes(), order, results)
     }
 
     /// The function of these nodes, of which `order` has those that are needed, operands before users.

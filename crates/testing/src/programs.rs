@@ -6,7 +6,7 @@ use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Know
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
-use pumice::{Boundary, Function};
+use pumice::{Boundary, Function, concat};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -36,6 +36,18 @@ pub fn matrix_vector(m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>) -> Acc<Vector<f32
     m.zip_with(v.replicate_rows(rows), |a, x| a * x).sum()
 }
 
+/// The squared distances of the rows of one matrix from those of another one: a product of matrices as a pattern.
+pub fn distances(a: Acc<Matrix<f32>>, b: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
+    let ((ours, _), (theirs, _)) = (a.shape(), b.shape());
+    let (a, b) = (a.replicate((All, theirs, All)), b.replicate((ours, All, All)));
+    a.zip_with(b, |x, y| (x - y) * (x - y)).sum()
+}
+
+/// Vectors one after the other, and what is done to each.
+pub fn joined(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>, zs: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
+    concat(0, [xs, ys.map(|y| y * 2.0), zs])
+}
+
 /// The running sums of a vector.
 pub fn prefix_sums(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.scanl1(|a, b| a + b)
@@ -44,6 +56,11 @@ pub fn prefix_sums(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
 /// The multiples of four among some numbers.
 pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
     xs.filter(|x| (x & 3).eq(0))
+}
+
+/// How many of some stretches each of 100 places is in: each stretch is its first place and how many it has.
+pub fn covered(stretches: Acc<Vector<(i64, i64)>>) -> Acc<Vector<u32>> {
+    stretches.expand(|(_, count)| count, |(first, _), number| first + number).histogram(100, |place| place)
 }
 
 /// Numbers in rising order.
@@ -190,8 +207,17 @@ pub fn examples() -> Vec<Example> {
             &[(0, square), (1, &[4096])],
             &[],
         ),
+        Example::new(
+            "distances",
+            "squared distances of the rows of two matrices",
+            distances,
+            &[(0, square), (1, square)],
+            &[],
+        ),
+        Example::new("joined", "three vectors one after the other", joined, &[(0, n), (1, n), (2, n)], &[]),
         Example::new("prefix_sums", "the running sums of a vector", prefix_sums, &[(0, n)], &[]),
         Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
+        Example::new("covered", "how many of some stretches each place is in", covered, &[(0, n)], &[]),
         Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
         Example::new("sorted", "numbers in rising order", sorted, &[(0, n)], &[]),
         Example::new("blur", "the mean of each 3×3 neighbourhood of a matrix", blur, &[(0, square)], &[]),

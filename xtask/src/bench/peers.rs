@@ -27,6 +27,7 @@ const PEERS: &[Peer] = &[
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
     Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
     Peer { device: "cuda", source: "irregular.cu", make: |places| build_cuda(places, "irregular") },
+    Peer { device: "cuda", source: "nested.cu", make: |places| build_cuda(places, "nested") },
     Peer { device: "cuda", source: "gpu.py", make: |places| python(places, "gpu.py") },
 ];
 
@@ -109,7 +110,7 @@ fn build_cuda(places: &Places, name: &str) -> Result<Command> {
     let program = places.out.join(name);
     let source = places.sources.join(format!("{name}.cu"));
     let mut command = Command::new(&compiler);
-    command.args(["-O3", "-std=c++17", "-arch=native"]).arg(source).arg("-lcublas");
+    command.args(["-O3", "-std=c++17", "-arch=native"]).arg(source).args(["-lcublas", "-lcusparse"]);
     if let Some(libraries) = libraries_of(&compiler) {
         // The toolkit's libraries need not be where the system looks for them.
         command.arg("-Xlinker").arg(format!("-rpath,{}", libraries.display()));

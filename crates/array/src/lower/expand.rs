@@ -3,7 +3,7 @@
 use super::{Heard, KernelName, Listeners, Lowering, Parameters, Step};
 use crate::error::Error;
 use crate::operations::Expand;
-use crate::program::{Node, NodeId};
+use crate::program::NodeId;
 use pumice_kernel::skeletons::{ExpandPlan, Expansion, Queue, QueueLayout};
 use pumice_kernel::{Ix, Scalars, length_parameter};
 use pumice_program::Access;
@@ -12,105 +12,63 @@ use std::rc::Rc;
 
 impl Lowering<'_> {
     /// The steps that hand on the elements of an expansion.
-    pub(crate) fn expand(&self, expand: &Expand, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+    pub(crate) fn expand(&self, expand: &Expand, listeners: &Listeners) -> Result<Vec<Step>, Error> {
+        let node = self.program.node(listeners.producer);
+        let Some(sources) = node.inputs.first().copied() else { return Ok(Vec::new()) };
+        let asked = listeners.heard.iter().find_map(|heard| heard.consumer.division());
+        let plan = ExpandPlan::new(self.profile, self.extents.size(sources), self.options.division, asked);
+        let work = Sources::new(self, sources, &expand.size, &self.fuser.with_classes(&expand.get));
         let mut steps = Vec::new();
-        for listeners in group {
-            let node = self.program.node(listeners.producer);
-            let Some(sources) = node.inputs.first().copied() else { continue };
-            let asked = listeners.heard.iter().find_map(|heard| heard.consumer.division());
-            let count = self.extents.size(sources);
-            let expanding = Expanding {
-                lowering: self,
-                node,
-                sources,
-                source: self.fuser.linear_of_input(sources).function,
-                size: self.fuser.with_classes(&expand.size),
-                get: self.fuser.with_classes(&expand.get),
-                plan: ExpandPlan::new(self.profile, count, self.options.division, asked),
-                layout: QueueLayout::new(count),
-            };
-            steps.extend(expanding.steps(&listeners)?);
-        }
-        Ok(steps)
-    }
-}
-
-struct Expanding<'a, 'b> {
-    lowering: &'a Lowering<'b>,
-    node: &'a Node,
-    sources: NodeId,
-    /// From the number of a source to its scalars.
-    source: Function,
-    size: Function,
-    get: Function,
-    plan: ExpandPlan,
-    layout: QueueLayout,
-}
-
-/// The slots of a queue.
-#[derive(Clone, Copy)]
-struct QueueSlots {
-    counts: usize,
-    entries: usize,
-}
-
-impl Expanding<'_, '_> {
-    fn steps(&self, listeners: &Listeners) -> Result<Vec<Step>, Error> {
-        let Expanding { lowering, node, plan, .. } = self;
-        let mut steps = Vec::new();
-        let queue = plan.queues().then(|| {
-            let (counts, allocate) = lowering.temporary(&[ScalarType::I64], 1);
-            steps.extend(allocate);
-            steps.extend(lowering.buffers_of(counts).into_iter().map(Step::Zero));
-            let sources = lowering.extents.size(self.sources);
-            let (entries, allocate) = lowering.temporary(&[ScalarType::I64], sources);
-            steps.extend(allocate);
-            QueueSlots { counts, entries }
-        });
+        let queue = plan.queues().then(|| QueueSlots::new(self, sources, &mut steps));
         let skeleton = format!("expand, {}", plan.division);
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: &skeleton, threads: plan.threads };
-        steps.extend(lowering.kernel(called, listeners, |parameters| {
+        steps.extend(self.kernel(called, listeners, |parameters| {
             let blocks = parameters.number("blocks", plan.blocks.into());
             let stretch = parameters.number("stretch", plan.stretch);
-            let queue = queue.map(|slots| self.queue(slots, parameters, Access::ReadWrite));
-            self.expansion(parameters).push(*plan, blocks, stretch, queue)
+            let queue = queue.map(|queue| queue.filled(parameters));
+            work.expansion(parameters).push(plan, blocks, stretch, queue)
         })?);
-        let Some(slots) = queue else { return Ok(steps) };
+        let Some(queue) = queue else { return Ok(steps) };
         let later = |heard: &Heard| heard.clone().after(plan.blocks.into());
         let heard = listeners.heard.iter().map(later).collect();
         let listeners = Listeners { producer: listeners.producer, heard };
         let name = format!("{name}_large");
-        let called = KernelName { name: &name, skeleton: "expand, what is queued", ..called };
-        steps.extend(lowering.kernel(called, &listeners, |parameters| {
-            let all = parameters.number("blocks", plan.queue_blocks.into());
-            // SAFETY: the cell has an element, which the kernel before has written. It is no length, but it is zero if
-            // nothing is queued, and else more than there are blocks.
-            let blocks = unsafe { length_parameter("queued", all) };
-            parameters.add_column(slots.counts);
-            let queue = self.queue(slots, parameters, Access::Read);
-            self.expansion(parameters).push_queued(*plan, blocks, all, queue)
+        let called = KernelName { name: &name, skeleton: "expand, large sources by all blocks", ..called };
+        steps.extend(self.kernel(called, &listeners, |parameters| {
+            let (blocks, all) = queue.blocks(parameters, plan.queue_blocks);
+            work.expansion(parameters).push_queued(plan, blocks, all, queue.emptied(parameters))
         })?);
         Ok(steps)
     }
+}
 
-    fn queue(&self, slots: QueueSlots, parameters: &Parameters, access: Access) -> Queue {
-        let memory = |slot: usize| parameters.memory(slot, 0, ScalarType::I64, access);
-        let low_bits = parameters.number("low_bits", self.layout.low_bits);
-        let most_chunks = parameters.number("most_chunks", self.layout.most_chunks);
-        // SAFETY: the slots were added with one element and one per source, the first is zeroed before the first kernel,
-        // and only the two kernels of this expansion use them.
-        unsafe { Queue::new(memory(slots.counts), memory(slots.entries), low_bits, most_chunks) }
+/// The sources of an expansion, as functions of a kernel's parameters.
+pub(super) struct Sources<'a, 'b> {
+    lowering: &'a Lowering<'b>,
+    array: NodeId,
+    /// From the number of a source to its scalars.
+    source: Function,
+    size: Function,
+    get: Function,
+}
+
+impl<'a, 'b> Sources<'a, 'b> {
+    /// Sources with a function of users for their size, and one of what they are expanded to.
+    pub fn new(lowering: &'a Lowering<'b>, array: NodeId, size: &Function, get: &Function) -> Self {
+        let source = lowering.fuser.linear_of_input(array).function;
+        let size = lowering.fuser.with_classes(size);
+        Sources { lowering, array, source, size, get: get.clone() }
     }
 
-    fn expansion(&self, parameters: &Rc<Parameters>) -> Expansion {
+    pub fn expansion(&self, parameters: &Rc<Parameters>) -> Expansion {
         let apply = |function: &Function| {
             let (parameters, function) = (parameters.clone(), function.clone());
             move |scalars: &[&Scalars]| parameters.apply_to(&function, scalars)
         };
         let (source, size, get) = (apply(&self.source), apply(&self.size), apply(&self.get));
         Expansion {
-            sources: self.lowering.size(self.sources, parameters),
+            sources: self.lowering.size(self.array, parameters),
             source: Rc::new(move |number: Ix| source(&[&Scalars(vec![number.term()])])),
             size: Rc::new(move |of| {
                 let size = size(&[of]).0.first().map_or(Exp::from(0), |size| Exp::from_term(*size));
@@ -118,5 +76,55 @@ impl Expanding<'_, '_> {
             }),
             get: Rc::new(move |of, number| get(&[of, &Scalars(vec![number.term()])])),
         }
+    }
+}
+
+/// The slots of a queue of sources.
+#[derive(Clone, Copy)]
+pub(super) struct QueueSlots {
+    counts: usize,
+    entries: usize,
+    layout: QueueLayout,
+}
+
+impl QueueSlots {
+    /// An empty queue with room for all sources.
+    pub fn new(lowering: &Lowering<'_>, sources: NodeId, steps: &mut Vec<Step>) -> QueueSlots {
+        let count = lowering.extents.size(sources);
+        let (counts, allocate) = lowering.temporary(&[ScalarType::I64], 1);
+        steps.extend(allocate);
+        steps.extend(lowering.buffers_of(counts).into_iter().map(Step::Zero));
+        let (entries, allocate) = lowering.temporary(&[ScalarType::I64], count);
+        steps.extend(allocate);
+        QueueSlots { counts, entries, layout: QueueLayout::new(count) }
+    }
+
+    /// The queue in the kernel that fills it.
+    pub fn filled(&self, parameters: &Parameters) -> Queue {
+        self.queue(parameters, Access::ReadWrite)
+    }
+
+    /// The queue in a kernel after that.
+    pub fn emptied(&self, parameters: &Parameters) -> Queue {
+        self.queue(parameters, Access::Read)
+    }
+
+    fn queue(&self, parameters: &Parameters, access: Access) -> Queue {
+        let memory = |slot: usize| parameters.memory(slot, 0, ScalarType::I64, access);
+        let low_bits = parameters.number("low_bits", self.layout.low_bits);
+        let most_chunks = parameters.number("most_chunks", self.layout.most_chunks);
+        // SAFETY: the slots were added with one element and one per source, the first is zeroed before the first kernel,
+        // and only the kernels of one expansion use them.
+        unsafe { Queue::new(memory(self.counts), memory(self.entries), low_bits, most_chunks) }
+    }
+
+    /// The blocks of a kernel that takes what is queued: none if that is nothing, and else all of so many.
+    pub fn blocks(&self, parameters: &Parameters, count: u32) -> (Ix, Ix) {
+        let all = parameters.number("blocks", count.into());
+        // SAFETY: the cell has an element, which the kernel before has written. It is no length, but it is zero if nothing
+        // is queued, and else more than there are blocks.
+        let blocks = unsafe { length_parameter("queued", all) };
+        parameters.add_column(self.counts);
+        (blocks, all)
     }
 }

@@ -112,19 +112,26 @@ impl Lowering<'_> {
                     let buffer = self.buffers.borrow().of(slot).get(column).copied();
                     PlanArgument::Buffer(buffer.ok_or_else(lost)?)
                 }
-                Param::Scalar(_) => match next_scalar.next().ok_or_else(lost)?.0 {
-                    ScalarParameter::Argument(number) => PlanArgument::Scalar(number),
-                    ScalarParameter::Extent(class) => {
-                        PlanArgument::Constant(Constant::from(parameters.bound(class)))
+                Param::Scalar(var) => {
+                    let (parameter, _) = next_scalar.next().ok_or_else(lost)?;
+                    let argument = match *parameter {
+                        ScalarParameter::Argument(number) => PlanArgument::Scalar(number),
+                        ScalarParameter::Extent(class) => {
+                            PlanArgument::Constant(Constant::from(parameters.bound(class)))
+                        }
+                        ScalarParameter::Number(_, value) => PlanArgument::Constant(Constant::from(value)),
+                        ScalarParameter::Fixed(value) => PlanArgument::Constant(value),
+                    };
+                    if let PlanArgument::Constant(constant) = &argument
+                        && let Some(value) = constant.as_integer()
+                    {
+                        // Not the value itself: programs for other extents should come out the same.
+                        let is_fixed = matches!(parameter, ScalarParameter::Fixed(_));
+                        known.integer(var, if is_fixed { value } else { value.min(1) }, value);
                     }
-                    ScalarParameter::Number(_, value) => PlanArgument::Constant(Constant::from(value)),
-                },
+                    argument
+                }
             };
-            if let (Param::Scalar(var), PlanArgument::Constant(constant)) = (param, &argument) {
-                let value = constant.as_integer().unwrap_or(0);
-                // Not the value itself: programs for other extents should come out the same.
-                known.integer(*var, value.min(1), value);
-            }
             arguments.push(argument);
         }
         let scalar = |argument: &PlanArgument| match argument {

@@ -8,19 +8,23 @@
 mod consumers;
 mod elements;
 mod expand;
+mod expand_reduce;
 mod interior;
 mod kernel;
 mod parameters;
 mod place;
 mod scan;
+mod separate;
 mod sort;
 
-pub use consumers::{Consumer, Heard, Listeners};
 pub(crate) use consumers::launched_blocks;
+pub use consumers::{Consumer, Heard, Listeners};
 pub use elements::columns_are_contiguous;
 pub use kernel::KernelName;
 pub use parameters::Parameters;
+pub(crate) use parameters::ScalarParameter;
 pub(crate) use scan::{ScanJob, ScanSource};
+pub(crate) use separate::{Separated, separate};
 pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;
@@ -67,7 +71,10 @@ impl Lowering<'_> {
             Some(Form::Push { producer, .. }) => {
                 let operation = &self.program.node(*producer).operation;
                 if operation.hands_on_loose() {
-                    return Err(Error::Program(format!("nothing gives an index to the elements of {}", node.place)));
+                    return Err(Error::Program(format!(
+                        "nothing gives an index to the elements of {}",
+                        node.place
+                    )));
                 }
                 operation.produce(self, vec![self.writing(node, slot)])
             }
@@ -75,6 +82,17 @@ impl Lowering<'_> {
             Some(Form::Pull) => self.write(node, self.writing(node, slot)),
             Some(Form::Given) | None => Ok(Vec::new()),
         }
+    }
+
+    /// Whether nothing is launched for an array: it has no elements, and nothing else is to be said. A user's kernel can fail
+    /// even if it gives nothing, and a filter says how much it has kept.
+    pub(crate) fn is_idle(&self, node: NodeId) -> bool {
+        let speaks = match self.fuser.forms.of(node) {
+            Some(Form::Pull) => false,
+            Some(Form::Push { producer, .. }) => self.program.node(*producer).operation.speaks_when_empty(),
+            _ => true,
+        };
+        !speaks && self.extents.size(node) == 0
     }
 
     /// What listens to an array's producer to write the array to a slot.

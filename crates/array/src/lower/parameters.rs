@@ -6,7 +6,7 @@ use crate::fuser::{load_key, slot_and_column};
 use crate::program::NodeId;
 use pumice_kernel::{Ix, Scalars, length_parameter, memory_parameter, read, scalar_parameter};
 use pumice_program::{Access, MemoryId};
-use pumice_scalar::{Exp, Function, ScalarType, Term, Variable};
+use pumice_scalar::{Constant, Exp, Function, ScalarType, Term, Variable};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -19,6 +19,8 @@ pub(crate) enum ScalarParameter {
     Argument(u32),
     /// A number that only the launch knows.
     Number(&'static str, i64),
+    /// A value that the kernel is made for, if it is an integer.
+    Fixed(Constant),
 }
 
 /// The parameters that a kernel under construction has asked for, in order.
@@ -89,6 +91,7 @@ impl Parameters {
             ScalarParameter::Extent(class) => format!("n{class}"),
             ScalarParameter::Argument(number) => format!("argument{number}"),
             ScalarParameter::Number(name, _) => name.to_string(),
+            ScalarParameter::Fixed(_) => "given".to_string(),
         };
         // SAFETY: `Lowering::kernel` binds what `scalars` says, in this order.
         let term = unsafe { scalar_parameter(&name, ty) };

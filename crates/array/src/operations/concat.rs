@@ -7,7 +7,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{launched_blocks, Heard, Listeners, Lowering, Step};
+use crate::lower::{Heard, Listeners, Lowering, Step, launched_blocks};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
 use crate::program::{Node, NodeId};
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term};
@@ -85,7 +85,9 @@ impl Operation for Concat {
             let node = lowering.program.node(listeners.producer);
             let mut blocks = 0;
             for (part, input) in node.inputs.iter().enumerate() {
-                if lowering.extents.size(*input) == 0 {
+                // What is in memory has been computed, and one that is handed on may have something to say.
+                let silent = lowering.fuser.forms.is_manifest(*input) || lowering.is_idle(*input);
+                if silent && lowering.extents.size(*input) == 0 {
                     continue;
                 }
                 let through = self.shift(&lowering.fuser, node, part);

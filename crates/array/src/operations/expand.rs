@@ -63,7 +63,8 @@ impl Operation for Expand {
         self.size.cost().saturating_add(self.get.cost())
     }
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
-        lowering.expand(self, group)
+        let steps = group.iter().map(|listeners| lowering.expand(self, listeners));
+        Ok(steps.collect::<Result<Vec<_>, Error>>()?.concat())
     }
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         let (size, get) = (interpreter.evaluator(&self.size)?, interpreter.evaluator(&self.get)?);

@@ -3,6 +3,7 @@
 //! Elements come from a pull, row by row; of a filtered array, absent ones are left out. A whole vector that a producer hands
 //! on is folded as it comes, if the operator commutes. Folds over arrays of one shape are done together: a fold of tuples.
 
+use super::product::{Tiled, separate_step};
 use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
@@ -10,11 +11,12 @@ use crate::form::Form;
 use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{
-    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step, columns_are_contiguous, launched_blocks,
+    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Separated, Step, columns_are_contiguous,
+    launched_blocks, separate,
 };
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
-use crate::reduction::Reduction;
+use crate::reduction::{Reduction, instantiate};
 use pumice_kernel::skeletons::{
     Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, GatherFold, Listener, within,
 };
@@ -109,6 +111,10 @@ impl Operation for Fold {
             if let Some(input) = node.inputs.first().filter(|input| is_push(lowering, **input)) {
                 return self.gather(lowering, node, *input, listeners);
             }
+            if let Some(steps) = self.tiled(lowering, node).and_then(|tiled| tiled.steps(lowering, listeners))
+            {
+                return steps;
+            }
         }
         fold_together(lowering, &group)
     }
@@ -155,7 +161,53 @@ fn is_push(lowering: &Lowering<'_>, node: NodeId) -> bool {
     !forms.is_manifest(node) && matches!(forms.of(node), Some(Form::Push { .. }))
 }
 
+/// Rows that are no longer than this are folded as they are: there is little to share between them.
+const FEWEST_INNER: i64 = 17;
+
+/// A combination of two sides that costs more than this, with the operator, is not written out for many elements at once.
+const MOST_COST: u32 = 16;
+
 impl Fold {
+    /// This fold as a product of matrices, if its elements are made of what depends on the row of the result and what depends
+    /// on its column: then an element of either side is read once for many of the result's.
+    fn tiled<'a>(&self, lowering: &Lowering<'_>, node: &'a Node) -> Option<Tiled<'a>> {
+        let (input, initial) = (*node.inputs.first()?, self.initial.as_ref()?);
+        let (extents, fuser) = (lowering.extents, &lowering.fuser);
+        let is_plain = space_of(lowering, input) == input && extents.is_known(input);
+        if node.rank < 2 || !is_plain || lowering.options.skeletons.fold.is_some() {
+            return None;
+        }
+        let (bounds, classes) = (extents.bounds(input), extents.classes(input));
+        let ([outer @ .., rows, columns, inner], [.., row_class, column_class, inner_class]) =
+            (&bounds[..], &classes[..])
+        else {
+            return None;
+        };
+        if *inner < FEWEST_INNER {
+            return None;
+        }
+        let batches = outer.iter().product();
+        let below = vec![*rows, *columns, *inner, batches];
+        let elements = fuser.function(&[ScalarType::I64; 4], below, |index| {
+            let mut full = fuser.unflatten(input, index[3], outer.len());
+            full.extend(&index[..3]);
+            fuser.element(input, &full).value
+        });
+        let Separated { left, right, combine } = separate(&elements)?;
+        let step = separate_step(&combine, &fuser.with_classes(&self.operator));
+        (step.cost() <= MOST_COST).then(|| Tiled {
+            node,
+            batches,
+            rows: *row_class,
+            columns: *column_class,
+            inner: *inner_class,
+            left,
+            right,
+            step,
+            initial: fuser.with_classes(initial),
+        })
+    }
+
     /// Folds what the producer of the input hands on: a partial result a block, and those once more.
     fn gather(
         &self,
@@ -361,8 +413,7 @@ pub(super) fn fold_rows(
 /// A function of one index as one of row and column, of a single row.
 fn as_one_row(elements: FusedElements) -> FusedElements {
     let linear = elements.function;
-    let function =
-        function(&[ScalarType::I64; 2], |index| crate::reduction::instantiate(&linear, &index[1..]));
+    let function = function(&[ScalarType::I64; 2], |index| instantiate(&linear, &index[1..]));
     FusedElements { function, ..elements }
 }
 
@@ -376,7 +427,7 @@ fn finished(parts: &[Part]) -> Vec<Heard> {
         first = mine.end;
         let parameters = [&[ScalarType::I64][..], &types].concat();
         let finish = function(&parameters, |terms| {
-            let value = crate::reduction::instantiate(&part.reduction.finish, &terms[mine.clone()]);
+            let value = instantiate(&part.reduction.finish, &terms[mine.clone()]);
             std::iter::once(terms[0]).chain(value).collect()
         });
         all.extend(part.heard.iter().map(|heard| {
@@ -384,8 +435,8 @@ fn finished(parts: &[Part]) -> Vec<Heard> {
                 None => FusedElements { function: finish.clone(), loose: false },
                 Some(after) => FusedElements {
                     function: function(&parameters, |terms| {
-                        let between = crate::reduction::instantiate(&finish, terms);
-                        crate::reduction::instantiate(&after.function, &between)
+                        let between = instantiate(&finish, terms);
+                        instantiate(&after.function, &between)
                     }),
                     loose: after.loose,
                 },

@@ -1,17 +1,17 @@
-//! `kernel`: a kernel that the user wrote. Its arrays are in memory, and so is its result.
+//! `kernel`: a kernel that the user wrote. Its inputs are in memory. Its result is a push array of the kernel language, so it is
+//! handed to whoever listens; one that may leave elements out is in memory, because elements that are never handed on are zero.
 
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Lowering, Step};
+use crate::lower::{KernelName, Listeners, Lowering, Parameters, ScalarParameter, Step};
 use crate::operation::{Nature, Operation, Signature, fits, next};
-use crate::plan::{Launch, PlanArgument};
 use crate::program::Node;
 use pumice_kernel::{
-    Binding, BuildError, Definition, KernelArgument, Launcher, ParameterKind, SimArgument, SimResult,
+    BuildError, Definition, Embedded, KernelArgument, Launcher, ParameterKind, SimArgument, SimResult,
     simulate_bound,
 };
-use pumice_program::simulate;
+use pumice_program::{Access, simulate};
 use pumice_scalar::{Constant, Function, Node as ScalarNode, ScalarType, Variable};
 use std::any::Any;
 use std::sync::Arc;
@@ -46,42 +46,44 @@ fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<K
     definition.parameters().iter().map_while(one).collect()
 }
 
-/// What a plan gives a user's kernel.
-struct Planned<'a> {
-    lowering: &'a Lowering<'a>,
-    /// The slot of the result.
-    slot: usize,
+/// What the parameters of a user's kernel are in the kernel of an array program.
+struct Given<'a> {
+    parameters: &'a Parameters,
     /// By parameter: the slot of its array, or the program's argument that it is.
-    given: &'a [(Option<usize>, Option<u32>)],
+    sources: &'a [(Option<usize>, Option<u32>)],
+    definition: &'a Definition,
     actual: &'a [KernelArgument],
-    first_site: usize,
 }
 
-impl Launcher for Planned<'_> {
-    type Argument = PlanArgument;
+impl Launcher for Given<'_> {
+    type Argument = Embedded;
 
-    fn column(&self, parameter: usize, column: usize) -> Option<PlanArgument> {
-        let slot = self.given.get(parameter)?.0?;
-        self.lowering.buffers_of(slot).get(column).copied().map(PlanArgument::Buffer)
+    fn column(&self, parameter: usize, column: usize) -> Option<Embedded> {
+        let slot = self.sources.get(parameter)?.0?;
+        let ParameterKind::Array { types, .. } = self.definition.parameters().get(parameter)? else {
+            return None;
+        };
+        let memory = self.parameters.memory(slot, column, *types.get(column)?, Access::Read);
+        Some(Embedded::Memory(memory))
     }
-    fn number(&self, parameter: usize) -> Option<PlanArgument> {
+    fn number(&self, parameter: usize) -> Option<Embedded> {
         match self.actual.get(parameter)? {
             KernelArgument::Length(length) => self.value(Constant::from(*length as i64)),
             KernelArgument::Scalar(value) => self.value(*value),
-            KernelArgument::Unknown(_) => self.given.get(parameter)?.1.map(PlanArgument::Scalar),
+            KernelArgument::Unknown(ty) => {
+                let argument = ScalarParameter::Argument(self.sources.get(parameter)?.1?);
+                Some(Embedded::Scalar(self.parameters.scalar(argument, *ty)))
+            }
         }
     }
-    fn result(&self, column: usize) -> Option<PlanArgument> {
-        self.lowering.buffers_of(self.slot).get(column).copied().map(PlanArgument::Buffer)
+    fn result(&self, _: usize) -> Option<Embedded> {
+        None
     }
-    fn failure(&self) -> Option<PlanArgument> {
-        Some(PlanArgument::Failure)
+    fn failure(&self) -> Option<Embedded> {
+        None
     }
-    fn failure_base(&self) -> Option<PlanArgument> {
-        self.value(Constant::from(self.first_site as i64))
-    }
-    fn value(&self, value: Constant) -> Option<PlanArgument> {
-        Some(PlanArgument::Constant(value))
+    fn value(&self, value: Constant) -> Option<Embedded> {
+        Some(Embedded::Scalar(self.parameters.scalar(ScalarParameter::Fixed(value), value.ty())))
     }
 }
 
@@ -149,58 +151,33 @@ impl Operation for KernelCall {
         let length = length.map_err(|error| shapes.mistake(error.to_string()))?;
         Ok(vec![Extent::Number(length.unwrap_or(0) as i64)])
     }
+    /// A push, unless elements may be missing: those are zero, which nobody would hear of. Elements without scalars are never
+    /// written, so nobody would hear of them either.
     fn nature(&self) -> Nature {
-        Nature::Memory
+        let outcome = self.definition.as_ref().ok().and_then(|definition| definition.outcome());
+        match outcome {
+            Some(outcome) if outcome.complete && !outcome.types.is_empty() => Nature::Push,
+            _ => Nature::Memory,
+        }
+    }
+    fn needs_memory(&self) -> bool {
+        true
+    }
+    fn speaks_when_empty(&self) -> bool {
+        true
     }
     fn cost(&self) -> u32 {
         0
     }
 
-    /// The kernel for the lengths of its arrays.
+    fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let steps = group.iter().map(|listeners| self.hand_on(lowering, listeners));
+        Ok(steps.collect::<Result<Vec<_>, Error>>()?.concat())
+    }
+
     fn consume(&self, lowering: &Lowering<'_>, node: &Node) -> Result<Vec<Step>, Error> {
-        let mistake = |error: BuildError| Error::Program(format!("{error} in {}", node.place));
-        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place));
-        let Ok(definition) = &self.definition else { return Err(lost()) };
-        let slot = lowering.slot(node.id)?;
-        let sizes: Vec<i64> = node.inputs.iter().map(|input| lowering.extents.size(*input)).collect();
-        let value = |function: &Function| match lowering.extents.values(node, function, lowering.knowledge) {
-            Ok(values) => Ok(values),
-            Err(Unplanned::Error(error)) => Err(error),
-            Err(_) => Err(lost()),
-        };
-        let values = self.scalars.iter().map(value).collect::<Result<Vec<_>, Error>>()?.concat();
-        let mut actual = actual(definition, &sizes, &values);
-        definition.fits(lowering.profile).map_err(mistake)?;
-        // By parameter: where its array is, or its value.
-        let (mut scalars, mut inputs) = (self.scalars.iter(), node.inputs.iter());
-        let mut given = Vec::new();
-        for (kind, shaping) in definition.parameters().iter().zip(definition.shaping()) {
-            given.push(match kind {
-                ParameterKind::Array { .. } => {
-                    let slot = inputs.next().map(|input| lowering.slot(*input)).transpose()?;
-                    (slot, None)
-                }
-                ParameterKind::Scalar(ty) => {
-                    // What nothing depends on stays an argument of the program.
-                    let argument = scalars.next().and_then(argument).filter(|_| !shaping);
-                    if let (Some(_), Some(actual)) = (argument, actual.get_mut(given.len())) {
-                        *actual = KernelArgument::Unknown(*ty);
-                    }
-                    (None, argument)
-                }
-            });
-        }
-        let special = definition.specialise(&actual, lowering.profile, lowering.passes()).map_err(mistake)?;
-        let fails = special.program.failure.is_some();
-        let first_site = if fails { lowering.add_sites(&definition.kernel().sites) } else { 0 };
-        let launch = Planned { lowering, slot, given: &given, actual: &actual, first_site };
-        let bound = |binding: &Binding| binding.resolve(&launch);
-        let arguments = special.bindings.iter().map(bound).collect::<Option<Vec<_>>>().ok_or_else(lost)?;
-        let complete = definition.outcome().is_none_or(|outcome| outcome.complete);
-        let zeroed = if complete { Vec::new() } else { lowering.buffers_of(slot) };
-        let (place, skeleton) = (node.place.to_string(), "the user's kernel".to_string());
-        let launch = Launch { program: special.program, arguments, place, skeleton };
-        Ok(zeroed.into_iter().map(Step::Zero).chain([Step::Launch(launch)]).collect())
+        let heard = vec![lowering.heard_in(lowering.slot(node.id)?)];
+        self.hand_on(lowering, &Listeners { producer: node.id, heard })
     }
 
     /// What the simulator, which says what kernels mean, makes of it.
@@ -249,5 +226,49 @@ impl Operation for KernelCall {
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl KernelCall {
+    /// The kernel for the lengths of its arrays, with these listening.
+    fn hand_on(&self, lowering: &Lowering<'_>, listeners: &Listeners) -> Result<Vec<Step>, Error> {
+        let node = lowering.program.node(listeners.producer);
+        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place));
+        let Ok(definition) = &self.definition else { return Err(lost()) };
+        let sizes: Vec<i64> = node.inputs.iter().map(|input| lowering.extents.size(*input)).collect();
+        let value = |function: &Function| match lowering.extents.values(node, function, lowering.knowledge) {
+            Ok(values) => Ok(values),
+            Err(Unplanned::Error(error)) => Err(error),
+            Err(_) => Err(lost()),
+        };
+        let values = self.scalars.iter().map(value).collect::<Result<Vec<_>, Error>>()?.concat();
+        let mut actual = actual(definition, &sizes, &values);
+        let mistake = |error: BuildError| Error::Program(format!("{error} in {}", node.place));
+        definition.fits(lowering.profile).map_err(mistake)?;
+        let (mut scalars, mut inputs) = (self.scalars.iter(), node.inputs.iter());
+        let mut sources = Vec::new();
+        for (kind, shaping) in definition.parameters().iter().zip(definition.shaping()) {
+            sources.push(match kind {
+                ParameterKind::Array { .. } => {
+                    let slot = inputs.next().map(|input| lowering.slot(*input)).transpose()?;
+                    (slot, None)
+                }
+                ParameterKind::Scalar(ty) => {
+                    // What nothing depends on stays an argument of the program.
+                    let argument = scalars.next().and_then(argument).filter(|_| !shaping);
+                    if let (Some(_), Some(actual)) = (argument, actual.get_mut(sources.len())) {
+                        *actual = KernelArgument::Unknown(*ty);
+                    }
+                    (None, argument)
+                }
+            });
+        }
+        let threads = definition.kernel().program.threads;
+        let name = KernelName { node, name: definition.name(), skeleton: "the user's kernel", threads };
+        lowering.kernel(name, listeners, |parameters| {
+            let given = Given { parameters, sources: &sources, definition, actual: &actual };
+            // SAFETY: the slots are those of the inputs, which have the lengths that are given and are not written here.
+            unsafe { definition.embed(&given) }
+        })
     }
 }

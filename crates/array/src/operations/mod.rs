@@ -9,6 +9,7 @@ mod branch;
 mod compute;
 mod concat;
 mod expand;
+mod expand_reduce;
 mod filter;
 mod fold;
 mod foreign;
@@ -33,6 +34,7 @@ pub use branch::Branch;
 pub use compute::Compute;
 pub use concat::Concat;
 pub use expand::Expand;
+pub use expand_reduce::ExpandReduce;
 pub use filter::Filter;
 pub use fold::Fold;
 pub use foreign::{Foreign, ForeignFunction};
@@ -85,6 +87,7 @@ pub const OPERATIONS: &[Listed] = &[
     compute::LISTED,
     concat::LISTED,
     expand::LISTED,
+    expand_reduce::LISTED,
     filter::LISTED,
     fold::LISTED,
     generate::LISTED,

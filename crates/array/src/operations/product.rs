@@ -132,19 +132,23 @@ impl Operation for Product {
 /// From a value of the result and an element of each side to its next value. A product of floats that is added is rounded
 /// once, with the sum.
 fn step(multiply: &Function, add: &Function) -> Function {
-    let (types, sides) = (add.result_types(), multiply.parameters());
-    let parameters = [&types[..], sides].concat();
-    if let [ty] = types[..]
+    if let [ty] = add.result_types()[..]
         && ty.is_float()
     {
         let plain = |op| function(&[ty; 2], |terms| vec![terms[0].binary(op, terms[1])]);
         if *multiply == plain(Op::Mul) && *add == plain(Op::Add) {
-            return function(&parameters, |terms| {
+            return function(&[ty; 3], |terms| {
                 vec![Term::apply(Op::MulAdd, ty, &[terms[1], terms[2], terms[0]])]
             });
         }
     }
-    function(&parameters, |terms| {
+    separate_step(multiply, add)
+}
+
+/// As [`step`], with each operation rounded by itself.
+pub(super) fn separate_step(multiply: &Function, add: &Function) -> Function {
+    let types = add.result_types();
+    function(&[&types[..], multiply.parameters()].concat(), |terms| {
         let (value, sides) = terms.split_at(types.len());
         instantiate(add, &[value, &instantiate(multiply, sides)].concat())
     })
@@ -152,6 +156,77 @@ fn step(multiply: &Function, add: &Function) -> Function {
 
 /// A result with fewer rows or columns than this is folded row by row: tiles would be empty for the most part.
 const FEWEST: i64 = 5;
+
+/// A product that is computed in tiles of its result.
+pub(super) struct Tiled<'a> {
+    /// The operation on whose behalf.
+    pub node: &'a Node,
+    /// Pairs of matrices.
+    pub batches: i64,
+    /// The classes of the rows and columns of the result, and of the inner extent.
+    pub rows: usize,
+    pub columns: usize,
+    pub inner: usize,
+    /// From row, inner index and number of a left matrix to an element.
+    pub left: Function,
+    /// From inner index, column and number of a right matrix to an element.
+    pub right: Function,
+    /// From a value of the result and an element of each side to its next value.
+    pub step: Function,
+    /// The first value, from no parameters.
+    pub initial: Function,
+}
+
+impl Tiled<'_> {
+    /// Computes the product; nothing where it has too few rows or columns, its elements are too large, or it can fail: tiles
+    /// reach beyond the edges of the result.
+    pub fn steps(self, lowering: &Lowering<'_>, listeners: &Listeners) -> Option<Result<Vec<Step>, Error>> {
+        let bound = |class: usize| lowering.extents.length(class).bound;
+        let task = ProductTask {
+            batches: self.batches,
+            rows: bound(self.rows),
+            columns: bound(self.columns),
+            left: self.left.result_types(),
+            right: self.right.result_types(),
+            result: self.initial.result_types(),
+        };
+        if task.rows.min(task.columns) < FEWEST || !self.step.is_total() {
+            return None;
+        }
+        let plan = ProductPlan::new(lowering.profile, &task)?;
+        let node = self.node;
+        let name = node.place.operation();
+        let called = KernelName { node, name, skeleton: "product", threads: plan.threads() };
+        Some(lowering.kernel(called, listeners, |parameters| {
+            let (apply, step) = (parameters.clone(), self.step.clone());
+            let skeleton = ProductSkeleton {
+                batches: match node.rank {
+                    2 => Exp::from(1),
+                    _ => parameters.number("batches", task.batches),
+                },
+                rows: parameters.extent(self.rows),
+                inner: parameters.extent(self.inner),
+                columns: parameters.extent(self.columns),
+                left: operand(lowering, self.left, parameters),
+                right: operand(lowering, self.right, parameters),
+                initial: Scalars(parameters.apply(&self.initial, &[])),
+                step: Rc::new(move |value, a, b| apply.apply_to(&step, &[value, a, b])),
+            };
+            skeleton.push(plan)
+        }))
+    }
+}
+
+/// One side of a product, from the function of its elements.
+fn operand(lowering: &Lowering<'_>, elements: Function, parameters: &Rc<Parameters>) -> Operand {
+    let apply = parameters.clone();
+    let columns_are_contiguous = columns_are_contiguous(&elements, lowering.extents);
+    let types = elements.result_types();
+    let at = move |batch: Ix, row: Ix, column: Ix| {
+        Scalars(apply.apply(&elements, &[row.term(), column.term(), batch.term()]))
+    };
+    Operand { at: Rc::new(at), columns_are_contiguous, types }
+}
 
 /// One product, for those who listen to it.
 struct Job<'a, 'b> {
@@ -178,78 +253,35 @@ impl<'a, 'b> Job<'a, 'b> {
     }
 
     fn steps(&self, listeners: &Listeners) -> Result<Vec<Step>, Error> {
-        let extents = self.lowering.extents.bounds(self.node.id);
-        let [outer @ .., rows, columns] = &extents[..] else {
-            return Err(Error::Program(format!("{RANK} in {}", self.node.place)));
+        let Job { lowering, node, left, right, .. } = *self;
+        let (extents, fuser) = (lowering.extents, &lowering.fuser);
+        let ([.., rows, inner], [.., columns]) = (&extents.classes(left)[..], &extents.classes(right)[..])
+        else {
+            return Err(Error::Program(format!("{RANK} in {}", node.place)));
         };
-        let types = |node: NodeId| self.lowering.program.node(node).types.clone();
-        let task = ProductTask {
-            batches: outer.iter().product(),
+        let outer = node.rank.saturating_sub(2);
+        let tiled = Tiled {
+            node,
+            batches: extents.bounds(node.id)[..outer].iter().product(),
             rows: *rows,
             columns: *columns,
-            left: types(self.left),
-            right: types(self.right),
-            result: self.node.types.clone(),
+            inner: *inner,
+            left: fuser.matrices(left),
+            right: fuser.matrices(right),
+            step: step(&self.multiply, &self.add),
+            initial: self.initial.clone(),
         };
-        // Tiles reach beyond the edges of the result, where nothing may fail.
-        let tiles = task.rows.min(task.columns) >= FEWEST && self.multiply.is_total() && self.add.is_total();
-        match tiles.then(|| ProductPlan::new(self.lowering.profile, &task)).flatten() {
-            Some(plan) => self.by_tiles(&task, plan, listeners),
-            None => self.by_rows(&task, listeners),
-        }
-    }
-
-    /// Computes tiles of the result.
-    fn by_tiles(
-        &self,
-        task: &ProductTask,
-        plan: ProductPlan,
-        listeners: &Listeners,
-    ) -> Result<Vec<Step>, Error> {
-        let Job { lowering, node, .. } = *self;
-        let name = node.place.operation();
-        let called = KernelName { node, name, skeleton: "product", threads: plan.threads() };
-        lowering.kernel(called, listeners, |parameters| {
-            const ROW: usize = 1;
-            const COLUMN: usize = 0;
-            let extent = |array: NodeId, from_end: usize| {
-                let class = lowering.extents.classes(array).into_iter().nth_back(from_end);
-                class.map_or(Exp::from(1), |class| parameters.extent(class))
-            };
-            let step = step(&self.multiply, &self.add);
-            let apply = parameters.clone();
-            let skeleton = ProductSkeleton {
-                batches: if node.rank == 2 {
-                    Exp::from(1)
-                } else {
-                    parameters.number("batches", task.batches)
-                },
-                rows: extent(self.left, ROW),
-                inner: extent(self.left, COLUMN),
-                columns: extent(self.right, COLUMN),
-                left: self.operand(self.left, parameters),
-                right: self.operand(self.right, parameters),
-                initial: Scalars(parameters.apply(&self.initial, &[])),
-                step: Rc::new(move |value, a, b| apply.apply_to(&step, &[value, a, b])),
-            };
-            skeleton.push(plan)
-        })
-    }
-
-    fn operand(&self, array: NodeId, parameters: &Rc<Parameters>) -> Operand {
-        let (elements, apply) = (self.lowering.fuser.matrices(array), parameters.clone());
-        let columns_are_contiguous = columns_are_contiguous(&elements, self.lowering.extents);
-        let at = move |batch: Ix, row: Ix, column: Ix| {
-            Scalars(apply.apply(&elements, &[row.term(), column.term(), batch.term()]))
-        };
-        let types = self.lowering.program.node(array).types.clone();
-        Operand { at: Rc::new(at), columns_are_contiguous, types }
+        tiled.steps(lowering, listeners).unwrap_or_else(|| self.by_rows(listeners))
     }
 
     /// Folds a row for each element of the result.
-    fn by_rows(&self, task: &ProductTask, listeners: &Listeners) -> Result<Vec<Step>, Error> {
+    fn by_rows(&self, listeners: &Listeners) -> Result<Vec<Step>, Error> {
         let Job { lowering, node, left, right, .. } = *self;
         let fuser = &lowering.fuser;
+        let extents = lowering.extents.bounds(node.id);
+        let [.., rows, columns] = extents[..] else {
+            return Err(Error::Program(format!("{RANK} in {}", node.place)));
+        };
         let inner = lowering.extents.bounds(left).last().copied().unwrap_or(0);
         let size = (lowering.extents.size(node.id), inner);
         let elements = fuser.function(&[ScalarType::I64; 2], vec![size.0, size.1], |index| {
@@ -265,7 +297,7 @@ impl<'a, 'b> Job<'a, 'b> {
         let elements = FusedElements { function: elements, loose: false };
         let reduction = Reduction::new(elements, self.add.clone(), Some(self.initial.clone()));
         // The larger one decides what is read side by side.
-        let contiguous = match task.rows >= task.columns {
+        let contiguous = match rows >= columns {
             true => columns_are_contiguous(&fuser.matrices(left), lowering.extents),
             false => !columns_are_contiguous(&fuser.matrices(right), lowering.extents),
         };

@@ -15,9 +15,8 @@ use std::collections::HashMap;
 
 /// Rewrites a program; without fusion no expansion is left.
 pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram, Error> {
-    let is_placed = |node: &Node| {
-        node.operation.as_any().is::<Expand>() && !(fuse && is_only_gathered(program, node.id))
-    };
+    let is_placed =
+        |node: &Node| node.operation.as_any().is::<Expand>() && !(fuse && is_only_gathered(program, node.id));
     if !program.nodes().iter().any(is_placed) {
         return Ok(program.clone());
     }
@@ -79,9 +78,7 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
     let read = |array: NodeId, column: usize, ty: ScalarType, index: &[Term]| {
         Term::element(ElementOf { array: array.0.into(), column: column as u32, ty, site: None }, index)
     };
-    let end = |source: Exp<i64>| {
-        Exp::<i64>::from_term(read(ends, 0, ScalarType::I64, &[source.term()]))
-    };
+    let end = |source: Exp<i64>| Exp::<i64>::from_term(read(ends, 0, ScalarType::I64, &[source.term()]));
     let extent = Variable::Extent { array: sources.0.into(), dimension: 0 };
     let element = function(WHOLE, |index| {
         let index = Exp::<i64>::from_term(index[0]);

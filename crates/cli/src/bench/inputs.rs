@@ -22,7 +22,7 @@ pub fn keys(n: usize, bits: u32) -> Vec<i32> {
 }
 
 /// What the numbers are made of: 32 bits.
-fn hash(index: u32, stream: u32) -> u32 {
+pub fn hash(index: u32, stream: u32) -> u32 {
     let mut x = index.wrapping_add(stream.wrapping_mul(0x9e37_79b9));
     x ^= x >> 16;
     x = x.wrapping_mul(0x7feb_352d);

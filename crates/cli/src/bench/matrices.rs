@@ -14,6 +14,7 @@ pub fn workloads(sides: &[usize]) -> Vec<Workload> {
             product(format!("matmul f32 {side}x{side}, left side transposed"), 1, *side, |a, b| {
                 a.rearrange([0, 2, 1]).matmul(b)
             }),
+            product(format!("matmul f32 {side}x{side} as a pattern"), 1, *side, pattern),
         ]
     };
     let mut all: Vec<Workload> = sides.iter().flat_map(square).collect();
@@ -22,6 +23,14 @@ pub fn workloads(sides: &[usize]) -> Vec<Workload> {
 }
 
 type Matrices = Acc<Array<Dim3, f32>>;
+
+/// Products that are written with other operations.
+fn pattern(a: Matrices, b: Matrices) -> Matrices {
+    let ((_, rows, _), (_, _, columns)) = (a.shape(), b.shape());
+    let left = a.replicate((All, All, columns, All));
+    let right = b.rearrange([0, 2, 1]).replicate((All, rows, All, All));
+    left.zip_with(right, |x, y| x * y).fold(0.0, |x, y| x + y)
+}
 
 /// So many products of square matrices. Only some elements are checked.
 fn product(

@@ -4,6 +4,7 @@
 //! plain Rust first. `benches/peers` measures the same workloads by other means: names, inputs and fields are the same
 //! to the letter, and neither may change without the other.
 
+mod expansions;
 mod inputs;
 mod irregular;
 mod matrices;
@@ -11,6 +12,7 @@ mod neighbours;
 mod reference;
 mod row;
 mod sorting;
+mod sparse;
 mod timing;
 mod workloads;
 
@@ -39,7 +41,7 @@ pub fn run(options: &Options) -> Result<()> {
         (_, false) => Sizes::cpu(),
     };
     let filter = options.value("--filter").unwrap_or_default();
-    let mut all = workloads::workloads(&sizes);
+    let mut all = workloads::workloads(&sizes, filter.starts_with("expand"));
     // The programs' sizes are a GPU's.
     all.extend(workloads::programs_in_sizes(quick || device.name().kind() != "cuda"));
     let chosen: Vec<&Workload> = all.iter().filter(|workload| workload.name.contains(filter)).collect();

@@ -12,6 +12,7 @@ const MOST_RUNS: usize = 101;
 const WARM_UP_RUNS: usize = 3;
 
 /// Times programs with one compiler.
+#[derive(Clone)]
 pub struct Timing {
     compiler: Compiler,
     quick: bool,
@@ -21,6 +22,11 @@ impl Timing {
     /// Times what this compiler compiles; quickly means the fewest runs.
     pub fn new(compiler: Compiler, quick: bool) -> Timing {
         Timing { compiler, quick }
+    }
+
+    /// The same with another choice of the compiler's.
+    pub fn with(&self, choose: impl FnOnce(Compiler) -> Compiler) -> Timing {
+        Timing { compiler: choose(self.compiler.clone()), quick: self.quick }
     }
 
     /// The median time of a program in milliseconds, after its result has been checked.

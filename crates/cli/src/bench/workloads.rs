@@ -1,11 +1,13 @@
 //! The workloads: programs, inputs, and what must come out.
 
+use super::expansions;
 use super::inputs::uniform;
 use super::irregular;
 use super::matrices;
 use super::neighbours;
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
+use super::sparse;
 use super::timing::Timing;
 use pumice::prelude::*;
 use pumice_algorithms::{Program, Work};
@@ -75,6 +77,9 @@ pub struct Sizes {
     picture: usize,
     cube: usize,
     products: &'static [usize],
+    sources: &'static [usize],
+    sparse_rows: usize,
+    triples: i64,
 }
 
 impl Sizes {
@@ -88,6 +93,9 @@ impl Sizes {
             picture: 2048,
             cube: 256,
             products: &[1024],
+            sources: &[200_000],
+            sparse_rows: 1 << 17,
+            triples: 1000,
         }
     }
 
@@ -103,6 +111,9 @@ impl Sizes {
             picture: 2048,
             cube: 512,
             products: &[1024, 2048, 4096],
+            sources: &[200_000, 10_000_000],
+            sparse_rows: 1 << 20,
+            triples: 1000,
         }
     }
 
@@ -116,6 +127,9 @@ impl Sizes {
             picture: 128,
             cube: 32,
             products: &[96],
+            sources: &[1000],
+            sparse_rows: 1 << 10,
+            triples: 30,
         }
     }
 }
@@ -141,8 +155,8 @@ const SORTED: usize = 1 << 24;
 const CAP: i32 = 64;
 const SAXPY_FACTOR: f32 = 2.5;
 
-/// All workloads.
-pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
+/// All workloads; expansions by every division, or by the one that is chosen.
+pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
@@ -150,6 +164,8 @@ pub fn workloads(sizes: &Sizes) -> Vec<Workload> {
     all.extend(neighbours::workloads(sizes.vector, sizes.side, sizes.cube));
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
+    all.extend(expansions::workloads(sizes.sources, every_division));
+    all.extend(sparse::workloads(sizes.sparse_rows, sizes.triples));
     all.push(planning());
     all
 }
@@ -273,7 +289,7 @@ mod tests {
 
     #[test]
     fn names_and_sizes_are_those_of_the_peers() {
-        let all = workloads(&Sizes::gpu());
+        let all = workloads(&Sizes::gpu(), false);
         let size = |name: &str| all.iter().find(|workload| workload.name == name).map(|workload| workload.n);
         assert_eq!(size("saxpy f32"), Some(1 << 26));
         assert_eq!(size("row sums f32 16777216x4"), Some(1 << 26));
@@ -281,6 +297,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu()).len(), 31);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 38);
     }
 }

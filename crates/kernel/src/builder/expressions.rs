@@ -186,7 +186,8 @@ impl Builder {
         self.push(Stmt::While { carried, header, condition, body });
     }
 
-    fn site(&mut self, site: Site) -> u32 {
+    /// The number of a site of failures, whose record becomes a parameter with the first one.
+    pub fn site(&mut self, site: Site) -> u32 {
         if self.program.failure.is_none() {
             let memory = self.memory("failure", ScalarType::I64, Space::Global { access: Access::ReadWrite });
             let base = self.new_var(ScalarType::I64, "failure_base");

@@ -32,6 +32,8 @@ struct Frame {
     list: List,
     /// The place that the last comment names; at first that of the statement around.
     noted: Option<Place>,
+    /// The comment of another kernel in force, if that is the last one; see [`Builder::push_copied`].
+    copied: Option<String>,
     /// How many statements are around it.
     nesting: usize,
     /// Whether a statement in it, or in a list inside it, writes shared memory.
@@ -40,7 +42,8 @@ struct Frame {
 
 impl Frame {
     fn new(list: List, noted: Option<Place>, nesting: usize) -> Frame {
-        Frame { statements: Vec::new(), values: HashMap::new(), list, noted, nesting, writes_shared: false }
+        let (statements, values) = (Vec::new(), HashMap::new());
+        Frame { statements, values, list, noted, copied: None, nesting, writes_shared: false }
     }
 }
 
@@ -259,6 +262,7 @@ impl Builder {
             if let (Some(place), true) = (place, frame.noted != place) {
                 frame.statements.push(Stmt::Comment(place.to_string()));
                 frame.noted = Some(place);
+                frame.copied = None;
             }
             frame.writes_shared |= match &statement {
                 Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } => {
@@ -268,6 +272,26 @@ impl Builder {
                 _ => false,
             };
             frame.statements.push(statement);
+        }
+    }
+
+    /// Adds a statement of another kernel, which stands under this comment there.
+    pub fn push_copied(&mut self, comment: Option<String>, statement: Stmt) {
+        let place = self.place.take();
+        if let (Some(frame), Some(text)) = (self.frames.last_mut(), comment)
+            && frame.copied.as_ref() != Some(&text)
+        {
+            frame.statements.push(Stmt::Comment(text.clone()));
+            (frame.noted, frame.copied) = (None, Some(text));
+        }
+        self.push(statement);
+        self.place = place;
+    }
+
+    /// Says that the list of statements that is open stands under a comment of another kernel.
+    pub fn note_copied(&mut self, comment: Option<String>) {
+        if let (Some(frame), Some(text)) = (self.frames.last_mut(), comment) {
+            (frame.noted, frame.copied) = (None, Some(text));
         }
     }
 

@@ -10,7 +10,7 @@ mod control;
 mod scopes;
 
 pub use control::{choose, either, repeat_while, sequential};
-pub(crate) use scopes::describe;
+pub(crate) use scopes::{describe, execute_as};
 pub use scopes::{distribute, fence, lanes, own_warp, parallel, sync, sync_warp, warps};
 
 use crate::builder::{ExecutionScope, bind, during, fresh, materialise, with};

@@ -96,12 +96,22 @@ fn doing<R>(scope: ExecutionScope, f: impl FnOnce() -> R) -> R {
     )
 }
 
-fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) {
-    let (within, inside) = match workers {
+/// The execution scope that shares work among these workers, and that of each of them.
+fn scopes_of(workers: Workers) -> (ExecutionScope, ExecutionScope) {
+    match workers {
         Workers::Threads => (ExecutionScope::Block, ExecutionScope::Thread),
         Workers::Warps => (ExecutionScope::Block, ExecutionScope::Warp),
         Workers::Lanes => (ExecutionScope::Warp, ExecutionScope::Thread),
-    };
+    }
+}
+
+/// Runs `f`, whose statements one of these workers executes. The caller adds the loop around them.
+pub(crate) fn execute_as<R>(workers: Workers, f: impl FnOnce() -> R) -> R {
+    doing(scopes_of(workers).1, f)
+}
+
+fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) {
+    let (within, inside) = scopes_of(workers);
     with(|builder| {
         if builder.scope != within {
             let (wanted, found) = (describe(within), describe(builder.scope));

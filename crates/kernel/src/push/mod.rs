@@ -182,8 +182,8 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///
     /// # Safety
     ///
-    /// Every index from 0 to below the length is handed to the writer; otherwise elements are whatever the memory held,
-    /// which may be another program's data.
+    /// Every index from 0 to below the length is handed to the writer, once; otherwise elements are whatever the memory held,
+    /// which may be another program's data, and who listens to them hears some twice.
     pub unsafe fn assume_complete(self) -> Self {
         self.complete_if(|| true)
     }

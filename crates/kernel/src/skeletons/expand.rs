@@ -37,7 +37,7 @@ pub struct Expansion {
 pub enum Division {
     /// One thread.
     Thread,
-    /// The lanes of a warp, which takes its 32 sources one after the other and tells their sizes by shuffles.
+    /// The lanes of a warp, which votes on which of its 32 sources have elements and takes those one after the other.
     Warp,
     /// The threads of a block.
     Block,
@@ -91,8 +91,9 @@ impl ExpandPlan {
         asked: Option<(u32, u32)>,
     ) -> ExpandPlan {
         let division = match wanted {
-            // Where warps are imitated, a shuffle costs more than an element.
-            Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces {
+            // Where warps are imitated, a vote costs more than an element.
+            Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces
+            {
                 true => Division::Several,
                 false => Division::Stretch,
             },
@@ -144,14 +145,21 @@ type Write<'a> = &'a dyn Fn(Ix, Scalars);
 impl Expansion {
     /// Hands on all elements that are not queued, with so many blocks; each has a stretch of so many sources, if the
     /// division is by stretches.
-    pub fn push(self, plan: ExpandPlan, blocks: Ix, stretch: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
+    pub fn push(
+        self,
+        plan: ExpandPlan,
+        blocks: Ix,
+        stretch: Ix,
+        queue: Option<Queue>,
+    ) -> Push<Grid, Dynamic, Ix> {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
             Block::parts(blocks, &|block| match plan.division {
                 Division::Stretch => self.by_stretch(plan, block, stretch, queue, write),
                 Division::Block => {
-                    let rounds = named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
+                    let rounds =
+                        named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
                     in_sequence(rounds, |round| {
                         let number = named(block + round * blocks, "source");
                         self.by_block(number, self.source_at(number), None, threads, write);
@@ -178,14 +186,21 @@ impl Expansion {
     pub fn push_queued(self, plan: ExpandPlan, blocks: Ix, all: Ix, queue: Queue) -> Push<Grid, Dynamic, Ix> {
         Push::trusted(self.sources, move |write| {
             Block::parts(blocks, &|block| {
-                queue.each_chunk(&self, block, all, &|number, source, from, to| {
-                    self.by_block(number, source, Some((from, to)), plan.threads.into(), write);
+                queue.each_chunk(&self, block, all, &|chunk| {
+                    let source = (chunk.source.clone(), chunk.size);
+                    self.by_block(
+                        chunk.number,
+                        source,
+                        Some((chunk.from, chunk.to)),
+                        plan.threads.into(),
+                        write,
+                    );
                 });
             });
         })
     }
 
-    fn source_at(&self, number: Ix) -> (Scalars, Ix) {
+    pub(super) fn source_at(&self, number: Ix) -> (Scalars, Ix) {
         let source = now(&(self.source)(number));
         let size = named((self.size)(&source), "size");
         (source, size)
@@ -199,7 +214,7 @@ impl Expansion {
             Division::Warp => (1, i64::MAX),
             _ => (FOR_WARP, FOR_QUEUE),
         };
-        // A shuffle is for all lanes, so what is beyond the last source has no elements.
+        // A vote is for all lanes, so what is beyond the last source has no elements.
         let size = effects::choose(
             number.lt(self.sources).term(),
             || {
@@ -220,22 +235,25 @@ impl Expansion {
         if division == Division::Thread {
             return;
         }
-        let is_shared = size.ge(least_for_warp) & size.lt(least_for_queue);
-        let shared = named(is_shared.select(size, Exp::from(0)), "shared");
+        // The lanes vote on whose sources the warp takes, and every lane reads those again: neighbours read the same.
+        let voted = warp::ballot(size.ge(least_for_warp) & size.lt(least_for_queue));
         let lane = named(remainder(thread, Exp::from(LANES)), "lane");
-        in_sequence(Exp::from(LANES), |turn| {
-            let size = named(warp::shuffle(shared, turn.cast::<i32>()), "size");
-            only_if(size.gt(0), || {
-                let number = named(number - lane + turn, "source");
-                let source = now(&(self.source)(number));
+        effects::repeat_while(
+            &[voted.term()],
+            |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
+            |left| {
+                let left = Exp::<u32>::from_term(left[0]);
+                let number = named(number - lane + left.trailing_zeros().cast::<i64>(), "source");
+                let (source, size) = self.source_at(number);
                 let (start, step) = (lane.term(), Exp::<i64>::from(LANES).term());
                 effects::sequential(start..size.term(), step, &[], |element, _| {
                     let element = Exp::from_term(element);
                     write(number + element, (self.get)(&source, element));
                     Vec::new()
                 });
-            });
-        });
+                vec![(left & (left - 1)).term()]
+            },
+        );
     }
 
     /// The threads of a block, all with one source: its elements, or some of them.
@@ -259,14 +277,7 @@ impl Expansion {
     }
 
     /// A worker with its stretch of sources.
-    fn by_stretch(
-        &self,
-        plan: ExpandPlan,
-        block: Ix,
-        stretch: Ix,
-        queue: Option<Queue>,
-        write: Write<'_>,
-    ) {
+    fn by_stretch(&self, plan: ExpandPlan, block: Ix, stretch: Ix, queue: Option<Queue>, write: Write<'_>) {
         let first = named(block * stretch, "first");
         let count = named((self.sources - first).min(stretch).max(0), "count");
         in_sequence(count, |turn| {

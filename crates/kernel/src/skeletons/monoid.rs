@@ -70,6 +70,11 @@ pub(super) fn shuffle_up(value: &Scalars, distance: i32) -> Scalars {
     exchange(CollectiveOp::ShuffleUp, value, Exp::from(distance))
 }
 
+/// The value of the lane so many above; the highest ones keep their own.
+pub(super) fn shuffle_down(value: &Scalars, distance: i32) -> Scalars {
+    exchange(CollectiveOp::ShuffleDown, value, Exp::from(distance))
+}
+
 /// The value of the lane with this number, modulo 32.
 pub(super) fn shuffle(value: &Scalars, lane: Ix) -> Scalars {
     exchange(CollectiveOp::Shuffle, value, lane.cast::<i32>())

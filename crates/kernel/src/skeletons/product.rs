@@ -300,7 +300,13 @@ impl Tile<'_> {
         });
         let done = named(whole * depth, "done");
         let rest = named(product.inner - done, "rest");
-        effects::either(rest.gt(0).term(), || self.round(done, rest.min(depth), &own), || {});
+        let last = || {
+            // Between these barriers nothing of the rounds before is read: their slices and the last one's share memory.
+            Block::sync();
+            self.round(done, rest.min(depth), &own);
+            Block::sync();
+        };
+        effects::either(rest.gt(0).term(), last, || {});
         self.hand_on(&own, write);
     }
 

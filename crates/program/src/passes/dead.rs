@@ -194,61 +194,9 @@ fn each_var_of_operand(operand: &mut Operand, action: &mut impl FnMut(&mut Var))
 
 fn each_var_of_list(list: &mut [Stmt], action: &mut impl FnMut(&mut Var)) {
     for stmt in list {
-        match stmt {
-            Stmt::Comment(_) | Stmt::Sync { .. } | Stmt::Fence { .. } => {}
-            Stmt::Atomic { var, index, operands, .. } => {
-                var.iter_mut().for_each(&mut *action);
-                each_var_of_operand(index, action);
-                operands.iter_mut().for_each(|operand| each_var_of_operand(operand, action));
-            }
-            Stmt::Let { var, operands, .. } | Stmt::Collective { var, operands, .. } => {
-                action(var);
-                operands.iter_mut().for_each(|operand| each_var_of_operand(operand, action));
-            }
-            Stmt::Load { vars, index, .. } => {
-                vars.iter_mut().for_each(&mut *action);
-                each_var_of_operand(index, action);
-            }
-            Stmt::Store { index, values, .. } => {
-                each_var_of_operand(index, action);
-                values.iter_mut().for_each(|value| each_var_of_operand(value, action));
-            }
-            Stmt::If { condition, results, .. } => {
-                each_var_of_operand(condition, action);
-                for joined in results {
-                    action(&mut joined.var);
-                    each_var_of_operand(&mut joined.then, action);
-                    each_var_of_operand(&mut joined.otherwise, action);
-                }
-            }
-            Stmt::For { var, start, end, step, carried, .. } => {
-                action(var);
-                [start, end, step].into_iter().for_each(|operand| each_var_of_operand(operand, action));
-                each_var_of_carried(carried, action);
-            }
-            Stmt::While { carried, condition, .. } => {
-                each_var_of_operand(condition, action);
-                each_var_of_carried(carried, action);
-            }
-            Stmt::Parallel { var, extent, .. } => {
-                action(var);
-                each_var_of_operand(extent, action);
-            }
-            Stmt::Fail { unless, index, bound, .. } => {
-                [unless, index, bound].into_iter().for_each(|operand| each_var_of_operand(operand, action));
-            }
-        }
-        for child in stmt.children_mut() {
-            each_var_of_list(child, action);
-        }
-    }
-}
-
-fn each_var_of_carried(carried: &mut [crate::ir::Carried], action: &mut impl FnMut(&mut Var)) {
-    for carried in carried {
-        action(&mut carried.var);
-        each_var_of_operand(&mut carried.initial, action);
-        each_var_of_operand(&mut carried.next, action);
+        stmt.operands_mut().into_iter().for_each(|operand| each_var_of_operand(operand, action));
+        stmt.defines_mut().into_iter().for_each(&mut *action);
+        stmt.children_mut().into_iter().for_each(|list| each_var_of_list(list, action));
     }
 }
 

@@ -97,8 +97,12 @@ tuples!(A X, B Y, C Z, D W, E V, F U);
 
 /// A function in the kernel language as an operation of an array program, with blocks of `threads` threads.
 ///
-/// Its inputs are in memory before it runs and its result after, so nothing is fused into the kernel; what comes before and
-/// after is fused as ever. What is wrong with the kernel is an error when the program is compiled.
+/// Its inputs are in memory before it runs. Its result is a push array, so what is done to its elements is part of the kernel
+/// (`map`, `zip_with` at the same index, `permute`, `histogram`, folds whose operator commutes), and it is written only where
+/// something needs it in memory. A result that may leave elements out ([`Push::is_complete`]) is always written: the elements
+/// that are left out are zero. What is wrong with the kernel is an error when the program is compiled.
+///
+/// [`Push::is_complete`]: crate::kernel::Push::is_complete
 ///
 /// ```
 /// use pumice::kernel::{Grid, Ix, Pull, Push, apply};

@@ -22,6 +22,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod indexing;
+pub mod kernels;
 pub mod loops;
 pub mod orders;
 pub mod permutes;
@@ -188,6 +189,13 @@ macro_rules! for_each_case {
                 into_computed_defaults
                 indices_that_are_no_targets
             }
+            kernels {
+                kernels_of_every_type
+                maps_and_folds_of_kernels
+                what_listens_to_kernels
+                elements_that_a_kernel_leaves_out_are_zero
+                kernels_that_fail_inside_programs
+            }
             products {
                 every_shape
                 numbers_of_other_types
@@ -199,6 +207,10 @@ macro_rules! for_each_case {
                 products_written_as_folds
                 functions_that_fail
                 shapes_that_do_not_fit
+                wide_elements_with_long_inner_extents
+                as_patterns
+                patterns_with_functions_around_them
+                patterns_that_can_fail
             }
             orders {
                 affine_maps_of_64_bits

@@ -237,3 +237,122 @@ pub fn shapes_that_do_not_fit(h: &Harness) -> Outcome {
     let (_, m) = array::<Dim2, f32>(29, [2, 3])?;
     h.expect_error(vector, (&m, &[1.0, 2.0]), &["shapes differ, [2, 3] and [2, 2], in matvec at", file!()])
 }
+
+pub fn wide_elements_with_long_inner_extents(h: &Harness) -> Outcome {
+    // On a CPU, slices of several rounds fill a block's memory.
+    let floats = h.compile(|a: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>| a.matmul(b))?;
+    for shape in [[140, 130, 150], [9, 300, 130]] {
+        let [rows, inner, columns] = shape;
+        let (left, a) = array::<Dim2, f64>(29, [rows, inner])?;
+        let (right, b) = array::<Dim2, f64>(30, [inner, columns])?;
+        let expected = product(&left, &right, shape, &0.0, |sum, a, b| sum + a * b);
+        floats.check_shaped((&a, &b), [rows, columns], &expected).map_err(at(shape))?;
+    }
+    Ok(())
+}
+
+/// The product of matrices written with other operations.
+fn pattern<T: Elt>(
+    a: Acc<Matrix<T>>,
+    b: Acc<Matrix<T>>,
+    initial: T,
+    multiply: impl Fn(T::Exp, T::Exp) -> T::Exp,
+    add: impl Fn(T::Exp, T::Exp) -> T::Exp,
+) -> Acc<Matrix<T>> {
+    let ((rows, _), (_, columns)) = (a.shape(), b.shape());
+    let left = a.replicate((All, columns, All));
+    let right = b.transpose().replicate((rows, All, All));
+    left.zip_with(right, multiply).fold(initial, add)
+}
+
+/// What a pattern is tried on beside [`SHAPES`]: rows of the inner extent that are long enough for tiles.
+const LONG_SHAPES: [[usize; 3]; 4] = [[5, 17, 5], [33, 18, 70], [140, 130, 150], [4, 100, 300]];
+
+pub fn as_patterns(h: &Harness) -> Outcome {
+    macro_rules! patterns {
+        ($($t:ty, $initial:expr, $multiply:expr, $add:expr, $plain:expr;)*) => { $({
+            let program = h.compile(|a: Acc<Matrix<$t>>, b: Acc<Matrix<$t>>| {
+                pattern::<$t>(a, b, $initial, $multiply, $add)
+            })?;
+            for shape in LONG_SHAPES.into_iter().chain([[0, 20, 9], [9, 0, 9], [1, 1, 1], [7, 13, 33]]) {
+                let [rows, inner, columns] = shape;
+                let (left, a) = array::<Dim2, $t>(31, [rows, inner])?;
+                let (right, b) = array::<Dim2, $t>(32, [inner, columns])?;
+                let expected = product(&left, &right, shape, &$initial, $plain);
+                program.check_shaped((&a, &b), [rows, columns], &expected).map_err(at(shape))?;
+            }
+        })* };
+    }
+    patterns! {
+        f32, 0.0f32, |x, y| x * y, |x, y| x + y, |sum: f32, a: f32, b: f32| sum + a * b;
+        // An initial value that counts once.
+        f64, 5.0f64, |x, y| x * y, |x, y| x + y, |sum: f64, a: f64, b: f64| sum + a * b;
+        i64, 3i64, |x, y| (x - y) * (x - y), |x, y| x + y,
+            |sum: i64, a: i64, b: i64| sum.wrapping_add(a.wrapping_sub(b).wrapping_mul(a.wrapping_sub(b)));
+        i32, i32::MAX, |x, y| x.max(y), |x, y| x.min(y), |least: i32, a: i32, b: i32| least.min(a.max(b));
+        u32, 0u32, |x, y| x ^ y, |x, y| x | y, |all: u32, a: u32, b: u32| all | (a ^ b);
+        bool, false, |x, y| x & y, |x, y| x | y, |any: bool, a: bool, b: bool| any | (a & b);
+    }
+    // Pairs, whose operator does not commute: x -> a x + b, one after the other.
+    let composed = h.compile(|a: Acc<Matrix<(i64, i64)>>, b: Acc<Matrix<(i64, i64)>>| {
+        let multiply = |(a, b): (Exp<i64>, Exp<i64>), (c, d): (Exp<i64>, Exp<i64>)| (a ^ c, b + d);
+        let then = |(a, b): (Exp<i64>, Exp<i64>), (c, d): (Exp<i64>, Exp<i64>)| (a * c, b * c + d);
+        pattern::<(i64, i64)>(a, b, (1, 0), multiply, then)
+    })?;
+    for shape in LONG_SHAPES {
+        let [rows, inner, columns] = shape;
+        let (left, a) = array::<Dim2, (i64, i64)>(33, [rows, inner])?;
+        let (right, b) = array::<Dim2, (i64, i64)>(34, [inner, columns])?;
+        let expected = product(&left, &right, shape, &(1i64, 0i64), |(p, q), (a, b), (c, d)| {
+            let (a, b) = (a ^ c, b.wrapping_add(d));
+            (p.wrapping_mul(a), q.wrapping_mul(a).wrapping_add(b))
+        });
+        composed.check_shaped((&a, &b), [rows, columns], &expected).map_err(at(shape))?;
+    }
+    Ok(())
+}
+
+pub fn patterns_with_functions_around_them(h: &Harness) -> Outcome {
+    // Batches, views and functions of each side, a weight of the inner index, indices as values, and what listens.
+    let program = h.compile(
+        |a: Acc<Array<Dim3, f32>>, b: Acc<Array<Dim3, f32>>, weights: Acc<Vector<f32>>, scale: Exp<f32>| {
+            let ((batches, rows, _), (_, columns, _)) = (a.shape(), b.shape());
+            let left = a.map(|x| x + 1.0).replicate((All, All, columns, All));
+            let right = b.reverse().replicate((All, rows, All, All));
+            let weights = weights.replicate((batches, rows, columns, All));
+            let products = left.zip_with3(right, weights, move |x, y, w| x * y * w * scale);
+            let indexed = products.imap(|(_, i, j, _), x| x + (i - j).cast::<f32>());
+            indexed.fold(1.0, |x, y| x + y).map(|x| x * 2.0)
+        },
+    )?;
+    for [batches, rows, columns, inner] in [[3, 7, 9, 20], [2, 70, 66, 33], [0, 7, 9, 20], [5, 40, 5, 17]] {
+        let (left, a) = array::<Dim3, f32>(35, [batches, rows, inner])?;
+        let (right, b) = array::<Dim3, f32>(36, [batches, columns, inner])?;
+        let weights = values::<f32>(37, inner);
+        let element = |place: usize| {
+            let (batch, row, column) = (place / columns / rows, place / columns % rows, place % columns);
+            let term = |k: usize| {
+                let x = left[(batch * rows + row) * inner + k] + 1.0;
+                let y = right[(batch * columns + column) * inner + inner - 1 - k];
+                x * y * weights[k] * 2.0 + (row as f32 - column as f32)
+            };
+            ((0..inner).map(term).sum::<f32>() + 1.0) * 2.0
+        };
+        let expected: Vec<f32> = (0..batches * rows * columns).map(element).collect();
+        program
+            .check_shaped((&a, &b, &weights, 2.0), [batches, rows, columns], &expected)
+            .map_err(at([rows, inner, columns]))?;
+    }
+    Ok(())
+}
+
+pub fn patterns_that_can_fail(h: &Harness) -> Outcome {
+    let program = h.compile(|a: Acc<Matrix<i64>>, b: Acc<Matrix<i64>>| {
+        pattern::<i64>(a, b, 0, |x, y| x / y, |x, y| x + y)
+    })?;
+    let ones = |extents: [usize; 2], value: i64| {
+        Matrix::from_vec(extents, vec![value; extents[0] * extents[1]]).map_err(|error| error.to_string())
+    };
+    program.check((&ones([9, 20], 6)?, &ones([20, 9], 2)?), &[60; 81])?;
+    h.expect_failure(program.run((&ones([9, 20], 6)?, &ones([20, 9], 0)?)), &["division by zero", file!()])
+}

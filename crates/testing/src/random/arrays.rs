@@ -3,8 +3,8 @@
 use super::choices::Choices;
 use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
 use pumice::layers::array::operations::{
-    Argument, Backpermute, Concat, Filter, Fold, Generate, Gives, Order, Permute, Product, Reshape, Scan,
-    Sort, Use, View, ZipWith,
+    Argument, Backpermute, Concat, Expand, ExpandReduce, Filter, Fold, Generate, Gives, Order, Permute,
+    Product, Reshape, Scan, Sort, Use, View, ZipWith,
 };
 use pumice::layers::array::{Acc, Array, ArrayData, Described, HostData, Operation};
 use pumice::layers::runtime::Inputs;
@@ -229,7 +229,7 @@ impl Maker<'_, '_> {
     }
 
     fn step(&mut self) -> Known {
-        match self.choices.below(18) {
+        match self.choices.below(19) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -254,6 +254,7 @@ impl Maker<'_, '_> {
             14 => self.control(),
             15 => self.sort(),
             16 => self.product(),
+            17 => self.expand_reduce(),
             _ => self.fold(),
         }
     }
@@ -626,10 +627,37 @@ impl Maker<'_, '_> {
         node(Sort { order }, &[&input], &input.extents, &types, "sort")
     }
 
-    /// Filters an array, and folds or permutes what is kept: how much that is only the device knows. Sometimes what is folded is a
-    /// scan, which needs the kept elements in a row.
-    fn filter(&mut self) -> Known {
+    /// A size below 8 for each element of these types, and what an element with a number below it is expanded to.
+    fn expansion(&mut self, types: &[ScalarType]) -> (Function, Function) {
+        let any = self.elements(types, &[ScalarType::I64]);
+        let size = function(types, |terms| {
+            any.apply(terms).into_iter().map(|size| size.binary(Op::And, index(7))).collect()
+        });
+        (size, self.elements(&[types, &[ScalarType::I64]].concat(), types))
+    }
+
+    /// Reduces what each element of a vector is expanded to.
+    fn expand_reduce(&mut self) -> Known {
         let input = self.any();
+        if input.extents.len() != 1 {
+            return input;
+        }
+        let (input, operator, initial) = self.associative(input);
+        let types = input.array.types().to_vec();
+        let (size, get) = self.expansion(&types);
+        let reduce = ExpandReduce { size, get, operator, initial, average: None };
+        node(reduce, &[&input], &input.extents, &types, "expand_reduce")
+    }
+
+    /// Filters an array, or what a vector is expanded to, and folds or permutes what is kept: how much that is only the device
+    /// knows. Sometimes what is folded is a scan, which needs the kept elements in a row.
+    fn filter(&mut self) -> Known {
+        let mut input = self.any();
+        if input.extents.len() == 1 && self.choices.below(2) == 0 {
+            let types = input.array.types().to_vec();
+            let (size, get) = self.expansion(&types);
+            input = node(Expand { size, get }, &[&input], &[0], &types, "expand");
+        }
         let keep = self.elements(input.array.types(), &[ScalarType::Bool]);
         let types = input.array.types().to_vec();
         let mut kept = node(Filter { keep }, &[&input], &[0], &types, "filter");

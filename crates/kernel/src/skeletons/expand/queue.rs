@@ -71,7 +71,7 @@ impl Queue {
     }
 
     /// Adds a source. In one thread.
-    pub(super) fn add(&self, number: Ix, size: Ix) {
+    pub(in crate::skeletons) fn add(&self, number: Ix, size: Ix) {
         let both = self.chunks(size) + (Exp::<i64>::from(1) << self.low_bits);
         let (add, zero) = (AtomicOp::Add, Exp::<i64>::from(0).term());
         let before = effects::atomic(add, self.counts, ScalarType::I64, zero, &[both.term()], true);
@@ -80,22 +80,21 @@ impl Queue {
         effects::store(self.entries, self.high(before).term(), entry.term());
     }
 
-    /// Gives a block its chunks, one after the other: the number of the source, the source with its size, and from which
-    /// element to before which.
-    pub(super) fn each_chunk(
+    fn word(memory: MemoryId, index: Ix) -> Ix {
+        Exp::from_term(effects::read(memory, ScalarType::I64, index.term()))
+    }
+
+    /// Gives a block its chunks, one after the other: every so many of all.
+    pub(in crate::skeletons) fn each_chunk(
         &self,
         expansion: &Expansion,
         block: Ix,
         blocks: Ix,
-        take: &dyn Fn(Ix, (Scalars, Ix), Ix, Ix),
+        take: &dyn Fn(&Chunk),
     ) {
-        let word = |memory: MemoryId, index: Ix| -> Ix {
-            Exp::from_term(effects::read(memory, ScalarType::I64, index.term()))
-        };
-        let counts = word(self.counts, Exp::from(0));
+        let counts = Queue::word(self.counts, Exp::from(0));
         let (entries, chunks) = (named(self.high(counts), "entries"), named(self.low(counts), "chunks"));
-        let one = blocks.term();
-        effects::sequential(block.term()..chunks.term(), one, &[], |chunk, _| {
+        effects::sequential(block.term()..chunks.term(), blocks.term(), &[], |chunk, _| {
             let chunk = Exp::<i64>::from_term(chunk);
             // The last entry whose first chunk is not behind this one.
             let found = effects::repeat_while(
@@ -104,22 +103,55 @@ impl Queue {
                 |state| {
                     let (low, high): (Ix, Ix) = (Exp::from_term(state[0]), Exp::from_term(state[1]));
                     let middle = named((low + high) >> 1, "middle");
-                    let is_behind = self.low(word(self.entries, middle)).gt(chunk);
+                    let is_behind = self.low(Queue::word(self.entries, middle)).gt(chunk);
                     vec![is_behind.select(low, middle).term(), is_behind.select(middle, high).term()]
                 },
             );
-            let entry = found.first().map_or(Exp::from(0), |entry| Exp::<i64>::from_term(*entry));
-            let entry = named(word(self.entries, entry), "entry");
-            let number = named(self.high(entry), "source");
-            let (source, size) = expansion.source_at(number);
-            let length = named(divide_up(size, self.chunks(size)), "length");
-            let from = named((chunk - self.low(entry)) * length, "from");
-            take(number, (source, size), from, (from + length).min(size));
+            let entry = found.first().map_or(Exp::from(0), |entry| Exp::from_term(*entry));
+            take(&self.chunk(expansion, entry, Some(chunk)));
             Vec::new()
         });
     }
+
+    /// Gives a thread queued sources, one after the other: every so many of all.
+    pub(in crate::skeletons) fn each_source(
+        &self,
+        expansion: &Expansion,
+        thread: Ix,
+        threads: Ix,
+        take: &dyn Fn(&Chunk),
+    ) {
+        let entries = named(self.high(Queue::word(self.counts, Exp::from(0))), "entries");
+        effects::sequential(thread.term()..entries.term(), threads.term(), &[], |entry, _| {
+            take(&self.chunk(expansion, Exp::from_term(entry), None));
+            Vec::new()
+        });
+    }
+
+    /// A chunk of the source of an entry; the first one, if none is said.
+    fn chunk(&self, expansion: &Expansion, entry: Ix, chunk: Option<Ix>) -> Chunk {
+        let entry = named(Queue::word(self.entries, entry), "entry");
+        let (number, first) = (named(self.high(entry), "source"), named(self.low(entry), "first"));
+        let (source, size) = expansion.source_at(number);
+        let chunks = named(self.chunks(size), "chunks");
+        let length = named(quotient(size + (chunks - 1), chunks.max(1)), "length");
+        let chunk = chunk.unwrap_or(first);
+        let from = named((chunk - first) * length, "from");
+        Chunk { number, source, size, first, chunks, chunk, from, to: named((from + length).min(size), "to") }
+    }
 }
 
-fn divide_up(a: Ix, b: Ix) -> Ix {
-    quotient(a + (b - 1), b.max(1))
+/// A chunk of a queued source.
+pub(in crate::skeletons) struct Chunk {
+    /// The number of the source, itself, and how many elements it has.
+    pub number: Ix,
+    pub source: Scalars,
+    pub size: Ix,
+    /// The numbers of its first chunk, how many it has, and which one this is.
+    pub first: Ix,
+    pub chunks: Ix,
+    pub chunk: Ix,
+    /// The first element, and the one behind the last.
+    pub from: Ix,
+    pub to: Ix,
 }

@@ -1,0 +1,85 @@
+//! Folds of the elements of each source of an expansion.
+
+use super::expand::{QueueSlots, Sources};
+use super::{KernelName, Listeners, Lowering, Parameters, Step};
+use crate::error::Error;
+use crate::fuser::Elements;
+use crate::operations::ExpandReduce;
+use crate::reduction::Reduction;
+use pumice_kernel::skeletons::{FoldSources, FoldSourcesPlan, Monoid};
+use pumice_kernel::{Ix, Scalars, read, store};
+use pumice_program::Access;
+use std::rc::Rc;
+
+impl Lowering<'_> {
+    /// The steps that hand on the result of each source.
+    pub(crate) fn expand_reduce(
+        &self,
+        operation: &ExpandReduce,
+        listeners: &Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        let node = self.program.node(listeners.producer);
+        let Some(sources) = node.inputs.first().copied() else { return Ok(Vec::new()) };
+        let get = Elements { function: self.fuser.with_classes(&operation.get), loose: false };
+        let operator = self.fuser.with_classes(&operation.operator);
+        let initial = self.fuser.with_classes(&operation.initial);
+        let reduction = Reduction::new(get, operator, Some(initial));
+        let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
+        // Nobody reads a length for this.
+        let average = operation.average.as_ref();
+        let average = average.and_then(|average| self.extents.values(node, average, self.knowledge).ok());
+        let average = average.and_then(|values| values.first()?.as_integer());
+        let average = average.map(|average| average.clamp(0, i64::MAX.into()) as i64);
+        let plan = FoldSourcesPlan::new(self.profile, self.extents.size(sources), average);
+        let work = Sources::new(self, sources, &operation.size, &reduction.elements);
+        let fold = |parameters: &Rc<Parameters>| {
+            let (apply, operator) = (parameters.clone(), reduction.operator.clone());
+            FoldSources {
+                expansion: work.expansion(parameters),
+                monoid: Monoid {
+                    operator: Rc::new(move |a: Scalars, b: Scalars| apply.apply_to(&operator, &[&a, &b])),
+                    neutral: Scalars(parameters.apply(&reduction.neutral, &[])),
+                    total: reduction.operator.is_total(),
+                },
+                commutes: reduction.operator.commutes(),
+            }
+        };
+        let mut steps = Vec::new();
+        let queue = QueueSlots::new(self, sources, &mut steps);
+        let (partial, allocate) = self.temporary(&reduction.types, FoldSourcesPlan::CHUNKS);
+        let name = node.place.operation();
+        let called = KernelName { node, name, skeleton: "fold of sources", threads: plan.threads };
+        steps.extend(self.kernel(called, &listeners, |parameters| {
+            let stretch = parameters.number("stretch", plan.stretch);
+            fold(parameters).push(plan, stretch, queue.filled(parameters))
+        })?);
+        steps.extend(allocate);
+        let name = format!("{}_large", node.place.operation());
+        let called = KernelName { name: &name, skeleton: "fold of sources, chunks of large ones", ..called };
+        steps.extend(self.kernel(called, &listeners, |parameters| {
+            let (blocks, all) = queue.blocks(parameters, plan.blocks);
+            let memories = parameters.memories(partial, &reduction.types, Access::Write);
+            let partial = move |chunk: Ix, value: Scalars| {
+                for (memory, term) in memories.iter().zip(value.0) {
+                    // SAFETY: the slot has an element for each chunk that the skeleton writes, and one thread writes it.
+                    unsafe { store(*memory, chunk.term(), term) };
+                }
+            };
+            fold(parameters).push_chunks(plan, blocks, all, queue.emptied(parameters), partial)
+        })?);
+        let name = format!("{}_chunks", node.place.operation());
+        let called = KernelName { name: &name, skeleton: "fold of sources, results of chunks", ..called };
+        steps.extend(self.kernel(called, &listeners, |parameters| {
+            let (blocks, all) = queue.blocks(parameters, 1);
+            let memories = parameters.memories(partial, &reduction.types, Access::Read);
+            let columns: Vec<_> = memories.into_iter().zip(reduction.types.clone()).collect();
+            let partial = move |chunk: Ix| {
+                // SAFETY: the kernel before has written the chunks that the skeleton reads.
+                let column = |(memory, ty): &(_, _)| unsafe { read(*memory, *ty, chunk.term(), true) };
+                Scalars(columns.iter().map(column).collect())
+            };
+            fold(parameters).push_results(plan, blocks, all, queue.emptied(parameters), partial)
+        })?);
+        Ok(steps)
+    }
+}

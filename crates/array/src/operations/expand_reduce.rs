@@ -1,0 +1,101 @@
+//! `expand_reduce`: for each element of a vector, a source, the elements that it is expanded to, reduced with an associative
+//! operator.
+//!
+//! A push with a result per source, at the source's index: nothing of the expansion is in memory.
+
+use super::{Listed, Parts};
+use crate::error::Error;
+use crate::extents::{Extent, Shapes, Unplanned};
+use crate::interpret::{Elements, Interpreter};
+use crate::lower::{Listeners, Lowering, Step};
+use crate::operation::{Nature, Operation, RANK, Signature, ensure, fits, next};
+use crate::program::Node;
+use pumice_scalar::{Constant, Function, ScalarType};
+use std::any::Any;
+use std::sync::Arc;
+
+/// A reduction of each source's elements.
+#[derive(Clone)]
+pub struct ExpandReduce {
+    /// How many elements a source has; none if that is negative.
+    pub size: Function,
+    /// An element, from its source and its number there.
+    pub get: Function,
+    /// An associative operator, from two elements.
+    pub operator: Function,
+    /// What a source's elements are combined with, once and from the left; from no parameters.
+    pub initial: Function,
+    /// How many elements a source has on average, roughly, if somebody knows; from no parameters.
+    pub average: Option<Function>,
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "expand_reduce",
+    make: |Parts { functions, .. }| {
+        let mut functions = functions.into_iter();
+        let (size, get, operator) = (functions.next()?, functions.next()?, functions.next()?);
+        let (initial, average) = (functions.next()?, functions.next());
+        let operation = ExpandReduce { size, get, operator, initial, average };
+        functions.next().is_none().then(|| Arc::new(operation) as _)
+    },
+};
+
+impl Operation for ExpandReduce {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn functions(&self) -> Vec<&Function> {
+        let ExpandReduce { size, get, operator, initial, average } = self;
+        [size, get, operator, initial].into_iter().chain(average).collect()
+    }
+    fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
+        let mut functions = functions.into_iter();
+        let mut replace = |old: &Function| next(&mut functions, old);
+        let (size, get) = (replace(&self.size), replace(&self.get));
+        let (operator, initial) = (replace(&self.operator), replace(&self.initial));
+        let average = self.average.as_ref().map(&mut replace);
+        Arc::new(ExpandReduce { size, get, operator, initial, average })
+    }
+    fn shaping(&self) -> Vec<&Function> {
+        self.average.iter().collect()
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let (rank, types) = signature.input()?;
+        let results = signature.types;
+        ensure(rank == 1 && signature.rank == 1, RANK)?;
+        fits(&self.size, types, &[ScalarType::I64])?;
+        fits(&self.get, &[types, &[ScalarType::I64]].concat(), results)?;
+        fits(&self.operator, &[results, results].concat(), results)?;
+        fits(&self.initial, &[], results)?;
+        self.average.as_ref().map_or(Ok(()), |average| fits(average, &[], &[ScalarType::I64]))
+    }
+    fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
+        Ok(shapes.same(0))
+    }
+    fn nature(&self) -> Nature {
+        Nature::Push
+    }
+    fn cost(&self) -> u32 {
+        0
+    }
+    fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let steps = group.iter().map(|listeners| lowering.expand_reduce(self, listeners));
+        Ok(steps.collect::<Result<Vec<_>, Error>>()?.concat())
+    }
+    fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
+        let (size, get) = (interpreter.evaluator(&self.size)?, interpreter.evaluator(&self.get)?);
+        let operator = interpreter.evaluator(&self.operator)?;
+        let initial = interpreter.evaluator(&self.initial)?(&[])?;
+        let reduced = |source: &Vec<Constant>| {
+            let size = size(source)?.first().and_then(|size| size.as_integer()).unwrap_or(0);
+            (0..size as i64).try_fold(initial.clone(), |sum, number| {
+                let element = get(&[&source[..], &[Constant::from(number)]].concat())?;
+                operator(&[sum, element].concat())
+            })
+        };
+        interpreter.input(node, 0).iter().map(reduced).collect()
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

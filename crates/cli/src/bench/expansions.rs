@@ -1,0 +1,141 @@
+//! Workloads of irregular nested work: expansions whose elements are counted at random targets, primes, and triples.
+//!
+//! The distributions of sizes and targets are those of the thesis on fusing expand with permute: "(100% 0-10)->R" has sources
+//! of 0 to 10 elements, each of which goes to one of 1000 targets at random; "0.01R+0.99N" sends one of a hundred anywhere.
+
+use super::inputs::hash;
+use super::reference::check_exactly;
+use super::workloads::Workload;
+use pumice::OptionExp;
+use pumice::kernel::skeletons::Division;
+use pumice::prelude::*;
+
+/// The number of targets.
+const BINS: usize = 1000;
+/// More elements than this are not expanded.
+const MOST: i64 = 900_000_000;
+
+/// Sizes of sources, and how many elements of 1024 go anywhere.
+#[derive(Clone, Copy)]
+struct Distribution {
+    name: &'static str,
+    /// The smallest and the largest size of so many of a hundred sources, and those of the others.
+    percent: u32,
+    first: (u32, u32),
+    second: (u32, u32),
+    kept: u64,
+}
+
+const fn spread(
+    name: &'static str,
+    percent: u32,
+    first: (u32, u32),
+    second: (u32, u32),
+    kept: u64,
+) -> Distribution {
+    Distribution { name, percent, first, second, kept }
+}
+
+const DISTRIBUTIONS: [Distribution; 7] = [
+    spread("(100% 0-10)->R", 100, (0, 10), (0, 0), 1024),
+    spread("(100% 0-100)->R", 100, (0, 100), (0, 0), 1024),
+    spread("(100% 1000-3000)->R", 100, (1000, 3000), (0, 0), 1024),
+    spread("(75% 1-1; 25% 0-0)->R", 75, (1, 1), (0, 0), 1024),
+    spread("(90% 0-10; 10% 3000-3500)->R", 90, (0, 10), (3000, 3500), 1024),
+    spread("(90% 0-10; 10% 3000-3500)->0.75R+0.25N", 90, (0, 10), (3000, 3500), 768),
+    spread("(100% 0-10)->0.01R+0.99N", 100, (0, 10), (0, 0), 10),
+];
+
+/// How an expansion is done.
+#[derive(Clone, Copy)]
+enum Way {
+    Automatic,
+    Divided(Division, &'static str),
+    Unfused,
+}
+
+const WAYS: [Way; 6] = [
+    Way::Divided(Division::Thread, "by threads"),
+    Way::Divided(Division::Warp, "by warps"),
+    Way::Divided(Division::Block, "by blocks"),
+    Way::Divided(Division::Several, "by prefix sums"),
+    Way::Divided(Division::Mixed, "mixed"),
+    Way::Unfused,
+];
+
+/// All of them, for these numbers of sources; each by every way, or by the one that is chosen.
+pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
+    let mut all = Vec::new();
+    for count in sources {
+        for distribution in DISTRIBUTIONS {
+            if distribution.sizes(*count).iter().map(|size| i64::from(*size)).sum::<i64>() > MOST {
+                continue;
+            }
+            all.push(counted(distribution, *count, Way::Automatic));
+            if all_ways {
+                all.extend(WAYS.map(|way| counted(distribution, *count, way)));
+            }
+        }
+    }
+    all
+}
+
+impl Distribution {
+    fn sizes(&self, sources: usize) -> Vec<i32> {
+        let size = |i: u32| {
+            let (choice, g) = (hash(i * 2 + 1, 0), hash(i * 2 + 7, 0));
+            let (low, high) = if choice % 100 < self.percent { self.first } else { self.second };
+            (low + g % (high - low + 1)) as i32
+        };
+        (0..sources as u32).map(size).collect()
+    }
+}
+
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 32;
+    x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ x >> 32
+}
+
+const SALT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn counted(distribution: Distribution, sources: usize, way: Way) -> Workload {
+    let Distribution { name, kept, .. } = distribution;
+    let name = match way {
+        Way::Automatic => format!("expand {name}"),
+        Way::Divided(_, way) => format!("expand {name} {way}"),
+        Way::Unfused => format!("expand {name} unfused"),
+    };
+    Workload::new(name, sources, 4 * sources + 4 * BINS, move |timing| {
+        let sizes = distribution.sizes(sources);
+        let mut expected = vec![0u32; BINS];
+        for (source, size) in (0u64..).zip(&sizes) {
+            for number in 0..*size as u64 {
+                let h = mix((source << 32 | number).wrapping_add(SALT));
+                if h & 1023 < kept {
+                    expected[((h >> 32) as u32 % BINS as u32) as usize] += 1;
+                }
+            }
+        }
+        let program = move |sizes: Acc<Vector<i32>>| {
+            let targets = sizes.indexed().expand(
+                |(_, size)| size.cast::<i64>(),
+                move |(source, _), number| {
+                    let h = source.cast::<u64>() << 32 | number.cast::<u64>();
+                    let h = h + SALT;
+                    let h = (h ^ h >> 32) * 0xd6e8_feb8_6659_fd93u64;
+                    let h = h ^ h >> 32;
+                    let target = ((h >> 32).cast::<u32>() % BINS as u32).cast::<i64>();
+                    OptionExp::present_if((h & 1023).lt(kept), target)
+                },
+            );
+            targets.histogram(BINS, |target| target)
+        };
+        let timing = match way {
+            Way::Automatic => timing.clone(),
+            Way::Divided(division, _) => timing.with(|compiler| compiler.division(division)),
+            Way::Unfused => timing.with(|compiler| compiler.fuse(false)),
+        };
+        timing.median(program, Vector::from(sizes.as_slice()), |found| check_exactly(&found, &expected))
+    })
+}

@@ -1,0 +1,141 @@
+//! Workloads of sparse matrices and nested ranges: products of a matrix in compressed rows with a vector, as a fold of segments
+//! and as a comprehension, and Pythagorean triples that are counted.
+
+use super::inputs::{hash, uniform};
+use super::reference::{check_all, check_exactly};
+use super::workloads::Workload;
+use pumice::prelude::*;
+use pumice::{Segments, comp, count};
+
+/// All of them, for matrices of so many rows and numbers below a limit.
+pub fn workloads(rows: usize, limit: i64) -> Vec<Workload> {
+    let kinds = [Kind::Band, Kind::PowerLaw, Kind::Skewed];
+    let mut all: Vec<Workload> = kinds.into_iter().map(|kind| by_segments(kind, rows)).collect();
+    all.extend(kinds.map(|kind| by_comprehension(kind, rows)));
+    all.push(triples(limit));
+    all
+}
+
+/// How long the rows of a matrix are.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// All 32, beside the diagonal.
+    Band,
+    /// Few long ones and many short ones.
+    PowerLaw,
+    /// 8, and every thousandth 16384.
+    Skewed,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Band => "band32",
+            Kind::PowerLaw => "powerlaw",
+            Kind::Skewed => "skewed",
+        }
+    }
+}
+
+/// A matrix in compressed rows.
+struct Sparse {
+    offsets: Vec<i64>,
+    columns: Vec<i32>,
+    values: Vec<f32>,
+}
+
+impl Sparse {
+    fn new(kind: Kind, rows: usize) -> Sparse {
+        let (mut offsets, mut columns) = (vec![0], Vec::new());
+        let mut state = 12345u32;
+        for row in 0..rows {
+            state = hash(state.wrapping_add(row as u32), 0);
+            let length = match kind {
+                Kind::Band => 32,
+                Kind::PowerLaw => (4.0 / (f64::from((state & 0xffff) + 1) / 65536.0)).min(4096.0) as usize,
+                Kind::Skewed => {
+                    if row % 1000 == 0 {
+                        16384
+                    } else {
+                        8
+                    }
+                }
+            };
+            for place in 0..length {
+                state = hash(state.wrapping_add(place as u32), 0);
+                columns.push(match kind {
+                    Kind::Band => (row + place).saturating_sub(16).min(rows - 1) as i32,
+                    _ => (state as usize % rows) as i32,
+                });
+            }
+            offsets.push(columns.len() as i64);
+        }
+        let values = uniform(columns.len(), 1);
+        Sparse { offsets, columns, values }
+    }
+
+    fn bytes(kind: Kind, rows: usize) -> usize {
+        let count = *Sparse::new(kind, rows).offsets.last().unwrap_or(&0) as usize;
+        8 * count + 16 * rows
+    }
+
+    fn times(&self, xs: &[f32]) -> Vec<f64> {
+        let product = |at: usize| f64::from(self.values[at]) * f64::from(xs[self.columns[at] as usize]);
+        let rows = self.offsets.windows(2);
+        rows.map(|ends| (ends[0] as usize..ends[1] as usize).map(product).sum()).collect()
+    }
+}
+
+fn by_segments(kind: Kind, rows: usize) -> Workload {
+    let name = format!("smvm {}", kind.name());
+    Workload::new(name, rows, Sparse::bytes(kind, rows), move |timing| {
+        let (matrix, xs) = (Sparse::new(kind, rows), uniform(rows, 0));
+        let expected = matrix.times(&xs);
+        let program = |values: Acc<Vector<f32>>,
+                       columns: Acc<Vector<i32>>,
+                       offsets: Acc<Vector<i64>>,
+                       xs: Acc<Vector<f32>>| {
+            let products = values.zip_with(columns, move |v, c| v * xs.at(c.cast::<i64>()));
+            products.fold_segments(Segments::Offsets(offsets), 0.0, |a, b| a + b)
+        };
+        let arguments = (
+            Vector::from(matrix.values.as_slice()),
+            Vector::from(matrix.columns.as_slice()),
+            Vector::from(matrix.offsets.as_slice()),
+            Vector::from(xs.as_slice()),
+        );
+        timing.median(program, arguments, |found| check_all(&found, rows, 1e-4, |row| expected[row]))
+    })
+}
+
+fn by_comprehension(kind: Kind, rows: usize) -> Workload {
+    let name = format!("smvm by comprehension {}", kind.name());
+    Workload::new(name, rows, Sparse::bytes(kind, rows), move |timing| {
+        let (matrix, xs) = (Sparse::new(kind, rows), uniform(rows, 0));
+        let expected = matrix.times(&xs);
+        let ends: Vec<(i64, i64)> = matrix.offsets.windows(2).map(|ends| (ends[0], ends[1])).collect();
+        let program = |values: Acc<Vector<f32>>,
+                       columns: Acc<Vector<i32>>,
+                       rows: Acc<Vector<(i64, i64)>>,
+                       xs: Acc<Vector<f32>>| {
+            comp![sum![v * xs.at(c.cast::<i64>()) | v <- values[a..b] | c <- columns[a..b]] | (a, b) <- rows]
+        };
+        let arguments = (
+            Vector::from(matrix.values.as_slice()),
+            Vector::from(matrix.columns.as_slice()),
+            Vector::from(ends.as_slice()),
+            Vector::from(xs.as_slice()),
+        );
+        timing.median(program, arguments, |found| check_all(&found, rows, 1e-4, |row| expected[row]))
+    })
+}
+
+fn triples(limit: i64) -> Workload {
+    Workload::new(format!("triples below {limit}"), limit as usize, 8, move |timing| {
+        let squares = |x: i64, y: i64| (y..limit).filter(|z| x * x + y * y == z * z).count() as i64;
+        let expected: i64 = (1..limit).flat_map(|x| (x..limit).map(move |y| squares(x, y))).sum();
+        let program =
+            |limit: Exp<i64>| count![x <- 1..limit, y <- x..limit, z <- y..limit, x * x + y * y == z * z];
+        timing.median(program, limit, |found| check_exactly(&found, &[expected]))
+    })
+}

@@ -1,0 +1,270 @@
+//! Folds of the elements of each source of an expansion: rows of different lengths, which nobody has in memory.
+//!
+//! Teams of lanes take a source each, a whole warp takes one that is larger, and one that is large for a warp is queued, as
+//! expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
+//! takes one source after the other. Operators need not commute: then every lane has neighbouring elements.
+
+use super::expand::{Expansion, Queue};
+use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle, shuffle_down};
+use crate::effects;
+use crate::item::{Dynamic, Ix, Scalars};
+use crate::level::{Block, Grid, Within};
+use crate::{Profile, Push, named, parts_for, quotient, remainder};
+use pumice_program::WARP;
+use pumice_scalar::Exp;
+
+/// What is folded.
+#[derive(Clone)]
+pub struct FoldSources {
+    /// The sources and their elements.
+    pub expansion: Expansion,
+    /// The operator.
+    pub monoid: Monoid,
+    /// Whether it commutes.
+    pub commutes: bool,
+}
+
+/// How folds of sources are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FoldSourcesPlan {
+    /// Threads of a block.
+    pub threads: u32,
+    /// Lanes that take a source together: a power of two, at most a warp.
+    pub team: u32,
+    /// Blocks of the kernels that take what is queued.
+    pub blocks: u32,
+    /// Sources that a block takes one after the other; 1 if each of its teams takes one.
+    pub stretch: i64,
+}
+
+/// Lanes of a warp.
+const LANES: i64 = WARP as i64;
+/// Elements from which on a source is queued.
+const FOR_QUEUE: i64 = 1 << 13;
+/// Elements of a lane from which on a warp takes the source of its team.
+const MANY: i64 = 16;
+
+impl FoldSourcesPlan {
+    /// Divides the work of so many sources, which have so many elements on average if that is known.
+    pub fn new(profile: &Profile, sources: i64, average: Option<i64>) -> FoldSourcesPlan {
+        let busy = profile.busy_blocks.clamp(1, 1 << 20);
+        if !profile.coalesces {
+            let stretch = (sources.max(0) as u64).div_ceil(busy * 8).max(1) as i64;
+            return FoldSourcesPlan { threads: 1, team: 1, blocks: busy as u32, stretch };
+        }
+        let team = match (profile.native_warps, average) {
+            (false, _) => 1,
+            (true, None) => 8,
+            // Some elements per lane.
+            (true, Some(average)) => {
+                (average.max(1) as u64 / 4).clamp(1, WARP.into()).next_power_of_two() as u32
+            }
+        };
+        FoldSourcesPlan { threads: profile.threads, team: team.min(WARP), blocks: busy as u32, stretch: 1 }
+    }
+
+    /// Results of chunks that there is room for. A source that would need more is folded by one block.
+    pub const CHUNKS: i64 = 1 << 16;
+}
+
+type Write<'a> = &'a dyn Fn(Ix, Scalars);
+
+impl FoldSources {
+    /// Hands on the results of all sources that are not queued, each at the source's number.
+    pub fn push(self, plan: FoldSourcesPlan, stretch: Ix, queue: Queue) -> Push<Grid, Dynamic, Ix> {
+        let sources = self.expansion.sources;
+        Push::trusted(sources, move |write| match plan.threads {
+            1 => Block::parts(quotient(sources + (stretch - 1), stretch.max(1)), &|block| {
+                let first = named(block * stretch, "first");
+                let count = named((sources - first).min(stretch).max(0), "count");
+                each_thread(1, |_| {
+                    let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
+                    effects::sequential(zero..count.term(), one, &[], |turn, _| {
+                        self.by_team(plan, first + Exp::from_term(turn), Exp::from(0), queue, write);
+                        Vec::new()
+                    });
+                });
+            }),
+            _ => {
+                let per_block = plan.threads / plan.team;
+                Block::parts(parts_for(sources, per_block as usize), &|block| {
+                    let first = named(block * i64::from(per_block), "first");
+                    each_thread(plan.threads, |thread| self.by_team(plan, first, thread, queue, write));
+                });
+            }
+        })
+    }
+
+    /// A thread of a team that takes a source, and then of a warp that takes larger ones.
+    fn by_team(&self, plan: FoldSourcesPlan, first: Ix, thread: Ix, queue: Queue, write: Write<'_>) {
+        let Expansion { sources, .. } = self.expansion;
+        let team = i64::from(plan.team);
+        let number = named(first + quotient(thread, Exp::from(team)), "source");
+        let place = named(remainder(thread, Exp::from(team)), "place");
+        let for_warp = if team == 1 || team == LANES { FOR_QUEUE } else { MANY * team };
+        let zero = Exp::<i64>::from(0);
+        // A shuffle is for all lanes, so what is beyond the last source has no elements.
+        let found = effects::choose(
+            number.lt(sources).term(),
+            || {
+                let (source, size) = self.expansion.source_at(number);
+                only_if(size.ge(FOR_QUEUE) & place.eq(0), || queue.add(number, size));
+                let own = size.lt(for_warp).select(size, zero);
+                let sum = self.fold(&source, (zero, own), place, team);
+                std::iter::once(size.term()).chain(sum.0).collect()
+            },
+            |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
+        );
+        let size = named(Exp::<i64>::from_term(found[0]), "size");
+        let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
+        let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
+        only_if(is_own, || write(number, sum));
+        if for_warp == FOR_QUEUE {
+            return;
+        }
+        let lane = named(remainder(thread, Exp::from(LANES)), "lane");
+        let is_shared = size.ge(for_warp) & size.lt(FOR_QUEUE);
+        let shared = Scalars(vec![named(is_shared.select(size, zero), "shared").term()]);
+        let (start, end, step) =
+            (zero.term(), Exp::<i64>::from(LANES / team).term(), Exp::<i64>::from(1).term());
+        effects::sequential(start..end, step, &[], |turn, _| {
+            let turn = Exp::<i64>::from_term(turn);
+            let size = shuffle(&shared, turn * team).0;
+            let size = named(Exp::<i64>::from_term(size[0]), "size");
+            let number = named(first + quotient(thread - lane, Exp::from(team)) + turn, "source");
+            let fold = || {
+                let source = now(&(self.expansion.source)(number));
+                self.fold(&source, (zero, size), lane, LANES)
+            };
+            let sum = choose(size.gt(0), fold, || self.monoid.neutral.clone());
+            let sum = self.combine_lanes(sum, lane, LANES);
+            only_if(size.gt(0) & lane.eq(0), || write(number, sum));
+            Vec::new()
+        });
+    }
+
+    /// What a thread, one of several at this place among them, folds of some elements of a source.
+    fn fold(&self, source: &Scalars, (from, to): (Ix, Ix), place: Ix, threads: i64) -> Scalars {
+        let (start, end, step) = match self.commutes || threads == 1 {
+            true => (from + place, to, threads),
+            false => {
+                let each = named(quotient(to - from + (threads - 1), Exp::from(threads)), "each");
+                let start = named((from + place * each).min(to), "start");
+                (start, (start + each).min(to), 1)
+            }
+        };
+        let step = Exp::<i64>::from(step).term();
+        let initial = self.monoid.neutral.0.clone();
+        Scalars(effects::sequential(start.term()..end.term(), step, &initial, |element, sum| {
+            let element = (self.expansion.get)(source, Exp::from_term(element));
+            self.monoid.combine(&Scalars(sum.to_vec()), &element).0
+        }))
+    }
+
+    /// Combines what neighbouring lanes have: the first one of each team gets the result.
+    fn combine_lanes(&self, mut sum: Scalars, place: Ix, team: i64) -> Scalars {
+        let mut distance = 1;
+        while distance < team {
+            let other = shuffle_down(&sum, distance as i32);
+            let is_first = (place & (2 * distance - 1)).eq(0);
+            sum = now(&match self.monoid.total {
+                true => select(is_first, &self.monoid.combine(&sum, &other), &sum),
+                false => choose(is_first, || self.monoid.combine(&sum, &other), || sum.clone()),
+            });
+            distance *= 2;
+        }
+        sum
+    }
+
+    /// Folds chunks of the queued sources: `partial` takes the result of each, by its number, and `write` that of a source
+    /// which is taken as a whole. There are no blocks if nothing is queued.
+    pub fn push_chunks(
+        self,
+        plan: FoldSourcesPlan,
+        blocks: Ix,
+        all: Ix,
+        queue: Queue,
+        partial: impl Fn(Ix, Scalars) + 'static,
+    ) -> Push<Grid, Dynamic, Ix> {
+        Push::trusted(self.expansion.sources, move |write| {
+            Block::parts(blocks, &|block| {
+                queue.each_chunk(&self.expansion, block, all, &|taken| {
+                    let is_whole = (taken.first + taken.chunks).gt(FoldSourcesPlan::CHUNKS);
+                    let is_first = taken.chunk.eq(taken.first);
+                    let zero = Exp::<i64>::from(0);
+                    let none = is_whole & !is_first;
+                    let from = named(is_whole.select(zero, taken.from), "from");
+                    let to = named(is_whole.select(taken.size, taken.to), "to");
+                    let to = named(none.select(from, to), "end");
+                    let sum = self.by_block(plan.threads, &taken.source, (from, to));
+                    each_thread(1, |_| {
+                        let sum = sum.read(0);
+                        let by_itself = is_whole | taken.chunks.eq(1);
+                        effects::either(
+                            by_itself.term(),
+                            || only_if(is_first, || write(taken.number, sum.clone())),
+                            || partial(taken.chunk, sum.clone()),
+                        );
+                    });
+                    effects::sync();
+                });
+            });
+        })
+    }
+
+    /// Combines the results of chunks, one thread for each source.
+    pub fn push_results(
+        self,
+        plan: FoldSourcesPlan,
+        blocks: Ix,
+        all: Ix,
+        queue: Queue,
+        partial: impl Fn(Ix) -> Scalars + 'static,
+    ) -> Push<Grid, Dynamic, Ix> {
+        Push::trusted(self.expansion.sources, move |write| {
+            Block::parts(blocks, &|block| {
+                each_thread(plan.threads, |thread| {
+                    let threads = i64::from(plan.threads);
+                    queue.each_source(&self.expansion, block * threads + thread, all * threads, &|taken| {
+                        let is_spread =
+                            taken.chunks.gt(1) & (taken.first + taken.chunks).le(FoldSourcesPlan::CHUNKS);
+                        only_if(is_spread, || {
+                            let one = Exp::<i64>::from(1).term();
+                            let (start, end) = (taken.first, taken.first + taken.chunks);
+                            let initial = self.monoid.neutral.0.clone();
+                            let sum =
+                                effects::sequential(start.term()..end.term(), one, &initial, |chunk, sum| {
+                                    let chunk = partial(Exp::from_term(chunk));
+                                    self.monoid.combine(&Scalars(sum.to_vec()), &chunk).0
+                                });
+                            write(taken.number, Scalars(sum));
+                        });
+                    });
+                });
+            });
+        })
+    }
+
+    /// What a block folds of some elements of a source, in shared memory.
+    fn by_block(&self, threads: u32, source: &Scalars, range: (Ix, Ix)) -> Cells {
+        let sums = Cells::shared(&self.monoid.types(), threads.into());
+        each_thread(threads, |thread| {
+            sums.write(thread, &now(&self.fold(source, range, thread, threads.into())));
+        });
+        effects::sync();
+        let mut distance = 1;
+        while distance < i64::from(threads) {
+            each_thread(threads, |thread| {
+                let is_first =
+                    (thread & (2 * distance - 1)).eq(0) & (thread + distance).lt(i64::from(threads));
+                only_if(is_first, || {
+                    let both = self.monoid.combine(&sums.read(thread), &sums.read(thread + distance));
+                    sums.write(thread, &now(&both));
+                });
+            });
+            effects::sync();
+            distance *= 2;
+        }
+        sums
+    }
+}
