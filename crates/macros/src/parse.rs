@@ -314,6 +314,19 @@ fn is_path(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Path(path) if path.path.is_ident(name))
 }
 
+/// The names that an expression behind qualifiers, or one of those, takes from before them.
+pub fn live<'a>(qualifiers: impl DoubleEndedIterator<Item = &'a Qualifier>, head: &TokenStream) -> Names {
+    qualifiers.rev().fold(crate::tokens::names(head), |mut live, qualifier| {
+        // Reductions of a group, behind it, are of what was bound before it.
+        if !matches!(qualifier.kind, Kind::Group(..)) {
+            let bound = qualifier.binds();
+            live.retain(|name| !bound.iter().any(|bound| bound == name));
+        }
+        live.extend(qualifier.mentions());
+        live
+    })
+}
+
 impl Qualifier {
     /// The names that it binds.
     pub fn binds(&self) -> Vec<Ident> {

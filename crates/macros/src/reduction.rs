@@ -2,10 +2,10 @@
 //! expression, over variables that are bound outside, is a loop for each element; one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
-use crate::parse::{Kind, Qualifier, comprehension, qualifiers};
+use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
-use crate::tokens::{Names, Separator, first_span, has, names, split_once};
+use crate::tokens::{Names, Separator, first_span, has, split_once};
 use proc_macro2::{Ident, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
@@ -194,8 +194,7 @@ impl Reduction {
         let Some(Qualifier { kind: Kind::Generators(generators), .. }) = rest.pop_front() else {
             return Ok(None);
         };
-        let mut later = names(&self.head);
-        later.extend(rest.iter().flat_map(Qualifier::mentions));
+        let later = live(rest.iter(), &self.head);
         let Drawn::Counted { size, bind, .. } = draw(&generators, bound, &later, outer)? else {
             return Ok(None);
         };
@@ -204,9 +203,7 @@ impl Reduction {
         let so_far = outer.fresh("so_far");
         let element = self.loops(rest, &so_far, inside, outer)?;
         let element = quote_spanned!(span=> { #bind let #so_far = #neutral; #element });
-        let (a, b) = (outer.fresh("a"), outer.fresh("b"));
-        let combined = self.combine(&quote!(#a), &quote!(#b), bound, outer)?;
-        let combine = quote_spanned!(span=> |#a, #b| #combined);
+        let combine = self.operator_of(bound, outer)?;
         Ok(Some(Expansion { size, element, initial: neutral, combine }))
     }
 
@@ -224,8 +221,7 @@ impl Reduction {
         let span = qualifier.span;
         match &qualifier.kind {
             Kind::Generators(generators) => {
-                let mut later = names(&self.head);
-                later.extend(qualifiers.iter().flat_map(Qualifier::mentions));
+                let later = live(qualifiers.iter(), &self.head);
                 match draw(generators, &bound, &later, outer)? {
                     Drawn::Inlined(inner) => {
                         inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));
@@ -274,10 +270,23 @@ impl Reduction {
         };
         Ok(match name.as_str() {
             "min" | "max" => {
-                let combine = self.combine(&quote!(__a), &quote!(__b), bound, outer)?;
-                quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, |__a, __b| #combine))
+                let operator = self.operator_of(bound, outer)?;
+                quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, #operator))
             }
             _ => self.combine(&quote!(#so_far), &element, bound, outer)?,
+        })
+    }
+
+    /// The operator, as a function of two values.
+    fn operator_of(&self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
+        let (span, name) = (self.name.span(), &self.name);
+        Ok(match (name.to_string().as_str(), &self.fold) {
+            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::add),
+            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::multiply),
+            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::or),
+            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::and),
+            (_, Some((operator, _))) => crate::expression::expression(operator.clone(), bound, outer)?,
+            _ => quote_spanned!(span=> ::pumice::comprehension::#name),
         })
     }
 
@@ -289,18 +298,8 @@ impl Reduction {
         bound: &Names,
         outer: &mut Outer,
     ) -> Result<TokenStream> {
-        let (span, name) = (self.name.span(), &self.name);
-        Ok(match (name.to_string().as_str(), &self.fold) {
-            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::add(#a, #b)),
-            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::multiply(#a, #b)),
-            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::or(#a, #b)),
-            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::and(#a, #b)),
-            (_, Some((operator, _))) => {
-                let operator = crate::expression::expression(operator.clone(), bound, outer)?;
-                quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator))
-            }
-            _ => quote_spanned!(span=> ::pumice::comprehension::#name(#a, #b)),
-        })
+        let (span, operator) = (self.name.span(), self.operator_of(bound, outer)?);
+        Ok(quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator)))
     }
 
     /// Of a group: what stands for the reduction, when this is its value without the initial one.

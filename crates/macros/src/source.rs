@@ -3,7 +3,7 @@
 
 use crate::expression::{Outer, expression};
 use crate::parse::{Generator, Kind, Qualifier, Source, source};
-use crate::tokens::{Names, first_span, mention, rename};
+use crate::tokens::{Names, first_span, mention, names, rename};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use std::collections::HashMap;
@@ -17,6 +17,8 @@ pub enum Drawn {
         size: TokenStream,
         /// Statements that bind the patterns, for the element with the number that is called so.
         bind: TokenStream,
+        /// The names that they mention, besides those that they bind.
+        uses: Names,
         /// The array, where it is nothing but one.
         array: Option<Ident>,
     },
@@ -36,6 +38,7 @@ pub const DEPENDS: &str = "an array cannot be computed for each element: draw fr
 /// Prepares generators that are in step; `later` are the names that are mentioned behind them.
 pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut Outer) -> Result<Drawn> {
     let (mut size, mut bind, mut only_array) = (None, TokenStream::new(), None);
+    let mut uses = Names::new();
     for generator in generators {
         let span = generator.span;
         let pattern = &generator.pattern.tokens;
@@ -51,6 +54,7 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
         };
         let value_of = quote_spanned!(span=> let #pattern = #value;);
         bind.extend(value_of);
+        uses.extend(names(&value));
         size = match (size, part) {
             (Some(size), Some(part)) => Some(quote_spanned!(span=> #size.min(#part))),
             (size, part) => size.or(part),
@@ -59,7 +63,7 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
     }
     let array = only_array.filter(|_| generators.len() == 1);
     match size {
-        Some(size) => Ok(Drawn::Counted { size, bind, array }),
+        Some(size) => Ok(Drawn::Counted { size, bind, uses, array }),
         None => Err(Error::new(
             generators[0].span,
             "a range without an end is drawn from in step with others: `i <- 0.. | x <- xs`",

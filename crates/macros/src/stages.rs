@@ -4,7 +4,7 @@
 //! pattern that names those which it mentions.
 
 use crate::expression::{Outer, condition, expression, parsed, value};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, Source, source};
+use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, Source, live, source};
 use crate::reduction::{Expansion, Reduction, is_reduction};
 use crate::source::{DEPENDS, Drawn, draw, number};
 use crate::tokens::{Names, mention, names, replace_macros};
@@ -113,7 +113,7 @@ impl Stages {
     pub fn mapped(&mut self, body: TokenStream, span: Span) -> TokenStream {
         let (vector, pattern) = (vector_name(), pattern(&self.environment, &names(&body)));
         let results = match self.environment.as_slice() {
-            [only] if body.to_string() == only.to_string() => quote!(#vector),
+            [only] if *only == body.to_string() => quote!(#vector),
             _ => quote_spanned!(span=> #vector.map(|#pattern| #body)),
         };
         self.once(results)
@@ -196,8 +196,7 @@ impl Stages {
         head: &mut TokenStream,
     ) -> Result<()> {
         let span = qualifier.span;
-        let mut later = names(head);
-        later.extend(queue.iter().flat_map(Qualifier::mentions));
+        let later = live(queue.iter(), head);
         let (vector, bound) = (vector_name(), self.bound());
         if !self.started && !matches!(qualifier.kind, Kind::Generators(_) | Kind::Filter(_) | Kind::Let(..)) {
             return Err(Error::new(span, "there are no elements yet: put a generator `p <- xs` before this"));
@@ -228,7 +227,7 @@ impl Stages {
                 let environment = self.extended(&new, &later);
                 let tuple = tuple(&environment);
                 let body = quote_spanned!(span=> { let #tokens = #value; #tuple });
-                let pattern = pattern(&self.environment, &self.mentioned(&value, &environment, &new));
+                let pattern = pattern(&self.environment, &self.mentioned(names(&value), &environment, &new));
                 self.then(quote_spanned!(span=> #vector.map(|#pattern| #body)), span);
                 self.environment = environment;
             }
@@ -261,9 +260,8 @@ impl Stages {
         Ok(())
     }
 
-    /// The names that a body mentions which computes a value and gives an environment in which some names are new.
-    fn mentioned(&self, value: &TokenStream, environment: &[Ident], new: &[Ident]) -> Names {
-        let mut mentioned = names(value);
+    /// The names that a body mentions which takes some itself, and gives an environment in which others are new.
+    fn mentioned(&self, mut mentioned: Names, environment: &[Ident], new: &[Ident]) -> Names {
         let kept = environment.iter().filter(|name| !new.contains(name));
         mentioned.extend(kept.map(Ident::to_string));
         mentioned
@@ -286,18 +284,18 @@ impl Stages {
             return Ok(());
         }
         let vector = vector_name();
-        let (size, bind, array) = match draw(&generators, &self.bound(), &later, &mut self.outer)? {
+        let (size, bind, uses, array) = match draw(&generators, &self.bound(), &later, &mut self.outer)? {
             Drawn::Inlined(inner) => {
                 inner.into_iter().rev().for_each(|qualifier| queue.push_front(qualifier));
                 return Ok(());
             }
-            Drawn::Counted { size, bind, array } => (size, bind, array),
+            Drawn::Counted { size, bind, uses, array } => (size, bind, uses, array),
         };
         let environment = self.extended(&new, &later);
         let (values, number) = (tuple(&environment), number());
         if self.started {
             let sized = pattern(&self.environment, &names(&size));
-            let bound = pattern(&self.environment, &self.mentioned(&bind, &environment, &new));
+            let bound = pattern(&self.environment, &self.mentioned(uses, &environment, &new));
             let expanded =
                 quote_spanned!(span=> #vector.expand(|#sized| #size, |#bound, #number| { #bind #values }));
             self.then(expanded, span);
@@ -307,7 +305,7 @@ impl Stages {
         match (array, self.pending.is_empty()) {
             (Some(array), true) => {
                 let one = &generators[0].pattern.tokens;
-                let is_same = environment.len() == 1 && one.to_string() == environment[0].to_string();
+                let is_same = environment.len() == 1 && environment[0] == one.to_string();
                 let first =
                     if is_same { quote!(#array) } else { quote_spanned!(span=> #array.map(|#one| #values)) };
                 self.then(first, span);
@@ -372,8 +370,7 @@ impl Stages {
         if let Some(ident) = mention(&array.to_token_stream(), &self.bound()) {
             return Err(Error::new(ident.span(), format!("this depends on `{ident}`, and {DEPENDS}")));
         }
-        let mut later = names(head);
-        later.extend(queue.iter().flat_map(Qualifier::mentions));
+        let later = live(queue.iter(), head);
         self.joined(array, one, (our_key, their_key), &later, span)?;
         Ok(true)
     }
@@ -399,7 +396,7 @@ impl Stages {
         let ranges = quote_spanned!(span=> #vector.map(|#searched| (#all, #table.range(#our_key))));
         self.then(ranges, span);
         let environment = self.extended(&one.names, later);
-        let kept = pattern(&self.environment, &self.mentioned(&TokenStream::new(), &environment, &one.names));
+        let kept = pattern(&self.environment, &self.mentioned(Names::new(), &environment, &one.names));
         let values = tuple(&environment);
         let expanded = quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.expand(
             |(_, (#first, #end))| #end - #first,
@@ -469,8 +466,7 @@ impl Stages {
             )),
             span,
         );
-        let mut later = names(head);
-        later.extend(queue.iter().flat_map(Qualifier::mentions));
+        let later = live(queue.iter(), head);
         let results: Vec<Ident> = reductions.into_iter().map(|(_, reduced)| reduced).collect();
         let is_live = |name: &&Ident| later.contains(&name.to_string());
         let environment: Vec<Ident> = keys.iter().chain(&results).filter(is_live).cloned().collect();

@@ -231,6 +231,7 @@ pub fn pythagorean_triples(h: &Harness) -> Outcome {
     counted.check(1000, &[878])
 }
 
+type Point = (i64, i64);
 type PointExp = (Exp<i64>, Exp<i64>);
 
 /// The points of a line, from one with a number on: as the paper's `get_point_in_line`, with integers.
@@ -242,7 +243,7 @@ fn on_line((x1, y1): PointExp, (x2, y2): PointExp, i: Exp<i64>) -> PointExp {
 
 /// The points of lines, of triangles and of filled circles (section 5 of the paper).
 pub fn drawings(h: &Harness) -> Outcome {
-    let lines = h.compile(|lines: Acc<Vector<((i64, i64), (i64, i64))>>| {
+    let lines = h.compile(|lines: Acc<Vector<(Point, Point)>>| {
         comp![on_line(p, q, i) | (p, q) <- lines, let (x, y) = p, let (u, v) = q, i <- 0..=(u - x).abs().max((v - y).abs())]
     })?;
     let circles = h.compile(|circles: Acc<Vector<(i64, i64, i64)>>| {
