@@ -102,8 +102,7 @@ fn names_of_users_and_of_the_macro_do_not_meet() {
     let (xs, ys) = (use_([(1i64, 5i64), (2, 6)]), use_([(2i64, 7i64), (2, 8)]));
     let joined = comp![(first, end, number) | (first, end) <- xs, (key, number) <- ys, first == key];
     assert_eq!(on_sim(joined), [(2, 6, 7), (2, 6, 8)]);
-    let shadowed =
-        comp![x + z | (x, z) <- xs, let x = x * 10 + z, (z, _) <- ys, let (_, y) = (x, z), y > 1, z <- z..z + 1, take 3];
+    let shadowed = comp![x + z | (x, z) <- xs, let x = x * 10 + z, (z, _) <- ys, let (_, y) = (x, z), y > 1, z <- z..z + 1, take 3];
     assert_eq!(on_sim(shadowed), [17, 17, 28]);
 }
 

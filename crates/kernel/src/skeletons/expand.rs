@@ -19,6 +19,9 @@ pub use queue::{Queue, QueueLayout};
 use std::fmt;
 use std::rc::Rc;
 
+/// An element of a source, from the source and a number below its size.
+pub type GetElement = Rc<dyn Fn(&Scalars, Ix) -> Scalars>;
+
 /// Sources and their elements.
 #[derive(Clone)]
 pub struct Expansion {
@@ -29,7 +32,7 @@ pub struct Expansion {
     /// How many elements a source has, from 0 on.
     pub size: Rc<dyn Fn(&Scalars) -> Ix>,
     /// An element of a source, by its number there.
-    pub get: Rc<dyn Fn(&Scalars, Ix) -> Scalars>,
+    pub get: GetElement,
 }
 
 /// Who takes the elements of a source.
