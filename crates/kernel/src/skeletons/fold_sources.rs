@@ -9,9 +9,9 @@ use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, sh
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
-use crate::{Profile, Push, named, parts_for, quotient, remainder};
+use crate::{Profile, Push, named, parts_for, quotient, remainder, warp};
 use pumice_program::WARP;
-use pumice_scalar::Exp;
+use pumice_scalar::{Exp, ScalarType};
 
 /// What is folded.
 #[derive(Clone)]
@@ -41,8 +41,6 @@ pub struct FoldSourcesPlan {
 const LANES: i64 = WARP as i64;
 /// Elements from which on a source is queued.
 const FOR_QUEUE: i64 = 1 << 13;
-/// Elements that a thread computes together.
-const UNROLL: i64 = 4;
 /// Elements of a lane from which on a warp takes the source of its team.
 const MANY: i64 = 16;
 
@@ -69,6 +67,19 @@ impl FoldSourcesPlan {
     pub const CHUNKS: i64 = 1 << 16;
 }
 
+/// Elements from which on a warp takes the source of a team with so many lanes.
+fn least_for_warp(team: i64) -> i64 {
+    if team == 1 || team == LANES { FOR_QUEUE } else { MANY * team }
+}
+
+/// What the teams of a block leave to its warps.
+struct Larger {
+    /// The size of each thread's source, or 0 if its team has taken it.
+    sizes: Cells,
+    /// A word per warp, which is 0 if it has none.
+    votes: Cells,
+}
+
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
 impl FoldSources {
@@ -82,7 +93,7 @@ impl FoldSources {
                 each_thread(1, |_| {
                     let (zero, one) = (Exp::<i64>::from(0).term(), Exp::<i64>::from(1).term());
                     effects::sequential(zero..count.term(), one, &[], |turn, _| {
-                        self.by_team(plan, first + Exp::from_term(turn), Exp::from(0), queue, write);
+                        self.by_team(plan, first + Exp::from_term(turn), Exp::from(0), (queue, None), write);
                         Vec::new()
                     });
                 });
@@ -91,19 +102,41 @@ impl FoldSources {
                 let per_block = plan.threads / plan.team;
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
-                    each_thread(plan.threads, |thread| self.by_team(plan, first, thread, queue, write));
+                    let larger = (least_for_warp(plan.team.into()) < FOR_QUEUE).then(|| Larger {
+                        sizes: Cells::private(&[ScalarType::I64], 1),
+                        votes: Cells::shared(&[ScalarType::U32], i64::from(plan.threads) / LANES),
+                    });
+                    let in_team = |thread: Ix| {
+                        self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
+                    };
+                    each_thread(plan.threads, in_team);
+                    let Some(larger) = &larger else { return };
+                    effects::sync();
+                    // Most blocks have none.
+                    let votes = (0..i64::from(plan.threads) / LANES).map(|warp| larger.votes.read(warp).0[0]);
+                    let any = votes.map(Exp::<u32>::from_term).reduce(|a, b| a | b);
+                    only_if(any.map_or(Exp::from(false), |any| any.ne(0)), || {
+                        each_thread(plan.threads, |thread| self.by_warp(plan, first, thread, larger, write));
+                    });
                 });
             }
         })
     }
 
-    /// A thread of a team that takes a source, and then of a warp that takes larger ones.
-    fn by_team(&self, plan: FoldSourcesPlan, first: Ix, thread: Ix, queue: Queue, write: Write<'_>) {
+    /// A thread of a team that takes a source; what is larger is noted for the warp.
+    fn by_team(
+        &self,
+        plan: FoldSourcesPlan,
+        first: Ix,
+        thread: Ix,
+        (queue, larger): (Queue, Option<&Larger>),
+        write: Write<'_>,
+    ) {
         let Expansion { sources, .. } = self.expansion;
         let team = i64::from(plan.team);
         let number = named(first + quotient(thread, Exp::from(team)), "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let for_warp = if team == 1 || team == LANES { FOR_QUEUE } else { MANY * team };
+        let for_warp = least_for_warp(team);
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -121,12 +154,19 @@ impl FoldSources {
         let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
         let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
         only_if(is_own, || write(number, sum));
-        if for_warp == FOR_QUEUE {
-            return;
-        }
+        let Some(Larger { sizes, votes }) = larger else { return };
+        let is_larger = size.ge(for_warp) & size.lt(FOR_QUEUE);
+        sizes.write(0, &Scalars(vec![is_larger.select(size, zero).term()]));
+        let vote = Scalars(vec![warp::ballot(is_larger).term()]);
+        let lane = remainder(thread, Exp::from(LANES));
+        only_if(lane.eq(0), || votes.write(quotient(thread, Exp::from(LANES)), &vote));
+    }
+
+    /// A lane of a warp that takes the larger sources of its teams.
+    fn by_warp(&self, plan: FoldSourcesPlan, first: Ix, thread: Ix, larger: &Larger, write: Write<'_>) {
+        let (team, zero) = (i64::from(plan.team), Exp::<i64>::from(0));
         let lane = named(remainder(thread, Exp::from(LANES)), "lane");
-        let is_shared = size.ge(for_warp) & size.lt(FOR_QUEUE);
-        let shared = Scalars(vec![named(is_shared.select(size, zero), "shared").term()]);
+        let shared = larger.sizes.read(0);
         let (start, end, step) =
             (zero.term(), Exp::<i64>::from(LANES / team).term(), Exp::<i64>::from(1).term());
         effects::sequential(start..end, step, &[], |turn, _| {
@@ -155,24 +195,10 @@ impl FoldSources {
                 (start, (start + each).min(to), 1)
             }
         };
-        let number = |value: i64| Exp::<i64>::from(value);
-        let element = |at: Ix| now(&(self.expansion.get)(source, at));
-        // Some elements are computed before the first is combined, so that loads do not wait for each other.
-        let rounds = named(quotient((end - start).max(0), number(step * UNROLL)), "rounds");
-        let sum = effects::sequential(
-            number(0).term()..rounds.term(),
-            number(1).term(),
-            &self.monoid.neutral.0,
-            |round, sum| {
-                let from = start + Exp::<i64>::from_term(round) * (step * UNROLL);
-                let elements: Vec<Scalars> = (0..UNROLL).map(|item| element(from + item * step)).collect();
-                let sum = Scalars(sum.to_vec());
-                elements.iter().fold(sum, |sum, element| self.monoid.combine(&sum, element)).0
-            },
-        );
-        let rest = named(start + rounds * (step * UNROLL), "rest");
-        Scalars(effects::sequential(rest.term()..end.term(), number(step).term(), &sum, |at, sum| {
-            self.monoid.combine(&Scalars(sum.to_vec()), &element(Exp::from_term(at))).0
+        let step = Exp::<i64>::from(step).term();
+        Scalars(effects::sequential(start.term()..end.term(), step, &self.monoid.neutral.0, |at, sum| {
+            let element = (self.expansion.get)(source, Exp::from_term(at));
+            self.monoid.combine(&Scalars(sum.to_vec()), &element).0
         }))
     }
 
