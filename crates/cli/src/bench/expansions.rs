@@ -13,7 +13,7 @@ use pumice::prelude::*;
 /// The number of targets.
 const BINS: usize = 1000;
 /// More elements than this are not expanded.
-const MOST: i64 = 900_000_000;
+const MOST: u64 = 900_000_000;
 
 /// Sizes of sources, and how many elements of 1024 go anywhere.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
     let mut all = Vec::new();
     for count in sources {
         for distribution in DISTRIBUTIONS {
-            if distribution.sizes(*count).iter().map(|size| i64::from(*size)).sum::<i64>() > MOST {
+            if distribution.elements(*count) > MOST {
                 continue;
             }
             all.push(counted(distribution, *count, Way::Automatic));
@@ -81,6 +81,12 @@ pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
 }
 
 impl Distribution {
+    /// About how many elements so many sources have.
+    fn elements(&self, sources: usize) -> u64 {
+        let of = |(low, high): (u32, u32), percent: u32| u64::from(low + high) * u64::from(percent);
+        sources as u64 * (of(self.first, self.percent) + of(self.second, 100 - self.percent)) / 200
+    }
+
     fn sizes(&self, sources: usize) -> Vec<i32> {
         let size = |i: u32| {
             let (choice, g) = (hash(i * 2 + 1, 0), hash(i * 2 + 7, 0));

@@ -3,9 +3,10 @@
 
 use super::inputs::{hash, uniform};
 use super::reference::{check_all, check_exactly};
-use super::workloads::Workload;
+use super::workloads::{Measured, Workload};
 use pumice::prelude::*;
 use pumice::{Segments, comp, count};
+use pumice_algorithms::Work;
 
 /// All of them, for matrices of so many rows and numbers below a limit.
 pub fn workloads(rows: usize, limit: i64) -> Vec<Workload> {
@@ -74,9 +75,10 @@ impl Sparse {
         Sparse { offsets, columns, values }
     }
 
-    fn bytes(kind: Kind, rows: usize) -> usize {
-        let count = *Sparse::new(kind, rows).offsets.last().unwrap_or(&0) as usize;
-        8 * count + 16 * rows
+    /// A time of a product with a vector, with the bytes that it must move.
+    fn measured(&self, median_ms: f64) -> Measured {
+        let bytes = 8 * self.values.len() + 16 * self.offsets.len();
+        Measured { median_ms, work: Work::Bytes(bytes) }
     }
 
     fn times(&self, xs: &[f32]) -> Vec<f64> {
@@ -88,7 +90,7 @@ impl Sparse {
 
 fn by_segments(kind: Kind, rows: usize) -> Workload {
     let name = format!("smvm {}", kind.name());
-    Workload::new(name, rows, Sparse::bytes(kind, rows), move |timing| {
+    Workload::measured(name, rows, move |timing| {
         let (matrix, xs) = (Sparse::new(kind, rows), uniform(rows, 0));
         let expected = matrix.times(&xs);
         let program = |values: Acc<Vector<f32>>,
@@ -104,13 +106,14 @@ fn by_segments(kind: Kind, rows: usize) -> Workload {
             Vector::from(matrix.offsets.as_slice()),
             Vector::from(xs.as_slice()),
         );
-        timing.median(program, arguments, |found| check_all(&found, rows, 1e-4, |row| expected[row]))
+        let check = |found: Vec<f32>| check_all(&found, rows, 1e-4, |row| expected[row]);
+        Ok(matrix.measured(timing.median(program, arguments, check)?))
     })
 }
 
 fn by_comprehension(kind: Kind, rows: usize) -> Workload {
     let name = format!("smvm by comprehension {}", kind.name());
-    Workload::new(name, rows, Sparse::bytes(kind, rows), move |timing| {
+    Workload::measured(name, rows, move |timing| {
         let (matrix, xs) = (Sparse::new(kind, rows), uniform(rows, 0));
         let expected = matrix.times(&xs);
         let ends: Vec<(i64, i64)> = matrix.offsets.windows(2).map(|ends| (ends[0], ends[1])).collect();
@@ -126,7 +129,8 @@ fn by_comprehension(kind: Kind, rows: usize) -> Workload {
             Vector::from(ends.as_slice()),
             Vector::from(xs.as_slice()),
         );
-        timing.median(program, arguments, |found| check_all(&found, rows, 1e-4, |row| expected[row]))
+        let check = |found: Vec<f32>| check_all(&found, rows, 1e-4, |row| expected[row]);
+        Ok(matrix.measured(timing.median(program, arguments, check)?))
     })
 }
 

@@ -53,7 +53,17 @@ impl Workload {
         work: Work,
         median: impl Fn(&Timing) -> Result<f64, String> + 'static,
     ) -> Workload {
-        let measure = move |timing: &Timing| median(timing).map(|median_ms| Measured { median_ms, work });
+        Workload::measured(name, n, move |timing| {
+            median(timing).map(|median_ms| Measured { median_ms, work })
+        })
+    }
+
+    /// A workload of which the inputs say how much work it is.
+    pub(super) fn measured(
+        name: impl Into<String>,
+        n: usize,
+        measure: impl Fn(&Timing) -> Result<Measured, String> + 'static,
+    ) -> Workload {
         Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
     }
 
