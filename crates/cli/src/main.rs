@@ -34,6 +34,7 @@ commands:
   selftest              run the conformance suite; the last line is `N passed, N failed`
     --device DEVICE       on this device
     --filter TEXT         only cases whose name contains this
+    --skip TEXT           only cases whose name does not contain this
     --shard K/N           only one of N parts, to run them side by side
     --unfused             with every array written to memory
     --large               instead of it, arrays of more than 2^31 elements: takes 32 GB of the device's memory
@@ -113,7 +114,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     match command.as_str() {
         "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
         "selftest" => {
-            let with_value = ["--device", "--filter", "--compile-only", "--shard"];
+            let with_value = ["--device", "--filter", "--skip", "--compile-only", "--shard"];
             selftest::run(&Options::parse(rest, &with_value, &["--unfused", "--large"], 0)?)
         }
         "random" => random::run(&Options::parse(rest, random::OPTIONS, &[], 0)?),

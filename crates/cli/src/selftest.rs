@@ -23,7 +23,11 @@ use std::thread::{Builder, ScopedJoinHandle};
 pub fn run(options: &Options) -> Result<()> {
     let filter = options.value("--filter").unwrap_or_default();
     let all = if options.has("--large") { large_cases() } else { cases() };
-    let mut chosen: Vec<Case> = all.into_iter().filter(|case| case.name.contains(filter)).collect();
+    let skipped = options.value("--skip");
+    let is_chosen = |case: &Case| {
+        case.name.contains(filter) && !skipped.is_some_and(|skipped| case.name.contains(skipped))
+    };
+    let mut chosen: Vec<Case> = all.into_iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
     }

@@ -32,7 +32,6 @@ fn in_order_of<T: Sample>(h: &Harness) -> Outcome {
 
 pub fn in_order(h: &Harness) -> Outcome {
     // What is scanned is sizes, whatever the elements are: an imitated warp's compiler takes its time.
-    in_order_of::<f32>(h)?;
     in_order_of::<(i32, (f64, bool))>(h)?;
     let filtered = h.compile(|sizes: Acc<Vector<i64>>| {
         let pairs = sizes.map(|size| size * 2).expand(|size| size / 2, |size, number| (size, number));
