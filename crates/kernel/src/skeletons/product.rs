@@ -300,13 +300,11 @@ impl Tile<'_> {
         });
         let done = named(whole * depth, "done");
         let rest = named(product.inner - done, "rest");
-        let last = || {
-            // Between these barriers nothing of the rounds before is read: their slices and the last one's share memory.
-            Block::sync();
-            self.round(done, rest.min(depth), &own);
-            Block::sync();
-        };
-        effects::either(rest.gt(0).term(), last, || {});
+        // Between these barriers nothing of the rounds before is read: their slices and the last one's share memory. They
+        // stand outside of the condition, because PoCL loses what threads own across barriers that begin or end one.
+        Block::sync();
+        effects::either(rest.gt(0).term(), || self.round(done, rest.min(depth), &own), || {});
+        Block::sync();
         self.hand_on(&own, write);
     }
 
