@@ -92,20 +92,39 @@ impl<T: Elt> Acc<Vector<T>> {
         self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_reduce"))
     }
 
+    /// As [`Acc::expand_reduce`], by the name that Futhark's library has for it: there, the reduction that keeps empty ones.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let largest = use_(&[3i64, 0]).expand_outer_reduce(|n| n, |_, i| i, -1, |a, b| a.max(b));
+    /// assert_eq!(run(largest)?.to_vec()?, [2, -1]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand_outer_reduce<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> L,
+        initial: impl IntoExp<L::Elt>,
+        f: impl FnOnce(Reduced<L>, Reduced<L>) -> Reduced<L>,
+    ) -> Acc<Vector<L::Elt>> {
+        self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_outer_reduce"))
+    }
+
     pub(crate) fn reduced<L: Lift>(
         self,
         size: impl Fn(T::Exp) -> Exp<i64>,
         get: impl FnOnce(T::Exp, Exp<i64>) -> L,
         initial: Reduced<L>,
         f: impl FnOnce(Reduced<L>, Reduced<L>) -> Reduced<L>,
-        average: Option<Function>,
+        most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<L::Elt>> {
         let size = lifted(|source: T::Exp| checked(size(source), place));
         let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
         let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
         let initial = nullary(|| initial.terms());
-        let operation = ExpandReduce { size, get, operator, initial, average };
+        let operation = ExpandReduce { size, get, operator, initial, most };
         Acc::<Vector<L::Elt>>::new(operation, vec![self.described().clone()], place)
     }
 

@@ -4,6 +4,7 @@
 //! beginning. A fold by offsets goes through each segment by itself.
 
 use crate::acc::{Acc, lifted, nullary};
+use crate::create::numbered;
 use crate::data::Vector;
 use crate::operations::{Generate, Gives};
 use crate::shape::Dim1;
@@ -92,12 +93,10 @@ impl<T: Elt> Acc<Vector<T>> {
             (start, (Exp::from_term(fits) & !is_empty).select(end - start, Exp::from(0)))
         };
         let count = offsets.size() - 1;
-        let average = nullary(|| vec![(self.size() / count.max(1)).term()]);
-        let shape = nullary(|| vec![count.term()]);
-        let segments = Generate { shape, element: lifted(segment) };
-        let segments = Acc::<Vector<(i64, i64)>>::new(segments, Vec::new(), place);
+        let most = nullary(|| vec![length.term()]);
+        let segments: Acc<Vector<(i64, i64)>> = numbered(count, segment, place);
         let get = |(start, _): (Exp<i64>, Exp<i64>), at: Exp<i64>| self.element(&[(start + at).term()], None);
-        segments.reduced(|(_, size)| size, get, initial, f, Some(average), place)
+        segments.reduced(|(_, size)| size, get, initial, f, Some(most), place)
     }
 
     /// The running results of reducing each segment from the left: every element combined with those before it in its

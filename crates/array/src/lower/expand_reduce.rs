@@ -26,11 +26,11 @@ impl Lowering<'_> {
         let reduction = Reduction::new(get, operator, Some(initial));
         let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
         // Nobody reads a length for this.
-        let average = operation.average.as_ref();
-        let average = average.and_then(|average| self.extents.values(node, average, self.knowledge).ok());
-        let average = average.and_then(|values| values.first()?.as_integer());
-        let average = average.map(|average| average.clamp(0, i64::MAX.into()) as i64);
-        let plan = FoldSourcesPlan::new(self.profile, self.extents.size(sources), average);
+        let most = operation.most.as_ref();
+        let most = most.and_then(|most| self.extents.values(node, most, self.knowledge).ok());
+        let most = most.and_then(|values| values.first()?.as_integer());
+        let most = most.map(|most| most.clamp(0, i64::MAX.into()) as i64);
+        let plan = FoldSourcesPlan::new(self.profile, self.extents.size(sources), most);
         let work = Sources::new(self, sources, &operation.size, &reduction.elements);
         let fold = |parameters: &Rc<Parameters>| {
             let (apply, operator) = (parameters.clone(), reduction.operator.clone());
@@ -45,14 +45,16 @@ impl Lowering<'_> {
             }
         };
         let mut steps = Vec::new();
-        let queue = QueueSlots::new(self, sources, &mut steps);
-        let (partial, allocate) = self.temporary(&reduction.types, FoldSourcesPlan::CHUNKS);
+        let queue = plan.queues.then(|| QueueSlots::new(self, sources, &mut steps));
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: "fold of sources", threads: plan.threads };
         steps.extend(self.kernel(called, &listeners, |parameters| {
             let stretch = parameters.number("stretch", plan.stretch);
-            fold(parameters).push(plan, stretch, queue.filled(parameters))
+            let queue = queue.map(|queue| queue.filled(parameters));
+            fold(parameters).push(plan, stretch, queue)
         })?);
+        let Some(queue) = queue else { return Ok(steps) };
+        let (partial, allocate) = self.temporary(&reduction.types, FoldSourcesPlan::CHUNKS);
         steps.extend(allocate);
         let name = format!("{}_large", node.place.operation());
         let called = KernelName { name: &name, skeleton: "fold of sources, chunks of large ones", ..called };

@@ -25,8 +25,9 @@ pub struct ExpandReduce {
     pub operator: Function,
     /// What a source's elements are combined with, once and from the left; from no parameters.
     pub initial: Function,
-    /// How many elements a source has on average, roughly, if somebody knows; from no parameters.
-    pub average: Option<Function>,
+    /// How many elements a source has at most, if somebody knows; from no parameters. It decides how the work is divided, and
+    /// nothing else.
+    pub most: Option<Function>,
 }
 
 pub(super) const LISTED: Listed = Listed {
@@ -34,8 +35,8 @@ pub(super) const LISTED: Listed = Listed {
     make: |Parts { functions, .. }| {
         let mut functions = functions.into_iter();
         let (size, get, operator) = (functions.next()?, functions.next()?, functions.next()?);
-        let (initial, average) = (functions.next()?, functions.next());
-        let operation = ExpandReduce { size, get, operator, initial, average };
+        let (initial, most) = (functions.next()?, functions.next());
+        let operation = ExpandReduce { size, get, operator, initial, most };
         functions.next().is_none().then(|| Arc::new(operation) as _)
     },
 };
@@ -45,19 +46,19 @@ impl Operation for ExpandReduce {
         LISTED.keyword
     }
     fn functions(&self) -> Vec<&Function> {
-        let ExpandReduce { size, get, operator, initial, average } = self;
-        [size, get, operator, initial].into_iter().chain(average).collect()
+        let ExpandReduce { size, get, operator, initial, most } = self;
+        [size, get, operator, initial].into_iter().chain(most).collect()
     }
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
         let mut replace = |old: &Function| next(&mut functions, old);
         let (size, get) = (replace(&self.size), replace(&self.get));
         let (operator, initial) = (replace(&self.operator), replace(&self.initial));
-        let average = self.average.as_ref().map(&mut replace);
-        Arc::new(ExpandReduce { size, get, operator, initial, average })
+        let most = self.most.as_ref().map(&mut replace);
+        Arc::new(ExpandReduce { size, get, operator, initial, most })
     }
     fn shaping(&self) -> Vec<&Function> {
-        self.average.iter().collect()
+        self.most.iter().collect()
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let (rank, types) = signature.input()?;
@@ -67,7 +68,7 @@ impl Operation for ExpandReduce {
         fits(&self.get, &[types, &[ScalarType::I64]].concat(), results)?;
         fits(&self.operator, &[results, results].concat(), results)?;
         fits(&self.initial, &[], results)?;
-        self.average.as_ref().map_or(Ok(()), |average| fits(average, &[], &[ScalarType::I64]))
+        self.most.as_ref().map_or(Ok(()), |most| fits(most, &[], &[ScalarType::I64]))
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         Ok(shapes.same(0))

@@ -8,7 +8,8 @@
 use crate::error::Error;
 use crate::operation::{Listens, Nature};
 use crate::operations::{Expand, Fold, Generate, Gives, Scan, ZipWith};
-use crate::program::{ArrayProgram, Node, NodeId};
+use crate::program::{ArrayProgram, Node, NodeId, renumbered};
+use crate::reduction::instantiate;
 use crate::verify::CheckedProgram;
 use pumice_scalar::{ElementOf, Exp, Function, Op, ScalarType, Term, Variable, function, while_};
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram
     let mut rewritten = ArrayProgram::new();
     let mut numbers: HashMap<u64, NodeId> = HashMap::new();
     for node in program.nodes() {
-        let operation = crate::program::renumbered(&node.operation, &numbers);
+        let operation = renumbered(&node.operation, &numbers);
         let inputs: Vec<NodeId> = node.inputs.iter().map(|input| numbers[&input.0.into()]).collect();
         let id = match operation.as_any().downcast_ref::<Expand>() {
             Some(expand) if is_placed(node) => place(&mut rewritten, expand, node, inputs[0]),
@@ -66,7 +67,7 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
     const WHOLE: &[ScalarType] = &[ScalarType::I64];
     let (place, types) = (node.place, program.node(sources).types.clone());
     let size = function(&types, |source| {
-        let sizes = apply(&expand.size, source);
+        let sizes = instantiate(&expand.size, source);
         sizes.into_iter().map(|size| Exp::<i64>::from_term(size).max(0).term()).collect()
     });
     let sizes = program.add(ZipWith { function: size }, &[sources], 1, WHOLE, place);
@@ -93,25 +94,10 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
         let begin = source.gt(0).select(end((source - 1).max(0)), Exp::from(0));
         let column = |(column, ty): (usize, &ScalarType)| read(sources, column, *ty, &[source.term()]);
         let scalars = types.iter().enumerate().map(column);
-        apply(&expand.get, &scalars.chain([(index - begin).term()]).collect::<Vec<_>>())
+        instantiate(&expand.get, &scalars.chain([(index - begin).term()]).collect::<Vec<_>>())
     });
     let shape = function(&[], |_| vec![read(total, 0, ScalarType::I64, &[])]);
     program.add(Generate { shape, element }, &[], 1, &node.types, place)
-}
-
-/// A function of the program, applied in another one of it.
-fn apply(function: &Function, arguments: &[Term]) -> Vec<Term> {
-    function.instantiate(
-        &mut |variable, ty| match variable {
-            Variable::Parameter(number) => arguments
-                .get(number as usize)
-                .copied()
-                .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
-            other => Term::variable(other, ty),
-        },
-        &mut |_, ty, _, _| Term::invalid(ty, "a kernel's memory is read in an array program"),
-        &mut |of, index| Term::element(of, index),
-    )
 }
 
 /// The sum of two numbers that are not negative, or the largest number if that is not one: too many for any array.

@@ -35,41 +35,50 @@ pub struct FoldSourcesPlan {
     pub blocks: u32,
     /// Sources that a block takes one after the other; 1 if each of its teams takes one.
     pub stretch: i64,
+    /// Whether large sources are queued: not if none can be large.
+    pub queues: bool,
 }
 
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
-/// Elements from which on a source is queued.
+/// Elements from which on a source is large.
 const FOR_QUEUE: i64 = 1 << 13;
 /// Elements of a lane from which on a warp takes the source of its team.
 const MANY: i64 = 16;
 
 impl FoldSourcesPlan {
-    /// Divides the work of so many sources, which have so many elements on average if that is known.
-    pub fn new(profile: &Profile, sources: i64, average: Option<i64>) -> FoldSourcesPlan {
+    /// Divides the work of so many sources, none of which has more elements than `most` if that is known.
+    pub fn new(profile: &Profile, sources: i64, most: Option<i64>) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
+        let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
             let stretch = (sources.max(0) as u64).div_ceil(busy * 8).max(1) as i64;
-            return FoldSourcesPlan { threads: 1, team: 1, blocks: busy as u32, stretch };
+            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretch, queues };
         }
-        let team = match (profile.native_warps, average) {
+        let team = match (profile.native_warps, most) {
             (false, _) => 1,
             (true, None) => 8,
-            // Some elements per lane.
-            (true, Some(average)) => {
-                (average.max(1) as u64 / 4).clamp(1, WARP.into()).next_power_of_two() as u32
+            // Some elements per lane, if all sources together have so many.
+            (true, Some(most)) => {
+                let average = most.max(0) as u64 / sources.max(1) as u64;
+                (average / 4).clamp(1, WARP.into()).next_power_of_two() as u32
             }
         };
-        FoldSourcesPlan { threads: profile.threads, team: team.min(WARP), blocks: busy as u32, stretch: 1 }
+        FoldSourcesPlan { threads: profile.threads, team: team.min(WARP), blocks, stretch: 1, queues }
+    }
+
+    /// Elements from which on a source is queued.
+    fn least_for_queue(&self) -> i64 {
+        if self.queues { FOR_QUEUE } else { i64::MAX }
+    }
+
+    /// Elements from which on a warp takes the source of a team.
+    fn least_for_warp(&self) -> i64 {
+        if self.team == 1 || self.team == WARP { self.least_for_queue() } else { MANY * i64::from(self.team) }
     }
 
     /// Results of chunks that there is room for. A source that would need more is folded by one block.
     pub const CHUNKS: i64 = 1 << 16;
-}
-
-/// Elements from which on a warp takes the source of a team with so many lanes.
-fn least_for_warp(team: i64) -> i64 {
-    if team == 1 || team == LANES { FOR_QUEUE } else { MANY * team }
 }
 
 /// What the teams of a block leave to its warps.
@@ -84,7 +93,7 @@ type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
 impl FoldSources {
     /// Hands on the results of all sources that are not queued, each at the source's number.
-    pub fn push(self, plan: FoldSourcesPlan, stretch: Ix, queue: Queue) -> Push<Grid, Dynamic, Ix> {
+    pub fn push(self, plan: FoldSourcesPlan, stretch: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
         let sources = self.expansion.sources;
         Push::trusted(sources, move |write| match plan.threads {
             1 => Block::parts(quotient(sources + (stretch - 1), stretch.max(1)), &|block| {
@@ -102,7 +111,7 @@ impl FoldSources {
                 let per_block = plan.threads / plan.team;
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
-                    let larger = (least_for_warp(plan.team.into()) < FOR_QUEUE).then(|| Larger {
+                    let larger = (plan.least_for_warp() < plan.least_for_queue()).then(|| Larger {
                         sizes: Cells::private(&[ScalarType::I64], 1),
                         votes: Cells::shared(&[ScalarType::U32], i64::from(plan.threads) / LANES),
                     });
@@ -129,21 +138,23 @@ impl FoldSources {
         plan: FoldSourcesPlan,
         first: Ix,
         thread: Ix,
-        (queue, larger): (Queue, Option<&Larger>),
+        (queue, larger): (Option<Queue>, Option<&Larger>),
         write: Write<'_>,
     ) {
         let Expansion { sources, .. } = self.expansion;
         let team = i64::from(plan.team);
         let number = named(first + quotient(thread, Exp::from(team)), "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let for_warp = least_for_warp(team);
+        let (for_warp, for_queue) = (plan.least_for_warp(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
             number.lt(sources).term(),
             || {
                 let (source, size) = self.expansion.source_at(number);
-                only_if(size.ge(FOR_QUEUE) & place.eq(0), || queue.add(number, size));
+                if let Some(queue) = queue {
+                    only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
+                }
                 let own = size.lt(for_warp).select(size, zero);
                 let sum = self.fold(&source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
@@ -155,7 +166,7 @@ impl FoldSources {
         let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
         only_if(is_own, || write(number, sum));
         let Some(Larger { sizes, votes }) = larger else { return };
-        let is_larger = size.ge(for_warp) & size.lt(FOR_QUEUE);
+        let is_larger = size.ge(for_warp) & size.lt(for_queue);
         sizes.write(0, &Scalars(vec![is_larger.select(size, zero).term()]));
         let vote = Scalars(vec![warp::ballot(is_larger).term()]);
         let lane = remainder(thread, Exp::from(LANES));

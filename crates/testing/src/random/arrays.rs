@@ -645,7 +645,7 @@ impl Maker<'_, '_> {
         let (input, operator, initial) = self.associative(input);
         let types = input.array.types().to_vec();
         let (size, get) = self.expansion(&types);
-        let reduce = ExpandReduce { size, get, operator, initial, average: None };
+        let reduce = ExpandReduce { size, get, operator, initial, most: None };
         node(reduce, &[&input], &input.extents, &types, "expand_reduce")
     }
 
