@@ -2,7 +2,7 @@
 
 use crate::acc::Acc;
 use crate::data::{Matrix, Vector};
-use crate::expanding::checked;
+use crate::expanding::{checked, stretch_within};
 use crate::ragged::AccRagged;
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{
@@ -104,17 +104,21 @@ pub fn end(to: impl Into<Exp<i64>>, more: i64) -> Exp<i64> {
     to.into() + more
 }
 
-/// How many elements a part of a vector has. One that ends before it begins is an error.
+/// How many elements a part of a vector has. One that ends before it begins, or is not within the vector, is an error.
 #[track_caller]
-pub fn slice_count(from: impl Into<Exp<i64>>, to: impl Into<Exp<i64>>) -> Exp<i64> {
-    checked(to.into() - from.into(), Place::caller("slice"))
+pub fn slice_count<T: Elt>(
+    vector: &Acc<Vector<T>>,
+    from: impl Into<Exp<i64>>,
+    to: impl Into<Exp<i64>>,
+) -> Exp<i64> {
+    let (place, from) = (Place::caller("slice"), from.into());
+    stretch_within((from, from + checked(to.into() - from, place)), vector.size(), place).1
 }
 
-/// An element of a part of a vector. One that the vector does not have is an error.
-#[track_caller]
+/// An element of a part of a vector, which is known to be within it.
 pub fn slice_element<T: Elt>(vector: &Acc<Vector<T>>, from: impl Into<Exp<i64>>, number: Exp<i64>) -> T::Exp {
-    let site = Site { place: Place::caller("slice"), kind: FailureKind::OutOfBounds };
-    vector.element(&[(from.into() + number).term()], Some(site))
+    let from = from.into().max(0).min(vector.size());
+    vector.element(&[(from + number).term()], None)
 }
 
 /// How many elements a row has.

@@ -19,6 +19,23 @@ pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
     fits.select(size, Exp::from(0))
 }
 
+/// Where a stretch of a vector with so many elements begins, and how many it has: none if it ends before it begins. One check
+/// is enough for all of them; where it fails, at the first that is not there, there are none. Both are plainly within the vector:
+/// reading its elements takes no further checks, and indices are as narrow as its length allows.
+pub(crate) fn stretch_within(
+    (start, end): (Exp<i64>, Exp<i64>),
+    length: Exp<i64>,
+    place: Place,
+) -> (Exp<i64>, Exp<i64>) {
+    let is_empty = end.le(start);
+    let fits = is_empty | (start.ge(0) & end.le(length));
+    let missing = start.lt(0).select(start, start.max(length));
+    let site = Site { place, kind: FailureKind::OutOfBounds };
+    let fits = Exp::<bool>::from_term(fits.term().check(site, missing.term(), length.term()));
+    let (first, size) = (start.max(0).min(length), (fits & !is_empty).select(end - start, Exp::from(0)));
+    (first, size.max(0).min(length - first))
+}
+
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.
 fn is_fixed(function: &Function) -> bool {
     function.nodes().iter().all(|node| {

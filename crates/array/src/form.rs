@@ -19,6 +19,9 @@ use std::hash::{Hash, Hasher};
 /// An element that costs more instructions than this is not computed twice: about a store and a load.
 pub const RECOMPUTE: u32 = 12;
 
+/// The most reads by index within each other: the fuser writes them out by recursion.
+const MOST_DEEP: u32 = 8;
+
 /// How an array's elements come about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -106,7 +109,7 @@ impl Deciding<'_> {
     fn manifest(&self) -> HashMap<NodeId, bool> {
         let program = self.program;
         let kinds = self.kinds();
-        let cost = self.costs();
+        let (cost, depths) = (self.costs(), self.depths());
         let mut demands: HashMap<NodeId, HashSet<Demand>> = HashMap::new();
         let mut must_exist: HashSet<NodeId> = program.results().iter().copied().collect();
         let mut manifest = HashMap::new();
@@ -147,10 +150,9 @@ impl Deciding<'_> {
                 }
             }
             for read in node.reads() {
-                // Nobody knows how often an element is read.
-                let array = self.program.node(read);
-                let is_cheap = kinds[&read] == Kind::Pull && cost[&read] <= RECOMPUTE;
-                if !is_cheap || !array.reads().is_empty() {
+                // Mostly nobody knows how often an element is read.
+                let is_cheap = cost[&read] <= RECOMPUTE || node.operation.reads_once();
+                if kinds[&read] != Kind::Pull || !is_cheap || depths[&read] >= MOST_DEEP {
                     must_exist.insert(read);
                 }
                 demands.entry(read).or_default().insert((node.id, along(u64::from(read.0), node)));
@@ -214,13 +216,28 @@ impl Deciding<'_> {
             let cost = match self.nature(node) {
                 Nature::Given | Nature::Memory | Nature::Push => LOAD,
                 Nature::Pull | Nature::Loose => {
-                    let inputs = node.inputs.iter().map(|input| costs[input]);
-                    inputs.fold(node.operation.cost(), u32::saturating_add)
+                    let inputs = node.inputs.iter().copied().chain(node.reads());
+                    inputs.map(|input| costs[&input]).fold(node.operation.cost(), u32::saturating_add)
                 }
             };
             costs.insert(node.id, cost);
         }
         costs
+    }
+
+    /// How many reads by index are within each other in an array's element if everything before it is fused.
+    fn depths(&self) -> HashMap<NodeId, u32> {
+        let mut depths: HashMap<NodeId, u32> = HashMap::new();
+        for node in self.program.nodes() {
+            let inputs = node.inputs.iter().map(|input| depths[input]);
+            let reads = node.reads().into_iter().map(|read| depths[&read] + 1);
+            let depth = match self.nature(node) {
+                Nature::Pull | Nature::Loose => inputs.chain(reads).max().unwrap_or(0),
+                Nature::Given | Nature::Memory | Nature::Push => 0,
+            };
+            depths.insert(node.id, depth.min(MOST_DEEP));
+        }
+        depths
     }
 
     /// Makes sure that lengths which only the device finds are found before something needs them: by placing a loose

@@ -118,6 +118,11 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
+    /// Whether the elements that its functions read by index are each read about once.
+    fn reads_once(&self) -> bool {
+        false
+    }
+
     /// The elements of inputs that one element of a pull needs.
     fn demand(&self, _fuser: &Fuser<'_>, _node: &Node, _index: &[Term]) -> Demand {
         Demand::default()

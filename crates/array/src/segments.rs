@@ -6,6 +6,7 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::create::numbered;
 use crate::data::Vector;
+use crate::expanding::stretch_within;
 use crate::operations::{Generate, Gives};
 use crate::shape::Dim1;
 use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, OptionExp, Place, Site, cond};
@@ -81,16 +82,9 @@ impl<T: Elt> Acc<Vector<T>> {
             }
         };
         let (site, length) = (Site { place, kind: FailureKind::OutOfBounds }, self.size());
-        // Where each begins, and how long it is: an end before the beginning is an empty one. One check is enough for all its
-        // elements; where it fails, at the first that is not there, there are none.
         let segment = |number: Exp<i64>| {
             let at = |number: Exp<i64>| offsets.element(&[number.term()], Some(site));
-            let (start, end) = (at(number), at(number + 1));
-            let is_empty = end.le(start);
-            let fits = is_empty | (start.ge(0) & end.le(length));
-            let missing = start.lt(0).select(start, start.max(length));
-            let fits = fits.term().check(site, missing.term(), length.term());
-            (start, (Exp::from_term(fits) & !is_empty).select(end - start, Exp::from(0)))
+            stretch_within((at(number), at(number + 1)), length, place)
         };
         let count = offsets.size() - 1;
         let most = nullary(|| vec![length.term()]);

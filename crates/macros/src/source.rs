@@ -110,7 +110,7 @@ fn one(
                 }
                 None => quote_spanned!(span=> #array.size()),
             };
-            let size = quote_spanned!(span=> #library::slice_count(#from, #to));
+            let size = quote_spanned!(span=> #library::slice_count(&#array, #from, #to));
             (Some(size), quote_spanned!(span=> #library::slice_element(&#array, #from, #number)), None)
         }
         Source::Row { array, index } => {

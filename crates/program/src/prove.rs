@@ -132,6 +132,9 @@ impl<'a> Prover<'a> {
     /// Takes note of a definition, with operands as they are now.
     pub fn define(&mut self, var: Var, op: Op, operands: &[Operand]) {
         let ty = self.ty(Operand::Var(var));
+        if let (Op::Select, [_, a, b]) = (op, operands) {
+            return self.define_choice(var, *a, *b);
+        }
         let forms: Option<Vec<Form>> = operands.iter().map(|&operand| self.form(operand)).collect();
         let Some(forms) = forms.filter(|_| ty.is_integer()) else {
             return;
@@ -152,6 +155,19 @@ impl<'a> Prover<'a> {
         self.found.push(recipe);
         let facts = self.facts_of(var, op, operands, &forms).unwrap_or_default();
         self.definitions.insert(var, facts);
+    }
+
+    /// Takes note that a variable is one of two values: it is between them, if it is known which one is larger.
+    fn define_choice(&mut self, var: Var, a: Operand, b: Operand) {
+        let (Some(a), Some(b)) = (self.form(a), self.form(b)) else { return };
+        let (smaller, larger) = match (self.are_ordered(&a, &b), self.are_ordered(&b, &a)) {
+            (true, _) => (a, b),
+            (false, true) => (b, a),
+            (false, false) => return,
+        };
+        let choice = Form::atom(var);
+        let facts = [choice.plus(&smaller, -1), larger.plus(&choice, -1)];
+        self.definitions.insert(var, facts.into_iter().flatten().collect());
     }
 
     /// The result of an operation as a sum, if it is one and the operation does not wrap.
@@ -175,6 +191,8 @@ impl<'a> Prover<'a> {
                 (None, None) => None,
             },
             (Op::Shl, [a, b]) => Form::default().plus(a, power_of_two(b, ty)?),
+            (Op::Max, [a, b]) if self.are_ordered(a, b) => Some(b.clone()),
+            (Op::Max, [a, b]) if self.are_ordered(b, a) => Some(a.clone()),
             _ => None,
         }
     }
@@ -190,7 +208,11 @@ impl<'a> Prover<'a> {
         };
         let natural = low(0) >= 0 && low(1) >= 1;
         let facts = match op {
-            Op::Min => vec![a.plus(&result, -1)?, b.plus(&result, -1)?],
+            Op::Min => {
+                // That it is one of both is no sum, but that neither is negative will do.
+                let natural = self.not_negative(a) && self.not_negative(b);
+                [a.plus(&result, -1)?, b.plus(&result, -1)?].into_iter().chain(natural.then_some(result)).collect()
+            }
             Op::Max => vec![result.plus(a, -1)?, result.plus(b, -1)?],
             Op::Rem if natural => vec![b.plus(&result, -1)?.plus_constant(-1)?, a.plus(&result, -1)?],
             Op::Div if natural => {
@@ -302,6 +324,11 @@ impl<'a> Prover<'a> {
             start.plus(&step, 1)?.plus(&end, -1)
         };
         left().is_some_and(|form| self.not_negative(&form))
+    }
+
+    /// Whether the second is surely at least the first.
+    fn are_ordered(&self, smaller: &Form, larger: &Form) -> bool {
+        larger.plus(smaller, -1).is_some_and(|form| self.not_negative(&form))
     }
 
     fn not_negative(&self, form: &Form) -> bool {

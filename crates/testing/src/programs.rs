@@ -6,7 +6,7 @@ use pumice::layers::array::{ArrayProgram, CheckedProgram, Described, Error, Know
 use pumice::layers::kernel::Profile;
 use pumice::layers::scalar::{Constant, scope};
 use pumice::prelude::*;
-use pumice::{Boundary, Function, concat};
+use pumice::{Boundary, Function, Segments, concat};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,6 +61,17 @@ pub fn select(xs: Acc<Vector<i32>>) -> Acc<Vector<i32>> {
 /// How many of some stretches each of 100 places is in: each stretch is its first place and how many it has.
 pub fn covered(stretches: Acc<Vector<(i64, i64)>>) -> Acc<Vector<u32>> {
     stretches.expand(|(_, count)| count, |(first, _), number| first + number).histogram(100, |place| place)
+}
+
+/// A sparse matrix times a vector. The matrix is its values, the column of each, and where each row begins.
+pub fn sparse_vector(
+    values: Acc<Vector<f32>>,
+    columns: Acc<Vector<i32>>,
+    offsets: Acc<Vector<i64>>,
+    v: Acc<Vector<f32>>,
+) -> Acc<Vector<f32>> {
+    let products = values.zip_with(columns, move |value, column| value * v.at(column.cast::<i64>()));
+    products.fold_segments(Segments::Offsets(offsets), 0.0, |a, b| a + b)
 }
 
 /// Numbers in rising order.
@@ -218,6 +229,13 @@ pub fn examples() -> Vec<Example> {
         Example::new("prefix_sums", "the running sums of a vector", prefix_sums, &[(0, n)], &[]),
         Example::new("select", "the multiples of four among some numbers", select, &[(0, n)], &[]),
         Example::new("covered", "how many of some stretches each place is in", covered, &[(0, n)], &[]),
+        Example::new(
+            "sparse_vector",
+            "a sparse matrix times a vector",
+            sparse_vector,
+            &[(0, n), (1, n), (2, &[(1 << 19) + 1]), (3, &[1 << 19])],
+            &[],
+        ),
         Example::new("bins", "how often each number occurs, modulo 256", bins, &[(0, n)], &[]),
         Example::new("sorted", "numbers in rising order", sorted, &[(0, n)], &[]),
         Example::new("blur", "the mean of each 3×3 neighbourhood of a matrix", blur, &[(0, square)], &[]),

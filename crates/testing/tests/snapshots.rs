@@ -94,8 +94,8 @@ macro_rules! snapshots {
 snapshots!(dotp saxpy row_sums column_sums matrix_vector blur black_scholes mandelbrot);
 
 /// Examples whose kernels are too long for anybody to read what has changed in them.
-const LONG: [&str; 8] =
-    ["distances", "joined", "prefix_sums", "select", "bins", "covered", "sorted", "faces"];
+const LONG: [&str; 9] =
+    ["distances", "joined", "prefix_sums", "select", "bins", "covered", "sparse_vector", "sorted", "faces"];
 
 #[test]
 fn every_other_example_has_a_snapshot() {

@@ -25,8 +25,8 @@ pub struct ExpandReduce {
     pub operator: Function,
     /// What a source's elements are combined with, once and from the left; from no parameters.
     pub initial: Function,
-    /// How many elements a source has at most, if somebody knows; from no parameters. It decides how the work is divided, and
-    /// nothing else.
+    /// How many elements all sources have together at most, if they are stretches of an array, one after the other; from no
+    /// parameters. It decides how the work is divided and what is fused, and nothing else.
     pub most: Option<Function>,
 }
 
@@ -78,6 +78,9 @@ impl Operation for ExpandReduce {
     }
     fn cost(&self) -> u32 {
         0
+    }
+    fn reads_once(&self) -> bool {
+        self.most.is_some()
     }
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let steps = group.iter().map(|listeners| lowering.expand_reduce(self, listeners));

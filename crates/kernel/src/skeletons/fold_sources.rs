@@ -1,11 +1,11 @@
 //! Folds of the elements of each source of an expansion: rows of different lengths, which nobody has in memory.
 //!
-//! Teams of lanes take a source each, a whole warp takes one that is larger, and one that is large for a warp is queued, as
+//! Teams of lanes take a source each, the block takes one that is larger, and one that is large for a block is queued, as
 //! expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
 //! takes one source after the other. Operators need not commute: then every lane has neighbouring elements.
 
 use super::expand::{Expansion, Queue};
-use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle, shuffle_down};
+use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle_down};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
@@ -37,14 +37,18 @@ pub struct FoldSourcesPlan {
     pub stretch: i64,
     /// Whether large sources are queued: not if none can be large.
     pub queues: bool,
+    /// Whether lanes shuffle without memory.
+    pub shuffles: bool,
 }
 
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
 /// Elements from which on a source is large.
 const FOR_QUEUE: i64 = 1 << 13;
-/// Elements of a lane from which on a warp takes the source of its team.
-const MANY: i64 = 16;
+/// Sums that one thread combines.
+const FEW: i64 = 8;
+/// Elements of a lane, and of its team, from which on the block takes the source.
+const MANY: (i64, i64) = (16, 128);
 
 impl FoldSourcesPlan {
     /// Divides the work of so many sources, none of which has more elements than `most` if that is known.
@@ -53,18 +57,19 @@ impl FoldSourcesPlan {
         let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
             let stretch = (sources.max(0) as u64).div_ceil(busy * 8).max(1) as i64;
-            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretch, queues };
+            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretch, queues, shuffles: false };
         }
         let team = match (profile.native_warps, most) {
             (false, _) => 1,
-            (true, None) => 8,
-            // Some elements per lane, if all sources together have so many.
+            (true, None) => 4,
+            // Some elements per lane, if all sources together have so many: a lane has much to do before its first element.
             (true, Some(most)) => {
                 let average = most.max(0) as u64 / sources.max(1) as u64;
-                (average / 4).clamp(1, WARP.into()).next_power_of_two() as u32
+                (average / 8).clamp(1, WARP.into()).next_power_of_two() as u32
             }
         };
-        FoldSourcesPlan { threads: profile.threads, team: team.min(WARP), blocks, stretch: 1, queues }
+        let (threads, shuffles) = (profile.threads, profile.native_warps);
+        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretch: 1, queues, shuffles }
     }
 
     /// Elements from which on a source is queued.
@@ -72,21 +77,21 @@ impl FoldSourcesPlan {
         if self.queues { FOR_QUEUE } else { i64::MAX }
     }
 
-    /// Elements from which on a warp takes the source of a team.
-    fn least_for_warp(&self) -> i64 {
-        if self.team == 1 || self.team == WARP { self.least_for_queue() } else { MANY * i64::from(self.team) }
+    /// Elements from which on the block takes the source of a team.
+    fn least_for_block(&self) -> i64 {
+        match self.shuffles {
+            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_queue()),
+            false => self.least_for_queue(),
+        }
+    }
+
+    /// Sums that the threads of a block leave of a source, a power of two as their number is: one a warp where lanes shuffle.
+    fn sums(&self) -> i64 {
+        i64::from(self.threads) / if self.shuffles { LANES } else { 1 }
     }
 
     /// Results of chunks that there is room for. A source that would need more is folded by one block.
     pub const CHUNKS: i64 = 1 << 16;
-}
-
-/// What the teams of a block leave to its warps.
-struct Larger {
-    /// The size of each thread's source, or 0 if its team has taken it.
-    sizes: Cells,
-    /// A word per warp, which is 0 if it has none.
-    votes: Cells,
 }
 
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
@@ -111,41 +116,37 @@ impl FoldSources {
                 let per_block = plan.threads / plan.team;
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
-                    let larger = (plan.least_for_warp() < plan.least_for_queue()).then(|| Larger {
-                        sizes: Cells::private(&[ScalarType::I64], 1),
-                        votes: Cells::shared(&[ScalarType::U32], i64::from(plan.threads) / LANES),
-                    });
-                    let in_team = |thread: Ix| {
+                    let words = i64::from(plan.threads) / LANES;
+                    let larger = (plan.least_for_block() < plan.least_for_queue())
+                        .then(|| Cells::shared(&[ScalarType::U32], words));
+                    each_thread(plan.threads, |thread| {
                         self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
-                    };
-                    each_thread(plan.threads, in_team);
+                    });
                     let Some(larger) = &larger else { return };
                     effects::sync();
                     // Most blocks have none.
-                    let votes = (0..i64::from(plan.threads) / LANES).map(|warp| larger.votes.read(warp).0[0]);
-                    let any = votes.map(Exp::<u32>::from_term).reduce(|a, b| a | b);
-                    only_if(any.map_or(Exp::from(false), |any| any.ne(0)), || {
-                        each_thread(plan.threads, |thread| self.by_warp(plan, first, thread, larger, write));
-                    });
+                    let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[0]));
+                    let any = votes.reduce(|a, b| a | b).unwrap_or(Exp::from(0));
+                    only_if(any.ne(0), || self.larger_by_block(plan, first, larger, write));
                 });
             }
         })
     }
 
-    /// A thread of a team that takes a source; what is larger is noted for the warp.
+    /// A thread of a team that takes a source; what is larger is noted for the block, in a bit of its warp's word.
     fn by_team(
         &self,
         plan: FoldSourcesPlan,
         first: Ix,
         thread: Ix,
-        (queue, larger): (Option<Queue>, Option<&Larger>),
+        (queue, larger): (Option<Queue>, Option<&Cells>),
         write: Write<'_>,
     ) {
         let Expansion { sources, .. } = self.expansion;
         let team = i64::from(plan.team);
         let number = named(first + quotient(thread, Exp::from(team)), "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let (for_warp, for_queue) = (plan.least_for_warp(), plan.least_for_queue());
+        let (for_block, for_queue) = (plan.least_for_block(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -155,7 +156,7 @@ impl FoldSources {
                 if let Some(queue) = queue {
                     only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
                 }
-                let own = size.lt(for_warp).select(size, zero);
+                let own = size.lt(for_block).select(size, zero);
                 let sum = self.fold(&source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
             },
@@ -163,36 +164,37 @@ impl FoldSources {
         );
         let size = named(Exp::<i64>::from_term(found[0]), "size");
         let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
-        let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
+        let is_own = number.lt(sources) & size.lt(for_block) & place.eq(0);
         only_if(is_own, || write(number, sum));
-        let Some(Larger { sizes, votes }) = larger else { return };
-        let is_larger = size.ge(for_warp) & size.lt(for_queue);
-        sizes.write(0, &Scalars(vec![is_larger.select(size, zero).term()]));
-        let vote = Scalars(vec![warp::ballot(is_larger).term()]);
+        let Some(larger) = larger else { return };
+        let vote = Scalars(vec![warp::ballot(place.eq(0) & size.ge(for_block) & size.lt(for_queue)).term()]);
         let lane = remainder(thread, Exp::from(LANES));
-        only_if(lane.eq(0), || votes.write(quotient(thread, Exp::from(LANES)), &vote));
+        only_if(lane.eq(0), || larger.write(quotient(thread, Exp::from(LANES)), &vote));
     }
 
-    /// A lane of a warp that takes the larger sources of its teams.
-    fn by_warp(&self, plan: FoldSourcesPlan, first: Ix, thread: Ix, larger: &Larger, write: Write<'_>) {
-        let (team, zero) = (i64::from(plan.team), Exp::<i64>::from(0));
-        let lane = named(remainder(thread, Exp::from(LANES)), "lane");
-        let shared = larger.sizes.read(0);
-        let (start, end, step) =
-            (zero.term(), Exp::<i64>::from(LANES / team).term(), Exp::<i64>::from(1).term());
-        effects::sequential(start..end, step, &[], |turn, _| {
-            let turn = Exp::<i64>::from_term(turn);
-            let size = shuffle(&shared, turn * team).0;
-            let size = named(Exp::<i64>::from_term(size[0]), "size");
-            let number = named(first + quotient(thread - lane, Exp::from(team)) + turn, "source");
-            let fold = || {
-                let source = now(&(self.expansion.source)(number));
-                self.fold(&source, (zero, size), lane, LANES)
-            };
-            let sum = choose(size.gt(0), fold, || self.monoid.neutral.clone());
-            let sum = self.combine_lanes(sum, lane, LANES);
-            only_if(size.gt(0) & lane.eq(0), || write(number, sum));
-            Vec::new()
+    /// All threads of a block take the larger sources of its teams, one after the other.
+    fn larger_by_block(&self, plan: FoldSourcesPlan, first: Ix, larger: &Cells, write: Write<'_>) {
+        // One source's sums are read while those of the next are written.
+        let sums = Cells::shared(&self.monoid.types(), 2 * plan.sums());
+        let whole = |value: i64| Exp::<i64>::from(value).term();
+        let words = whole(0)..whole(i64::from(plan.threads) / LANES);
+        effects::sequential(words, whole(1), &[whole(0)], |word, side| {
+            let word = Exp::<i64>::from_term(word);
+            let votes = larger.read(word).0[0];
+            let next = effects::repeat_while(
+                &[votes, side[0]],
+                |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
+                |left| {
+                    let (left, side) = (Exp::<u32>::from_term(left[0]), Exp::<i64>::from_term(left[1]));
+                    let thread = word * LANES + left.trailing_zeros().cast::<i64>();
+                    let number = named(first + quotient(thread, Exp::from(i64::from(plan.team))), "source");
+                    let (source, size) = self.expansion.source_at(number);
+                    let range = (Exp::from(0), size);
+                    self.by_block(plan, (&sums, side), &source, range, |sum| write(number, sum));
+                    vec![(left & (left - 1)).term(), (Exp::<i64>::from(plan.sums()) - side).term()]
+                },
+            );
+            next[1..].to_vec()
         });
     }
 
@@ -240,6 +242,7 @@ impl FoldSources {
     ) -> Push<Grid, Dynamic, Ix> {
         Push::trusted(self.expansion.sources, move |write| {
             Block::parts(blocks, &|block| {
+                let sums = Cells::shared(&self.monoid.types(), plan.sums());
                 queue.each_chunk(&self.expansion, block, all, &|taken| {
                     let is_whole = (taken.first + taken.chunks).gt(FoldSourcesPlan::CHUNKS);
                     let is_first = taken.chunk.eq(taken.first);
@@ -248,9 +251,7 @@ impl FoldSources {
                     let from = named(is_whole.select(zero, taken.from), "from");
                     let to = named(is_whole.select(taken.size, taken.to), "to");
                     let to = named(none.select(from, to), "end");
-                    let sum = self.by_block(plan.threads, &taken.source, (from, to));
-                    each_thread(1, |_| {
-                        let sum = sum.read(0);
+                    self.by_block(plan, (&sums, zero), &taken.source, (from, to), |sum| {
                         let by_itself = is_whole | taken.chunks.eq(1);
                         effects::either(
                             by_itself.term(),
@@ -297,26 +298,39 @@ impl FoldSources {
         })
     }
 
-    /// What a block folds of some elements of a source, in shared memory.
-    fn by_block(&self, threads: u32, source: &Scalars, range: (Ix, Ix)) -> Cells {
-        let sums = Cells::shared(&self.monoid.types(), threads.into());
-        each_thread(threads, |thread| {
-            sums.write(thread, &now(&self.fold(source, range, thread, threads.into())));
+    /// What a block folds of some elements of a source, through cells from one on: for its first thread.
+    fn by_block(
+        &self,
+        plan: FoldSourcesPlan,
+        (sums, base): (&Cells, Ix),
+        source: &Scalars,
+        range: (Ix, Ix),
+        result: impl Fn(Scalars),
+    ) {
+        let together = i64::from(plan.threads) / plan.sums();
+        each_thread(plan.threads, |thread| {
+            let sum = now(&self.fold(source, range, thread, plan.threads.into()));
+            let place = remainder(thread, Exp::from(together));
+            let sum = self.combine_lanes(sum, place, together);
+            only_if(place.eq(0), || sums.write(base + quotient(thread, Exp::from(together)), &sum));
         });
         effects::sync();
-        let mut distance = 1;
-        while distance < i64::from(threads) {
-            each_thread(threads, |thread| {
-                let is_first =
-                    (thread & (2 * distance - 1)).eq(0) & (thread + distance).lt(i64::from(threads));
-                only_if(is_first, || {
-                    let both = self.monoid.combine(&sums.read(thread), &sums.read(thread + distance));
-                    sums.write(thread, &now(&both));
-                });
+        let mut count = plan.sums();
+        // More than a thread would take for itself: neighbours are combined, at twice the distance each time.
+        while count > FEW {
+            let distance = plan.sums() / count;
+            each_thread(count as u32 / 2, |pair| {
+                let at = base + pair * (2 * distance);
+                let both = self.monoid.combine(&sums.read(at), &sums.read(at + distance));
+                sums.write(at, &now(&both));
             });
             effects::sync();
-            distance *= 2;
+            count /= 2;
         }
-        sums
+        each_thread(1, |_| {
+            let sum = |number: i64| sums.read(base + number * (plan.sums() / count));
+            let all = (1..count).fold(sum(0), |all, number| now(&self.monoid.combine(&all, &sum(number))));
+            result(all);
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! From OpenCL C to kernels: sources are built to binaries by the driver, and binaries are loaded.
+//! From OpenCL C to kernels: sources are built to binaries by the driver, and binaries are loaded. For PoCL the source is the binary.
 
 use std::ffi::{CStr, CString};
 use std::ptr;
@@ -10,7 +10,7 @@ use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::cl_int;
 use pumice_emit::{Dialect, Effort, EmitOptions};
 
-use super::OpenClDevice;
+use super::{OpenClDevice, POCL};
 use super::objects::{Built, Entry};
 use crate::device::{CompiledKernel, Signature};
 use crate::error::{Error, Result};
@@ -19,6 +19,14 @@ use crate::error::{Error, Result};
 pub(super) struct Code {
     pub(super) entry: Mutex<Entry>,
     _built: Built,
+}
+
+/// What is kept of a program for PoCL: the compiler's options and the source. PoCL keeps what it compiles by itself, and if it is
+/// asked for a binary, it compiles each kernel once more, for blocks of any size.
+fn kept_source(binary: &[u8]) -> Option<(&CStr, &str)> {
+    let options = CStr::from_bytes_until_nul(binary).ok()?;
+    let source = str::from_utf8(&binary[options.count_bytes() + 1..]).ok()?;
+    Some((options, source))
 }
 
 impl OpenClDevice {
@@ -49,6 +57,9 @@ impl OpenClDevice {
                 kernel: kernel.into(),
                 log: self.log(&built, code),
             });
+        }
+        if self.platform == POCL {
+            return Ok([options.to_bytes_with_nul(), source.as_bytes()].concat());
         }
         let binaries = program::get_program_info(built.0, CL_PROGRAM_BINARIES)
             .map_err(self.failed("clGetProgramInfo"))?;
@@ -81,12 +92,18 @@ impl OpenClDevice {
     ) -> Result<CompiledKernel> {
         let refuse =
             |reason: String| Error::Binary { device: self.id.name(), kernel: signature.name.clone(), reason };
-        // SAFETY: context and device are valid. Drivers check what they are given; what comes from disk was checked
-        // against its hash, so it is what a driver of the same version made.
-        let built =
-            unsafe { program::create_program_with_binary(self.context.0, &[self.info.id()], &[binary]) };
+        let (built, options) = match kept_source(binary) {
+            Some((options, source)) if self.platform == POCL => {
+                (program::create_program_with_source(self.context.0, &[source]), options)
+            }
+            // SAFETY: context and device are valid. Drivers check what they are given; what comes from disk was checked
+            // against its hash, so it is what a driver of the same version made.
+            _ => unsafe {
+                (program::create_program_with_binary(self.context.0, &[self.info.id()], &[binary]), c"")
+            },
+        };
         let built = Built(built.map_err(|code| refuse(ClError(code).to_string()))?);
-        self.finish(&built, c"").map_err(|code| refuse(self.log(&built, code)))?;
+        self.finish(&built, options).map_err(|code| refuse(self.log(&built, code)))?;
         let name = CString::new(entry).map_err(|e| refuse(e.to_string()))?;
         let entry =
             kernel::create_kernel(built.0, &name).map_err(|code| refuse(ClError(code).to_string()))?;
