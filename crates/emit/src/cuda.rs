@@ -144,6 +144,8 @@ impl Language for Cuda {
         let (kind, letter) = match ty {
             ScalarType::F32 => ("f32", "f"),
             ScalarType::F64 => ("f64", "d"),
+            // There are no registers of 8 bits.
+            ScalarType::Bool => ("b8", "h"),
             ty if ty.bytes() == 8 => ("b64", "l"),
             _ => ("b32", "r"),
         };
@@ -160,8 +162,9 @@ impl Language for Cuda {
                 if order == Order::Ordered { "acquire" } else { "relaxed" }
             ),
             AtomicOp::Store(order) => format!(
-                "asm volatile(\"st.{}.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"(v) : \"memory\");",
-                if order == Order::Ordered { "release" } else { "relaxed" }
+                "asm volatile(\"st.{}.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"({}v) : \"memory\");",
+                if order == Order::Ordered { "release" } else { "relaxed" },
+                if ty == ScalarType::Bool { "(unsigned short)" } else { "" }
             ),
             AtomicOp::Sub => format!("return ({register})atomicAdd((u64 *)p, 0 - (u64)v);"),
             AtomicOp::Exchange if ty == ScalarType::F64 => {

@@ -142,6 +142,8 @@ impl Language for OpenCl {
                 let value = back(&call(AtomicOp::Add, "0"));
                 lines(&[&format!("{register} v = {value};"), fence(order), "return v;"])
             }
+            // Nothing is atomic with a byte, but writing it.
+            AtomicOp::Store(_) if atomic.ty == ScalarType::Bool => format!("*(volatile {space}uchar *)p = v;"),
             AtomicOp::Store(order) => {
                 lines(&[fence(order), &format!("{};", call(AtomicOp::Exchange, &as_bits("v")))])
             }

@@ -447,6 +447,7 @@ impl AtomicOp {
     pub fn accepts(self, ty: ScalarType) -> bool {
         match self {
             AtomicOp::Sub | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => ty.is_integer(),
+            AtomicOp::Store(Order::Relaxed) => true,
             _ => ty != ScalarType::Bool,
         }
     }

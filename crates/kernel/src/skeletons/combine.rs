@@ -57,13 +57,13 @@ impl Combine {
         let all = |accepts: fn(&ColumnUpdate) -> bool| updates.iter().all(accepts);
         // Two columns that are replaced one after the other could be two elements' in the end.
         let one_replaced = updates.iter().filter(|update| **update == Replace).count() <= 1;
-        let updated = operator.parameters().iter().zip(updates).filter(|(_, update)| **update != Keep);
-        let has_bool = updated.into_iter().any(|(ty, _)| *ty == ScalarType::Bool);
+        // A truth value is a byte, which devices write at once and do not compare.
+        let compares_bool = operator.parameters().iter().zip(updates).any(|pair| pair == (&ScalarType::Bool, &Computed));
         match self {
             Combine::Native => {
-                all(|update| matches!(update, Atomic(_) | Replace | Keep)) && one_replaced && !has_bool
+                all(|update| matches!(update, Atomic(_) | Replace | ReplaceIf(_) | Keep)) && one_replaced
             }
-            Combine::CompareAndSwap => all(|update| *update != Entangled) && one_replaced && !has_bool,
+            Combine::CompareAndSwap => all(|update| *update != Entangled) && one_replaced && !compares_bool,
             Combine::Lock => true,
             Combine::Privatised => all(|update| matches!(update, Atomic(_) | Keep)),
         }

@@ -11,6 +11,8 @@ pub(super) enum ColumnUpdate {
     Atomic(AtomicOp),
     /// The new scalar takes the old one's place.
     Replace,
+    /// The new scalar takes the old one's place if it is this truth value.
+    ReplaceIf(bool),
     /// The old scalar stays.
     Keep,
     /// Another function of the new scalar and the old one.
@@ -43,12 +45,18 @@ fn column_update(operator: &Function, column: usize, count: usize, result: Id) -
         _ => {}
     }
     if let Node::Apply { op, operands, ty } = &operator.nodes()[result.0 as usize]
-        && let Some(op) = atomic(*op).filter(|op| op.accepts(*ty))
         && let [a, b] = operands.as_slice()
         && let (Some(a), Some(b)) = (parameter(*a), parameter(*b))
         && [(new, old), (old, new)].contains(&(a, b))
     {
-        return ColumnUpdate::Atomic(op);
+        match (op, ty) {
+            (Op::Or, ScalarType::Bool) => return ColumnUpdate::ReplaceIf(true),
+            (Op::And, ScalarType::Bool) => return ColumnUpdate::ReplaceIf(false),
+            _ => {}
+        }
+        if let Some(op) = atomic(*op).filter(|op| op.accepts(*ty)) {
+            return ColumnUpdate::Atomic(op);
+        }
     }
     match parameters_of(operator, result).iter().all(|index| [new, old].contains(index)) {
         true => ColumnUpdate::Computed,
@@ -132,7 +140,8 @@ mod tests {
         assert_eq!(updates::<i32>(|_, old| old), Some(vec![Keep]));
         assert_eq!(updates::<i32>(|a, b| a * b), Some(vec![Computed]));
         assert_eq!(updates::<i32>(|_, old| old + 1), Some(vec![Computed]));
-        assert_eq!(updates::<bool>(|a, b| a | b), Some(vec![Computed]));
+        assert_eq!(updates::<bool>(|a, b| a | b), Some(vec![ReplaceIf(true)]));
+        assert_eq!(updates::<bool>(|a, b| a ^ b), Some(vec![Computed]));
         let pair = updates::<(u32, f32)>(|(a, b), (c, d)| (a ^ c, b * d));
         assert_eq!(pair, Some(vec![Atomic(AtomicOp::Xor), Computed]));
         // The value that belongs to the larger key: a branch computes both columns together.

@@ -7,6 +7,7 @@ use super::operator::ColumnUpdate;
 use crate::effects;
 use crate::item::{Ix, Scalars};
 use crate::skeletons::Operator;
+use crate::skeletons::monoid::only_if;
 use pumice_program::{AtomicOp, MemoryId, Order, Scope};
 use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 
@@ -28,7 +29,11 @@ pub(super) fn by_columns(
         };
         match update {
             ColumnUpdate::Atomic(op) => atomic(*op),
-            ColumnUpdate::Replace => atomic(AtomicOp::Exchange),
+            ColumnUpdate::Replace => atomic(AtomicOp::Store(Order::Relaxed)),
+            ColumnUpdate::ReplaceIf(wanted) => {
+                let is_wanted = value.compare(Op::Eq, Constant::from(*wanted).into());
+                only_if(Exp::from_term(is_wanted), || atomic(AtomicOp::Store(Order::Relaxed)));
+            }
             ColumnUpdate::Keep => {}
             ColumnUpdate::Computed | ColumnUpdate::Entangled => {
                 compare_and_swap(*memory, *ty, index, |old| combined(operator, cells, column, value, old));
