@@ -143,7 +143,9 @@ impl Language for OpenCl {
                 lines(&[&format!("{register} v = {value};"), fence(order), "return v;"])
             }
             // Nothing is atomic with a byte, but writing it.
-            AtomicOp::Store(_) if atomic.ty == ScalarType::Bool => format!("*(volatile {space}uchar *)p = v;"),
+            AtomicOp::Store(_) if atomic.ty == ScalarType::Bool => {
+                format!("*(volatile {space}uchar *)p = v;")
+            }
             AtomicOp::Store(order) => {
                 lines(&[fence(order), &format!("{};", call(AtomicOp::Exchange, &as_bits("v")))])
             }

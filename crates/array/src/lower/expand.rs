@@ -2,9 +2,9 @@
 
 use super::{Heard, KernelName, Listeners, Lowering, Parameters, Step};
 use crate::error::Error;
-use crate::operations::Expand;
+use crate::operations::{Expand, ExpandInOrder};
 use crate::program::NodeId;
-use pumice_kernel::skeletons::{ExpandPlan, Expansion, Queue, QueueLayout};
+use pumice_kernel::skeletons::{ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout};
 use pumice_kernel::{Ix, Scalars, length_parameter};
 use pumice_program::Access;
 use pumice_scalar::{Exp, Function, ScalarType};
@@ -43,6 +43,51 @@ impl Lowering<'_> {
     }
 }
 
+impl Lowering<'_> {
+    /// The steps that hand on the elements of an expansion by index.
+    pub(crate) fn expand_in_order(
+        &self,
+        expand: &ExpandInOrder,
+        listeners: &Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        let node = self.program.node(listeners.producer);
+        let [sources, ends] = node.inputs[..] else { return Ok(Vec::new()) };
+        let plan = InOrderPlan::new(self.profile, self.extents.size(node.id));
+        let source = self.fuser.linear_of_input(sources).function;
+        let end = self.fuser.linear_of_input(ends).function;
+        let get = self.fuser.with_classes(&expand.get);
+        let called = KernelName {
+            node,
+            name: node.place.operation(),
+            skeleton: "expand, an equal share of the elements per block",
+            threads: plan.threads,
+        };
+        self.kernel(called, listeners, |parameters| {
+            let [source, end, get] = [&source, &end, &get].map(|function| applied(parameters, function));
+            let number = |number: Ix| Scalars(vec![number.term()]);
+            let elements = InOrder {
+                sources: self.size(sources, parameters),
+                source: Rc::new(move |at| source(&[&number(at)])),
+                end: Rc::new(move |source| {
+                    end(&[&number(source)]).0.first().map_or(Exp::from(0), |end| Exp::from_term(*end))
+                }),
+                get: Rc::new(move |of, at| get(&[of, &number(at)])),
+                total: self.size(node.id, parameters),
+            };
+            elements.push(plan, parameters.number("share", plan.share))
+        })
+    }
+}
+
+/// A function as one of a kernel's scalars.
+fn applied(
+    parameters: &Rc<Parameters>,
+    function: &Function,
+) -> impl Fn(&[&Scalars]) -> Scalars + use<> + 'static {
+    let (parameters, function) = (parameters.clone(), function.clone());
+    move |scalars: &[&Scalars]| parameters.apply_to(&function, scalars)
+}
+
 /// The sources of an expansion, as functions of a kernel's parameters.
 pub(super) struct Sources<'a, 'b> {
     lowering: &'a Lowering<'b>,
@@ -62,11 +107,8 @@ impl<'a, 'b> Sources<'a, 'b> {
     }
 
     pub fn expansion(&self, parameters: &Rc<Parameters>) -> Expansion {
-        let apply = |function: &Function| {
-            let (parameters, function) = (parameters.clone(), function.clone());
-            move |scalars: &[&Scalars]| parameters.apply_to(&function, scalars)
-        };
-        let (source, size, get) = (apply(&self.source), apply(&self.size), apply(&self.get));
+        let [source, size, get] =
+            [&self.source, &self.size, &self.get].map(|function| applied(parameters, function));
         Expansion {
             sources: self.lowering.size(self.array, parameters),
             source: Rc::new(move |number: Ix| source(&[&Scalars(vec![number.term()])])),

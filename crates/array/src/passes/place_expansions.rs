@@ -1,17 +1,16 @@
 //! Gives the elements of expansions an index, where somebody needs one.
 //!
 //! Needs: nothing. Leaves: every `expand` has one user, which takes its elements in any order and does not ask how many there
-//! are, perhaps through maps and filters. Any other expansion has become a function of the index: sizes are added up (`ends`),
-//! their sum is the extent, and the source of an element is found by halving. So it is a pull like any other: what
-//! follows fuses with it, and it is in memory only if that is better.
+//! are, perhaps through maps and filters. Any other expansion has become one in order: sizes are added up (`ends`), their sum is
+//! the extent, and a push hands every element on at its index.
 
 use crate::error::Error;
 use crate::operation::{Listens, Nature};
-use crate::operations::{Expand, Fold, Generate, Gives, Scan, ZipWith};
+use crate::operations::{Expand, ExpandInOrder, Fold, Gives, Scan, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId, renumbered};
 use crate::reduction::instantiate;
 use crate::verify::CheckedProgram;
-use pumice_scalar::{ElementOf, Exp, Function, Op, ScalarType, Term, Variable, function, while_};
+use pumice_scalar::{ElementOf, Exp, Function, Op, ScalarType, Term, function};
 use std::collections::HashMap;
 
 /// Rewrites a program; without fusion no expansion is left.
@@ -76,28 +75,12 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
     let zero = function(&[], |_| vec![Exp::<i64>::from(0).term()]);
     let sum = Fold { operator: saturating_sum(), initial: Some(zero) };
     let total = program.add(sum, &[sizes], 0, WHOLE, place);
-    let read = |array: NodeId, column: usize, ty: ScalarType, index: &[Term]| {
-        Term::element(ElementOf { array: array.0.into(), column: column as u32, ty, site: None }, index)
-    };
-    let end = |source: Exp<i64>| Exp::<i64>::from_term(read(ends, 0, ScalarType::I64, &[source.term()]));
-    let extent = Variable::Extent { array: sources.0.into(), dimension: 0 };
-    let element = function(WHOLE, |index| {
-        let index = Exp::<i64>::from_term(index[0]);
-        let count = Exp::<i64>::from_term(Term::variable(extent, ScalarType::I64));
-        // The first source that ends behind the index.
-        let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
-            let middle = (low + high) >> 1;
-            let is_before = end(middle).le(index);
-            (is_before.select(middle + 1, low), is_before.select(high, middle))
-        };
-        let (source, _) = while_((Exp::from(0), count), |(low, high)| low.lt(high), halve);
-        let begin = source.gt(0).select(end((source - 1).max(0)), Exp::from(0));
-        let column = |(column, ty): (usize, &ScalarType)| read(sources, column, *ty, &[source.term()]);
-        let scalars = types.iter().enumerate().map(column);
-        instantiate(&expand.get, &scalars.chain([(index - begin).term()]).collect::<Vec<_>>())
+    let whole = function(&[], |_| {
+        let of = ElementOf { array: total.0.into(), column: 0, ty: ScalarType::I64, site: None };
+        vec![Term::element(of, &[])]
     });
-    let shape = function(&[], |_| vec![read(total, 0, ScalarType::I64, &[])]);
-    program.add(Generate { shape, element }, &[], 1, &node.types, place)
+    let expand = ExpandInOrder { total: whole, get: expand.get.clone() };
+    program.add(expand, &[sources, ends], 1, &node.types, place)
 }
 
 /// The sum of two numbers that are not negative, or the largest number if that is not one: too many for any array.

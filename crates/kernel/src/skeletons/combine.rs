@@ -58,7 +58,8 @@ impl Combine {
         // Two columns that are replaced one after the other could be two elements' in the end.
         let one_replaced = updates.iter().filter(|update| **update == Replace).count() <= 1;
         // A truth value is a byte, which devices write at once and do not compare.
-        let compares_bool = operator.parameters().iter().zip(updates).any(|pair| pair == (&ScalarType::Bool, &Computed));
+        let compares_bool =
+            operator.parameters().iter().zip(updates).any(|pair| pair == (&ScalarType::Bool, &Computed));
         match self {
             Combine::Native => {
                 all(|update| matches!(update, Atomic(_) | Replace | ReplaceIf(_) | Keep)) && one_replaced

@@ -5,6 +5,7 @@
 //! several blocks: sources that are large for one warp or worker are written to it, and a second kernel takes them in chunks
 //! of equal size.
 
+mod in_order;
 mod queue;
 mod several;
 
@@ -13,6 +14,7 @@ use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
 use crate::{Profile, Push, named, parts_for, quotient, warp};
 use crate::{effects, remainder};
+pub use in_order::{InOrder, InOrderPlan};
 use pumice_program::WARP;
 use pumice_scalar::{Exp, ScalarType};
 pub use queue::{Queue, QueueLayout};

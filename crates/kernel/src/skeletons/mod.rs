@@ -24,7 +24,7 @@ mod write;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
-pub use expand::{Division, ExpandPlan, Expansion, GetElement, Queue, QueueLayout};
+pub use expand::{Division, ExpandPlan, Expansion, GetElement, InOrder, InOrderPlan, Queue, QueueLayout};
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use fold_sources::{FoldSources, FoldSourcesPlan};
 pub use gather::GatherFold;
