@@ -5,7 +5,10 @@
 //! are run in turn, and the same in plain Rust in a module `plain`, which examples and the conformance suite compare with.
 
 pub mod graphs;
+pub mod renderer;
+pub mod shapes;
 pub mod sieve;
+pub mod triples;
 
 /// Numbers that look random and are the same in every run, for inputs.
 #[derive(Clone, Debug)]
