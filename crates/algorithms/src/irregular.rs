@@ -8,6 +8,7 @@ pub mod graphs;
 pub mod renderer;
 pub mod shapes;
 pub mod sieve;
+pub mod tpch;
 pub mod triples;
 
 /// Numbers that look random and are the same in every run, for inputs.
