@@ -5,11 +5,14 @@
 //! are run in turn, and the same in plain Rust in a module `plain`, which examples and the conformance suite compare with.
 
 pub mod graphs;
+pub mod neighbours;
 pub mod renderer;
 pub mod shapes;
 pub mod sieve;
+pub mod sparse;
 pub mod tpch;
 pub mod triples;
+pub mod words;
 
 /// Numbers that look random and are the same in every run, for inputs.
 #[derive(Clone, Debug)]
