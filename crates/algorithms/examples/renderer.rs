@@ -27,7 +27,8 @@ fn main() -> ExitCode {
 }
 
 fn rendered() -> Result<(), Box<dyn Error>> {
-    let (faces, width, frames) = (argument(0, 100_000)?.max(1), argument(1, 640)?.clamp(1, 20_000), argument(2, 10)?);
+    let (faces, width, frames) =
+        (argument(0, 100_000)?.max(1), argument(1, 640)?.clamp(1, 20_000), argument(2, 10)?);
     let height = (width * 3 / 4).max(1);
     let mesh = match argument(3, 0)? {
         0 => Mesh::torus_knot(faces as usize),

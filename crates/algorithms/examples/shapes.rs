@@ -51,7 +51,11 @@ fn drawn() -> Result<(), Box<dyn Error>> {
     }
     // Drawn as they are made: no point is in memory.
     let picture = compiler.compile(|circles: Acc<_>, triangles: Acc<_>, lines: Acc<_>| {
-        let picture = shapes::draw(shapes::circles(circles), 0xe8_68_45, fill((HEIGHT as usize, WIDTH as usize), 0xff_fa_e4));
+        let picture = shapes::draw(
+            shapes::circles(circles),
+            0xe8_68_45,
+            fill((HEIGHT as usize, WIDTH as usize), 0xff_fa_e4),
+        );
         let picture = shapes::draw(shapes::triangles(triangles), 0x26_2c_76, picture);
         shapes::draw(shapes::lines(lines), 0x09_0a_23, picture)
     })?;

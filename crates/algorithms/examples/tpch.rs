@@ -29,25 +29,34 @@ fn main() -> ExitCode {
 
 fn asked() -> Result<(), Box<dyn Error>> {
     let tables = plain::Tables::new(argument(0, 1500)?.max(0) as usize, 4);
-    println!("{} customers, {} orders, {} lines", tables.customers.len(), tables.orders.len(), tables.items.len());
+    println!(
+        "{} customers, {} orders, {} lines",
+        tables.customers.len(),
+        tables.orders.len(),
+        tables.items.len()
+    );
     let customers = Vector::from(tables.customers.as_slice());
     let orders = Vector::from(tables.orders.as_slice());
     let items = Vector::from(tables.items.as_slice());
     let compiler = pumice::Compiler::new()?;
-    let (summary, priority) = (compiler.compile(tpch::pricing_summary)?, compiler.compile(tpch::shipping_priority)?);
+    let (summary, priority) =
+        (compiler.compile(tpch::pricing_summary)?, compiler.compile(tpch::shipping_priority)?);
     let change = compiler.compile(tpch::revenue_change)?;
     let [until, day, year] = plain::DAYS;
 
     let lines = timed("query 1", || Ok(summary.run((&items, until))?.to_vec()?))?;
     for ((flag, status), (quantity, price, ..), _, count) in &lines {
         let letter = |code: u32| char::from_u32(code).unwrap_or('?');
-        println!("  {} {}: {count} lines, {quantity} pieces for {price} cents", letter(*flag), letter(*status));
+        println!(
+            "  {} {}: {count} lines, {quantity} pieces for {price} cents",
+            letter(*flag),
+            letter(*status)
+        );
     }
     check("query 1", &lines, &tables.pricing_summary(until))?;
 
-    let lines = timed("query 3", || {
-        Ok(priority.run((&customers, &orders, &items, SEGMENT, day))?.to_vec()?)
-    })?;
+    let lines =
+        timed("query 3", || Ok(priority.run((&customers, &orders, &items, SEGMENT, day))?.to_vec()?))?;
     for (order, revenue, date, _) in &lines {
         println!("  order {order} of day {date}: {} cents", revenue / 100);
     }

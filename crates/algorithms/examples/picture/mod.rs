@@ -13,7 +13,8 @@ pub fn write(name: &str, width: u32, height: u32, colours: &[u32]) -> Result<Pat
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(&file)?), width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let parts: Vec<u8> = colours.iter().flat_map(|colour| [16, 8, 0].map(|shift| (colour >> shift) as u8)).collect();
+    let parts: Vec<u8> =
+        colours.iter().flat_map(|colour| [16, 8, 0].map(|shift| (colour >> shift) as u8)).collect();
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&parts)?;
     writer.finish()?;

@@ -100,12 +100,7 @@ pub fn triangles(offsets: Acc<Vector<i64>>, neighbours: Acc<Vector<i64>>) -> Acc
 }
 
 /// Whether two vertices are neighbours: found by halving.
-fn is_edge(
-    offsets: &Acc<Vector<i64>>,
-    neighbours: &Acc<Vector<i64>>,
-    u: Exp<i64>,
-    w: Exp<i64>,
-) -> Exp<bool> {
+fn is_edge(offsets: &Acc<Vector<i64>>, neighbours: &Acc<Vector<i64>>, u: Exp<i64>, w: Exp<i64>) -> Exp<bool> {
     let end = offsets.at(u + 1);
     let (first, _) = while_(
         (offsets.at(u), end),
@@ -237,10 +232,9 @@ pub mod plain {
         /// The number of triangles.
         pub fn triangles(&self) -> i64 {
             let later = |u: usize| self.of(u).iter().filter(move |v| **v > u as i64);
-            let closed = |u: usize, v: usize| later(v).filter(|w| self.of(u).binary_search(w).is_ok()).count();
-            (0..self.vertices())
-                .map(|u| later(u).map(|v| closed(u, *v as usize)).sum::<usize>() as i64)
-                .sum()
+            let closed =
+                |u: usize, v: usize| later(v).filter(|w| self.of(u).binary_search(w).is_ok()).count();
+            (0..self.vertices()).map(|u| later(u).map(|v| closed(u, *v as usize)).sum::<usize>() as i64).sum()
         }
     }
 }

@@ -21,7 +21,8 @@ pub type Place = (f32, f32);
 pub fn pairs(points: Acc<Vector<Place>>, radius: Exp<f32>) -> Acc<Vector<(i64, i64)>> {
     let side = cells_a_side(radius);
     let cell = |place: Exp<f32>| (place * side.cast::<f32>()).floor().cast::<i64>().clamp(0, side - 1);
-    let sorted = comp![(cell(y), cell(x), i, x, y) | i <- 0.. | (x, y) <- points, order by (cell(y), cell(x))];
+    let sorted =
+        comp![(cell(y), cell(x), i, x, y) | i <- 0.. | (x, y) <- points, order by (cell(y), cell(x))];
     let cells = comp![row * side + column | (row, column, _, _, _) <- sorted];
     let starts = cells.search_sorted(enum_from(side * side + 1, 0, 1));
     comp![

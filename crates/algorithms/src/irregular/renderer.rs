@@ -104,7 +104,10 @@ fn first_inside(place: Exp<f32>, end: Exp<i64>) -> Exp<i64> {
 }
 
 /// Where the middle of a row meets the longest edge and one of the others: two columns, each with its depth.
-fn scan_line((a, b, c): (Space, Space, Space), row: Exp<i64>) -> ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>)) {
+fn scan_line(
+    (a, b, c): (Space, Space, Space),
+    row: Exp<i64>,
+) -> ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>)) {
     let y = row.cast::<f32>() + 0.5;
     let meets = |from: Space, to: Space| {
         let part = (y - from.1) / (to.1 - from.1);

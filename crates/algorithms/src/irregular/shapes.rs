@@ -64,7 +64,11 @@ pub fn circles(circles: Acc<Vector<(Point, i64)>>) -> Acc<Vector<Point>> {
 /// assert_eq!(pumice::run(picture)?.to_vec()?, [0, 5, 0, 0, 0, 0]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn draw(points: Acc<Vector<Point>>, colour: impl Into<Exp<u32>>, picture: Acc<Matrix<u32>>) -> Acc<Matrix<u32>> {
+pub fn draw(
+    points: Acc<Vector<Point>>,
+    colour: impl Into<Exp<u32>>,
+    picture: Acc<Matrix<u32>>,
+) -> Acc<Matrix<u32>> {
     let colour = colour.into();
     let (height, width) = picture.shape();
     let inside = comp![((y, x), colour) | (x, y) <- points, 0 <= x && x < width && 0 <= y && y < height];
@@ -118,7 +122,11 @@ pub mod plain {
         let mut points = Vec::new();
         for ((x, y), (u, v)) in lines {
             let steps = (u - x).abs().max((v - y).abs());
-            points.extend((0..=steps).map(|i| (x + rounded(i * (u - x), steps.max(1)), y + rounded(i * (v - y), steps.max(1)))));
+            points.extend(
+                (0..=steps).map(|i| {
+                    (x + rounded(i * (u - x), steps.max(1)), y + rounded(i * (v - y), steps.max(1)))
+                }),
+            );
         }
         points
     }
@@ -130,7 +138,8 @@ pub mod plain {
             let mut corners = [*p, *q, *r];
             corners.sort_by_key(|corner| corner.1);
             let [a, b, c] = corners;
-            let column = |p: Point, q: Point, y: i64| p.0 + rounded((y - p.1) * (q.0 - p.0), (q.1 - p.1).max(1));
+            let column =
+                |p: Point, q: Point, y: i64| p.0 + rounded((y - p.1) * (q.0 - p.0), (q.1 - p.1).max(1));
             for y in a.1..=c.1 {
                 let (u, v) = (column(a, c, y), if y < b.1 { column(a, b, y) } else { column(b, c, y) });
                 points.extend((u.min(v)..=u.max(v)).map(|x| (x, y)));

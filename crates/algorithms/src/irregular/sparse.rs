@@ -35,7 +35,8 @@ pub fn times_vector(matrix: AccRagged<Entry>, xs: Acc<Vector<f64>>) -> Acc<Vecto
 /// ```
 pub fn times_dense(matrix: AccRagged<Entry>, dense: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
     let (rows, (_, width)) = (matrix.size(), dense.shape());
-    let sums = comp![sum![v * dense.at((column, j)) | (column, v) <- matrix[row]] | row <- 0..rows, j <- 0..width];
+    let sums =
+        comp![sum![v * dense.at((column, j)) | (column, v) <- matrix[row]] | row <- 0..rows, j <- 0..width];
     sums.reshape((rows, width))
 }
 
@@ -79,14 +80,19 @@ pub mod plain {
                 _ => 2 * length,
             };
             let count = if columns == 0 { 0 } else { numbers.below(most + 1) };
-            (0..count).map(|_| (numbers.below(columns) as i64, numbers.between(-4, 5) as f64)).collect()
+            // Not zero: the sum of a single -0.0 would be that, or 0.0 if it begins with nothing.
+            let values = [-3.0, -2.0, -1.0, 1.0, 2.0, 5.0];
+            (0..count).map(|_| (numbers.below(columns) as i64, values[numbers.below(values.len())])).collect()
         };
         (0..rows).map(|number| row(number)).collect()
     }
 
     /// Times a vector.
     pub fn times_vector(matrix: &Ragged<Entry>, xs: &[f64]) -> Vec<f64> {
-        matrix.rows().map(|row| row.iter().fold(0.0, |sum, (column, v)| sum + v * xs[*column as usize])).collect()
+        matrix
+            .rows()
+            .map(|row| row.iter().fold(0.0, |sum, (column, v)| sum + v * xs[*column as usize]))
+            .collect()
     }
 
     /// Times a dense matrix of so many columns.

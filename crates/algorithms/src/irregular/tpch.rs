@@ -148,16 +148,26 @@ pub mod plain {
             }
             let line = |(key, [quantity, price, reduced, taxed, discount, count]): ((u32, u32), [i64; 6])| {
                 let average = |sum: i64| sum as f64 / count as f64;
-                (key, (quantity, price, reduced, taxed), (average(quantity), average(price), average(discount)), count)
+                (
+                    key,
+                    (quantity, price, reduced, taxed),
+                    (average(quantity), average(price), average(discount)),
+                    count,
+                )
             };
             groups.into_iter().map(line).collect()
         }
 
         /// Query 3.
         pub fn shipping_priority(&self, segment: u32, day: i64) -> Vec<(i64, i64, i64, i64)> {
-            let members: HashSet<i64> =
-                self.customers.iter().filter(|(_, of)| *of == segment).map(|(customer, _)| *customer).collect();
-            let open = self.orders.iter().filter(|(_, buyer, date, _)| *date < day && members.contains(buyer));
+            let members: HashSet<i64> = self
+                .customers
+                .iter()
+                .filter(|(_, of)| *of == segment)
+                .map(|(customer, _)| *customer)
+                .collect();
+            let open =
+                self.orders.iter().filter(|(_, buyer, date, _)| *date < day && members.contains(buyer));
             let open: HashMap<i64, (i64, i64)> =
                 open.map(|(order, _, date, priority)| (*order, (*date, *priority))).collect();
             let mut revenues = BTreeMap::<i64, i64>::new();
@@ -166,7 +176,8 @@ pub mod plain {
                     *revenues.entry(*order).or_default() += price * (100 - discount);
                 }
             }
-            let lines = revenues.into_iter().map(|(order, revenue)| (order, revenue, open[&order].0, open[&order].1));
+            let lines =
+                revenues.into_iter().map(|(order, revenue)| (order, revenue, open[&order].0, open[&order].1));
             let mut lines: Vec<_> = lines.collect();
             lines.sort_by_key(|(_, revenue, date, _)| (Reverse(*revenue), *date));
             lines.truncate(10);
@@ -189,7 +200,11 @@ pub mod plain {
         let (discount, tax) = (numbers.between(0, 11), numbers.between(0, 9));
         let shipped = day + numbers.between(1, 122);
         let received = shipped + numbers.between(1, 31);
-        let flag = if received > TODAY { u32::from('N') } else { [u32::from('R'), u32::from('A')][numbers.below(2)] };
+        let flag = if received > TODAY {
+            u32::from('N')
+        } else {
+            [u32::from('R'), u32::from('A')][numbers.below(2)]
+        };
         let status = u32::from(if shipped > TODAY { 'O' } else { 'F' });
         (order, quantity, price, discount, tax, flag, status, shipped)
     }

@@ -44,7 +44,8 @@ impl Mesh {
         let side = ((faces as f32 / 2.0).sqrt() as usize).max(1);
         let vertex = |i: usize, j: usize| {
             let (x, z) = (3.0 * i as f32 / side as f32 - 1.5, 3.0 * j as f32 / side as f32 - 1.5);
-            let height = 0.25 * (3.0 * x).sin() * (4.0 * z).cos() + 0.05 * (17.0 * x + 3.0).sin() * (13.0 * z).sin();
+            let height =
+                0.25 * (3.0 * x).sin() * (4.0 * z).cos() + 0.05 * (17.0 * x + 3.0).sin() * (13.0 * z).sin();
             (x, height, z)
         };
         let points = side + 1;
@@ -67,7 +68,8 @@ impl Mesh {
             corners.sort_by(|a, b| a.1.total_cmp(&b.1));
             for row in first_inside(corners[0].1, height)..first_inside(corners[2].1, height) {
                 let (one, other) = scan_line(corners, row);
-                let columns = first_inside(one.0.min(other.0), width)..first_inside(one.0.max(other.0), width);
+                let columns =
+                    first_inside(one.0.min(other.0), width)..first_inside(one.0.max(other.0), width);
                 for column in columns {
                     let part = (column as f32 + 0.5 - one.0) / (other.0 - one.0);
                     let depth = (one.1 + part * (other.1 - one.1)).clamp(0.0, 1.0);
