@@ -11,6 +11,8 @@ use pumice::prelude::*;
 
 /// The scalars of a point or a vector in space.
 type Space = (Exp<f32>, Exp<f32>, Exp<f32>);
+/// A scan line from one edge to another: two columns, each with its depth.
+type Line = ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>));
 
 /// Where the camera is, in front of the middle of the mesh, and how much it sees.
 const DISTANCE: f32 = 4.0;
@@ -103,11 +105,8 @@ fn first_inside(place: Exp<f32>, end: Exp<i64>) -> Exp<i64> {
     (place - 0.5).ceil().cast::<i64>().clamp(0, end)
 }
 
-/// Where the middle of a row meets the longest edge and one of the others: two columns, each with its depth.
-fn scan_line(
-    (a, b, c): (Space, Space, Space),
-    row: Exp<i64>,
-) -> ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>)) {
+/// Where the middle of a row meets the longest edge and one of the others.
+fn scan_line((a, b, c): (Space, Space, Space), row: Exp<i64>) -> Line {
     let y = row.cast::<f32>() + 0.5;
     let meets = |from: Space, to: Space| {
         let part = (y - from.1) / (to.1 - from.1);
@@ -118,7 +117,7 @@ fn scan_line(
 }
 
 /// The depth in the middle of a column.
-fn depth(((x, near), (u, far)): ((Exp<f32>, Exp<f32>), (Exp<f32>, Exp<f32>)), column: Exp<i64>) -> Exp<f32> {
+fn depth(((x, near), (u, far)): Line, column: Exp<i64>) -> Exp<f32> {
     let part = (column.cast::<f32>() + 0.5 - x) / (u - x);
     (near + part * (far - near)).clamp(0.0, 1.0)
 }

@@ -73,7 +73,7 @@ pub mod plain {
     /// much longer than `length`, which others have on average.
     pub fn random(rows: usize, columns: usize, length: usize, seed: u64) -> Ragged<Entry> {
         let mut numbers = Numbers::new(seed);
-        let mut row = |number: usize| -> Vec<Entry> {
+        let row = |number: usize| -> Vec<Entry> {
             let most = match number % 9 {
                 0 | 3 | 6 => 0,
                 1 => 8 * length,
@@ -84,7 +84,7 @@ pub mod plain {
             let values = [-3.0, -2.0, -1.0, 1.0, 2.0, 5.0];
             (0..count).map(|_| (numbers.below(columns) as i64, values[numbers.below(values.len())])).collect()
         };
-        (0..rows).map(|number| row(number)).collect()
+        (0..rows).map(row).collect()
     }
 
     /// Times a vector.
