@@ -1,7 +1,8 @@
 //! Algorithms in the kernel language: the programs of the papers that Pumice grew from, each under the name that its paper
-//! gives it, and what they need to be run, checked and measured.
+//! gives it, and what they need to be run, checked and measured. Programs over irregular data in the array language are in
+//! [`irregular`].
 //!
-//! Written as a user would write them, with nothing of the layers below the kernel language.
+//! Written as a user would write them, with nothing of the layers below the two languages.
 
 pub mod bitonic;
 pub mod combinators;
@@ -9,6 +10,7 @@ pub mod drawing;
 pub mod fcl;
 pub mod fuse;
 pub mod histogram;
+pub mod irregular;
 pub mod mandelbrot;
 pub mod matrix;
 pub mod networks;

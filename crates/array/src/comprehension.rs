@@ -1,6 +1,6 @@
 //! What the macros of `pumice-macros` write into users' programs, beside methods of [`Acc`]. Not for others: it follows the macros.
 
-use crate::acc::Acc;
+use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::expanding::{checked, stretch_within};
 use crate::ragged::AccRagged;
@@ -323,14 +323,24 @@ pub fn grouped<T: Elt, K: Lift, L: Lift>(
     vector: Acc<Vector<T>>,
     key: impl FnOnce(T::Exp) -> K,
     value: impl FnOnce(T::Exp) -> L,
-    combine: impl FnOnce(L, L) -> L,
+    combine: impl Fn(L, L) -> L,
 ) -> Acc<Vector<(K::Elt, L::Elt)>> {
     let place = Place::caller("group_by");
     let pairs = vector.mapped(|x| (key(x), value(x)), place);
     let sorted = by_first::<K, L::Elt>(pairs, place);
     let keys: Acc<Vector<K::Elt>> = sorted.clone().mapped(|(key, _)| key, place);
-    let heads = keys.starts(place).mapped(|(start, _)| start, place);
-    sorted.fold_heads(&heads, |(key, a): (K, L), (_, b): (K, L)| (key, combine(a, b)), place)
+    let Some(neutral) = lifted(|(a, b): (L, L)| combine(a, b)).neutral() else {
+        let heads = keys.starts(place).mapped(|(start, _)| start, place);
+        return sorted.fold_heads(&heads, |(key, a): (K, L), (_, b): (K, L)| (key, combine(a, b)), place);
+    };
+    // Groups are reduced as sources of an expansion are, so a large one is shared by many threads.
+    let (runs, most) = (keys.runs(place), nullary(|| vec![sorted.size().term()]));
+    let neutral = L::from_terms(&mut neutral.into_iter().map(Term::from));
+    let element = |(start, _, _): (Exp<i64>, Exp<i64>, K), number: Exp<i64>| -> L {
+        sorted.element(&[(start + number).term()], None).1
+    };
+    let sums = runs.clone().reduced(|(_, length, _)| length, element, neutral, &combine, Some(most), place);
+    runs.zipped(&sums, |(_, _, key), sum| (key, sum), place)
 }
 
 /// A vector by key, for joins.

@@ -47,15 +47,20 @@ impl<T: Elt> Acc<Vector<T>> {
     #[track_caller]
     pub fn run_lengths(self) -> Acc<Vector<(T, i64)>> {
         let place = Place::caller("run_lengths");
+        self.runs(place).mapped(|(_, length, x)| (x, length), place)
+    }
+
+    /// Where each run begins, how long it is, and the value of its elements.
+    pub(crate) fn runs(&self, place: Place) -> Acc<Vector<(i64, i64, T)>> {
         let end = self.size();
         let starts = self.starts(place).kept(|(start, _)| start, place).mapped(|(_, run)| run, place);
         let next = starts.clone();
-        let length = move |number: Exp<i64>, (start, x): (Exp<i64>, T::Exp)| {
+        let run = move |number: Exp<i64>, (start, x): (Exp<i64>, T::Exp)| {
             let is_last = (number + 1).ge(next.size());
             let (after, _) = next.element(&[(number + 1).term()], None);
-            (x, is_last.select(end, after) - start)
+            (start, is_last.select(end, after) - start, x)
         };
-        starts.with_index(length, place)
+        starts.with_index(run, place)
     }
 
     /// For each element whether a run begins with it, its index, and itself.

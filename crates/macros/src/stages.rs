@@ -10,7 +10,7 @@ use crate::source::{DEPENDS, Drawn, draw, number};
 use crate::tokens::{Names, mention, names, replace_macros};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use syn::{BinOp, Error, Expr, Result};
 
 /// The operations so far.
@@ -419,15 +419,22 @@ impl Stages {
         let (bound, vector) = (self.bound(), vector_name());
         let key = value(key, &bound, &mut self.outer)?;
         let mut reductions: Vec<(Reduction, Ident)> = Vec::new();
+        // A reduction that is written several times, as in a result and in what is sorted by, is computed once.
+        let mut written = HashMap::<String, Ident>::new();
         let outer = &mut self.outer;
         let mut replace = |tokens: &mut TokenStream| -> Result<()> {
             *tokens = replace_macros(tokens.clone(), &mut |name, inside| {
                 if !is_reduction(name) {
                     return Ok(None);
                 }
+                let text = format!("{name} {inside}");
                 let Some(reduction) = Reduction::of_group(name, inside)? else { return Ok(None) };
+                if let Some(reduced) = written.get(&text) {
+                    return Ok(Some(reduction.finished(reduced)));
+                }
                 let reduced = outer.fresh(&name.to_string());
                 let finished = reduction.finished(&reduced);
+                written.insert(text, reduced.clone());
                 reductions.push((reduction, reduced));
                 Ok(Some(finished))
             })?;

@@ -135,3 +135,12 @@ fn counting_triples_needs_no_array_of_them() {
         .filter_map(|line| line.strip_prefix("allocate ")?.split(' ').nth(1)?.parse::<usize>().ok());
     assert!(sizes.clone().count() > 0 && sizes.clone().all(|size| size < 10_000), "{plan}");
 }
+
+#[test]
+fn a_reduction_of_a_group_that_is_written_twice_is_computed_once() {
+    let program = |words: Acc<Vector<(i64, i64)>>| comp![(k, sum![v] / count![], sum![v]) | (k, v) <- words, group by k, count![] > 0, order by sum![v] desc];
+    let compiled = pumice::Compiler::on("sim").unwrap().compile(program).unwrap();
+    let text = compiled.describe();
+    let reduced = text.lines().find(|line| line.contains("expand_reduce")).unwrap();
+    assert!(reduced.contains("[_] (i64, i64) = expand_reduce"), "{text}");
+}

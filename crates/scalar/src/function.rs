@@ -226,11 +226,19 @@ impl Function {
     }
 
     /// A neutral element of a function of two elements, if one is found: combined with it, from either side, every element
-    /// stays as it is to the bit. Decided on the graph, for elements of up to two scalars.
+    /// stays as it is to the bit. Decided on the graph, for elements of up to two scalars, and for more where the function treats
+    /// each by itself.
     pub fn neutral(&self) -> Option<Vec<Constant>> {
         let (types, half) = (self.parameters(), self.parameters().len() / 2);
-        if types.len() != 2 * half || types[..half] != types[half..] || half > 2 {
+        if types.len() != 2 * half || types[..half] != types[half..] {
             return None;
+        }
+        if half > 2 {
+            let alone = |(column, ty): (usize, &ScalarType)| {
+                neutral_candidates(*ty).into_iter().find(|candidate| self.keeps(column, *candidate))
+            };
+            let candidate = types[..half].iter().enumerate().map(alone).collect::<Option<Vec<Constant>>>()?;
+            return self.is_neutral(&candidate).then_some(candidate);
         }
         let mut candidates: Vec<Vec<Constant>> = vec![Vec::new()];
         for ty in &types[..half] {
@@ -240,6 +248,20 @@ impl Function {
             candidates = extended.collect();
         }
         candidates.into_iter().find(|candidate| self.is_neutral(candidate))
+    }
+
+    /// Whether a constant in a column of the second element leaves that column of the first one as it is, whatever the other
+    /// columns are.
+    fn keeps(&self, column: usize, constant: Constant) -> bool {
+        arena::scope(|| {
+            let mut arguments: Vec<arena::Term> = (0..)
+                .zip(self.parameters())
+                .map(|(index, ty)| arena::Term::variable(Variable::Parameter(index), *ty))
+                .collect();
+            let element = arguments[column];
+            arguments[self.parameters().len() / 2 + column] = constant.into();
+            is_unchanged(self.apply(&arguments)[column], element, constant)
+        })
     }
 
     /// Whether these scalars are seen to be neutral.

@@ -34,6 +34,17 @@ fn neutral_elements_of_pairs() {
 }
 
 #[test]
+fn neutral_elements_of_many_scalars_that_are_combined_by_themselves() {
+    let apart =
+        operator::<(i64, f64, u32, bool)>(|(a, b, c, d), (e, f, g, h)| (a + e, b * f, c.min(g), d | h));
+    assert_eq!(apart.neutral(), Some(vec![0i64.into(), 1.0f64.into(), u32::MAX.into(), false.into()]));
+    let mixed = operator::<(i32, i32, i32)>(|(a, b, c), (d, e, f)| (a + d, b + e, c + f + a * e));
+    assert_eq!(mixed.neutral(), None);
+    let without = operator::<(i32, i32, f32)>(|(a, b, c), (d, e, f)| (a + d, b + e, c.max(f)));
+    assert_eq!(without.neutral(), None);
+}
+
+#[test]
 fn no_neutral_element_is_made_up() {
     // A maximum of floats forgets a NaN, whatever it is combined with.
     assert_eq!(operator::<f32>(|a, b| a.max(b)).neutral(), None);

@@ -22,6 +22,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod indexing;
+pub mod irregular;
 pub mod kernels;
 pub mod loops;
 pub mod orders;
@@ -90,6 +91,22 @@ macro_rules! for_each_case {
                 drawings
                 rows_of_different_lengths
                 mistakes
+            }
+            irregular {
+                primes
+                primes_in_segments
+                breadth_first_search
+                connected_components
+                triangles_of_graphs
+                rendered_meshes
+                pythagorean_triples
+                drawn_shapes
+                pricing_summaries
+                shipping_priorities
+                sparse_times_dense
+                sparse_times_sparse
+                pairs_within_a_radius
+                counted_words
             }
             shapes {
                 reshapes

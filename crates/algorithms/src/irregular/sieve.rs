@@ -1,0 +1,94 @@
+//! The sieve of Eratosthenes: each prime is expanded to its multiples, which are struck out as they are made. The multiples are
+//! never in memory.
+//!
+//! [`primes`] keeps a flag for every number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
+//! memory.
+
+use pumice::prelude::*;
+use pumice::{Compiler, Result};
+
+/// Returns the primes below `n`. Striking out needs the primes below the root of `n`, so a loop squares the limit until it is `n`:
+/// the primes below 2, 4, 16, 256, 65536 and 2³².
+///
+/// ```
+/// use pumice_algorithms::irregular::sieve;
+/// let primes = pumice::Compiler::on("sim")?.compile(sieve::primes)?;
+/// assert_eq!(primes.run(20)?.to_vec()?, [2, 3, 5, 7, 11, 13, 17, 19]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn primes(n: Exp<i64>) -> Acc<Vector<i64>> {
+    let none = fill(0, 0);
+    let (primes, _) = awhile(
+        (none, unit(2)),
+        |(_, limit)| limit.map(|limit| limit.lt(n)),
+        |(primes, limit)| {
+            // From 2³¹ on the square could be beyond the largest number.
+            let limit = limit.map(|limit| limit.ge(1 << 31).select(n, (limit * limit).min(n)));
+            (next_primes(primes, limit.the()), limit)
+        },
+    );
+    primes
+}
+
+/// Returns the primes below `n` from those below its root, or further ones.
+pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
+    let multiples = comp![(p * k, false) | p <- primes, k <- p..(n + p - 1) / p];
+    let prime = multiples.permute_pairs(|new, _| new, fill(n, true));
+    comp![number | number <- 0.. | flag <- prime, flag && number > 1]
+}
+
+/// Counts the primes among the odd numbers from `from`, which is even, to below `to`. `primes` are those below the root of `to`.
+///
+/// ```
+/// use pumice_algorithms::irregular::sieve;
+/// let count = pumice::Compiler::on("sim")?.compile(sieve::count_odd_primes)?;
+/// assert_eq!(count.run((&[2, 3, 5], 20, 40))?.to_value()?, 4);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) -> Acc<Scalar<i64>> {
+    // The odd multiples p (2 j + 1) that are not below p² and lie in the segment, by their places among its odd numbers.
+    let first = |p: Exp<i64>| ((from + p - 1) / p).max(p) / 2;
+    let last = |p: Exp<i64>| ((to + p - 1) / p) / 2;
+    let multiples = comp![((p * (2 * j + 1) - from) / 2, false) | p <- primes, p > 2, j <- first(p)..last(p)];
+    let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
+    count![place <- 0.. | flag <- prime, flag && from + place > 0]
+}
+
+/// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment.
+///
+/// ```
+/// use pumice_algorithms::irregular::sieve;
+/// let compiler = pumice::Compiler::on("cpu")?;
+/// assert_eq!(sieve::count_primes(&compiler, 10_000, 3_000)?, 1229);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn count_primes(compiler: &Compiler, n: i64, segment: i64) -> Result<i64> {
+    let root = compiler.compile(primes)?.run(n.max(0).isqrt() + 1)?;
+    let count = compiler.compile(count_odd_primes)?;
+    // Segments begin and end at even numbers.
+    let (segment, end) = (segment.max(2) / 2 * 2, n.max(0) / 2 * 2);
+    let (mut from, mut total) = (0, i64::from(n > 2));
+    while from < end {
+        let to = (from + segment).min(end);
+        total += count.run((&root, from, to))?.to_value()?;
+        from = to;
+    }
+    Ok(total)
+}
+
+/// The same in plain Rust.
+pub mod plain {
+    /// Returns the primes below `n`.
+    pub fn primes(n: i64) -> Vec<i64> {
+        let mut prime = vec![true; n.max(0) as usize];
+        for p in 2..n as usize {
+            if p * p >= prime.len() {
+                break;
+            }
+            if prime[p] {
+                (p * p..prime.len()).step_by(p).for_each(|multiple| prime[multiple] = false);
+            }
+        }
+        (2..n).filter(|number| prime[*number as usize]).collect()
+    }
+}

@@ -1,0 +1,218 @@
+//! The programs over irregular data of `pumice_algorithms`, small: empty inputs, single elements, and a few blocks, against plain
+//! Rust.
+
+use crate::{Harness, Outcome};
+use pumice::prelude::*;
+use pumice_algorithms::irregular::{
+    graphs, neighbours, renderer, shapes, sieve, sparse, tpch, triples, words,
+};
+
+/// What cannot go wrong but for a mistake in a case.
+fn made<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
+}
+
+pub fn primes(h: &Harness) -> Outcome {
+    let primes = h.compile(sieve::primes)?;
+    for n in [-1, 0, 2, 3, 5000] {
+        primes.check(n, &sieve::plain::primes(n))?;
+    }
+    Ok(())
+}
+
+/// Segments are counted one by one, and by the function of the host that does it for all.
+pub fn primes_in_segments(h: &Harness) -> Outcome {
+    let count = h.compile(sieve::count_odd_primes)?;
+    let primes = sieve::plain::primes(10_000);
+    let small = sieve::plain::primes(101);
+    for (from, to) in [(0, 0), (0, 2), (0, 4000), (4000, 8000), (9998, 10_000)] {
+        let expected = primes.iter().filter(|p| **p > 2 && (from..to).contains(*p)).count();
+        count.check((&small, from, to), &[expected as i64])?;
+    }
+    if h.is_planning() {
+        return Ok(());
+    }
+    let counted = made(sieve::count_primes(h.compiler(), 9_999, 4_000))?;
+    if counted == 1229 { Ok(()) } else { Err(format!("expected 1229 primes below 9999, found {counted}")) }
+}
+
+/// Graphs of every kind, with vertices that nothing is connected with.
+fn small_graphs() -> [graphs::plain::Graph; 5] {
+    use graphs::plain::Graph;
+    [
+        Graph::new(1, []),
+        Graph::chain(9),
+        Graph::grid(7),
+        Graph::random(300, 250, 1),
+        Graph::power_law(8, 1200, 2),
+    ]
+}
+
+pub fn breadth_first_search(h: &Harness) -> Outcome {
+    let search = h.compile(graphs::breadth_first)?;
+    for graph in small_graphs() {
+        let source = graph.vertices() / 2;
+        let expected = graph.breadth_first(source);
+        search.check((&graph.offsets, &graph.neighbours, source as i64), &expected)?;
+    }
+    Ok(())
+}
+
+pub fn connected_components(h: &Harness) -> Outcome {
+    let components = h.compile(graphs::components)?;
+    small_graphs()
+        .iter()
+        .try_for_each(|graph| components.check((&graph.offsets, &graph.neighbours), &graph.components()))
+}
+
+pub fn triangles_of_graphs(h: &Harness) -> Outcome {
+    let triangles = h.compile(graphs::triangles)?;
+    small_graphs()
+        .iter()
+        .try_for_each(|graph| triangles.check((&graph.offsets, &graph.neighbours), &[graph.triangles()]))
+}
+
+/// A knot that leaves the screen on all sides, and nothing at all.
+pub fn rendered_meshes(h: &Harness) -> Outcome {
+    use renderer::plain::Mesh;
+    let render = h.compile(renderer::render)?;
+    let nothing = Mesh { vertices: Vec::new(), faces: Vec::new() };
+    for (mesh, width, height) in
+        [(nothing, 3, 2), (Mesh::torus_knot(700), 33, 60), (Mesh::height_field(300), 33, 60)]
+    {
+        let (cosine, sine) = (0.8, 0.6);
+        let expected = mesh.render(cosine, sine, width, height);
+        render.check((&mesh.vertices, &mesh.faces, cosine, sine, width, height), &expected)?;
+    }
+    Ok(())
+}
+
+pub fn pythagorean_triples(h: &Harness) -> Outcome {
+    let (list, count) = (h.compile(triples::list)?, h.compile(triples::count)?);
+    for (n, known) in [(0, 0), (5, 0), (100, 50)] {
+        let expected = triples::plain::list(n);
+        if expected.len() != known {
+            return Err(format!("there are {known} triples below {n}, and not {}", expected.len()));
+        }
+        list.check(n, &expected)?;
+        count.check(n, &[known as i64])?;
+    }
+    Ok(())
+}
+
+/// Lines in all directions and filled shapes, the degenerate ones too, as points and as a picture.
+pub fn drawn_shapes(h: &Harness) -> Outcome {
+    let mut numbers = pumice_algorithms::irregular::Numbers::new(5);
+    let mut point = || (numbers.between(-5, 30), numbers.between(-5, 30));
+    let random: Vec<_> = (0..150).map(|_| (point(), point(), point())).collect();
+    let all = [vec![], vec![((3, 4), (3, 4), (3, 4))], random];
+    let (lines, triangles) = (h.compile(shapes::lines)?, h.compile(shapes::triangles)?);
+    let circles =
+        h.compile(|circles: Acc<_>| shapes::draw(shapes::circles(circles), 7, fill((20, 30), 0)))?;
+    for corners in all {
+        let ends: Vec<_> = corners.iter().map(|(p, q, _)| (*p, *q)).collect();
+        lines.check(&ends, &shapes::plain::lines(&ends))?;
+        triangles.check(&corners, &shapes::plain::triangles(&corners))?;
+        let round: Vec<_> =
+            corners.iter().map(|(p, (radius, _), _)| (*p, radius.rem_euclid(4))).take(20).collect();
+        let mut picture = vec![0; 600];
+        for (x, y) in shapes::plain::circles(&round) {
+            if (0..30).contains(&x) && (0..20).contains(&y) {
+                picture[(30 * y + x) as usize] = 7;
+            }
+        }
+        circles.check(&round, &picture)?;
+    }
+    Ok(())
+}
+
+pub fn pricing_summaries(h: &Harness) -> Outcome {
+    let (summary, change) = (h.compile(tpch::pricing_summary)?, h.compile(tpch::revenue_change)?);
+    let [until, _, year] = tpch::plain::DAYS;
+    for customers in [0, 1, 60] {
+        let tables = tpch::plain::Tables::new(customers, 4);
+        summary.check((&tables.items, until), &tables.pricing_summary(until))?;
+        change.check((&tables.items, year), &[tables.revenue_change(year)])?;
+    }
+    Ok(())
+}
+
+pub fn shipping_priorities(h: &Harness) -> Outcome {
+    let priority = h.compile(tpch::shipping_priority)?;
+    let day = tpch::plain::DAYS[1];
+    for customers in [0, 1, 60] {
+        let tables = tpch::plain::Tables::new(customers, 4);
+        let expected = tables.shipping_priority(1, day);
+        priority.check((&tables.customers, &tables.orders, &tables.items, 1, day), &expected)?;
+    }
+    Ok(())
+}
+
+/// The rows of entries that begin at offsets, as programs take them.
+fn rows(entries: Acc<Vector<sparse::Entry>>, offsets: Acc<Vector<i64>>) -> AccRagged<sparse::Entry> {
+    AccRagged::new(entries, offsets)
+}
+
+fn offsets(matrix: &Ragged<sparse::Entry>) -> Vec<i64> {
+    matrix.offsets().iter().map(|at| *at as i64).collect()
+}
+
+pub fn sparse_times_dense(h: &Harness) -> Outcome {
+    type Entries = Acc<Vector<sparse::Entry>>;
+    let times_vector = h.compile(|entries: Entries, offsets: Acc<Vector<i64>>, xs: Acc<Vector<f64>>| {
+        sparse::times_vector(rows(entries, offsets), xs)
+    })?;
+    let times_dense = h.compile(|entries: Entries, offsets: Acc<Vector<i64>>, dense: Acc<Matrix<f64>>| {
+        sparse::times_dense(rows(entries, offsets), dense)
+    })?;
+    for (height, width) in [(0, 3), (1, 2), (200, 3)] {
+        let matrix = sparse::plain::random(height, 40, 6, 7);
+        let xs: Vec<f64> = (0..40).map(|i| f64::from(i - 9)).collect();
+        let expected = sparse::plain::times_vector(&matrix, &xs);
+        times_vector.check((matrix.values(), offsets(&matrix), &xs), &expected)?;
+        let dense: Vec<f64> = (0..40 * width).map(|i| (i % 7) as f64).collect();
+        let expected = sparse::plain::times_dense(&matrix, &dense, width);
+        let dense = made(Matrix::from_vec([40, width], dense))?;
+        times_dense.check_shaped((matrix.values(), offsets(&matrix), &dense), [height, width], &expected)?;
+    }
+    Ok(())
+}
+
+pub fn sparse_times_sparse(h: &Harness) -> Outcome {
+    type Entries = Acc<Vector<sparse::Entry>>;
+    let product = |a: Entries, starts: Acc<Vector<i64>>, b: Entries, others: Acc<Vector<i64>>| {
+        sparse::times_sparse(rows(a, starts), rows(b, others))
+    };
+    let entries = h.compile(move |a: Entries, starts: Acc<_>, b: Entries, others: Acc<_>| {
+        product(a, starts, b, others).flatten()
+    })?;
+    let begins = h.compile(move |a: Entries, starts: Acc<_>, b: Entries, others: Acc<_>| {
+        product(a, starts, b, others).offsets()
+    })?;
+    for height in [0, 1, 90] {
+        let (a, b) = (sparse::plain::random(height, 30, 3, 8), sparse::plain::random(30, 50, 2, 9));
+        let expected: Ragged<sparse::Entry> = sparse::plain::times_sparse(&a, &b).into_iter().collect();
+        let arguments = || (a.values(), offsets(&a), b.values(), offsets(&b));
+        entries.check(arguments(), expected.values())?;
+        begins.check(arguments(), &offsets(&expected))?;
+    }
+    Ok(())
+}
+
+pub fn pairs_within_a_radius(h: &Harness) -> Outcome {
+    let pairs = h.compile(|points: Acc<_>, radius: Exp<f32>| neighbours::pairs(points, radius).sort())?;
+    for (count, radius) in [(0, 0.1), (1, 0.1), (400, 0.05), (40, 2.0)] {
+        let points = neighbours::plain::points(count, 3);
+        pairs.check((&points, radius), &neighbours::plain::pairs(&points, radius))?;
+    }
+    Ok(())
+}
+
+pub fn counted_words(h: &Harness) -> Outcome {
+    let count = h.compile(words::count)?;
+    for text in ["", "...", "word", &words::plain::text(500, 2)] {
+        let text = words::plain::characters(text);
+        count.check((&text, 20), &words::plain::count(&text, 20))?;
+    }
+    Ok(())
+}
