@@ -122,6 +122,7 @@ macro_rules! for_each_case {
                 indices_that_are_not_there
                 operations_inside_functions
                 arrays_one_after_the_other
+                many_parts
             }
             segments {
                 folds_of_segments
