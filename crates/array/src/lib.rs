@@ -41,6 +41,7 @@ mod runs;
 mod scans;
 mod searching;
 mod segments;
+mod selecting;
 mod shape;
 mod sorting;
 mod stencils;

@@ -139,7 +139,9 @@ macro_rules! for_each_case {
                 sorts_are_stable
                 sorts_by_any_order
                 rows_are_sorted
-                orders_and_the_best
+                rows_of_rank_three
+                orders_of_indices
+                the_largest
                 sorts_among_others
             }
             stencils {
