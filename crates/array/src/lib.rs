@@ -57,7 +57,7 @@ pub use described::Described;
 pub use elementwise::Indexed;
 pub use error::Error;
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
-pub use foreign::foreign;
+pub use foreign::{foreign, foreign_by};
 pub use foresee::{Foreseen, foresee};
 pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};

@@ -1,5 +1,5 @@
-//! `foreign`: an array that a function of the user's computes on the host, from arrays that are brought there; or that a program
-//! computes, where the function declines. The program is what the operation means.
+//! `foreign`: an array that a function of the user's computes on the host, from arrays that are brought there, or in the memory of
+//! a kind of device; or that a program computes, where the function declines. The program is what the operation means.
 
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};
 use crate::data::ArrayData;
@@ -16,13 +16,19 @@ pub type ForeignFunction = dyn Fn(&Arrays) -> Option<Result<Arc<dyn ArrayData>, 
 #[derive(Clone)]
 pub struct Foreign {
     function: Arc<ForeignFunction>,
+    /// The kind of device in whose memory the function wants its arrays.
+    device: Option<&'static str>,
     fallback: Nested,
 }
 
 impl Foreign {
     /// The function with its fallback, whose arguments are the operation's inputs.
-    pub fn new(function: Arc<ForeignFunction>, fallback: ArrayProgram) -> Foreign {
-        Foreign { function, fallback: Nested::new(vec![fallback]) }
+    pub fn new(
+        function: Arc<ForeignFunction>,
+        device: Option<&'static str>,
+        fallback: ArrayProgram,
+    ) -> Foreign {
+        Foreign { function, device, fallback: Nested::new(vec![fallback]) }
     }
 }
 
@@ -37,6 +43,9 @@ impl Control for Foreign {
         let [fallback] = self.fallback.check(signature)?;
         let result = (signature.rank, signature.types.to_vec());
         ensure(results_of(fallback) == [result], "the fallback gives another array than the function")
+    }
+    fn wants_on_device(&self, kind: &str) -> bool {
+        self.device == Some(kind)
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.fallback.programs()

@@ -311,6 +311,7 @@ macro_rules! for_each_case {
                 branches_on_what_loops_give
                 many_rounds
                 functions_of_the_host
+                functions_on_a_device
                 traced_arrays
             }
             failures {
