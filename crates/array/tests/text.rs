@@ -196,7 +196,7 @@ fn nested_programs_read_back_and_mean_what_they_say() {
 fn a_foreign_function_reads_back_as_its_fallback() {
     let plus_ten =
         |xs: &Vector<i32>| Some(Vector::from(xs.to_vec().ok()?.iter().map(|x| x + 10).collect::<Vec<_>>()));
-    let program = foreign(use_(&[1, 2]), plus_ten, |xs| xs.map(|x| x + 20));
+    let program = foreign(use_([1, 2]), plus_ten, |xs| xs.map(|x| x + 20));
     let program = ArrayProgram::of(std::slice::from_ref(program.described()));
     let read: ArrayProgram = program.full_text().parse().unwrap();
     assert_same(&read, &program);

@@ -35,7 +35,10 @@ impl Lowering<'_> {
     }
 
     /// Hands the elements of an operation's inputs to listeners.
-    pub(crate) fn write_joined(
+    ///
+    /// # Safety
+    /// The inputs' places are numbers of the operation's elements, and no two elements have the same.
+    pub(crate) unsafe fn write_joined(
         &self,
         node: &Node,
         inputs: &[JoinedInput],
@@ -58,7 +61,9 @@ impl Lowering<'_> {
                     }),
                 }
             };
-            join(inputs.iter().map(part).collect(), plan)
+            let parts = inputs.iter().map(part).collect();
+            // SAFETY: see `write_joined`.
+            unsafe { join(parts, self.size(node.id, parameters), plan) }
         })
     }
 }

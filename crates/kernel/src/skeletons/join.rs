@@ -1,13 +1,12 @@
 //! Writing several pull arrays to places of one array in a single kernel: blocks are divided among the parts, and a block
 //! asks once which part it belongs to. Nothing is asked for each element.
 
+use super::WritePlan;
 use crate::item::{Ix, Storable};
 use crate::level::Within;
 use crate::{Block, Grid, Pull, Push, either, named, parts_for};
 use pumice_scalar::Exp;
 use std::rc::Rc;
-
-use super::WritePlan;
 
 /// One of the arrays that are written together.
 pub struct JoinPart<T: Storable> {
@@ -17,9 +16,12 @@ pub struct JoinPart<T: Storable> {
     pub place: Rc<dyn Fn(Ix) -> Ix>,
 }
 
-/// Writes all parts, each block a tile of one of them. The parts' places are those of the whole, each once.
-pub fn join<T: Storable>(parts: Vec<JoinPart<T>>, plan: WritePlan) -> Push<Grid, T, Ix> {
-    let length = parts.iter().fold(Exp::from(0), |all, part| all + part.elements.len());
+/// Writes all parts to their places in an array of this length, each block a tile of one of them.
+///
+/// # Safety
+/// For each index of a part, its `place` gives one below `length`, and no two indices of all parts have the same. Where the parts
+/// are not the whole, other kernels write the rest.
+pub unsafe fn join<T: Storable>(parts: Vec<JoinPart<T>>, length: Ix, plan: WritePlan) -> Push<Grid, T, Ix> {
     Push::trusted(length, move |write| {
         // By part, the block behind its last one.
         let ends = parts.iter().scan(Exp::from(0), |end, part| {
