@@ -42,6 +42,11 @@ pub trait Control: Send + Sync + 'static {
         true
     }
 
+    /// Whether its inputs are to be in the device's memory before it is run on a device of this kind.
+    fn wants_on_device(&self, _kind: &str) -> bool {
+        false
+    }
+
     /// As [`Operation::check`].
     fn check(&self, signature: &Signature<'_>) -> Result<(), String>;
 

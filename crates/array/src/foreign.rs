@@ -35,15 +35,26 @@ pub fn foreign<D: Shape, T: Elt, E: Shape, U: Elt>(
     function: impl Fn(&Array<D, T>) -> Option<Array<E, U>> + Send + Sync + 'static,
     fallback: impl FnOnce(Acc<Array<D, T>>) -> Acc<Array<E, U>>,
 ) -> Acc<Array<E, U>> {
-    let place = Place::caller("foreign");
-    let mut outside = Outside::new(vec![input.described().clone()]);
-    let fallback = fallback(input);
-    let program = outside.close(std::slice::from_ref(fallback.described()));
     let call = move |arrays: &Arrays| -> Option<Result<Arc<dyn ArrayData>, Error>> {
         let given = Array::<D, T>::from_data(arrays.first()?.clone());
         given.map(|given| Some(function(&given)?.data().clone())).transpose()
     };
-    Acc::<Array<E, U>>::new(Foreign::new(Arc::new(call), program), outside.arrays, place)
+    foreign_by(input, None, call, fallback, Place::caller("foreign"))
+}
+
+/// As [`foreign`], by a function of the data, which is in the memory of the device that runs the program if that is of this kind:
+/// for layers that know devices.
+pub fn foreign_by<D: Shape, T: Elt, E: Shape, U: Elt>(
+    input: Acc<Array<D, T>>,
+    device: Option<&'static str>,
+    call: impl Fn(&Arrays) -> Option<Result<Arc<dyn ArrayData>, Error>> + Send + Sync + 'static,
+    fallback: impl FnOnce(Acc<Array<D, T>>) -> Acc<Array<E, U>>,
+    place: Place,
+) -> Acc<Array<E, U>> {
+    let mut outside = Outside::new(vec![input.described().clone()]);
+    let fallback = fallback(input);
+    let program = outside.close(std::slice::from_ref(fallback.described()));
+    Acc::<Array<E, U>>::new(Foreign::new(Arc::new(call), device, program), outside.arrays, place)
 }
 
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {

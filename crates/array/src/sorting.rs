@@ -8,6 +8,7 @@ use crate::data::Array;
 use crate::described::building;
 use crate::operations::{Order, Sort};
 use crate::program::read;
+use crate::selecting::first_by_keys;
 use crate::shape::{IntoExtent, Larger, Shape};
 use pumice_scalar::{Constant, Elt, Exp, Function, Lift, Op, Place, ScalarType, Term, function};
 
@@ -122,36 +123,51 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
     #[track_caller]
     pub fn argsort(self) -> Acc<Array<D, i64>> {
         let place = Place::caller("argsort");
-        self.sorted_with_places(Falls(false), place).mapped(|(_, index)| index, place)
+        let order = Order::Keys(keys_with_places::<T>(Falls(false)));
+        self.with_places(place).sorted(order, place).mapped(|(_, index)| index, place)
     }
 
     /// The `k` largest elements of each row of the innermost dimension, the largest first, and their indices in the row. Of equal
-    /// ones those that stand first are taken.
+    /// ones those that stand first are taken, and NaN comes last.
+    ///
+    /// Of a vector only these elements are sorted; which they are is found by counting. Rows of other arrays are sorted as a
+    /// whole.
     ///
     /// ```
     /// use pumice::*;
-    /// let (best, places) = use_(&[3, 9, 4, 9]).top_k(2);
-    /// assert_eq!(run(best)?.to_vec()?, [9, 9]);
+    /// let (best, places) = use_(&[3, 9 << 40, 4i64, 9 << 40]).top_k(2);
+    /// assert_eq!(run(best)?.to_vec()?, [9 << 40, 9 << 40]);
     /// assert_eq!(run(places)?.to_vec()?, [1, 3]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
     pub fn top_k(self, k: impl IntoExtent) -> (Self, Acc<Array<D, i64>>) {
-        let place = Place::caller("top_k");
-        let best =
-            self.sorted_with_places(Falls(true), place).stretch(Exp::from(0), 1, k.into_extent(), place);
+        let (place, k) = (Place::caller("top_k"), k.into_extent());
+        let keys = keys_with_places::<T>(Falls(true));
+        let placed = self.with_places(place);
+        let best = match D::RANK {
+            1 => {
+                let vector = Acc::from_described(placed.described().clone());
+                Acc::from_described(first_by_keys::<(T, i64)>(&vector, &keys, k, place).described().clone())
+            }
+            _ => placed.sorted(Order::Keys(keys), place).stretch(Exp::from(0), 1, k, place),
+        };
         (best.clone().mapped(|(x, _)| x, place), best.mapped(|(_, index)| index, place))
     }
 
-    /// The elements of each row in order, each with its index in the row.
-    fn sorted_with_places(&self, falls: Falls, place: Place) -> Acc<Array<D, (T, i64)>> {
+    /// The elements of each row, each with its index in the row.
+    fn with_places(self, place: Place) -> Acc<Array<D, (T, i64)>> {
         let with_place = |index: D::Index, x: T::Exp| {
             let last = index.terms().last().copied();
             (x, last.map_or(Exp::from(0), Exp::<i64>::from_term))
         };
-        let keys = keys(T::types().len(), &<(T, i64) as Elt>::types(), falls);
-        self.clone().with_index(with_place, place).sorted(Order::Keys(keys), place)
+        self.with_index(with_place, place)
     }
+}
+
+/// The keys of elements with their places, which do not matter.
+fn keys_with_places<T: Elt>(falls: Falls) -> Function {
+    keys(T::types().len(), &<(T, i64) as Elt>::types(), falls)
 }
 
 /// Whether larger values come first.

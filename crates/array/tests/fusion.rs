@@ -242,3 +242,20 @@ fn a_fold_whose_elements_come_apart_is_a_product() {
     let one_side = plan(&pattern(|x, _| x), &extents);
     assert!(!by_product(&one_side), "{one_side}");
 }
+
+#[test]
+fn pulls_one_after_the_other_are_one_kernel() {
+    let parts = |count: usize| vec![vector(0).map(|x| x * 2.0); count];
+    let launches = |parts: Vec<Acc<Vector<f32>>>| plan(&concat(0, parts), &[&[4096]]).launches().count();
+    assert_eq!(launches(parts(8)), 1);
+    assert_eq!(launches(parts(9)), 2);
+    // A part that is handed on by a kernel of its own, among others that are not.
+    let mut mixed = parts(4);
+    mixed.insert(2, vector(0).scanl1(|a, b| a + b));
+    assert_eq!(launches(mixed), 2);
+    // Every length is a multiple of four, so each part is written four at a time.
+    let joined = plan(&concat(0, parts(3)), &[&[4096]]);
+    let text: String = joined.launches().map(|launch| launch.program.to_string()).collect();
+    let is_wide = |line: &&str| line.trim_start().starts_with("store") && line.matches(',').count() == 3;
+    assert_eq!(text.lines().filter(is_wide).count(), 3);
+}

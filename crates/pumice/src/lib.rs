@@ -38,7 +38,7 @@ pub use pumice_array::{
     use_,
 };
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
-pub use pumice_runtime::{Error, Result};
+pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
 pub use pumice_scalar::{
     Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
     constant, none, some, while_,

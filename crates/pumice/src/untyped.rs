@@ -127,6 +127,10 @@ impl Untyped {
             };
             round().map_err(|error| ArrayError::Device(Arc::new(error)))
         };
+        let given = match control.wants_on_device(self.engine.device().name().kind()) {
+            true => given.iter().map(|data| self.engine.shared(data)).collect::<Result<_>>()?,
+            false => given,
+        };
         let found = control.run(node.place, given, &mut run)?;
         for (id, number) in self.program.given_by(id) {
             reading.add(inputs, id, found.get(number).ok_or_else(lost)?.clone());

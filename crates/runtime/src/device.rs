@@ -95,6 +95,18 @@ pub trait Device: Send + Sync {
         arguments: &[LaunchArgument<'_>],
     ) -> Result<()>;
 
+    /// Returns the handle of the queue in which its work is done in order, for code that is not ours and is called next in this
+    /// thread: a `CUstream` whose context is made current, a `cl_command_queue`, or 0 on a CPU. Nothing where other code
+    /// cannot work on the device.
+    fn raw_queue(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Returns the handle of memory for such code: an address of the device's (`CUdeviceptr`) or the host's, or a `cl_mem`.
+    fn raw_memory(&self, _memory: &DeviceMemory) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Waits until all work is done, and reports what failed in it.
     fn synchronize(&self) -> Result<()>;
 

@@ -104,7 +104,7 @@ impl ArrayData for DeviceArray {
     }
 }
 
-fn into_array_error(error: Error) -> ArrayError {
+pub(crate) fn into_array_error(error: Error) -> ArrayError {
     match error {
         Error::Failure(message) => ArrayError::Failure(message),
         Error::OutOfHostMemory { bytes } => ArrayError::HostMemory { bytes },

@@ -163,6 +163,17 @@ impl Engine {
         Ok(Arc::new(DeviceArray::new(self.clone(), extents, types, columns, status)))
     }
 
+    /// As [`Engine::upload`], but the copy is the one that runs share as long as the array lives, and is not to be changed.
+    pub fn shared(self: &Arc<Self>, data: &Arc<dyn ArrayData>) -> Result<Arc<dyn ArrayData>> {
+        if self.device_array(&**data).is_some() {
+            return Ok(data.clone());
+        }
+        let (columns, _) = self.resident(data)?;
+        let status = Status::new(self.device.clone(), None, [].into(), []);
+        let (extents, types) = (data.extents().to_vec(), data.types().into());
+        Ok(Arc::new(DeviceArray::new(self.clone(), extents, types, columns, status)))
+    }
+
     fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {
         let host = whole_columns(data).map_err(from_array_error)?;
         let column = |bytes: &Cow<'_, [u8]>| {

@@ -38,6 +38,7 @@ files! {
     "extent_of_element"
     "filtered_sum"
     "filters"
+    "foreign"
     "gather"
     "histogram"
     "kept"

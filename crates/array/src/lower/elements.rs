@@ -29,6 +29,20 @@ impl Lowering<'_> {
         self.write_elements(node, self.program.node(input), ways, listeners)
     }
 
+    /// Whether the elements of an array are better made from their indices, row by row, than by this function of their numbers:
+    /// where the index does not come out linear, that saves a division an element, and borders are found where it asks for
+    /// them.
+    pub(super) fn wants_index(&self, node: NodeId, linear: &Function) -> bool {
+        let (_, columns) = rows_and_columns(&self.extents.bounds(node));
+        columns >= i64::from(self.profile.lanes) && (divides(linear) || asks(linear))
+    }
+
+    /// How the work of writing an array is divided, if an element costs so much.
+    pub(super) fn write_plan(&self, node: NodeId, cost: u32) -> WritePlan {
+        let bytes = self.program.node(node).types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        WritePlan::new(self.profile, bytes, cost)
+    }
+
     /// Hands elements of an array on behalf of an operation to listeners.
     fn write_elements(
         &self,
@@ -54,16 +68,15 @@ impl Lowering<'_> {
         let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
         let extents = self.extents.bounds(node.id);
         let (rows, columns) = rows_and_columns(&extents);
-        // Where the index does not come out linear, going row by row saves a division an element.
         let divided = divides(&linear);
-        let long = columns >= i64::from(self.profile.lanes);
-        let indexed = (long && (divided || asks(&linear))).then(|| (ways.indexed)().function);
+        let wants_index = self.wants_index(node.id, &linear);
+        let indexed = wants_index.then(|| (ways.indexed)().function);
         let apart = indexed.as_ref().and_then(|function| interior(function, &self.extents.classes(node.id)));
         let apart = apart.filter(|apart| apart.function.cost() <= EXPENSIVE);
         let cost = apart.as_ref().map_or(linear.cost(), |apart| apart.function.cost());
-        let mut plan = WritePlan::new(self.profile, bytes, cost);
+        let mut plan = self.write_plan(node.id, cost);
         let indexed = indexed.filter(|_| divided || apart.is_some());
-        let turned = (divided && apart.is_none() && long).then(|| (ways.rows)().function);
+        let turned = (divided && apart.is_none() && wants_index).then(|| (ways.rows)().function);
         let turned = turned.filter(|function| columns_are_contiguous(function, self.extents));
         let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
         let tiled =

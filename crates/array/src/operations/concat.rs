@@ -1,5 +1,5 @@
 //! `concat`: arrays one after the other along a dimension. A push: each part hands on its own elements, at places behind those
-//! of the parts before it, so that nothing asks for an element which part it comes from.
+//! of the parts before it, so that nothing asks for an element which part it comes from. Parts that are pulls share a kernel.
 
 use super::{Listed, Parts};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Heard, Listeners, Lowering, Step, launched_blocks};
+use crate::lower::{Heard, JoinedInput, Listeners, Lowering, MOST_JOINED, Step, launched_blocks};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
 use crate::program::{Node, NodeId};
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term};
@@ -82,24 +82,25 @@ impl Operation for Concat {
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let mut steps = Vec::new();
         for listeners in group {
+            let mut kernels = Kernels { listeners: &listeners, blocks: 0, steps: Vec::new() };
             let node = lowering.program.node(listeners.producer);
-            let mut blocks = 0;
+            let mut together = Vec::new();
             for (part, input) in node.inputs.iter().enumerate() {
                 // What is in memory has been computed, and one that is handed on may have something to say.
                 let silent = lowering.fuser.forms.is_manifest(*input) || lowering.is_idle(*input);
                 if silent && lowering.extents.size(*input) == 0 {
                     continue;
                 }
-                let through = self.shift(&lowering.fuser, node, part);
-                let further = |heard: &Heard| Heard {
-                    through: Some(through.clone()),
-                    consumer: Rc::new(heard.clone().after(blocks)),
-                };
-                let heard: Vec<Heard> = listeners.heard.iter().map(further).collect();
-                let part = self.hand_on(lowering, node, *input, heard)?;
-                blocks += launched_blocks(&part)?;
-                steps.extend(part);
+                match self.joined(lowering, node, part) {
+                    Some(joined) => together.push(joined),
+                    None => kernels.add(|heard| self.hand_on(lowering, node, part, heard))?,
+                }
             }
+            for together in together.chunks(MOST_JOINED) {
+                // SAFETY: the extents along the dimension add up to the result's, and the others are the same.
+                kernels.add(|heard| unsafe { lowering.write_joined(node, together, heard) })?;
+            }
+            steps.extend(kernels.steps);
         }
         Ok(steps)
     }
@@ -121,54 +122,90 @@ impl Operation for Concat {
     }
 }
 
+/// The kernels of one result, the blocks of each numbered on from those of the kernels before it.
+struct Kernels<'a> {
+    listeners: &'a Listeners,
+    blocks: u64,
+    steps: Vec<Step>,
+}
+
+impl Kernels<'_> {
+    fn add(&mut self, make: impl FnOnce(Listeners) -> Result<Vec<Step>, Error>) -> Result<(), Error> {
+        let heard = self.listeners.heard.iter().map(|heard| heard.clone().after(self.blocks)).collect();
+        let steps = make(Listeners { producer: self.listeners.producer, heard })?;
+        self.blocks += launched_blocks(&steps)?;
+        self.steps.extend(steps);
+        Ok(())
+    }
+}
+
 impl Concat {
-    /// From the number of an element's index in one part to that in the whole, with its scalars.
-    fn shift(&self, fuser: &Fuser<'_>, node: &Node, part: usize) -> Handed {
+    /// A part that can share a kernel with others.
+    fn joined(&self, lowering: &Lowering<'_>, node: &Node, part: usize) -> Option<JoinedInput> {
+        let (fuser, input) = (&lowering.fuser, node.inputs[part]);
+        let place = || {
+            fuser.function(&[ScalarType::I64], vec![fuser.extents.size(input)], |terms| {
+                vec![self.place(fuser, node, part, terms[0])]
+            })
+        };
+        if is_push(lowering, input) { None } else { lowering.joinable(input, place) }
+    }
+
+    /// The number in the whole of an element with this number in one part.
+    fn place(&self, fuser: &Fuser<'_>, node: &Node, part: usize, number: Term) -> Term {
         let zero = Term::from(Constant::from(0i64));
         let along = |input: &NodeId| fuser.extent(*input, self.dimension as u32);
         let sum = |inputs: &mut dyn Iterator<Item = &NodeId>| {
             inputs.map(along).reduce(|a, b| a.binary(Op::Add, b)).unwrap_or(zero)
         };
         let input = node.inputs[part];
-        let types = [&[ScalarType::I64][..], &node.types].concat();
-        let function = fuser.function(&types, vec![fuser.extents.size(input)], |terms| {
-            let inner = (self.dimension + 1..node.rank)
-                .map(|dimension| fuser.extent(input, dimension as u32))
-                .reduce(|a, b| a.binary(Op::Mul, b));
-            let elements = |extent: Term| inner.map_or(extent, |inner| extent.binary(Op::Mul, inner));
-            let before = elements(sum(&mut node.inputs[..part].iter()));
-            let mut there = terms[0].binary(Op::Add, before);
-            if self.dimension > 0 {
-                let others = node.inputs.iter().enumerate().filter(|(other, _)| *other != part);
-                let others = elements(sum(&mut others.map(|(_, input)| input)));
-                let outer = terms[0].binary(Op::Div, elements(along(&input)));
-                there = there.binary(Op::Add, outer.binary(Op::Mul, others));
-            }
-            std::iter::once(there).chain(terms[1..].iter().copied()).collect()
-        });
-        Handed { function, loose: false }
+        let inner = (self.dimension + 1..node.rank)
+            .map(|dimension| fuser.extent(input, dimension as u32))
+            .reduce(|a, b| a.binary(Op::Mul, b));
+        let elements = |extent: Term| inner.map_or(extent, |inner| extent.binary(Op::Mul, inner));
+        let before = elements(sum(&mut node.inputs[..part].iter()));
+        let there = number.binary(Op::Add, before);
+        if self.dimension == 0 {
+            return there;
+        }
+        let others = node.inputs.iter().enumerate().filter(|(other, _)| *other != part);
+        let others = elements(sum(&mut others.map(|(_, input)| input)));
+        let outer = number.binary(Op::Div, elements(along(&input)));
+        there.binary(Op::Add, outer.binary(Op::Mul, others))
     }
 
-    /// The steps in which a part hands on its elements.
+    /// The steps in which a part hands on its elements by itself.
     fn hand_on(
         &self,
         lowering: &Lowering<'_>,
         node: &Node,
-        input: NodeId,
-        heard: Vec<Heard>,
+        part: usize,
+        listeners: Listeners,
     ) -> Result<Vec<Step>, Error> {
-        let forms = lowering.fuser.forms;
-        match forms.of(input) {
-            Some(Form::Push { .. }) if !forms.is_manifest(input) => {
-                let mut all = Listeners { producer: input, heard: Vec::new() };
-                for heard in heard {
-                    let listeners = lowering.listening(input, Rc::new(heard));
-                    all.producer = listeners.producer;
-                    all.heard.extend(listeners.heard);
-                }
-                lowering.program.node(all.producer).operation.produce(lowering, vec![all])
-            }
-            _ => lowering.write_input(node, input, Listeners { producer: input, heard }),
+        let (fuser, input) = (&lowering.fuser, node.inputs[part]);
+        let types = [&[ScalarType::I64][..], &node.types].concat();
+        let function = fuser.function(&types, vec![fuser.extents.size(input)], |terms| {
+            let there = self.place(fuser, node, part, terms[0]);
+            std::iter::once(there).chain(terms[1..].iter().copied()).collect()
+        });
+        let through = Handed { function, loose: false };
+        let heard = listeners.heard.into_iter();
+        let heard = heard.map(|heard| Heard { through: Some(through.clone()), consumer: Rc::new(heard) });
+        if !is_push(lowering, input) {
+            return lowering.write_input(node, input, Listeners { producer: input, heard: heard.collect() });
         }
+        let mut all = Listeners { producer: input, heard: Vec::new() };
+        for heard in heard {
+            let listeners = lowering.listening(input, Rc::new(heard));
+            all.producer = listeners.producer;
+            all.heard.extend(listeners.heard);
+        }
+        lowering.program.node(all.producer).operation.produce(lowering, vec![all])
     }
+}
+
+/// Whether an input is handed on by a producer of its own.
+fn is_push(lowering: &Lowering<'_>, input: NodeId) -> bool {
+    let forms = lowering.fuser.forms;
+    matches!(forms.of(input), Some(Form::Push { .. })) && !forms.is_manifest(input)
 }

@@ -92,6 +92,7 @@ pub const OPERATIONS: &[Listed] = &[
     expand_reduce::LISTED,
     filter::LISTED,
     fold::LISTED,
+    foreign::LISTED,
     generate::LISTED,
     permute::LISTED,
     pick::LISTED,

@@ -88,6 +88,10 @@ fn parse_operation(
     let at = cursor.peek();
     let keyword = cursor.word("an operation")?;
     let Some(listed) = OPERATIONS.iter().find(|listed| listed.keyword == keyword) else {
+        if keyword == "kernel" {
+            let mistake = "`kernel` calls a kernel that a user has written in Rust, which no text says";
+            return cursor.error(at, mistake.to_string());
+        }
         let known: Vec<&str> = OPERATIONS.iter().map(|listed| listed.keyword).collect();
         return cursor.error(at, format!("`{keyword}` is none of the operations {}", known.join(", ")));
     };

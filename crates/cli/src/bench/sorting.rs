@@ -7,7 +7,7 @@ use pumice::prelude::*;
 
 /// All of them, for vectors of this length.
 pub fn workloads(n: usize) -> Vec<Workload> {
-    vec![sort_integers(n), sort_floats(n), sort_pairs(n), sort_by_comparison(n)]
+    vec![sort_integers(n), sort_floats(n), sort_pairs(n), sort_by_comparison(n), largest(n)]
 }
 
 /// An error unless two vectors are the same.
@@ -55,6 +55,20 @@ fn sort_by_comparison(n: usize) -> Workload {
         let mut expected = xs.clone();
         expected.sort_unstable();
         let program = |xs: Acc<Vector<i32>>| xs.sort_by(|a, b| a.lt(b));
+        timing.median(program, Vector::from(xs.as_slice()), |found| check_same(&found, &expected))
+    })
+}
+
+fn largest(n: usize) -> Workload {
+    Workload::new("top 100 f32", n, 4 * n, move |timing| {
+        let xs = uniform(n, 0);
+        let mut expected: Vec<(f32, i64)> = xs.iter().copied().zip(0..).collect();
+        expected.sort_by(|a, b| b.0.total_cmp(&a.0));
+        expected.truncate(100);
+        let program = |xs: Acc<Vector<f32>>| {
+            let (best, places) = xs.top_k(100);
+            best.zip(places)
+        };
         timing.median(program, Vector::from(xs.as_slice()), |found| check_same(&found, &expected))
     })
 }

@@ -9,6 +9,7 @@ mod expand;
 mod fold;
 mod fold_sources;
 mod gather;
+mod join;
 mod listen;
 mod look_back;
 mod monoid;
@@ -28,6 +29,7 @@ pub use expand::{Division, ExpandPlan, Expansion, GetElement, InOrder, InOrderPl
 pub use fold::{Fold, FoldPlan, FoldTask};
 pub use fold_sources::{FoldSources, FoldSourcesPlan};
 pub use gather::GatherFold;
+pub use join::{JoinPart, join};
 pub(crate) use listen::between_hooks;
 pub use listen::{Listener, hand_on};
 pub use look_back::{ScanState, StateSize};

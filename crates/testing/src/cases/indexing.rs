@@ -204,3 +204,38 @@ pub fn arrays_one_after_the_other(h: &Harness) -> Outcome {
         &["extents [2, 2] and [1, 4] differ beside dimension 1 in append", file!()],
     )
 }
+
+/// More parts than one kernel takes, of which some want a kernel of their own, and who listens to all of them.
+pub fn many_parts(h: &Harness) -> Outcome {
+    let whole = |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
+        let turned = xs.clone().reshape((2, xs.size() / 2)).transpose().flatten();
+        let mut parts = vec![turned, xs.clone().scanl1(|a, b| a + b)];
+        parts.extend((0..9).map(|k| if k % 2 == 0 { xs.clone().map(move |x| x * k) } else { ys.clone() }));
+        concat(0, parts)
+    };
+    let joined = h.compile(whole)?;
+    let heard = h.compile(move |xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {
+        whole(xs, ys).histogram(32, |x| (x & 31).cast::<i64>())
+    })?;
+    // The second length decides whether parts begin where wide accesses may.
+    for (size, other) in [(0, 0), (2, 1), (5000, 300), (5000, 301)] {
+        let (xs, ys): (Vec<i32>, Vec<i32>) = (values(70, size), values(71, other));
+        let turned = (0..size).map(|i| xs[i % 2 * (size / 2) + i / 2]);
+        let sums = xs.iter().scan(0i32, |sum, x| {
+            *sum = sum.wrapping_add(*x);
+            Some(*sum)
+        });
+        let mut expected: Vec<i32> = turned.chain(sums).collect();
+        for k in 0..9 {
+            match k % 2 {
+                0 => expected.extend(xs.iter().map(|x| x.wrapping_mul(k))),
+                _ => expected.extend(&ys),
+            }
+        }
+        joined.check((&xs, &ys), &expected)?;
+        let mut counts = vec![0u32; 32];
+        expected.iter().for_each(|x| counts[(x & 31) as usize] += 1);
+        heard.check((&xs, &ys), &counts)?;
+    }
+    Ok(())
+}

@@ -3,7 +3,9 @@
 use crate::data::values;
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
-use pumice::trace_to;
+use pumice::{DeviceCall, foreign_on, trace_to};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn at(n: usize) -> impl Fn(String) -> String {
     move |message| format!("{n}: {message}")
@@ -201,6 +203,86 @@ pub fn functions_of_the_host(h: &Harness) -> Outcome {
         program.check((&xs, &ys), &expected)?;
     }
     Ok(())
+}
+
+/// Says whether a device is a CPU, whose memory functions can use as their own.
+fn is_cpu(h: &Harness) -> bool {
+    !h.is_planning() && h.compiler().device().name().kind() == "cpu"
+}
+
+pub fn functions_on_a_device(h: &Harness) -> Outcome {
+    // Every second element of an even number, in the memory of a CPU; elsewhere and otherwise a function of the host for few
+    // elements, and a program for more.
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let halved = move |xs: Acc<Vector<(i32, bool)>>| {
+        let counted = counted.clone();
+        let every_second = move |call: &DeviceCall<'_>| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let integers = call.input.pointer::<i32>(0).zip(call.output.pointer::<i32>(0));
+            let flags = call.input.pointer::<bool>(1).zip(call.output.pointer::<bool>(1));
+            let ((from, to), (from_flags, to_flags)) = integers.zip(flags).ok_or("other types")?;
+            for i in 0..call.output.len() {
+                // SAFETY: the output has half as many elements as the input, and both have these types.
+                unsafe {
+                    to.add(i).write(from.add(2 * i).read());
+                    to_flags.add(i).write(from_flags.add(2 * i).read());
+                }
+            }
+            Ok(())
+        };
+        let on_host = |xs: &Vector<(i32, bool)>| {
+            let xs = xs.to_vec().ok().filter(|xs| xs.len() < 100)?;
+            Some(Vector::from(xs.into_iter().step_by(2).collect::<Vec<_>>()))
+        };
+        let few = |xs: Acc<Vector<(i32, bool)>>| foreign(xs, on_host, |xs| xs.every(2));
+        // SAFETY: the function writes every element of its output, flags as flags.
+        unsafe { foreign_on("cpu", xs, |[n]| (n % 2 == 0).then_some([n / 2]), every_second, few) }
+    };
+    let inputs = halved.clone();
+    let program = h.compile(move |xs: Acc<Vector<(i32, bool)>>| {
+        halved(xs.map(|(x, flag)| (x * 2, !flag))).map(|(x, flag)| (x + 1, flag))
+    })?;
+    // An argument may be in the host's memory.
+    let of_argument = h.compile(inputs)?;
+    let mut expected_calls = 0;
+    for size in [0, 1, 98, 99, 1000, 1001] {
+        let xs = values::<(i32, bool)>(115, size);
+        let every: Vec<(i32, bool)> = xs.iter().copied().step_by(2).collect();
+        of_argument.check(&xs, &every)?;
+        let changed = every.iter().map(|(x, flag)| (x.wrapping_mul(2).wrapping_add(1), !flag));
+        program.check(&xs, &changed.collect::<Vec<_>>())?;
+        expected_calls += if is_cpu(h) && size % 2 == 0 { 2 } else { 0 };
+    }
+    let calls = calls.load(Ordering::Relaxed);
+    if calls != expected_calls {
+        return Err(format!("the function was called {calls} times, not {expected_calls}"));
+    }
+    functions_on_a_device_that_fail(h)
+}
+
+fn functions_on_a_device_that_fail(h: &Harness) -> Outcome {
+    let refusing = |kind| {
+        move |xs: Acc<Vector<i32>>| {
+            let refuse = |_: &DeviceCall<'_>| Err("it is too hot".to_string());
+            // SAFETY: nothing is given where nothing is written.
+            unsafe { foreign_on(kind, xs, Some, refuse, |xs| xs) }
+        }
+    };
+    if is_cpu(h) {
+        let message = ["it is too hot in foreign_on at", file!()];
+        h.expect_error(refusing("cpu"), &[1], &message)?;
+        // What failed before is the reason, and not what comes of it.
+        let after = move |xs: Acc<Vector<i32>>| refusing("cpu")(xs.clone().map(|x| xs.at(x.cast::<i64>())));
+        h.expect_error(after, &[7], &["index 7", "at at", file!()])?;
+    } else {
+        h.check(refusing("cpu"), &[1], &[1])?;
+    }
+    h.expect_error(
+        refusing("abacus"),
+        &[1],
+        &["`cpu`, `cuda`, `opencl`, not on `abacus`, in foreign_on at", file!()],
+    )
 }
 
 pub fn traced_arrays(h: &Harness) -> Outcome {

@@ -139,6 +139,7 @@ macro_rules! for_each_case {
                 indices_that_are_not_there
                 operations_inside_functions
                 arrays_one_after_the_other
+                many_parts
             }
             segments {
                 folds_of_segments
@@ -155,7 +156,9 @@ macro_rules! for_each_case {
                 sorts_are_stable
                 sorts_by_any_order
                 rows_are_sorted
-                orders_and_the_best
+                rows_of_rank_three
+                orders_of_indices
+                the_largest
                 sorts_among_others
             }
             stencils {
@@ -325,6 +328,7 @@ macro_rules! for_each_case {
                 branches_on_what_loops_give
                 many_rounds
                 functions_of_the_host
+                functions_on_a_device
                 traced_arrays
             }
             failures {

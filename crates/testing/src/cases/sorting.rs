@@ -118,23 +118,67 @@ pub fn rows_are_sorted(h: &Harness) -> Outcome {
     Ok(())
 }
 
-pub fn orders_and_the_best(h: &Harness) -> Outcome {
+pub fn orders_of_indices(h: &Harness) -> Outcome {
     let argsort = h.compile(|xs: Acc<Vector<i32>>| xs.argsort())?;
-    let best = h.compile(|xs: Acc<Vector<i32>>| {
-        let (best, places) = xs.top_k(3);
-        best.zip(places)
-    })?;
     for size in [3, 1000] {
         let xs = values::<i32>(143, size);
         let mut order: Vec<i64> = (0..size as i64).collect();
         order.sort_by_key(|place| xs[*place as usize]);
         argsort.check(&xs, &order)?;
-        order.sort_by_key(|place| std::cmp::Reverse(xs[*place as usize]));
-        let expected: Vec<(i32, i64)> =
-            order.iter().take(3).map(|place| (xs[*place as usize], *place)).collect();
-        best.check(&xs, &expected)?;
     }
-    h.expect_failure(best.run(&[1, 2]), &["top_k", file!()])
+    Ok(())
+}
+
+/// The largest elements with their places: floats of every kind, few different ones, and two keys of which one is a flag.
+pub fn the_largest(h: &Harness) -> Outcome {
+    type Pair = (f32, bool);
+    let best = h.compile(|xs: Acc<Vector<Pair>>, k: Exp<i64>| {
+        let (best, places) = xs.top_k(k);
+        best.zip(places)
+    })?;
+    let check = |xs: &[Pair], k: usize| {
+        let mut all: Vec<(Pair, i64)> = xs.iter().copied().zip(0..).collect();
+        // The largest first, but what is not a number last; stable, so equal ones stay as they are.
+        let number = |a: &f32, b: &f32| a.is_nan().cmp(&b.is_nan()).then(b.total_cmp(a));
+        all.sort_by(|((a, c), _), ((b, d), _)| number(a, b).then(d.cmp(c)));
+        all.truncate(k);
+        best.check((xs, k as i64), &all)
+    };
+    let pairs =
+        |floats: Vec<f32>| -> Vec<Pair> { floats.into_iter().zip(values::<bool>(151, 24_001)).collect() };
+    let special = [f32::NAN, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, 1e-40, -1.5, 7.0];
+    let special = |size: usize| pairs(special.iter().copied().cycle().take(size).collect());
+    let any = pairs(values::<f32>(150, 24_001));
+    check(&any, 0)?;
+    check(&any, 20)?;
+    check(&special(5000), 1300)?;
+    check(&special(1300), 1300)?;
+    check(&pairs(vec![2.5; 5000]), 1300)?;
+    check(&any[..1], 1)?;
+    check(&[], 0)?;
+    h.expect_failure(
+        best.run((&[(1.0, true), (2.0, false)], 3)),
+        &["0..3 of a dimension of 2", "top_k", file!()],
+    )?;
+    // Of a matrix, those of each row.
+    let rows = Matrix::from_slice([2, 3], &[5, 9, 7, 1, 1, 0]).map_err(|error| error.to_string())?;
+    h.check(|xs: Acc<Matrix<i32>>| xs.top_k(2).1, &rows, &[1, 2, 0, 1])
+}
+
+/// Rows of an array of three dimensions, those that a block sorts and longer ones, by digits and by merging.
+pub fn rows_of_rank_three(h: &Harness) -> Outcome {
+    let digits = h.compile(|xs: Acc<Array<Dim3, i32>>| xs.sort())?;
+    let merged = h.compile(|xs: Acc<Array<Dim3, i32>>| xs.sort_by(|a, b| a.gt(b)))?;
+    for extents in [[2, 3, 33], [0, 2, 5], [2, 0, 5], [3, 2, 0], [1, 4, 1], [2, 2, 9001]] {
+        let xs = values::<i32>(152, extents.iter().product());
+        let cube = Array::<Dim3, i32>::from_slice(extents, &xs).map_err(|error| error.to_string())?;
+        let each_row = |order: fn(&i32, &i32) -> Ordering| -> Vec<i32> {
+            xs.chunks(extents[2].max(1)).flat_map(|row| sorted(row, order)).collect()
+        };
+        digits.check_shaped(&cube, extents, &each_row(i32::cmp))?;
+        merged.check_shaped(&cube, extents, &each_row(|a, b| b.cmp(a)))?;
+    }
+    Ok(())
 }
 
 pub fn sorts_among_others(h: &Harness) -> Outcome {

@@ -127,6 +127,15 @@ impl Device for CudaDevice {
         Ok(DeviceMemory::new(self.id, bytes, self.gpu.allocate(bytes)?))
     }
 
+    fn raw_queue(&self) -> Result<Option<u64>> {
+        self.gpu.enter()?;
+        Ok(Some(self.gpu.stream as u64))
+    }
+
+    fn raw_memory(&self, memory: &DeviceMemory) -> Result<Option<u64>> {
+        Ok(Some(memory.handle::<Buffer>(self.id)?.address()))
+    }
+
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(self.id)?;

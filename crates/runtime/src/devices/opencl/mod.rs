@@ -184,6 +184,14 @@ impl Device for OpenClDevice {
         }
     }
 
+    fn raw_queue(&self) -> Result<Option<u64>> {
+        Ok(Some(self.queue.0 as u64))
+    }
+
+    fn raw_memory(&self, memory: &DeviceMemory) -> Result<Option<u64>> {
+        Ok(Some(memory.handle::<Buffer>(self.id)?.0 as u64))
+    }
+
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(self.id)?;
