@@ -159,10 +159,13 @@ public:
     Report(const Report &) = delete;
     Report &operator=(const Report &) = delete;
 
+    // Whether a workload is asked for.
+    bool wants(const std::string &workload) const { return workload.find(wanted_) != std::string::npos; }
+
     // Runs once and checks, then times, unless the workload was not asked for.
     void measure(const std::string &workload, const char *implementation, std::size_t n, Work work,
                  const std::function<void()> &run, const std::function<void(const std::string &)> &check) {
-        if (workload.find(wanted_) == std::string::npos) {
+        if (!wants(workload)) {
             return;
         }
         run();

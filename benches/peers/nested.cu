@@ -1,10 +1,11 @@
 // What a careful CUDA programmer, and cuSPARSE, make of irregular nested work on a GPU: expansions whose elements are counted
-// at random targets, products of sparse matrices with a vector, Pythagorean triples.
+// at random targets, products of sparse matrices with a vector, Pythagorean triples, primes, a breadth-first search.
 //
 // Build:  nvcc -O3 -std=c++17 -arch=native nested.cu -lcublas -lcusparse -o nested
 // Run:    ./nested [part of a workload's name]
 //
 // Prints rows as cuda.cu does, and checks and times in the same way.
+#include <algorithm>
 #include <cub/cub.cuh>
 #include <cusparse.h>
 
@@ -302,6 +303,225 @@ static void measure_triples(Report &report) {
     }, [&](const std::string &what) { expect_close(what, 0, static_cast<double>(found.to_host()[0]), 878, 0.0); });
 }
 
+// -------------------------------------------------------------------------------------------------------------
+// Primes below a limit: multiples of the primes below its root are struck out. As an expansion in equal shares, whose elements are
+// written to flags in memory; and in segments of shared memory.
+
+constexpr long long PRIMES_BELOW = 100'000'000;
+constexpr int STRIKES = 8;
+constexpr int SEGMENT = 32768;
+
+__global__ void strike(const int *primes, const long long *offsets, int count, long long total, unsigned char *struck) {
+    long long at = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * STRIKES;
+    if (at >= total) {
+        return;
+    }
+    int low = 0, high = count - 1;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (offsets[middle + 1] <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const long long end = min(at + STRIKES, total);
+    for (; at < end; at++) {
+        while (at >= offsets[low + 1]) {
+            low++;
+        }
+        const long long p = primes[low];
+        struck[p * (at - offsets[low] + p)] = 1;
+    }
+}
+
+__device__ void add_counts(int own, unsigned long long *found) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        own += __shfl_down_sync(~0U, own, distance);
+    }
+    if (threadIdx.x % 32 == 0 && own != 0) {
+        atomicAdd(found, static_cast<unsigned long long>(own));
+    }
+}
+
+__global__ void count_unstruck(const unsigned char *struck, long long limit, unsigned long long *found) {
+    int own = 0;
+    const long long all = static_cast<long long>(gridDim.x) * blockDim.x;
+    for (long long i = 2 + static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < limit; i += all) {
+        own += struck[i] == 0;
+    }
+    add_counts(own, found);
+}
+
+__global__ void sieve_segments(const int *primes, int count, long long limit, unsigned long long *found) {
+    __shared__ unsigned char struck[SEGMENT];
+    int own = 0;
+    for (long long base = static_cast<long long>(blockIdx.x) * SEGMENT; base < limit;
+         base += static_cast<long long>(gridDim.x) * SEGMENT) {
+        for (int i = threadIdx.x; i < SEGMENT / 4; i += blockDim.x) {
+            reinterpret_cast<unsigned *>(struck)[i] = 0;
+        }
+        __syncthreads();
+        for (int j = threadIdx.x / 32; j < count; j += blockDim.x / 32) {
+            const long long p = primes[j];
+            if (p * p >= base + SEGMENT) {
+                break;
+            }
+            const long long first = max((base + p - 1) / p, p) * p - base;
+            for (long long at = first + static_cast<long long>(threadIdx.x % 32) * p; at < SEGMENT; at += 32 * p) {
+                struck[at] = 1;
+            }
+        }
+        __syncthreads();
+        for (int i = threadIdx.x; i < SEGMENT; i += blockDim.x) {
+            own += base + i >= 2 && base + i < limit && struck[i] == 0;
+        }
+        __syncthreads();
+    }
+    add_counts(own, found);
+}
+
+static void measure_primes(Report &report, unsigned busy_blocks) {
+    std::vector<int> primes;
+    std::vector<long long> offsets{0};
+    for (int p = 2; static_cast<long long>(p) * p < PRIMES_BELOW; p++) {
+        bool is_prime = true;
+        for (const int q : primes) {
+            is_prime &= p % q != 0;
+        }
+        if (is_prime) {
+            primes.push_back(p);
+            offsets.push_back(offsets.back() + (PRIMES_BELOW + p - 1) / p - p);
+        }
+    }
+    const int count = static_cast<int>(primes.size());
+    const long long total = offsets.back();
+    const DeviceArray<int> device_primes(primes.size());
+    const DeviceArray<long long> device_offsets(offsets.size());
+    const DeviceArray<unsigned char> struck(PRIMES_BELOW);
+    const DeviceArray<unsigned long long> found(1);
+    CHECK(cudaMemcpy(device_primes.data(), primes.data(), primes.size() * 4, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(device_offsets.data(), offsets.data(), offsets.size() * 8, cudaMemcpyHostToDevice));
+    const auto check = [&](const std::string &what) {
+        expect_close(what, 0, static_cast<double>(found.to_host()[0]), 5761455, 0.0);
+    };
+    const std::string name = "primes below 100000000";
+    report.measure(name, "hand CUDA, scattered", PRIMES_BELOW, PRIMES_BELOW / 2.0, [&] {
+        CHECK(cudaMemsetAsync(struck.data(), 0, PRIMES_BELOW));
+        CHECK(cudaMemsetAsync(found.data(), 0, sizeof(unsigned long long)));
+        const long long threads = (total + STRIKES - 1) / STRIKES;
+        strike<<<static_cast<unsigned>((threads + 255) / 256), 256>>>(device_primes.data(), device_offsets.data(), count,
+                                                                      total, struck.data());
+        count_unstruck<<<busy_blocks, 256>>>(struck.data(), PRIMES_BELOW, found.data());
+    }, check);
+    report.measure(name, "hand CUDA, segments", PRIMES_BELOW, PRIMES_BELOW / 2.0, [&] {
+        CHECK(cudaMemsetAsync(found.data(), 0, sizeof(unsigned long long)));
+        sieve_segments<<<busy_blocks, 256>>>(device_primes.data(), count, PRIMES_BELOW, found.data());
+    }, check);
+}
+
+// -------------------------------------------------------------------------------------------------------------
+// Breadth-first search from vertex 0 of a graph whose edges are drawn by R-MAT: a warp for each vertex of the frontier, and the host
+// reads how many there are in the next one.
+
+constexpr int SCALE = 20;
+constexpr int EDGES_PER_VERTEX = 16;
+
+__global__ void next_frontier(const int *offsets, const int *neighbours, const int *frontier, int count, int *parents,
+                              int *next, int *next_count) {
+    const int warp = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+    if (warp >= count) {
+        return;
+    }
+    const int u = frontier[warp];
+    for (int at = offsets[u] + static_cast<int>(threadIdx.x % 32); at < offsets[u + 1]; at += 32) {
+        const int v = neighbours[at];
+        if (parents[v] < 0 && atomicCAS(&parents[v], -1, u) < 0) {
+            next[atomicAdd(next_count, 1)] = v;
+        }
+    }
+}
+
+// The numbers of the generator that Pumice's graph is made of.
+struct Numbers {
+    std::uint64_t state;
+    std::uint64_t below(std::uint64_t limit) {
+        state += 0x9e3779b97f4a7c15;
+        std::uint64_t mixed = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+        mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+        mixed ^= mixed >> 31;
+        return static_cast<std::uint64_t>((static_cast<unsigned __int128>(mixed) * limit) >> 64);
+    }
+};
+
+static void measure_search(Report &report) {
+    const std::string name = "breadth-first R-MAT 20";
+    if (!report.wants(name)) {
+        return;
+    }
+    const int vertices = 1 << SCALE;
+    Numbers numbers{1};
+    std::vector<std::uint64_t> edges;
+    for (long long edge = 0; edge < static_cast<long long>(vertices) * EDGES_PER_VERTEX; edge++) {
+        std::uint64_t u = 0, v = 0;
+        for (int bit = 0; bit < SCALE; bit++) {
+            const std::uint64_t drawn = numbers.below(100);
+            u = 2 * u + (drawn >= 76);
+            v = 2 * v + ((drawn >= 57 && drawn < 76) || drawn >= 95);
+        }
+        if (u != v) {
+            edges.push_back(u << 32 | v);
+            edges.push_back(v << 32 | u);
+        }
+    }
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    std::vector<int> offsets(vertices + 1), neighbours(edges.size());
+    for (std::size_t i = 0; i < edges.size(); i++) {
+        offsets[(edges[i] >> 32) + 1]++;
+        neighbours[i] = static_cast<int>(edges[i] & 0xffffffff);
+    }
+    for (int v = 0; v < vertices; v++) {
+        offsets[v + 1] += offsets[v];
+    }
+    std::vector<int> reached_first{0};
+    std::vector<bool> is_reached(vertices);
+    is_reached[0] = true;
+    for (std::size_t i = 0; i < reached_first.size(); i++) {
+        for (int at = offsets[reached_first[i]]; at < offsets[reached_first[i] + 1]; at++) {
+            if (!is_reached[neighbours[at]]) {
+                is_reached[neighbours[at]] = true;
+                reached_first.push_back(neighbours[at]);
+            }
+        }
+    }
+    const DeviceArray<int> device_offsets(offsets.size()), device_neighbours(neighbours.size());
+    const DeviceArray<int> first(vertices), second(vertices), parents(vertices), next_count(1);
+    CHECK(cudaMemcpy(device_offsets.data(), offsets.data(), offsets.size() * 4, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(device_neighbours.data(), neighbours.data(), neighbours.size() * 4, cudaMemcpyHostToDevice));
+    long long reached = 0;
+    const auto run = [&] {
+        CHECK(cudaMemsetAsync(parents.data(), 0xff, vertices * 4));
+        CHECK(cudaMemsetAsync(first.data(), 0, 4));
+        CHECK(cudaMemsetAsync(parents.data(), 0, 4));
+        int count = 1;
+        reached = 1;
+        int *frontier = first.data(), *next = second.data();
+        while (count > 0) {
+            CHECK(cudaMemsetAsync(next_count.data(), 0, 4));
+            next_frontier<<<static_cast<unsigned>((count * 32LL + 255) / 256), 256>>>(
+                device_offsets.data(), device_neighbours.data(), frontier, count, parents.data(), next, next_count.data());
+            CHECK(cudaMemcpy(&count, next_count.data(), 4, cudaMemcpyDeviceToHost));
+            std::swap(frontier, next);
+            reached += count;
+        }
+    };
+    report.measure(name, "hand CUDA", vertices, 8.0 * vertices * EDGES_PER_VERTEX, run,
+                   [&](const std::string &what) {
+                       expect_close(what, 0, static_cast<double>(reached), static_cast<double>(reached_first.size()), 0.0);
+                   });
+}
+
 int main(int argc, char **argv) {
     Report report(argc > 1 ? argv[1] : "");
     cudaDeviceProp properties;
@@ -316,4 +536,6 @@ int main(int argc, char **argv) {
         measure_sparse(report, kind);
     }
     measure_triples(report);
+    measure_primes(report, busy_blocks);
+    measure_search(report);
 }

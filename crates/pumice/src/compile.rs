@@ -273,7 +273,8 @@ impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
         Ok(Array::from_data(self.untyped.run(&arguments.collect())?)?)
     }
 
-    /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs.
+    /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs. Where the
+    /// host reads something in between, as for a loop, it is the time of a whole run by the host's clock.
     pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
         self.untyped.time(&arguments.collect(), runs)
     }

@@ -62,12 +62,24 @@ impl Untyped {
         execution.results()
     }
 
-    /// See [`Compiled::time`](crate::Compiled::time). Of a program that reads a length or runs a loop on the way, the time is
-    /// that of the last part.
+    /// See [`Compiled::time`](crate::Compiled::time).
     pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
-        let (last, reading) = self.read(inputs, &Clock::new(self.choices.limit))?;
-        let execution: Execution<'_> = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        (0..runs).map(|_| execution.time()).collect()
+        let reading = Reading::default();
+        let first = self.prepare(reading.inputs(inputs), &reading)?;
+        if first.plan().reads().is_none() {
+            let execution: Execution<'_> = first.bind(&self.engine, &self.program, reading.inputs(inputs))?;
+            return (0..runs).map(|_| execution.time()).collect();
+        }
+        let once = |_| {
+            let device = self.engine.device();
+            device.synchronize()?;
+            let start = Instant::now();
+            let results = self.run_all(inputs)?;
+            device.synchronize()?;
+            drop(results);
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        };
+        (0..runs).map(once).collect()
     }
 
     /// Runs the plans after which something is read or run; gives the last one, and what is known then.

@@ -9,6 +9,7 @@ mod inputs;
 mod irregular;
 mod matrices;
 mod neighbours;
+mod nested;
 mod reference;
 mod row;
 mod sorting;

@@ -5,6 +5,7 @@ use super::inputs::uniform;
 use super::irregular;
 use super::matrices;
 use super::neighbours;
+use super::nested::{self, NestedSizes};
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
 use super::sparse;
@@ -90,6 +91,7 @@ pub struct Sizes {
     sources: &'static [usize],
     sparse_rows: usize,
     triples: i64,
+    nested: NestedSizes,
 }
 
 impl Sizes {
@@ -106,6 +108,7 @@ impl Sizes {
             sources: &[200_000],
             sparse_rows: 1 << 17,
             triples: 1000,
+            nested: NestedSizes { limit: 100_000_000, scale: 18, faces: 100_000 },
         }
     }
 
@@ -124,6 +127,7 @@ impl Sizes {
             sources: &[200_000, 10_000_000],
             sparse_rows: 1 << 20,
             triples: 1000,
+            nested: NestedSizes { limit: 100_000_000, scale: 20, faces: 1_000_000 },
         }
     }
 
@@ -140,6 +144,7 @@ impl Sizes {
             sources: &[1000],
             sparse_rows: 1 << 10,
             triples: 30,
+            nested: NestedSizes { limit: 1000, scale: 8, faces: 200 },
         }
     }
 }
@@ -176,6 +181,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(matrices::workloads(sizes.products));
     all.extend(expansions::workloads(sizes.sources, every_division));
     all.extend(sparse::workloads(sizes.sparse_rows, sizes.triples));
+    all.extend(nested::workloads(sizes.nested));
     all.push(planning());
     all
 }
@@ -307,6 +313,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 46);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 49);
     }
 }
