@@ -5,6 +5,7 @@
 //! be taken to a machine that has a GPU and no Rust.
 
 mod compare;
+mod heat;
 mod markdown;
 mod peers;
 mod plot;
@@ -21,7 +22,7 @@ use peers::Places;
 use rows::Row;
 
 const KNOWN_OPTIONS: &[&str] =
-    &["--device", "--filter", "--rounds", "--json", "--svg", "--pumice", "--peers", "--out"];
+    &["--device", "--filter", "--rounds", "--json", "--svg", "--heat", "--pumice", "--peers", "--out"];
 
 /// The task `bench`.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -50,6 +51,12 @@ pub fn run(arguments: &[String]) -> Result<()> {
     println!("{}", markdown::tables(&groups, command.trim_end(), &markdown::today()));
     write_file(&plan.svg, &plot::svg(&groups))?;
     println!("plot: {}", plan.svg.display());
+    if let Some(file) = &plan.heat {
+        let picture =
+            heat::svg(&rows).ok_or_else(|| Error::new("nothing was done in several ways".to_string()))?;
+        write_file(file, &picture)?;
+        println!("ways: {}", file.display());
+    }
     if let Some(json) = &plan.json {
         write_file(json, &rows::rows_to_json(&rows))?;
         println!("rows: {}", json.display());
@@ -76,6 +83,7 @@ struct Plan {
     pumice: Pumice,
     places: Places,
     svg: PathBuf,
+    heat: Option<PathBuf>,
     json: Option<PathBuf>,
 }
 
@@ -114,6 +122,7 @@ impl Plan {
             pumice,
             places,
             svg,
+            heat: path("--heat"),
             json: path("--json"),
         })
     }

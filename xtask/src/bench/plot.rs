@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use super::compare::{Entry, Group, ratio};
 
-const WIDTH: f64 = 980.0;
-const MARGIN: f64 = 24.0;
+pub(super) const WIDTH: f64 = 980.0;
+pub(super) const MARGIN: f64 = 24.0;
 const NAME_WIDTH: f64 = 190.0;
 const BAR_WIDTH: f64 = 440.0;
 const BAR_HEIGHT: f64 = 15.0;
@@ -53,7 +53,7 @@ fn picture_height(groups: &[Group]) -> f64 {
 
 /// How a text looks and which of its ends stays put.
 #[derive(Clone, Copy)]
-enum Style {
+pub(super) enum Style {
     Title,
     Remark,
     GroupTitle,
@@ -61,6 +61,8 @@ enum Style {
     PumiceName,
     Figures,
     ScaleMark,
+    Cell,
+    CellOnDark,
 }
 
 impl Style {
@@ -73,18 +75,20 @@ impl Style {
             Style::PumiceName => (12, 700, PUMICE, "end"),
             Style::Figures => (12, 400, INK, "start"),
             Style::ScaleMark => (11, 400, FAINT_INK, "middle"),
+            Style::Cell => (11, 400, INK, "middle"),
+            Style::CellOnDark => (11, 400, BACKGROUND, "middle"),
         };
         format!(r#"font-size="{size}" font-weight="{weight}" fill="{colour}" text-anchor="{anchor}""#)
     }
 }
 
 /// An SVG in the making.
-struct Picture {
+pub(super) struct Picture {
     text: String,
 }
 
 impl Picture {
-    fn new(height: f64) -> Picture {
+    pub(super) fn new(height: f64) -> Picture {
         let mut picture = Picture { text: String::new() };
         picture.line(&format!(
             r#"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" font-family="system-ui, 'Segoe UI', Helvetica, Arial, sans-serif">"#
@@ -93,7 +97,7 @@ impl Picture {
         picture
     }
 
-    fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) -> String {
         self.line("</svg>");
         self.text
     }
@@ -103,13 +107,13 @@ impl Picture {
         let _ = writeln!(self.text, "{element}");
     }
 
-    fn rectangle(&mut self, left: f64, top: f64, width: f64, height: f64, colour: &str) {
+    pub(super) fn rectangle(&mut self, left: f64, top: f64, width: f64, height: f64, colour: &str) {
         self.line(&format!(
             r#"<rect x="{left:.1}" y="{top:.1}" width="{width:.1}" height="{height:.1}" fill="{colour}"/>"#
         ));
     }
 
-    fn text(&mut self, x: f64, baseline: f64, content: &str, style: Style) {
+    pub(super) fn text(&mut self, x: f64, baseline: f64, content: &str, style: Style) {
         let (attributes, content) = (style.attributes(), escape(content));
         self.line(&format!(r#"<text x="{x:.1}" y="{baseline:.1}" {attributes}>{content}</text>"#));
     }

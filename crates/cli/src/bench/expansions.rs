@@ -63,10 +63,14 @@ const WAYS: [Way; 6] = [
     Way::Unfused,
 ];
 
-/// All of them, for these numbers of sources; each by every way, or by the one that is chosen.
+/// Numbers of sources for which the ways are compared besides.
+const FEW: [usize; 3] = [1, 100, 10_000];
+
+/// All of them, for these numbers of sources; each by every way and for few sources too, or by the one that is chosen.
 pub fn workloads(sources: &[usize], all_ways: bool) -> Vec<Workload> {
     let mut all = Vec::new();
-    for count in sources {
+    let few = FEW.iter().filter(|_| all_ways);
+    for count in few.chain(sources) {
         for distribution in DISTRIBUTIONS {
             if distribution.elements(*count) > MOST {
                 continue;

@@ -36,7 +36,9 @@ fn primes(limit: i64) -> Workload {
         let program = move |primes: Acc<Vector<i64>>, limit: Exp<i64>| {
             sieve::count_odd_primes(primes, Exp::from(0), limit)
         };
-        timing.median(program, (Vector::from(roots.as_slice()), limit), |found| check_exactly(&found, &[expected]))
+        timing.median(program, (Vector::from(roots.as_slice()), limit), |found| {
+            check_exactly(&found, &[expected])
+        })
     })
 }
 

@@ -81,6 +81,8 @@ pub struct ExpandPlan {
     pub queue_blocks: u32,
     /// Sources of a block's stretch.
     pub stretch: i64,
+    /// Elements from which on a source is queued.
+    pub for_queue: i64,
 }
 
 /// Stretches of sources that a CPU's worker takes, so that one that comes late has little left to do.
@@ -122,12 +124,15 @@ impl ExpandPlan {
         };
         let sources = sources.max(0) as u64;
         let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
+        // Few blocks leave most of the device idle until others can take part.
+        let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
         ExpandPlan {
             division,
             threads,
             blocks: blocks as u32,
             queue_blocks: most.clamp(1, 1 << 20) as u32,
             stretch: sources.div_ceil(blocks) as i64,
+            for_queue: if leaves_idle { FOR_QUEUE_OF_FEW } else { FOR_QUEUE },
         }
     }
 
@@ -144,8 +149,9 @@ const FOR_WARP: i64 = 24;
 /// Elements up to which it is not, if there are so many such sources in a warp.
 const ALIKE: i64 = 128;
 const MANY: u32 = 12;
-/// Elements from which on a source is queued: some chunks.
+/// Elements from which on a source is queued: some chunks, or what takes a warp as long as it takes to begin a chunk.
 const FOR_QUEUE: i64 = 2 * queue::CHUNK;
+const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
@@ -185,7 +191,7 @@ impl Expansion {
                             _ => {
                                 each_thread(plan.threads, |thread| {
                                     let (queue, votes) = (queue, votes.as_ref());
-                                    self.by_threads(plan.division, first, thread, (queue, votes), write);
+                                    self.by_threads(plan, first, thread, (queue, votes), write);
                                 });
                                 if let Some(votes) = &votes {
                                     effects::sync();
@@ -229,7 +235,7 @@ impl Expansion {
     /// A block's threads, each with a source of its own, which vote on what warps take.
     fn by_threads(
         &self,
-        division: Division,
+        plan: ExpandPlan,
         first: Ix,
         thread: Ix,
         (queue, votes): (Option<Queue>, Option<&Votes>),
@@ -244,7 +250,7 @@ impl Expansion {
             |_| vec![zero.term()],
         );
         let size = named(size.first().map_or(zero, |size| Exp::from_term(*size)), "size");
-        let (for_warp, for_queue) = match division {
+        let (for_warp, for_queue) = match plan.division {
             Division::Thread => (Exp::from(i64::MAX), i64::MAX),
             Division::Warp => (Exp::from(1), i64::MAX),
             _ => {
@@ -255,7 +261,7 @@ impl Expansion {
                         alike.count_ones().ge(MANY).select(Exp::from(ALIKE), Exp::from(FOR_WARP)),
                         "for_warp",
                     ),
-                    FOR_QUEUE,
+                    plan.for_queue,
                 )
             }
         };
@@ -323,7 +329,7 @@ impl Expansion {
         in_sequence(count, |turn| {
             let number = named(first + turn, "source");
             let (source, size) = self.source_at(number);
-            let is_queued = queue.map_or(Exp::from(false), |_| size.ge(FOR_QUEUE));
+            let is_queued = queue.map_or(Exp::from(false), |_| size.ge(plan.for_queue));
             if let Some(queue) = queue {
                 only_if(is_queued, || each_thread(1, |_| queue.add(number, size)));
             }
