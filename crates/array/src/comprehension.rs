@@ -245,10 +245,15 @@ pub fn with<L: Lift>(so_far: OptionExp<L>, next: L, operator: impl FnOnce(L, L) 
     some(so_far.map(|so_far| operator(so_far, next)).unwrap_or_else(|| next))
 }
 
+/// What is combined, if there is any, from an initial value.
+pub fn from<L: Lift>(initial: L, combined: OptionExp<L>, operator: impl FnOnce(L, L) -> L) -> L {
+    combined.map(|combined| operator(initial, combined)).unwrap_or_else(|| initial)
+}
+
 /// What is combined, of which there must be any.
 #[track_caller]
 pub fn present<L: Lift>(combined: OptionExp<L>) -> L {
-    let site = Site { place: Place::caller("reduction"), kind: FailureKind::OutOfBounds };
+    let site = Site { place: Place::caller("reduction"), kind: FailureKind::NoElement };
     let zero = Exp::<i64>::from(0).term();
     let present = Exp::from_term(combined.is_some().term().check(site, zero, zero));
     let absent = || L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Constant::zero(ty).into()));

@@ -3,7 +3,7 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::operations::{Expand, ExpandReduce, Generate};
-use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable};
+use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Variable};
 
 /// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
 const MOST: i64 = 1 << 42;
@@ -128,6 +128,40 @@ impl<T: Elt> Acc<Vector<T>> {
         self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_outer_reduce"))
     }
 
+    /// As [`Acc::expand_reduce`], of those that are there: what is combined of them, or nothing where there are none.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let odd = |i: Exp<i64>| OptionExp::present_if((i % 2).eq(1), i);
+    /// let largest = use_(&[6i64, 1, 2]).expand_reduce_some(|n| n, |_, i| odd(i), |a, b| a.max(b));
+    /// assert_eq!(run(largest)?.to_vec()?, [Some(5), None, Some(1)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand_reduce_some<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> OptionExp<L>,
+        f: impl FnOnce(L, L) -> L,
+    ) -> Acc<Vector<Option<L::Elt>>> {
+        self.reduced_some(size, get, f, None, Place::caller("expand_reduce_some"))
+    }
+
+    pub(crate) fn reduced_some<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> OptionExp<L>,
+        f: impl FnOnce(L, L) -> L,
+        most: Option<Function>,
+        place: Place,
+    ) -> Acc<Vector<Option<L::Elt>>> {
+        let size = lifted(|source: T::Exp| checked(size(source), place));
+        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        let operator = lifted(|(a, b): (L, L)| f(a, b));
+        let operation = ExpandReduce { size, get, operator, initial: None, most };
+        Acc::<Vector<Option<L::Elt>>>::new(operation, vec![self.described().clone()], place)
+    }
+
     pub(crate) fn reduced<L: Lift>(
         self,
         size: impl Fn(T::Exp) -> Exp<i64>,
@@ -140,7 +174,7 @@ impl<T: Elt> Acc<Vector<T>> {
         let size = lifted(|source: T::Exp| checked(size(source), place));
         let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
         let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
-        let initial = nullary(|| initial.terms());
+        let initial = Some(nullary(|| initial.terms()));
         let operation = ExpandReduce { size, get, operator, initial, most };
         Acc::<Vector<L::Elt>>::new(operation, vec![self.described().clone()], place)
     }

@@ -81,6 +81,7 @@ macro_rules! for_each_case {
                 qualifiers
                 in_step
                 reductions
+                reductions_of_each
                 sparse_matrices
                 rows_of_matrices
                 orders
