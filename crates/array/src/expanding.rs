@@ -3,7 +3,9 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::operations::{Expand, ExpandReduce, Generate};
-use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Variable};
+use pumice_scalar::{
+    Constant, Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Variable,
+};
 
 /// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
 const MOST: i64 = 1 << 42;
@@ -34,6 +36,14 @@ pub(crate) fn stretch_within(
     let fits = Exp::<bool>::from_term(fits.term().check(site, missing.term(), length.term()));
     let (first, size) = (start.max(0).min(length), (fits & !is_empty).select(end - start, Exp::from(0)));
     (first, size.max(0).min(length - first))
+}
+
+/// The value of an option; where there is none, that is a failure at the user's place.
+pub(crate) fn present<L: Lift>(option: OptionExp<L>, place: Place) -> L {
+    let (site, zero) = (Site { place, kind: FailureKind::NoElement }, Exp::<i64>::from(0).term());
+    let is_present = Exp::from_term(option.is_some().term().check(site, zero, zero));
+    let absent = || L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Constant::zero(ty).into()));
+    is_present.select(option.unwrap_or_else(absent), absent())
 }
 
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.

@@ -204,7 +204,9 @@ impl Reduction {
             let Some(first) = rest.pop_front() else { return Ok(None) };
             let Kind::Generators(generators) = &first.kind else { return Ok(None) };
             match draw(generators, bound, &live(rest.iter(), &self.head), outer)? {
-                Drawn::Inlined(inner) => inner.into_iter().rev().for_each(|qualifier| rest.push_front(qualifier)),
+                Drawn::Inlined(inner) => {
+                    inner.into_iter().rev().for_each(|qualifier| rest.push_front(qualifier))
+                }
                 Drawn::Counted { size, bind, .. } => break (size, bind, first.binds()),
             }
         };

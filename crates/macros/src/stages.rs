@@ -288,7 +288,8 @@ impl Stages {
 
     /// Leaves variables out of the environment.
     fn leave_out(&mut self, names: &[Ident], span: Span) {
-        let kept: Vec<Ident> = self.environment.iter().filter(|name| !names.contains(name)).cloned().collect();
+        let kept: Vec<Ident> =
+            self.environment.iter().filter(|name| !names.contains(name)).cloned().collect();
         if kept.len() < self.environment.len() {
             let (vector, values) = (vector_name(), tuple(&kept));
             let taken = pattern(&self.environment, &kept.iter().map(Ident::to_string).collect());

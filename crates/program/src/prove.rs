@@ -211,7 +211,10 @@ impl<'a> Prover<'a> {
             Op::Min => {
                 // That it is one of both is no sum, but that neither is negative will do.
                 let natural = self.not_negative(a) && self.not_negative(b);
-                [a.plus(&result, -1)?, b.plus(&result, -1)?].into_iter().chain(natural.then_some(result)).collect()
+                [a.plus(&result, -1)?, b.plus(&result, -1)?]
+                    .into_iter()
+                    .chain(natural.then_some(result))
+                    .collect()
             }
             Op::Max => vec![result.plus(a, -1)?, result.plus(b, -1)?],
             Op::Rem if natural => vec![b.plus(&result, -1)?.plus_constant(-1)?, a.plus(&result, -1)?],

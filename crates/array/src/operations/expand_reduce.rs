@@ -116,7 +116,8 @@ impl Operation for ExpandReduce {
             None if !is_present(&so_far) => Ok(element),
             None => Ok([vec![true.into()], operator(&[&so_far[1..], &element[1..]].concat())?].concat()),
         };
-        let first = initial.clone().unwrap_or_else(|| node.types.iter().map(|ty| Constant::zero(*ty)).collect());
+        let first =
+            initial.clone().unwrap_or_else(|| node.types.iter().map(|ty| Constant::zero(*ty)).collect());
         let reduced = |source: &Vec<Constant>| {
             let size = size(source)?.first().and_then(|size| size.as_integer()).unwrap_or(0);
             (0..size as i64).try_fold(first.clone(), |so_far, number| {

@@ -93,7 +93,8 @@ pub fn reductions_of_each(h: &Harness) -> Outcome {
         }
         let kept = xs.iter().copied().filter(|x| (0..*x).any(|y| y % 5 == 4));
         let expected = kept.map(|x| {
-            let (sum, least) = ((0..x).map(|y| y * y).sum::<i64>(), (0..=x).step_by(2).map(|y| y * 7 % 11).min());
+            let (sum, least) =
+                ((0..x).map(|y| y * y).sum::<i64>(), (0..=x).step_by(2).map(|y| y * 7 % 11).min());
             (x, sum / 3 - least.unwrap_or(0), (3..x / 2).fold(x, i64::max))
         });
         mean.check((&xs, 3i64), &expected.collect::<Vec<_>>())?;

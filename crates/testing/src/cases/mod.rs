@@ -28,6 +28,7 @@ pub mod orders;
 pub mod permutes;
 pub mod products;
 pub mod programs;
+pub mod ragged;
 pub mod reductions;
 pub mod runs;
 pub mod scalars;
@@ -90,6 +91,15 @@ macro_rules! for_each_case {
                 pythagorean_triples
                 drawings
                 rows_of_different_lengths
+                mistakes
+            }
+            ragged {
+                maps_zips_and_filters
+                folds
+                scans
+                sorts
+                single_rows
+                of_comprehensions
                 mistakes
             }
             shapes {

@@ -10,8 +10,8 @@ use opencl3::program::{self, CL_PROGRAM_BINARIES, CL_PROGRAM_BUILD_LOG};
 use opencl3::types::cl_int;
 use pumice_emit::{Dialect, Effort, EmitOptions};
 
-use super::{OpenClDevice, POCL};
 use super::objects::{Built, Entry};
+use super::{OpenClDevice, POCL};
 use crate::device::{CompiledKernel, Signature};
 use crate::error::{Error, Result};
 
