@@ -2,7 +2,7 @@
 
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
-use crate::expanding::{checked, stretch_within};
+use crate::expanding::{self, checked, stretch_within};
 use crate::ragged::AccRagged;
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{
@@ -245,14 +245,15 @@ pub fn with<L: Lift>(so_far: OptionExp<L>, next: L, operator: impl FnOnce(L, L) 
     some(so_far.map(|so_far| operator(so_far, next)).unwrap_or_else(|| next))
 }
 
+/// What is combined, if there is any, from an initial value.
+pub fn from<L: Lift>(initial: L, combined: OptionExp<L>, operator: impl FnOnce(L, L) -> L) -> L {
+    combined.map(|combined| operator(initial, combined)).unwrap_or_else(|| initial)
+}
+
 /// What is combined, of which there must be any.
 #[track_caller]
 pub fn present<L: Lift>(combined: OptionExp<L>) -> L {
-    let site = Site { place: Place::caller("reduction"), kind: FailureKind::OutOfBounds };
-    let zero = Exp::<i64>::from(0).term();
-    let present = Exp::from_term(combined.is_some().term().check(site, zero, zero));
-    let absent = || L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Constant::zero(ty).into()));
-    present.select(combined.unwrap_or_else(absent), absent())
+    expanding::present(combined, Place::caller("reduction"))
 }
 
 /// Goes through the numbers from 0 to below a size with a value.

@@ -3,7 +3,9 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::operations::{Expand, ExpandReduce, Generate};
-use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, Place, Site, Variable};
+use pumice_scalar::{
+    Constant, Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Variable,
+};
 
 /// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
 const MOST: i64 = 1 << 42;
@@ -34,6 +36,14 @@ pub(crate) fn stretch_within(
     let fits = Exp::<bool>::from_term(fits.term().check(site, missing.term(), length.term()));
     let (first, size) = (start.max(0).min(length), (fits & !is_empty).select(end - start, Exp::from(0)));
     (first, size.max(0).min(length - first))
+}
+
+/// The value of an option; where there is none, that is a failure at the user's place.
+pub(crate) fn present<L: Lift>(option: OptionExp<L>, place: Place) -> L {
+    let (site, zero) = (Site { place, kind: FailureKind::NoElement }, Exp::<i64>::from(0).term());
+    let is_present = Exp::from_term(option.is_some().term().check(site, zero, zero));
+    let absent = || L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Constant::zero(ty).into()));
+    is_present.select(option.unwrap_or_else(absent), absent())
 }
 
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.
@@ -128,6 +138,40 @@ impl<T: Elt> Acc<Vector<T>> {
         self.reduced(size, get, initial.into_exp(), f, None, Place::caller("expand_outer_reduce"))
     }
 
+    /// As [`Acc::expand_reduce`], of those that are there: what is combined of them, or nothing where there are none.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let odd = |i: Exp<i64>| OptionExp::present_if((i % 2).eq(1), i);
+    /// let largest = use_(&[6i64, 1, 2]).expand_reduce_some(|n| n, |_, i| odd(i), |a, b| a.max(b));
+    /// assert_eq!(run(largest)?.to_vec()?, [Some(5), None, Some(1)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn expand_reduce_some<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> OptionExp<L>,
+        f: impl FnOnce(L, L) -> L,
+    ) -> Acc<Vector<Option<L::Elt>>> {
+        self.reduced_some(size, get, f, None, Place::caller("expand_reduce_some"))
+    }
+
+    pub(crate) fn reduced_some<L: Lift>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> OptionExp<L>,
+        f: impl FnOnce(L, L) -> L,
+        most: Option<Function>,
+        place: Place,
+    ) -> Acc<Vector<Option<L::Elt>>> {
+        let size = lifted(|source: T::Exp| checked(size(source), place));
+        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        let operator = lifted(|(a, b): (L, L)| f(a, b));
+        let operation = ExpandReduce { size, get, operator, initial: None, most };
+        Acc::<Vector<Option<L::Elt>>>::new(operation, vec![self.described().clone()], place)
+    }
+
     pub(crate) fn reduced<L: Lift>(
         self,
         size: impl Fn(T::Exp) -> Exp<i64>,
@@ -140,7 +184,7 @@ impl<T: Elt> Acc<Vector<T>> {
         let size = lifted(|source: T::Exp| checked(size(source), place));
         let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
         let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
-        let initial = nullary(|| initial.terms());
+        let initial = Some(nullary(|| initial.terms()));
         let operation = ExpandReduce { size, get, operator, initial, most };
         Acc::<Vector<L::Elt>>::new(operation, vec![self.described().clone()], place)
     }

@@ -211,7 +211,11 @@ impl<D: Shape, T: Number> Acc<Array<D, T>> {
     }
 
     /// The index in its row of the element that is better than all others.
-    fn arg<S: Shape>(self, better: impl Fn(Exp<T>, Exp<T>) -> Exp<bool>, place: Place) -> Acc<Array<S, i64>>
+    fn arg<S: Shape>(
+        self,
+        better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>,
+        place: Place,
+    ) -> Acc<Array<S, i64>>
     where
         D: Larger<Smaller = S>,
     {
@@ -222,19 +226,8 @@ impl<D: Shape, T: Number> Acc<Array<D, T>> {
             },
             place,
         );
-        type Pair<T> = (Exp<T>, Exp<i64>);
-        let best = with_columns.folded(
-            None,
-            |(x, i): Pair<T>, (y, j): Pair<T>| {
-                let (x_is_nan, y_is_nan) = (x.ne(x), y.ne(y));
-                let same = x.eq(y) | (x_is_nan & y_is_nan);
-                let first = better(x, y) | (x_is_nan & !y_is_nan);
-                let first = (first & !(y_is_nan & !x_is_nan)) | (same & i.lt(j));
-                (first.select(x, y), first.select(i, j))
-            },
-            place,
-        );
-        best.mapped(|(_, column): Pair<T>| column, place)
+        let best = with_columns.folded(None, |a, b| better_of(a, b, better), place);
+        best.mapped(|(_, column): (Exp<T>, Exp<i64>)| column, place)
     }
 
     /// Whether two arrays of the same shape have the same elements.
@@ -321,7 +314,20 @@ impl<D: Shape, T: Float> Acc<Array<D, T>> {
     }
 }
 
+/// Of two numbers with their indices the better one, or the first of equals. A NaN is better than all others.
+pub(crate) fn better_of<T: Number>(
+    (x, i): (Exp<T>, Exp<i64>),
+    (y, j): (Exp<T>, Exp<i64>),
+    better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>,
+) -> (Exp<T>, Exp<i64>) {
+    let (x_is_nan, y_is_nan) = (x.ne(x), y.ne(y));
+    let same = x.eq(y) | (x_is_nan & y_is_nan);
+    let first = better(x, y) | (x_is_nan & !y_is_nan);
+    let first = (first & !(y_is_nan & !x_is_nan)) | (same & i.lt(j));
+    (first.select(x, y), first.select(i, j))
+}
+
 /// A small number as an expression of any type.
-fn number<T: Primitive>(number: i128) -> Exp<T> {
+pub(crate) fn number<T: Primitive>(number: i128) -> Exp<T> {
     Exp::from_term(Constant::from_integer(T::TYPE, number).into())
 }

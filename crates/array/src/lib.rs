@@ -37,6 +37,7 @@ mod program;
 mod ragged;
 pub mod random;
 mod reduction;
+mod rows;
 mod runs;
 mod scans;
 mod searching;
@@ -70,7 +71,7 @@ pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use operations::trace_to;
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Identity, Node, NodeId};
-pub use ragged::{AccRagged, Ragged};
+pub use ragged::{AccRagged, Ragged, RaggedRows, use_ragged};
 pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,

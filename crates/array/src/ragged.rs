@@ -1,5 +1,5 @@
 //! Rows of different lengths: elements one after the other, and where each row begins. [`AccRagged`] in programs, [`Ragged`] on
-//! the host.
+//! the host. What is done to rows is in `rows.rs`.
 
 use crate::acc::Acc;
 use crate::comprehension::Rows;
@@ -7,8 +7,7 @@ use crate::create::use_;
 use crate::data::Vector;
 use crate::error::Error;
 use crate::operations::Gives;
-use crate::segments::Segments;
-use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, Lift, Place, Site};
+use pumice_scalar::{Elt, Exp, FailureKind, Place, Site};
 use std::ops::Index;
 
 /// Rows of different lengths, as a value of the host.
@@ -50,6 +49,51 @@ impl<T> Ragged<T> {
         }
     }
 
+    /// The rows of these elements by where each begins and where the last one ends, as Arrow's `LargeList` has them: one
+    /// number more than there are rows, 64 bits each. As in Arrow, the first one may be larger than 0 and the last one smaller
+    /// than the number of elements; elements outside of them are in no row and are left out.
+    ///
+    /// Fails if there is no offset, if offsets fall or are negative, or if the last one is beyond the elements.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// let rows = Ragged::from_parts(vec![1, 3, 3, 4], vec![9, 1, 2, 3, 9])?;
+    /// assert_eq!(rows.to_vecs(), [vec![1, 2], vec![], vec![3]]);
+    /// assert!(Ragged::from_parts(vec![0, 2, 1], vec![1, 2]).is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn from_parts(offsets: Vec<i64>, mut values: Vec<T>) -> Result<Ragged<T>, Error> {
+        let count = values.len();
+        let ends = offsets.iter().map(|offset| usize::try_from(*offset).ok()).collect::<Option<Vec<usize>>>();
+        match ends.as_deref() {
+            Some(ends @ [first, .., last] | ends @ [first @ last]) if ends.is_sorted() && *last <= count => {
+                values.truncate(*last);
+                values.drain(..*first);
+                Ok(Ragged { values, offsets: ends.iter().map(|end| end - first).collect() })
+            }
+            _ => Err(Error::Shape(format!(
+                "offsets of rows are at least one, do not fall, and are between 0 and the number of elements, which is {count}"
+            ))),
+        }
+    }
+
+    /// The offsets and the elements, as [`Ragged::from_parts`] takes them and Arrow's `LargeList` has them. The first offset is 0,
+    /// and the last one is the number of elements.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// let rows = Ragged::from(vec![vec![1.5, 2.5], vec![], vec![3.5]]);
+    /// assert_eq!(rows.into_parts(), (vec![0, 2, 2, 3], vec![1.5, 2.5, 3.5]));
+    /// ```
+    pub fn into_parts(self) -> (Vec<i64>, Vec<T>) {
+        (self.signed_offsets(), self.values)
+    }
+
+    fn signed_offsets(&self) -> Vec<i64> {
+        // A vector has at most as many elements as there are positive `i64`.
+        self.offsets.iter().map(|offset| *offset as i64).collect()
+    }
+
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -66,9 +110,18 @@ impl<T> Ragged<T> {
         self.values.get(range)
     }
 
-    /// The rows, in order.
-    pub fn rows(&self) -> impl DoubleEndedIterator<Item = &[T]> + ExactSizeIterator {
-        self.offsets.windows(2).map(|ends| &self.values[ends[0]..ends[1]])
+    /// The rows, in order: what `for row in &rows` goes through.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// let rows = Ragged::from(vec![vec![1, 2], vec![], vec![3]]);
+    /// assert_eq!(rows.rows().map(|row| row.len()).collect::<Vec<_>>(), [2, 0, 1]);
+    /// for row in &rows {
+    ///     assert!(row.len() < 3);
+    /// }
+    /// ```
+    pub fn rows(&self) -> RaggedRows<'_, T> {
+        self.into_iter()
     }
 
     /// The elements of all rows, one after the other.
@@ -90,6 +143,50 @@ impl<T> Ragged<T> {
     }
 }
 
+impl<'a, T> IntoIterator for &'a Ragged<T> {
+    type Item = &'a [T];
+    type IntoIter = RaggedRows<'a, T>;
+    fn into_iter(self) -> RaggedRows<'a, T> {
+        RaggedRows { values: &self.values, ends: self.offsets.windows(2) }
+    }
+}
+
+/// The rows of a [`Ragged`], in order.
+#[derive(Clone, Debug)]
+pub struct RaggedRows<'a, T> {
+    values: &'a [T],
+    ends: std::slice::Windows<'a, usize>,
+}
+
+impl<'a, T> RaggedRows<'a, T> {
+    fn row(&self, ends: Option<&[usize]>) -> Option<&'a [T]> {
+        match ends {
+            Some(&[first, end]) => self.values.get(first..end),
+            _ => None,
+        }
+    }
+}
+
+impl<'a, T> Iterator for RaggedRows<'a, T> {
+    type Item = &'a [T];
+    fn next(&mut self) -> Option<&'a [T]> {
+        let ends = self.ends.next();
+        self.row(ends)
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ends.size_hint()
+    }
+}
+
+impl<T> DoubleEndedIterator for RaggedRows<'_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let ends = self.ends.next_back();
+        self.row(ends)
+    }
+}
+
+impl<T> ExactSizeIterator for RaggedRows<'_, T> {}
+
 impl<T, R: IntoIterator<Item = T>> FromIterator<R> for Ragged<T> {
     fn from_iter<I: IntoIterator<Item = R>>(rows: I) -> Ragged<T> {
         let (mut values, mut offsets) = (Vec::new(), vec![0]);
@@ -99,6 +196,36 @@ impl<T, R: IntoIterator<Item = T>> FromIterator<R> for Ragged<T> {
         }
         Ragged { values, offsets }
     }
+}
+
+macro_rules! from_vectors {
+    ($($from:ty [$($generics:tt)*]),*) => { $(
+        impl<T: Clone $($generics)*> From<$from> for Ragged<T> {
+            fn from(rows: $from) -> Ragged<T> {
+                rows.iter().map(|row| row.iter().cloned()).collect()
+            }
+        }
+    )* };
+}
+from_vectors! { Vec<Vec<T>> [], &Vec<Vec<T>> [], &[Vec<T>] [], &[Vec<T>; N] [, const N: usize] }
+
+impl<T: Clone> From<&Ragged<T>> for Ragged<T> {
+    fn from(rows: &Ragged<T>) -> Ragged<T> {
+        rows.clone()
+    }
+}
+
+/// Rows of different lengths that exist, as an input of a program: a [`Ragged`], or vectors of vectors.
+///
+/// ```
+/// use pumice::*;
+/// let rows = use_ragged(&[vec![3, 1], vec![], vec![2]]);
+/// assert_eq!(run(rows.sum())?.to_vec()?, [4, 0, 2]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn use_ragged<T: Elt>(rows: impl Into<Ragged<T>>) -> AccRagged<T> {
+    rows.into().use_()
 }
 
 impl<T> Index<usize> for Ragged<T> {
@@ -120,9 +247,7 @@ impl<T: Elt> Ragged<T> {
     /// ```
     #[track_caller]
     pub fn use_(&self) -> AccRagged<T> {
-        // A vector has at most as many elements as there are positive `i64`.
-        let offsets: Vec<i64> = self.offsets.iter().map(|offset| *offset as i64).collect();
-        AccRagged { values: use_(&self.values), offsets: use_(offsets) }
+        AccRagged { values: use_(&self.values), offsets: use_(self.signed_offsets()) }
     }
 
     /// The rows of vectors that a program gave.
@@ -146,8 +271,8 @@ impl<T: Elt> Ragged<T> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AccRagged<T: Elt> {
-    values: Acc<Vector<T>>,
-    offsets: Acc<Vector<i64>>,
+    pub(crate) values: Acc<Vector<T>>,
+    pub(crate) offsets: Acc<Vector<i64>>,
 }
 
 impl<T: Elt> AccRagged<T> {
@@ -170,7 +295,11 @@ impl<T: Elt> AccRagged<T> {
         Self::with_lengths(values, lengths, Place::caller("from_lengths"))
     }
 
-    fn with_lengths(values: Acc<Vector<T>>, lengths: Acc<Vector<i64>>, place: Place) -> AccRagged<T> {
+    pub(crate) fn with_lengths(
+        values: Acc<Vector<T>>,
+        lengths: Acc<Vector<i64>>,
+        place: Place,
+    ) -> AccRagged<T> {
         let offsets = lengths.scanned((Gives::Extended, false), Some(Exp::from(0)), |a, b| a + b, place);
         AccRagged { values, offsets }
     }
@@ -217,35 +346,9 @@ impl<T: Elt> AccRagged<T> {
         self.rows_at(Place::caller("rows"))
     }
 
-    fn rows_at(&self, place: Place) -> Acc<Vector<(i64, i64)>> {
+    pub(crate) fn rows_at(&self, place: Place) -> Acc<Vector<(i64, i64)>> {
         let offset = |number: Exp<i64>| self.offsets.element(&[number.term()], None);
         crate::create::numbered(self.size(), |row| (offset(row), offset(row + 1)), place)
-    }
-
-    /// A function of every element.
-    ///
-    /// ```
-    /// use pumice::*;
-    /// let triangle = comp![[j | j <- 0..i] | i <- 0..3];
-    /// assert_eq!(run_ragged(triangle.map(|x| x + 1))?.to_vecs(), [vec![], vec![1], vec![1, 2]]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn map<L: Lift>(self, f: impl FnOnce(T::Exp) -> L) -> AccRagged<L::Elt> {
-        AccRagged { values: self.values.mapped(f, Place::caller("map")), offsets: self.offsets }
-    }
-
-    /// Reduces each row with an associative operator, as [`Acc::fold_segments`]; a row without elements gives `initial`.
-    ///
-    /// ```
-    /// use pumice::*;
-    /// let triangle = comp![[j + 1 | j <- 0..i] | i <- 0..4];
-    /// assert_eq!(run(triangle.fold(1, |a, b| a * b))?.to_vec()?, [1, 1, 2, 6]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn fold(self, initial: impl IntoExp<T>, f: impl Fn(T::Exp, T::Exp) -> T::Exp) -> Acc<Vector<T>> {
-        self.values.fold_segments(Segments::Offsets(self.offsets), initial, f)
     }
 }
 

@@ -78,6 +78,12 @@ impl Reduction {
         }
     }
 
+    /// The reduction of options, which begin with a flag, to one: that of the values that are present, or none if none is.
+    pub(crate) fn of_options(elements: Function, operator: Function) -> Reduction {
+        let reduction = Reduction::of_flagged(elements, operator, None);
+        Reduction { finish: function(&reduction.types, <[Term]>::to_vec), ..reduction }
+    }
+
     /// The scan of these elements by an operator, from an initial value if there is one. Every result of a scan has its
     /// elements in it just once, so what the skeletons start from is a neutral element and nothing else. From the right,
     /// the operator's sides are exchanged, and what comes first in the order of the scan is on its left.

@@ -6,10 +6,10 @@
 use crate::acc::{Acc, lifted, nullary};
 use crate::create::numbered;
 use crate::data::Vector;
-use crate::expanding::stretch_within;
+use crate::expanding::{present, stretch_within};
 use crate::operations::{Generate, Gives};
 use crate::shape::Dim1;
-use pumice_scalar::{Elt, Exp, FailureKind, IntoExp, OptionExp, Place, Site, cond};
+use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, OptionExp, Place, Site, cond, some};
 
 /// Where the segments of a vector are.
 #[derive(Clone, Debug)]
@@ -22,6 +22,9 @@ pub enum Segments {
     /// By a flag for each element, whether a segment begins with it. One begins with the first in any case, and none is empty.
     Heads(Acc<Vector<bool>>),
 }
+
+/// Where a segment begins, and how many elements it has.
+type Stretch = (Exp<i64>, Exp<i64>);
 
 impl Segments {
     /// The offsets, or the flags if that is what there is.
@@ -36,7 +39,7 @@ impl Segments {
     }
 
     /// A flag for each of so many elements.
-    fn heads(self, count: Exp<i64>, place: Place) -> Acc<Vector<bool>> {
+    pub(crate) fn heads(self, count: Exp<i64>, place: Place) -> Acc<Vector<bool>> {
         let offsets = match self.offsets(place) {
             Ok(offsets) => offsets,
             Err(heads) => return heads,
@@ -81,16 +84,50 @@ impl<T: Elt> Acc<Vector<T>> {
                 return self.fold_heads(&heads, &f, place).mapped(|sum| f(initial, sum), place);
             }
         };
+        self.fold_stretches(&offsets, |x, _| x, initial, f, place)
+    }
+
+    /// Reduces what a function gives for the elements of each segment and their numbers there.
+    pub(crate) fn fold_stretches<U: Elt>(
+        &self,
+        offsets: &Acc<Vector<i64>>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> U::Exp,
+        initial: U::Exp,
+        f: impl FnOnce(U::Exp, U::Exp) -> U::Exp,
+        place: Place,
+    ) -> Acc<Vector<U>> {
+        let (stretches, most) = self.stretches(offsets, place);
+        let get = |(start, _): Stretch, number: Exp<i64>| {
+            get(self.element(&[(start + number).term()], None), number)
+        };
+        stretches.reduced(|(_, size)| size, get, initial, f, Some(most), place)
+    }
+
+    /// As [`Acc::fold_stretches`], from nothing: a segment without elements is an error.
+    pub(crate) fn fold1_stretches<U: Elt>(
+        &self,
+        offsets: &Acc<Vector<i64>>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> U::Exp,
+        f: impl FnOnce(U::Exp, U::Exp) -> U::Exp,
+        place: Place,
+    ) -> Acc<Vector<U>> {
+        let (stretches, most) = self.stretches(offsets, place);
+        let get = |(start, _): Stretch, number: Exp<i64>| {
+            some(get(self.element(&[(start + number).term()], None), number))
+        };
+        let reduced = stretches.reduced_some(|(_, size)| size, get, f, Some(most), place);
+        reduced.mapped(|value| present(value, place), place)
+    }
+
+    /// Where each segment begins and how many elements it has, all of which are in the vector; and how many all segments have
+    /// together at most.
+    fn stretches(&self, offsets: &Acc<Vector<i64>>, place: Place) -> (Acc<Vector<(i64, i64)>>, Function) {
         let (site, length) = (Site { place, kind: FailureKind::OutOfBounds }, self.size());
         let segment = |number: Exp<i64>| {
             let at = |number: Exp<i64>| offsets.element(&[number.term()], Some(site));
             stretch_within((at(number), at(number + 1)), length, place)
         };
-        let count = offsets.size() - 1;
-        let most = nullary(|| vec![length.term()]);
-        let segments: Acc<Vector<(i64, i64)>> = numbered(count, segment, place);
-        let get = |(start, _): (Exp<i64>, Exp<i64>), at: Exp<i64>| self.element(&[(start + at).term()], None);
-        segments.reduced(|(_, size)| size, get, initial, f, Some(most), place)
+        (numbered(offsets.size() - 1, segment, place), nullary(|| vec![length.term()]))
     }
 
     /// The running results of reducing each segment from the left: every element combined with those before it in its
@@ -154,7 +191,7 @@ impl<T: Elt> Acc<Vector<T>> {
         marked.kept(|(last, _)| last, place).mapped(|(_, sum)| sum, place)
     }
 
-    fn scan_heads(
+    pub(crate) fn scan_heads(
         &self,
         heads: &Acc<Vector<bool>>,
         f: impl FnOnce(T::Exp, T::Exp) -> T::Exp,

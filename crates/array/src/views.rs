@@ -65,7 +65,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 
     /// The view of these extents, that begins at an index and goes these steps.
-    fn viewed<E: Shape>(
+    pub(crate) fn viewed<E: Shape>(
         self,
         shape: Vec<Exp<i64>>,
         starts: Vec<Exp<i64>>,

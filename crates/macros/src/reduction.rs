@@ -1,12 +1,13 @@
 //! Reductions of comprehensions: `sum![e | …]` and its like. One that stands by itself reduces an array; one inside of an
-//! expression, over variables that are bound outside, is a loop for each element; one without qualifiers is of a group.
+//! expression, over variables that are bound outside, reduces an expansion for each element, or is a loop where it is not
+//! always computed (`hoist.rs` decides); one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
 use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
-use crate::tokens::{Names, Separator, first_span, has, split_once};
-use proc_macro2::{Ident, TokenStream};
+use crate::tokens::{Names, Separator, first_span, has, mention, split_once};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use std::collections::VecDeque;
 use syn::parse::{ParseStream, Parser};
@@ -33,12 +34,14 @@ pub struct Reduction {
 pub struct Expansion {
     /// How many elements there are.
     pub size: TokenStream,
-    /// An element, by its number.
+    /// An element, by its number; an option where there is nothing to begin with.
     pub element: TokenStream,
-    /// What the reduction begins with.
-    pub initial: TokenStream,
+    /// A neutral element to begin with, if the operator is known to have one.
+    pub neutral: Option<TokenStream>,
     /// The operator.
     pub combine: TokenStream,
+    /// The place of the reduction.
+    pub span: Span,
 }
 
 impl Reduction {
@@ -139,12 +142,12 @@ impl Reduction {
                 quote_spanned!(span=> #vector.sum())
             }
             "any" | "all" => {
-                let head = condition(head, &stages.bound(), stages.outer())?;
+                let head = condition(stages.hoisted(head)?, &stages.bound(), stages.outer())?;
                 let vector = stages.mapped(head, span);
                 quote_spanned!(span=> #vector.#name(|holds| holds))
             }
             _ => {
-                let head = value(head, &stages.bound(), stages.outer())?;
+                let head = value(stages.hoisted(head)?, &stages.bound(), stages.outer())?;
                 let vector = stages.mapped(head, span);
                 match &self.fold {
                     Some((operator, initial)) => quote_spanned!(span=> #vector.fold(#initial, #operator)),
@@ -158,65 +161,89 @@ impl Reduction {
     /// The reduction for each element of what is bound outside: a loop.
     pub fn of_each(self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), &self.name);
-        let initial = match (name.to_string().as_str(), &self.fold) {
-            ("sum" | "count", _) => quote_spanned!(span=> ::pumice::comprehension::zero()),
-            ("product", _) => quote_spanned!(span=> ::pumice::comprehension::one()),
-            ("any", _) => quote_spanned!(span=> ::pumice::comprehension::condition(false)),
-            ("all", _) => quote_spanned!(span=> ::pumice::comprehension::condition(true)),
-            (_, Some((_, initial))) => {
+        let initial = match (self.neutral(), &self.fold) {
+            (Some(neutral), _) => neutral,
+            (None, Some((_, initial))) => {
                 let initial = crate::expression::expression(initial.clone(), bound, outer)?;
                 quote_spanned!(span=> ::pumice::IntoExp::into_exp(#initial))
             }
-            _ => quote_spanned!(span=> ::pumice::none()),
+            (None, None) => quote_spanned!(span=> ::pumice::none()),
         };
         let so_far = outer.fresh("so_far");
         let queue = self.qualifiers.iter().cloned().collect();
-        let reduced = self.loops(queue, &so_far, bound.clone(), outer)?;
+        let is_option = matches!(name.to_string().as_str(), "min" | "max");
+        let reduced = self.loops(queue, (&so_far, is_option), bound.clone(), outer)?;
         let reduced = quote_spanned!(span=> { let #so_far = #initial; #reduced });
-        Ok(match name.to_string().as_str() {
-            "min" | "max" => quote_spanned!(span=> ::pumice::comprehension::present(#reduced)),
-            _ => reduced,
+        Ok(match is_option {
+            true => quote_spanned!(span=> ::pumice::comprehension::present(#reduced)),
+            false => reduced,
         })
     }
 
-    /// The reduction as that of an expansion: its first generator is expanded, and further ones are loops. None where the operator has
-    /// no neutral element, or where no generator stands first.
-    pub fn of_expansion(&self, bound: &Names, outer: &mut Outer) -> Result<Option<Expansion>> {
-        let (span, name) = (self.name.span(), self.name.to_string());
-        let neutral = match name.as_str() {
+    /// A neutral element, of the operators that have one by name.
+    fn neutral(&self) -> Option<TokenStream> {
+        let span = self.name.span();
+        Some(match self.name.to_string().as_str() {
             "sum" | "count" => quote_spanned!(span=> ::pumice::comprehension::zero()),
             "product" => quote_spanned!(span=> ::pumice::comprehension::one()),
             "any" => quote_spanned!(span=> ::pumice::comprehension::condition(false)),
             "all" => quote_spanned!(span=> ::pumice::comprehension::condition(true)),
-            _ => return Ok(None),
-        };
-        let mut rest: VecDeque<Qualifier> = self.qualifiers.iter().cloned().collect();
-        let Some(Qualifier { kind: Kind::Generators(generators), .. }) = rest.pop_front() else {
-            return Ok(None);
-        };
-        let later = live(rest.iter(), &self.head);
-        let Drawn::Counted { size, bind, .. } = draw(&generators, bound, &later, outer)? else {
-            return Ok(None);
-        };
-        let mut inside = bound.clone();
-        inside.extend(self.qualifiers[0].binds().iter().map(Ident::to_string));
-        let so_far = outer.fresh("so_far");
-        let element = self.loops(rest, &so_far, inside, outer)?;
-        let element = quote_spanned!(span=> { #bind let #so_far = #neutral; #element });
-        let combine = self.operator_of(bound, outer)?;
-        Ok(Some(Expansion { size, element, initial: neutral, combine }))
+            _ => return None,
+        })
     }
 
-    /// What is reduced by the qualifiers that are left, from what is reduced so far.
+    /// The reduction as that of an expansion: its first generator is expanded, and further ones are loops. None where no
+    /// generator stands first, or where each element has an operator of its own.
+    pub fn of_expansion(&self, bound: &Names, outer: &mut Outer) -> Result<Option<Expansion>> {
+        let span = self.name.span();
+        if self.fold.as_ref().is_some_and(|(operator, _)| mention(&quote!(#operator), bound).is_some()) {
+            return Ok(None);
+        }
+        let mut rest: VecDeque<Qualifier> = self.qualifiers.iter().cloned().collect();
+        let (size, bind, binds) = loop {
+            let Some(first) = rest.pop_front() else { return Ok(None) };
+            let Kind::Generators(generators) = &first.kind else { return Ok(None) };
+            match draw(generators, bound, &live(rest.iter(), &self.head), outer)? {
+                Drawn::Inlined(inner) => {
+                    inner.into_iter().rev().for_each(|qualifier| rest.push_front(qualifier))
+                }
+                Drawn::Counted { size, bind, .. } => break (size, bind, first.binds()),
+            }
+        };
+        let mut inside = bound.clone();
+        inside.extend(binds.iter().map(Ident::to_string));
+        let (so_far, neutral) = (outer.fresh("so_far"), self.neutral());
+        let element = self.loops(rest, (&so_far, neutral.is_none()), inside, outer)?;
+        let first = neutral.clone().unwrap_or_else(|| quote_spanned!(span=> ::pumice::none()));
+        let element = quote_spanned!(span=> { #bind let #so_far = #first; #element });
+        let combine = self.operator_of(bound, outer)?;
+        Ok(Some(Expansion { size, element, neutral, combine, span }))
+    }
+
+    /// The value of the reduction, of what its expansion is reduced to.
+    pub fn of_results(&self, reduced: &Ident) -> TokenStream {
+        let span = self.name.span();
+        match &self.fold {
+            Some((operator, initial)) => quote_spanned!(span=> ::pumice::comprehension::from(
+                ::pumice::IntoExp::into_exp(#initial), #reduced, #operator
+            )),
+            None if self.neutral().is_none() => {
+                quote_spanned!(span=> ::pumice::comprehension::present(#reduced))
+            }
+            None => quote!(#reduced),
+        }
+    }
+
+    /// What is reduced by the qualifiers that are left, from what is reduced so far: an option, if there may be nothing yet.
     fn loops(
         &self,
         mut qualifiers: VecDeque<Qualifier>,
-        so_far: &Ident,
+        (so_far, is_option): (&Ident, bool),
         mut bound: Names,
         outer: &mut Outer,
     ) -> Result<TokenStream> {
         let Some(qualifier) = qualifiers.pop_front() else {
-            return self.step(so_far, &bound, outer);
+            return self.step((so_far, is_option), &bound, outer);
         };
         let span = qualifier.span;
         match &qualifier.kind {
@@ -225,12 +252,12 @@ impl Reduction {
                 match draw(generators, &bound, &later, outer)? {
                     Drawn::Inlined(inner) => {
                         inner.into_iter().rev().for_each(|qualifier| qualifiers.push_front(qualifier));
-                        self.loops(qualifiers, so_far, bound, outer)
+                        self.loops(qualifiers, (so_far, is_option), bound, outer)
                     }
                     Drawn::Counted { size, bind, .. } => {
                         bound.extend(qualifier.binds().iter().map(Ident::to_string));
                         let (number, next) = (number(), outer.fresh("so_far"));
-                        let body = self.loops(qualifiers, &next, bound, outer)?;
+                        let body = self.loops(qualifiers, (&next, is_option), bound, outer)?;
                         Ok(
                             quote_spanned!(span=> ::pumice::comprehension::each(#size, #so_far, |#number, #next| {
                                 #bind
@@ -242,14 +269,14 @@ impl Reduction {
             }
             Kind::Filter(tokens) => {
                 let holds = condition(tokens.clone(), &bound, outer)?;
-                let body = self.loops(qualifiers, so_far, bound, outer)?;
+                let body = self.loops(qualifiers, (so_far, is_option), bound, outer)?;
                 Ok(quote_spanned!(span=> ::pumice::cond(#holds, || #body, || #so_far)))
             }
             Kind::Let(pattern, tokens) => {
                 let value = value(tokens.clone(), &bound, outer)?;
                 let pattern_tokens = &pattern.tokens;
                 bound.extend(pattern.names.iter().map(Ident::to_string));
-                let body = self.loops(qualifiers, so_far, bound, outer)?;
+                let body = self.loops(qualifiers, (so_far, is_option), bound, outer)?;
                 Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
             }
             _ => {
@@ -261,19 +288,24 @@ impl Reduction {
     }
 
     /// What is reduced so far, with one more element.
-    fn step(&self, so_far: &Ident, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
+    fn step(
+        &self,
+        (so_far, is_option): (&Ident, bool),
+        bound: &Names,
+        outer: &mut Outer,
+    ) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), self.name.to_string());
         let element = match name.as_str() {
             "count" => return Ok(quote_spanned!(span=> #so_far + ::pumice::constant(1i64))),
             "any" | "all" => condition(self.head.clone(), bound, outer)?,
             _ => value(self.head.clone(), bound, outer)?,
         };
-        Ok(match name.as_str() {
-            "min" | "max" => {
+        Ok(match is_option {
+            true => {
                 let operator = self.operator_of(bound, outer)?;
                 quote_spanned!(span=> ::pumice::comprehension::with(#so_far, #element, #operator))
             }
-            _ => self.combine(&quote!(#so_far), &element, bound, outer)?,
+            false => self.combine(&quote!(#so_far), &element, bound, outer)?,
         })
     }
 

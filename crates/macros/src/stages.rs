@@ -4,6 +4,7 @@
 //! pattern that names those which it mentions.
 
 use crate::expression::{Outer, condition, expression, parsed, value};
+use crate::hoist::{Hoisted, hoist};
 use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, Source, live, source};
 use crate::reduction::{Expansion, Reduction, is_reduction};
 use crate::source::{DEPENDS, Drawn, draw, number};
@@ -60,13 +61,8 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
     {
         return stages.ragged(crate::parse::comprehension(call.mac.tokens)?, span);
     }
-    let result = match stages.reduced(&head)? {
-        Some(reduced) => reduced,
-        None => {
-            let head = value(head, &stages.bound(), &mut stages.outer)?;
-            stages.mapped(head, span)
-        }
-    };
+    let head = value(stages.hoisted(head)?, &stages.bound(), &mut stages.outer)?;
+    let result = stages.mapped(head, span);
     Ok(stages.block(result))
 }
 
@@ -127,23 +123,48 @@ impl Stages {
         }
     }
 
-    /// The vector of a reduction for each environment, where that is all that a head is and it is one of an expansion.
-    fn reduced(&mut self, head: &TokenStream) -> Result<Option<TokenStream>> {
-        let bound = self.bound();
-        let Ok(Expr::Macro(call)) = parsed(head.clone()) else { return Ok(None) };
-        let Some(name) = call.mac.path.get_ident().filter(|name| is_reduction(name)) else { return Ok(None) };
-        if mention(&call.mac.tokens, &bound).is_none() {
-            return Ok(None);
+    /// An expression behind all qualifiers, of which reductions are computed first.
+    pub fn hoisted(&mut self, mut head: TokenStream) -> Result<TokenStream> {
+        self.hoist(vec![&mut head], &Names::new())?;
+        Ok(head)
+    }
+
+    /// Makes vectors of the reductions in expressions, for each environment, and variables of their results, which are returned.
+    /// `later` are the names that are mentioned behind those expressions.
+    fn hoist(&mut self, expressions: Vec<&mut TokenStream>, later: &Names) -> Result<Vec<Ident>> {
+        let (bound, vector, number) = (self.bound(), vector_name(), number());
+        let (mut found, mut mentioned) = (Vec::new(), later.clone());
+        for tokens in expressions {
+            found.extend(hoist(tokens, &bound, &mut self.outer)?);
+            mentioned.extend(names(tokens));
         }
-        let reduction = Reduction::parse(name, call.mac.tokens.clone())?;
-        let Some(expansion) = reduction.of_expansion(&bound, &mut self.outer)? else { return Ok(None) };
-        let (vector, number, span) = (vector_name(), number(), name.span());
-        let Expansion { size, element, initial, combine } = expansion;
-        let (sized, bound) =
-            (pattern(&self.environment, &names(&size)), pattern(&self.environment, &names(&element)));
-        Ok(Some(self.once(quote_spanned!(span=> #vector.expand_reduce(
-            |#sized| #size, |#bound, #number| #element, #initial, #combine
-        )))))
+        for Hoisted { name, expansion } in &found {
+            let Expansion { size, element, neutral, combine, span } = expansion;
+            let sized = pattern(&self.environment, &names(size));
+            let elements = pattern(&self.environment, &names(element));
+            let functions = quote!(|#sized| #size, |#elements, #number| #element);
+            self.add(match neutral {
+                Some(neutral) => quote_spanned!(*span=>
+                    let #name = #vector.clone().expand_reduce(#functions, #neutral, #combine);),
+                None => quote_spanned!(*span=>
+                    let #name = #vector.clone().expand_reduce_some(#functions, #combine);),
+            });
+        }
+        for Hoisted { name, expansion: Expansion { span, .. } } in &found {
+            let is_mentioned = |name: &&Ident| mentioned.contains(&name.to_string());
+            let mut environment: Vec<Ident> = self.environment.iter().filter(is_mentioned).cloned().collect();
+            let kept = pattern(&self.environment, &mentioned);
+            let is_only = environment.is_empty();
+            environment.push(name.clone());
+            let values = tuple(&environment);
+            let with_results = match is_only {
+                true => quote!(#name),
+                false => quote_spanned!(*span=> #vector.zip_with(#name, |#kept, #name| #values)),
+            };
+            self.then(with_results, *span);
+            self.environment = environment;
+        }
+        Ok(found.into_iter().map(|hoisted| hoisted.name).collect())
     }
 
     /// Where `distinct` stands, if it does.
@@ -191,12 +212,16 @@ impl Stages {
 
     fn stage(
         &mut self,
-        qualifier: Qualifier,
+        mut qualifier: Qualifier,
         queue: &mut VecDeque<Qualifier>,
         head: &mut TokenStream,
     ) -> Result<()> {
         let span = qualifier.span;
         let later = live(queue.iter(), head);
+        let results = match qualifier.kind {
+            Kind::Generators(_) | Kind::Take(_) => Vec::new(),
+            _ => self.hoist(qualifier.expressions(), &later)?,
+        };
         let (vector, bound) = (vector_name(), self.bound());
         if !self.started && !matches!(qualifier.kind, Kind::Generators(_) | Kind::Filter(_) | Kind::Let(..)) {
             return Err(Error::new(span, "there are no elements yet: put a generator `p <- xs` before this"));
@@ -257,7 +282,20 @@ impl Stages {
             Kind::Distinct => self.distinct = Some(span),
             Kind::Group(named, key) => self.group(named, key, queue, head, span)?,
         }
+        self.leave_out(&results, span);
         Ok(())
+    }
+
+    /// Leaves variables out of the environment.
+    fn leave_out(&mut self, names: &[Ident], span: Span) {
+        let kept: Vec<Ident> =
+            self.environment.iter().filter(|name| !names.contains(name)).cloned().collect();
+        if kept.len() < self.environment.len() {
+            let (vector, values) = (vector_name(), tuple(&kept));
+            let taken = pattern(&self.environment, &kept.iter().map(Ident::to_string).collect());
+            self.then(quote_spanned!(span=> #vector.map(|#taken| #values)), span);
+            self.environment = kept;
+        }
     }
 
     /// The names that a body mentions which takes some itself, and gives an environment in which others are new.
@@ -532,7 +570,7 @@ impl Stages {
         }
         let inner_head = inner.head;
         let head = self.advance(inner.qualifiers, quote_spanned!(span=> (#row, #inner_head)))?;
-        let head = value(head, &self.bound(), &mut self.outer)?;
+        let head = value(self.hoisted(head)?, &self.bound(), &mut self.outer)?;
         let values = self.mapped(head, span);
         if let Some(span) = self.distinct {
             return Err(Error::new(span, "`distinct` is of all results, not of one row"));

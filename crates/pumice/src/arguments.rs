@@ -1,15 +1,18 @@
-//! What a compiled program takes: how Rust functions become programs, and which values fit their parameters.
+//! What a compiled program takes and gives: how Rust functions become programs, and which values fit their parameters.
 
-use pumice_array::{Acc, Array, Dim1, IntoArray, Shape, scalar_argument};
-use pumice_runtime::Inputs;
+use pumice_array::{
+    Acc, AccRagged, Array, Arrays, Described, Dim1, Error, IntoArray, Ragged, Shape, Vector, scalar_argument,
+};
+use pumice_runtime::{Inputs, Result};
 use pumice_scalar::{Constant, Elt, Exp, Place, Primitive};
 use std::cell::Cell;
+use std::sync::Arc;
 
-/// A parameter of a program: an array or a scalar expression.
+/// A parameter of a program: an array, rows of different lengths or a scalar expression.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a Pumice program",
     label = "expected an array or a scalar expression",
-    note = "parameters are `Acc<Array<D, T>>` (such as `Acc<Vector<f32>>`) and `Exp<T>` (such as `Exp<f32>`)"
+    note = "parameters are `Acc<Array<D, T>>` (such as `Acc<Vector<f32>>`), `AccRagged<T>` and `Exp<T>` (such as `Exp<f32>`)"
 )]
 pub trait Parameter: Sized {
     /// The parameter with this number.
@@ -20,6 +23,17 @@ impl<D: Shape, T: Elt> Parameter for Acc<Array<D, T>> {
     fn make(number: u32) -> Self {
         let place = COMPILED_AT.with(Cell::get).unwrap_or_else(|| Place::caller("argument"));
         Acc::<Array<D, T>>::argument_at(number, place)
+    }
+}
+
+/// The number of the offsets of rows that are a parameter with a number: beyond those of all parameters.
+fn number_of_offsets(number: u32) -> u32 {
+    number + MOST_PARAMETERS
+}
+
+impl<T: Elt> Parameter for AccRagged<T> {
+    fn make(number: u32) -> Self {
+        AccRagged::new(Acc::make(number), Acc::make(number_of_offsets(number)))
     }
 }
 
@@ -50,23 +64,63 @@ pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a Pumice program",
     label = "expected a function from arrays and scalars to an array",
-    note = "a program takes up to eight `Acc<..>` or `Exp<..>` and returns an `Acc<..>`"
+    note = "a program takes up to eight `Acc<..>`, `AccRagged<..>` or `Exp<..>` and returns an `Acc<..>` or an `AccRagged<..>`"
 )]
 pub trait Function<P> {
-    /// The shape of the result.
-    type Dim: Shape;
-    /// The element type of the result.
-    type Elt: Elt;
+    /// What it returns.
+    type Result: ProgramResult;
     /// Applies the function to its parameters.
-    fn describe(self) -> Acc<Array<Self::Dim, Self::Elt>>;
+    fn describe(self) -> Self::Result;
+}
+
+/// The result of a program: an array, or rows of different lengths.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a Pumice program",
+    label = "expected an array",
+    note = "a program returns an `Acc<..>` or an `AccRagged<..>`"
+)]
+pub trait ProgramResult {
+    /// What a run returns.
+    type Value;
+    /// The arrays that the result is made of.
+    fn arrays(&self) -> Vec<Arc<Described>>;
+    /// Makes what a run returns of the arrays that were computed.
+    fn value(arrays: &Arrays) -> Result<Self::Value>;
+}
+
+/// One of several arrays that were computed.
+fn computed<D: Shape, T: Elt>(arrays: &Arrays, number: usize) -> Result<Array<D, T>> {
+    let lost = || Error::Program("a program gave another number of results than it has".into());
+    Ok(Array::from_data(arrays.get(number).ok_or_else(lost)?.clone())?)
+}
+
+impl<D: Shape, T: Elt> ProgramResult for Acc<Array<D, T>> {
+    type Value = Array<D, T>;
+    fn arrays(&self) -> Vec<Arc<Described>> {
+        vec![self.described().clone()]
+    }
+    fn value(arrays: &Arrays) -> Result<Array<D, T>> {
+        computed(arrays, 0)
+    }
+}
+
+impl<T: Elt> ProgramResult for AccRagged<T> {
+    type Value = Ragged<T>;
+    fn arrays(&self) -> Vec<Arc<Described>> {
+        vec![self.flatten().described().clone(), self.offsets().described().clone()]
+    }
+    fn value(arrays: &Arrays) -> Result<Ragged<T>> {
+        let (values, offsets): (Vector<T>, Vector<i64>) = (computed(arrays, 0)?, computed(arrays, 1)?);
+        Ok(Ragged::from_vectors(&values, &offsets)?)
+    }
 }
 
 /// A value that fits a parameter.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fit the parameter `{P}`",
     label = "wrong argument",
-    note = "an array parameter takes a slice, a `Vec`, an array or an `Array` of its element type and shape; a scalar \
-            parameter takes a value of exactly its type"
+    note = "an array parameter takes a slice, a `Vec`, an array or an `Array` of its element type and shape, `AccRagged` takes a \
+            `&Ragged`; a scalar parameter takes a value of exactly its type"
 )]
 pub trait Gives<P> {
     /// Adds the value as the argument with this number.
@@ -76,6 +130,15 @@ pub trait Gives<P> {
 impl<D: Shape, T: Elt, X: IntoArray<D, T>> Gives<Acc<Array<D, T>>> for X {
     fn give(self, number: u32, inputs: &mut Inputs) {
         inputs.arrays.insert(number, self.into_array().data().clone());
+    }
+}
+
+impl<T: Elt> Gives<AccRagged<T>> for &Ragged<T> {
+    fn give(self, number: u32, inputs: &mut Inputs) {
+        // A vector has at most as many elements as there are positive `i64`.
+        let offsets: Vec<i64> = self.offsets().iter().map(|offset| *offset as i64).collect();
+        Gives::<Acc<Vector<T>>>::give(self.values(), number, inputs);
+        Gives::<Acc<Vector<i64>>>::give(offsets, number_of_offsets(number), inputs);
     }
 }
 
@@ -107,26 +170,27 @@ impl Arguments<()> for () {
     }
 }
 
-impl<F, D: Shape, T: Elt> Function<()> for F
+impl<F, R: ProgramResult> Function<()> for F
 where
-    F: FnOnce() -> Acc<Array<D, T>>,
+    F: FnOnce() -> R,
 {
-    type Dim = D;
-    type Elt = T;
-    fn describe(self) -> Acc<Array<D, T>> {
+    type Result = R;
+    fn describe(self) -> R {
         self()
     }
 }
 
+/// The most parameters that a program has.
+const MOST_PARAMETERS: u32 = 8;
+
 macro_rules! parameters {
     ($($parameter:ident $value:ident $number:literal),*) => {
-        impl<Func, Dim: Shape, Element: Elt, $($parameter: Parameter),*> Function<($($parameter,)*)> for Func
+        impl<Func, Returned: ProgramResult, $($parameter: Parameter),*> Function<($($parameter,)*)> for Func
         where
-            Func: FnOnce($($parameter),*) -> Acc<Array<Dim, Element>>,
+            Func: FnOnce($($parameter),*) -> Returned,
         {
-            type Dim = Dim;
-            type Elt = Element;
-            fn describe(self) -> Acc<Array<Dim, Element>> {
+            type Result = Returned;
+            fn describe(self) -> Returned {
                 self($($parameter::make($number)),*)
             }
         }
@@ -166,6 +230,7 @@ alone! {
     [T: Elt] &Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt] Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt, const N: usize] &[T; N] => Acc<Array<Dim1, T>>;
+    [T: Elt] &Ragged<T> => AccRagged<T>;
     [] f32 => Exp<f32>;
     [] f64 => Exp<f64>;
     [] i32 => Exp<i32>;

@@ -1,13 +1,13 @@
 //! Compiling and running programs: the last step from a description to results.
 
-use crate::arguments::{Arguments, Function, described_at};
+use crate::arguments::{Arguments, Function, ProgramResult, described_at};
 use crate::untyped::Untyped;
 use pumice_array::{
     Acc, AccRagged, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Ragged, Shape,
 };
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
-use pumice_runtime::{Choices, Device, EmitOptions, Engine, Inputs, Result, default_device, open};
+use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
 use pumice_scalar::{Elt, Place, scope};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -190,10 +190,10 @@ impl Compiler {
 
     /// Compiles a program.
     #[track_caller]
-    pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
+    pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Result>> {
         let place = Place::caller("argument");
-        let root = scope(|| described_at(place, || program.describe().described().clone()));
-        Ok(Compiled { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
+        let results = scope(|| described_at(place, || program.describe().arrays()));
+        Ok(Compiled { untyped: self.compile_program(ArrayProgram::of(&results))?, of: PhantomData })
     }
 
     /// Compiles a program of array IR, for front ends that have no Rust types.
@@ -210,16 +210,7 @@ impl Compiler {
 
     /// Runs a program whose result has rows of different lengths once.
     pub fn run_ragged<T: Elt>(&self, program: AccRagged<T>) -> Result<Ragged<T>> {
-        let results = [program.flatten().described().clone(), program.offsets().described().clone()];
-        let found = self.compile_program(ArrayProgram::of(&results))?.run_all(&Inputs::default())?;
-        let [values, offsets] = &found[..] else {
-            return Err(pumice_array::Error::Program(
-                "a program gave another number of results than it has".into(),
-            )
-            .into());
-        };
-        let (values, offsets) = (Array::from_data(values.clone())?, Array::from_data(offsets.clone())?);
-        Ok(Ragged::from_vectors(&values, &offsets)?)
+        self.compile(|| program)?.run(())
     }
 }
 
@@ -233,7 +224,7 @@ impl Compiler {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 #[track_caller]
-pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Dim, F::Elt>> {
+pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Result>> {
     Compiler::new()?.compile(program)
 }
 
@@ -261,16 +252,29 @@ pub fn run_ragged<T: Elt>(program: AccRagged<T>) -> Result<Ragged<T>> {
     Compiler::new()?.run_ragged(program)
 }
 
-/// A compiled program: parameters `P`, and a result of shape `D` with elements `T`. It can be run from any thread.
-pub struct Compiled<P, D, T> {
+/// A compiled program with parameters `P` that returns an `R`. It can be run from any thread.
+///
+/// Rows of different lengths are parameters and results like others:
+///
+/// ```
+/// use pumice::prelude::*;
+/// fn sorted_and_added(rows: AccRagged<i64>, added: Exp<i64>) -> AccRagged<i64> {
+///     rows.sort().map(|x| x + added)
+/// }
+/// let program = pumice::Compiler::on("sim")?.compile(sorted_and_added)?;
+/// let rows = program.run((&Ragged::from(vec![vec![3, 1], vec![], vec![2]]), 10))?;
+/// assert_eq!(rows.to_vecs(), [vec![11, 13], vec![], vec![12]]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub struct Compiled<P, R> {
     untyped: Untyped,
-    of: PhantomData<fn(P) -> (D, T)>,
+    of: PhantomData<fn(P) -> R>,
 }
 
-impl<P, D: Shape, T: Elt> Compiled<P, D, T> {
-    /// Runs the program. The result stays on the device until it is looked at.
-    pub fn run(&self, arguments: impl Arguments<P>) -> Result<Array<D, T>> {
-        Ok(Array::from_data(self.untyped.run(&arguments.collect())?)?)
+impl<P, R: ProgramResult> Compiled<P, R> {
+    /// Runs the program. An array stays on the device until it is looked at; rows of different lengths are brought to the host.
+    pub fn run(&self, arguments: impl Arguments<P>) -> Result<R::Value> {
+        R::value(&self.untyped.run_all(&arguments.collect())?)
     }
 
     /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs. Where the

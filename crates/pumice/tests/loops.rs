@@ -38,13 +38,14 @@ fn a_loop_of_two_arrays_is_run_once_and_waits_once_a_round() -> pumice::Result<(
             let (xs, done) = halved(xs, n);
             xs.map(|x| x + done.the().cast::<i32>())
         })?;
-        let waits = |program: &pumice::Compiled<_, Dim1, i32>, n: i64| -> pumice::Result<(u64, Vec<i32>)> {
-            program.run((&xs, n))?;
-            let before = device.waits();
-            let result = program.run((&xs, n))?;
-            let waits = device.waits() - before;
-            Ok((waits, result.to_vec()?))
-        };
+        let waits =
+            |program: &pumice::Compiled<_, Acc<Vector<i32>>>, n: i64| -> pumice::Result<(u64, Vec<i32>)> {
+                program.run((&xs, n))?;
+                let before = device.waits();
+                let result = program.run((&xs, n))?;
+                let waits = device.waits() - before;
+                Ok((waits, result.to_vec()?))
+            };
         let ((few, _), (many, found)) = (waits(&one, 2)?, waits(&one, 12)?);
         assert_eq!(found, [1 << 8; 1000], "{name}");
         assert_eq!(many - few, 10, "{name} waits more than once a round");

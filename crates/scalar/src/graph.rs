@@ -56,6 +56,8 @@ pub enum FailureKind {
     TooLong,
     /// A number of elements is negative.
     NegativeSize,
+    /// There is no element, and a reduction has nothing to begin with.
+    NoElement,
 }
 
 macro_rules! failure_names {
@@ -72,7 +74,7 @@ macro_rules! failure_names {
 }
 failure_names! {
     OutOfBounds "out_of_bounds", DivisionByZero "division_by_zero", LengthsDiffer "lengths_differ", NotWhole "not_whole",
-    TooLong "too_long", NegativeSize "negative_size",
+    TooLong "too_long", NegativeSize "negative_size", NoElement "no_element",
 }
 
 impl FailureKind {
@@ -85,6 +87,7 @@ impl FailureKind {
             FailureKind::NotWhole => format!("{index} elements do not fill parts of {bound}"),
             FailureKind::TooLong => format!("{index} elements, and there is room for {bound}"),
             FailureKind::NegativeSize => format!("a size of {index}"),
+            FailureKind::NoElement => "there is no element to begin with".to_string(),
         };
         let help = match self {
             FailureKind::OutOfBounds | FailureKind::DivisionByZero => String::new(),
@@ -98,6 +101,7 @@ impl FailureKind {
             }
             FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
             FailureKind::NegativeSize => "; a source without elements has the size 0: `size.max(0)`".to_string(),
+            FailureKind::NoElement => "; reduce with `fold` and an initial value, or leave out what is empty".to_string(),
         };
         (what, help)
     }

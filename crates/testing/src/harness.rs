@@ -9,7 +9,7 @@ use pumice::layers::kernel::skeletons::Division;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, Place, ScalarType, Term, function, scope};
-use pumice::{Arguments, Compiler, Elt, Function, Shape, Untyped};
+use pumice::{Acc, AccRagged, Arguments, Compiler, Elt, Function, ProgramResult, Ragged, Shape, Untyped};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -96,7 +96,10 @@ impl Harness {
     }
 
     /// Describes a program, to run it several times.
-    pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Program<'_, P, F::Dim, F::Elt>, String> {
+    pub fn compile<P, D: Shape, T: Elt>(
+        &self,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
+    ) -> Result<Program<'_, P, D, T>, String> {
         let root = scope(|| program.describe().described().clone());
         Ok(Program { untyped: self.compile_program(ArrayProgram::of(&[root]))?, of: PhantomData })
     }
@@ -108,20 +111,20 @@ impl Harness {
     }
 
     /// Runs a program once.
-    pub fn run<P, F: Function<P>>(
+    pub fn run<P, D: Shape, T: Elt>(
         &self,
-        program: F,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
         arguments: impl Arguments<P>,
-    ) -> Result<Array<F::Dim, F::Elt>, String> {
+    ) -> Result<Array<D, T>, String> {
         self.compile(program)?.run(arguments)
     }
 
     /// Runs a program once and compares the elements of its result, to the bit.
-    pub fn check<P, F: Function<P>>(
+    pub fn check<P, D: Shape, T: Elt>(
         &self,
-        program: F,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
         arguments: impl Arguments<P>,
-        expected: &[F::Elt],
+        expected: &[T],
     ) -> Outcome {
         self.compile(program)?.check(arguments, expected)
     }
@@ -188,6 +191,30 @@ impl Harness {
         }
     }
 
+    /// Runs a program once and compares the rows of its result, to the bit.
+    pub fn check_rows<P, T: Elt>(
+        &self,
+        program: impl Function<P, Result = AccRagged<T>>,
+        arguments: impl Arguments<P>,
+        expected: &Ragged<T>,
+    ) -> Outcome {
+        let results = scope(|| program.describe().arrays());
+        let Some(found) = self.run_results(ArrayProgram::of(&results), &arguments.collect())? else {
+            return Ok(());
+        };
+        let found = AccRagged::<T>::value(&found).map_err(|error| error.to_string())?;
+        let lengths = |rows: &Ragged<T>| rows.rows().map(<[T]>::len).collect::<Vec<_>>();
+        if lengths(&found) != lengths(expected) {
+            return Err(format!(
+                "expected rows of {:?} elements, and they have {:?}",
+                lengths(expected),
+                lengths(&found)
+            ));
+        }
+        let (found, expected) = (scalars(found.values()), scalars(expected.values()));
+        compare(&found, &expected, T::types().len(), Tolerance::Exact, &[])
+    }
+
     /// Compares an array's elements.
     pub fn expect<D: Shape, T: Elt>(
         &self,
@@ -204,9 +231,9 @@ impl Harness {
 
     /// Expects that a program fails with a message that has all these parts, at the latest when its result is looked
     /// at.
-    pub fn expect_error<P, F: Function<P>>(
+    pub fn expect_error<P, D: Shape, T: Elt>(
         &self,
-        program: F,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
         arguments: impl Arguments<P>,
         parts: &[&str],
     ) -> Outcome {

@@ -177,10 +177,10 @@ pub struct Example {
 }
 
 impl Example {
-    fn new<P, F: Function<P>>(
+    fn new<P, D: Shape, T: Elt>(
         name: &'static str,
         about: &'static str,
-        program: F,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
         extents: &[(u32, &[usize])],
         scalars: &[Constant],
     ) -> Example {

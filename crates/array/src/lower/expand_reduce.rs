@@ -20,10 +20,15 @@ impl Lowering<'_> {
     ) -> Result<Vec<Step>, Error> {
         let node = self.program.node(listeners.producer);
         let Some(sources) = node.inputs.first().copied() else { return Ok(Vec::new()) };
-        let get = Elements { function: self.fuser.with_classes(&operation.get), loose: false };
+        let get = self.fuser.with_classes(&operation.get);
         let operator = self.fuser.with_classes(&operation.operator);
-        let initial = self.fuser.with_classes(&operation.initial);
-        let reduction = Reduction::new(get, operator, Some(initial));
+        let reduction = match &operation.initial {
+            Some(initial) => {
+                let get = Elements { function: get, loose: false };
+                Reduction::new(get, operator, Some(self.fuser.with_classes(initial)))
+            }
+            None => Reduction::of_options(get, operator),
+        };
         let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
         // Nobody reads a length for this.
         let most = operation.most.as_ref();

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Listeners, Lowering, Step};
-use crate::operation::{Nature, Operation, RANK, Signature, ensure, fits, next};
+use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::Node;
 use pumice_scalar::{Constant, Function, ScalarType};
 use std::any::Any;
@@ -23,8 +23,9 @@ pub struct ExpandReduce {
     pub get: Function,
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What a source's elements are combined with, once and from the left; from no parameters.
-    pub initial: Function,
+    /// What a source's elements are combined with, once and from the left; from no parameters. Without it, elements and results
+    /// are options, which begin with a flag: elements that are absent do not count, and where all are, the result is.
+    pub initial: Option<Function>,
     /// How many elements all sources have together at most, if they are stretches of an array, one after the other; from no
     /// parameters. It decides how the work is divided and what is fused, and nothing else.
     pub most: Option<Function>,
@@ -32,28 +33,40 @@ pub struct ExpandReduce {
 
 pub(super) const LISTED: Listed = Listed {
     keyword: "expand_reduce",
-    make: |Parts { functions, .. }| {
+    make: |Parts { attributes, functions, .. }| {
         let mut functions = functions.into_iter();
         let (size, get, operator) = (functions.next()?, functions.next()?, functions.next()?);
-        let (initial, most) = (functions.next()?, functions.next());
+        let initial = match attributes[..] {
+            [] => Some(functions.next()?),
+            [OF_OPTIONS] => None,
+            _ => return None,
+        };
+        let most = functions.next();
         let operation = ExpandReduce { size, get, operator, initial, most };
         functions.next().is_none().then(|| Arc::new(operation) as _)
     },
 };
 
+/// The attribute of a reduction that has no initial value.
+const OF_OPTIONS: i64 = 1;
+
 impl Operation for ExpandReduce {
     fn keyword(&self) -> &'static str {
         LISTED.keyword
     }
+    fn attributes(&self) -> Vec<i64> {
+        self.initial.is_none().then_some(OF_OPTIONS).into_iter().collect()
+    }
     fn functions(&self) -> Vec<&Function> {
         let ExpandReduce { size, get, operator, initial, most } = self;
-        [size, get, operator, initial].into_iter().chain(most).collect()
+        [size, get, operator].into_iter().chain(initial).chain(most).collect()
     }
     fn with_functions(&self, functions: Vec<Function>) -> Arc<dyn Operation> {
         let mut functions = functions.into_iter();
         let mut replace = |old: &Function| next(&mut functions, old);
         let (size, get) = (replace(&self.size), replace(&self.get));
-        let (operator, initial) = (replace(&self.operator), replace(&self.initial));
+        let operator = replace(&self.operator);
+        let initial = self.initial.as_ref().map(&mut replace);
         let most = self.most.as_ref().map(&mut replace);
         Arc::new(ExpandReduce { size, get, operator, initial, most })
     }
@@ -66,8 +79,11 @@ impl Operation for ExpandReduce {
         ensure(rank == 1 && signature.rank == 1, RANK)?;
         fits(&self.size, types, &[ScalarType::I64])?;
         fits(&self.get, &[types, &[ScalarType::I64]].concat(), results)?;
-        fits(&self.operator, &[results, results].concat(), results)?;
-        fits(&self.initial, &[], results)?;
+        let values = match &self.initial {
+            Some(initial) => fits(initial, &[], results).map(|()| results)?,
+            None => results.strip_prefix(&[ScalarType::Bool]).ok_or(TYPES)?,
+        };
+        fits(&self.operator, &[values, values].concat(), values)?;
         self.most.as_ref().map_or(Ok(()), |most| fits(most, &[], &[ScalarType::I64]))
     }
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
@@ -89,12 +105,23 @@ impl Operation for ExpandReduce {
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         let (size, get) = (interpreter.evaluator(&self.size)?, interpreter.evaluator(&self.get)?);
         let operator = interpreter.evaluator(&self.operator)?;
-        let initial = interpreter.evaluator(&self.initial)?(&[])?;
+        let initial = match &self.initial {
+            Some(initial) => Some(interpreter.evaluator(initial)?(&[])?),
+            None => None,
+        };
+        let is_present = |option: &[Constant]| option.first().is_some_and(|flag| flag.is_true());
+        let combined = |so_far: Vec<Constant>, element: Vec<Constant>| match &initial {
+            Some(_) => operator(&[so_far, element].concat()),
+            None if !is_present(&element) => Ok(so_far),
+            None if !is_present(&so_far) => Ok(element),
+            None => Ok([vec![true.into()], operator(&[&so_far[1..], &element[1..]].concat())?].concat()),
+        };
+        let first =
+            initial.clone().unwrap_or_else(|| node.types.iter().map(|ty| Constant::zero(*ty)).collect());
         let reduced = |source: &Vec<Constant>| {
             let size = size(source)?.first().and_then(|size| size.as_integer()).unwrap_or(0);
-            (0..size as i64).try_fold(initial.clone(), |sum, number| {
-                let element = get(&[&source[..], &[Constant::from(number)]].concat())?;
-                operator(&[sum, element].concat())
+            (0..size as i64).try_fold(first.clone(), |so_far, number| {
+                combined(so_far, get(&[&source[..], &[Constant::from(number)]].concat())?)
             })
         };
         interpreter.input(node, 0).iter().map(reduced).collect()

@@ -1,18 +1,19 @@
 //! Workloads of sparse matrices and nested ranges: products of a matrix in compressed rows with a vector, as a fold of segments
-//! and as a comprehension, and Pythagorean triples that are counted.
+//! and as a comprehension; rows of different lengths that are folded, scanned and sorted; and Pythagorean triples that are counted.
 
-use super::inputs::{hash, uniform};
+use super::inputs::{hash, uniform, words};
 use super::reference::{check_all, check_exactly};
 use super::workloads::{Measured, Workload};
 use pumice::prelude::*;
 use pumice::{Segments, comp, count};
 use pumice_algorithms::Work;
 
-/// All of them, for matrices of so many rows and numbers below a limit.
-pub fn workloads(rows: usize, limit: i64) -> Vec<Workload> {
+/// All of them, for matrices of so many rows, so many elements of rows of their own, and numbers below a limit.
+pub fn workloads(rows: usize, elements: usize, limit: i64) -> Vec<Workload> {
     let kinds = [Kind::Band, Kind::PowerLaw, Kind::Skewed];
     let mut all: Vec<Workload> = kinds.into_iter().map(|kind| by_segments(kind, rows)).collect();
     all.extend(kinds.map(|kind| by_comprehension(kind, rows)));
+    all.extend([Kind::Band, Kind::PowerLaw].into_iter().flat_map(|kind| of_rows(kind, elements)));
     all.push(triples(limit));
     all
 }
@@ -29,6 +30,16 @@ enum Kind {
 }
 
 impl Kind {
+    /// The length of a row, for a random number.
+    fn length(self, row: usize, random: u32) -> usize {
+        match self {
+            Kind::Band => 32,
+            Kind::PowerLaw => (4.0 / (f64::from((random & 0xffff) + 1) / 65536.0)).min(4096.0) as usize,
+            Kind::Skewed if row % 1000 == 0 => 16384,
+            Kind::Skewed => 8,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Kind::Band => "band32",
@@ -51,18 +62,7 @@ impl Sparse {
         let mut state = 12345u32;
         for row in 0..rows {
             state = hash(state.wrapping_add(row as u32), 0);
-            let length = match kind {
-                Kind::Band => 32,
-                Kind::PowerLaw => (4.0 / (f64::from((state & 0xffff) + 1) / 65536.0)).min(4096.0) as usize,
-                Kind::Skewed => {
-                    if row % 1000 == 0 {
-                        16384
-                    } else {
-                        8
-                    }
-                }
-            };
-            for place in 0..length {
+            for place in 0..kind.length(row, state) {
                 state = hash(state.wrapping_add(place as u32), 0);
                 columns.push(match kind {
                     Kind::Band => (row + place).saturating_sub(16).min(rows - 1) as i32,
@@ -132,6 +132,66 @@ fn by_comprehension(kind: Kind, rows: usize) -> Workload {
         let check = |found: Vec<f32>| check_all(&found, rows, 1e-4, |row| expected[row]);
         Ok(matrix.measured(timing.median(program, arguments, check)?))
     })
+}
+
+/// Rows by their elements and where each begins.
+type Program = fn(Acc<Vector<i32>>, Acc<Vector<i64>>) -> Acc<Vector<i32>>;
+
+/// Folds, scans and sorts rows of this kind that have so many elements together.
+fn of_rows(kind: Kind, elements: usize) -> [Workload; 3] {
+    let operations: [(&str, Program, fn(&mut [i32]) -> &[i32]); 3] = [
+        (
+            "fold",
+            |xs, offsets| AccRagged::new(xs, offsets).sum(),
+            |row| {
+                scan(row);
+                row.last().map_or(&[0], std::slice::from_ref)
+            },
+        ),
+        (
+            "scan",
+            |xs, offsets| AccRagged::new(xs, offsets).scan(|a, b| a + b).flatten(),
+            |row| {
+                scan(row);
+                row
+            },
+        ),
+        (
+            "sort",
+            |xs, offsets| AccRagged::new(xs, offsets).sort().flatten(),
+            |row| {
+                row.sort_unstable();
+                row
+            },
+        ),
+    ];
+    operations.map(|(name, program, expected)| {
+        let name =
+            format!("rows {name} {}", if matches!(kind, Kind::Band) { "equal32" } else { kind.name() });
+        Workload::new(name, elements, 8 * elements, move |timing| {
+            let (values, mut offsets) = (words(elements), vec![0]);
+            let (mut end, mut rows) = (0, values.clone());
+            let mut results = Vec::new();
+            while end < elements {
+                let row = offsets.len() - 1;
+                let start = end;
+                end = (end + kind.length(row, hash(row as u32, 1))).min(elements);
+                offsets.push(end as i64);
+                results.extend_from_slice(expected(&mut rows[start..end]));
+            }
+            let arguments = (Vector::from(values.as_slice()), Vector::from(offsets.as_slice()));
+            timing.median(program, arguments, |found| check_exactly(&found, &results))
+        })
+    })
+}
+
+/// Adds to every element those before it.
+fn scan(row: &mut [i32]) {
+    let mut sum = 0i32;
+    for x in row {
+        sum = sum.wrapping_add(*x);
+        *x = sum;
+    }
 }
 
 fn triples(limit: i64) -> Workload {

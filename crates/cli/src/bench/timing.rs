@@ -1,7 +1,7 @@
 //! How a program is timed: checked, warmed up, and run often enough for a median to mean something.
 
 use super::workloads::Measured;
-use pumice::{Arguments, Compiler, Function};
+use pumice::{Acc, Arguments, Array, Compiler, Elt, Function, Shape};
 use pumice_algorithms::Program;
 use std::time::Instant;
 
@@ -30,11 +30,11 @@ impl Timing {
     }
 
     /// The median time of a program in milliseconds, after its result has been checked.
-    pub fn median<P, F: Function<P>>(
+    pub fn median<P, D: Shape, T: Elt>(
         &self,
-        program: F,
+        program: impl Function<P, Result = Acc<Array<D, T>>>,
         arguments: impl Arguments<P> + Clone,
-        check: impl FnOnce(Vec<F::Elt>) -> Result<(), String>,
+        check: impl FnOnce(Vec<T>) -> Result<(), String>,
     ) -> Result<f64, String> {
         let told = |error: pumice::Error| error.to_string();
         let program = self.compiler.compile(program).map_err(told)?;

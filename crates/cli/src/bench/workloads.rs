@@ -180,7 +180,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(sorting::workloads(sizes.vector.min(SORTED)));
     all.extend(matrices::workloads(sizes.products));
     all.extend(expansions::workloads(sizes.sources, every_division));
-    all.extend(sparse::workloads(sizes.sparse_rows, sizes.triples));
+    all.extend(sparse::workloads(sizes.sparse_rows, sizes.vector.min(SORTED), sizes.triples));
     all.extend(nested::workloads(sizes.nested));
     all.push(planning());
     all
@@ -313,6 +313,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 49);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 55);
     }
 }

@@ -71,6 +71,40 @@ pub fn reductions(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Reductions for each element: several in one expression, in conditions and keys, some over ranges that are long for a block,
+/// and those that are computed only sometimes.
+pub fn reductions_of_each(h: &Harness) -> Outcome {
+    let mean = h.compile(|xs: Acc<Vector<i64>>, n: Exp<i64>| {
+        comp![
+            (x, sum![y * y | y <- 0..x] / n - min![y * 7 % 11 | y <- 0..=x, y % 2 == 0], longest)
+            | x <- xs, any![y % 5 == 4 | y <- 0..x], let longest = fold!(|a, b| a.max(b), x; y | y <- 3..x / 2)
+        ]
+    })?;
+    let sometimes = h.compile(|xs: Acc<Vector<i64>>| {
+        comp![
+            if 0 < x && min![y * y | y <- 0..x] == 0 { max![y % 100 | y <- 0..x] } else { -1 }
+            | x <- xs, order by (count![z <- 0..x, _ <- 0..z % 3] desc, x)
+        ]
+    })?;
+    for length in LENGTHS {
+        let mut xs = numbers(17, length);
+        if length > 1 {
+            xs[length / 2] = 20_011;
+        }
+        let kept = xs.iter().copied().filter(|x| (0..*x).any(|y| y % 5 == 4));
+        let expected = kept.map(|x| {
+            let (sum, least) =
+                ((0..x).map(|y| y * y).sum::<i64>(), (0..=x).step_by(2).map(|y| y * 7 % 11).min());
+            (x, sum / 3 - least.unwrap_or(0), (3..x / 2).fold(x, i64::max))
+        });
+        mean.check((&xs, 3i64), &expected.collect::<Vec<_>>())?;
+        xs.sort_by_key(|x| (-(0..*x).map(|z| z % 3).sum::<i64>(), *x));
+        let most = |x: &i64| if *x > 0 { (0..*x).map(|y| y % 100).max().unwrap_or(-1) } else { -1 };
+        sometimes.check(&xs, &xs.iter().map(most).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
 /// Where so many rows begin and end in `count` elements; some are empty.
 fn offsets(rows: usize, count: usize) -> Vec<i64> {
     (0..=rows)
@@ -305,7 +339,9 @@ pub fn mistakes(h: &Harness) -> Outcome {
     )?;
     h.expect_error(parts, (&[1, 2, 3], &[(2, 1)]), &["slice at", "a size of -1"])?;
     let least = |xs: Acc<Vector<i64>>| comp![min![y | y <- 0..x] | x <- xs];
-    h.expect_error(least, &[3, 0], &["reduction at"])?;
+    h.expect_error(least, &[3, 0], &["there is no element to begin with in reduction at"])?;
+    let branch = |xs: Acc<Vector<i64>>| comp![if x > 1 { min![y | y <- 2..x] } else { 0 } | x <- xs];
+    h.expect_error(branch, &[1, 2], &["there is no element to begin with in reduction at"])?;
     let rows = |m: Acc<Matrix<i64>>, is: Acc<Vector<i64>>| comp![x | i <- is, x <- m[i]];
     let m = Matrix::from_vec([2, 2], vec![1, 2, 3, 4]).map_err(|error| error.to_string())?;
     h.expect_error(rows, (&m, &[0, 2]), &["row at", "out of bounds"])

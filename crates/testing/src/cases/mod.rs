@@ -29,6 +29,7 @@ pub mod orders;
 pub mod permutes;
 pub mod products;
 pub mod programs;
+pub mod ragged;
 pub mod reductions;
 pub mod runs;
 pub mod scalars;
@@ -82,6 +83,7 @@ macro_rules! for_each_case {
                 qualifiers
                 in_step
                 reductions
+                reductions_of_each
                 sparse_matrices
                 rows_of_matrices
                 orders
@@ -107,6 +109,15 @@ macro_rules! for_each_case {
                 sparse_times_sparse
                 pairs_within_a_radius
                 counted_words
+            }
+            ragged {
+                maps_zips_and_filters
+                folds
+                scans
+                sorts
+                single_rows
+                of_comprehensions
+                mistakes
             }
             shapes {
                 reshapes

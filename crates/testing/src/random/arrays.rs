@@ -645,7 +645,21 @@ impl Maker<'_, '_> {
         let (input, operator, initial) = self.associative(input);
         let types = input.array.types().to_vec();
         let (size, get) = self.expansion(&types);
-        let reduce = ExpandReduce { size, get, operator, initial, most: None };
+        if self.choices.below(2) == 0 {
+            let reduce = ExpandReduce { size, get, operator, initial: Some(initial), most: None };
+            return node(reduce, &[&input], &input.extents, &types, "expand_reduce");
+        }
+        let flag = self.elements(get.parameters(), &[ScalarType::Bool]);
+        let option = function(get.parameters(), |terms| {
+            let present = flag.apply(terms)[0];
+            // What is absent is zero.
+            let value = |term: Term| {
+                Term::apply(Op::Select, term.ty(), &[present, term, Constant::zero(term.ty()).into()])
+            };
+            std::iter::once(present).chain(get.apply(terms).into_iter().map(value)).collect()
+        });
+        let reduce = ExpandReduce { size, get: option, operator, initial: None, most: None };
+        let types = [&[ScalarType::Bool], &types[..]].concat();
         node(reduce, &[&input], &input.extents, &types, "expand_reduce")
     }
 
