@@ -4,7 +4,7 @@
 //! a second there were, brought to the host. The mesh is 0, a torus knot, or 1, hills.
 //!
 //! ```text
-//! 100820 faces, 640 x 480 pixels, 66157 of them covered
+//! 100000 faces, 640 x 480 pixels, 108327 of them covered
 //! ... frames a second
 //! picture: ...
 //! ok

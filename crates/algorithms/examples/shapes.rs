@@ -3,9 +3,9 @@
 //! `shapes [COUNT]` draws so many of each.
 //!
 //! ```text
-//! 24 lines:     3612 points
-//! 24 triangles: ... points
-//! 24 circles:   ... points
+//! 24 lines:     4521 points
+//! 24 triangles: 16608 points
+//! 24 circles:   14660 points
 //! picture: ...
 //! ok
 //! ```

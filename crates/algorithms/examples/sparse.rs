@@ -3,8 +3,10 @@
 //! `sparse [ROWS]` takes a matrix of so many rows and columns.
 //!
 //! ```text
-//! 1000 x 1000 with 4993 entries, 334 rows are empty
-//! times a vector: ok so far
+//! 1000 x 1000 with 5021 entries, 385 rows are empty
+//! times a vector: sum -105
+//! times a dense matrix: sum 758
+//! times itself: 23422 entries
 //! ok
 //! ```
 

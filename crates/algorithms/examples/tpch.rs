@@ -3,9 +3,15 @@
 //! `tpch [CUSTOMERS]` makes tables for so many customers; 150000 are the benchmark's scale factor 1.
 //!
 //! ```text
-//! 1500 customers, 15000 orders, 60097 lines
-//! query 1:
-//!   A F: ...
+//! 1500 customers, 15000 orders, 59616 lines
+//! query 1: ... ms
+//!   A F: 14383 lines, 365524 pieces for 53121320814 cents
+//!   ...
+//! query 3: ... ms
+//!   order 8479 of day 1167: 29489191 cents
+//!   ...
+//! query 6: ... ms
+//!   121904123 cents
 //! ok
 //! ```
 

@@ -4,7 +4,9 @@
 //!
 //! ```text
 //! 20000 words:
-//!   ... times ...
+//!   344 times numi
+//!   262 times tt
+//!   ...
 //! ok
 //! ```
 

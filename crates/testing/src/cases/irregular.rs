@@ -1,8 +1,9 @@
-//! The programs over irregular data of `pumice_algorithms`, small: empty inputs, single elements, and a few blocks, against plain
-//! Rust.
+//! The programs over irregular data of `pumice_algorithms`, small: nothing, and a few blocks, against plain Rust. Few extents, because
+//! each may need kernels of its own; other ones are for the cases of the operations.
 
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
+use pumice_algorithms::irregular::graphs::plain::Graph;
 use pumice_algorithms::irregular::{
     graphs, neighbours, renderer, shapes, sieve, sparse, tpch, triples, words,
 };
@@ -14,7 +15,7 @@ fn made<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
 
 pub fn primes(h: &Harness) -> Outcome {
     let primes = h.compile(sieve::primes)?;
-    for n in [-1, 0, 2, 3, 5000] {
+    for n in [-1, 3, 5000] {
         primes.check(n, &sieve::plain::primes(n))?;
     }
     Ok(())
@@ -36,24 +37,23 @@ pub fn primes_in_segments(h: &Harness) -> Outcome {
     if counted == 1229 { Ok(()) } else { Err(format!("expected 1229 primes below 9999, found {counted}")) }
 }
 
-/// Graphs of every kind, with vertices that nothing is connected with.
-fn small_graphs() -> [graphs::plain::Graph; 5] {
-    use graphs::plain::Graph;
-    [
-        Graph::new(1, []),
-        Graph::chain(9),
-        Graph::grid(7),
-        Graph::random(300, 250, 1),
-        Graph::power_law(8, 1200, 2),
-    ]
+/// A single vertex, and graphs of every kind in one, so that there are few extents: a chain that leads to a grid, from which a way leads
+/// to a graph of hubs, and a graph with many parts for itself.
+fn small_graphs() -> [Graph; 2] {
+    let parts = [Graph::chain(9), Graph::grid(7), Graph::power_law(8, 1200, 2), Graph::random(300, 250, 1)];
+    let (mut count, mut edges) = (0, vec![(8, 9), (57, 58)]);
+    for part in parts {
+        let of = |u: usize| part.of(u).iter().map(move |v| (count + u, count + *v as usize));
+        edges.extend((0..part.vertices()).flat_map(of));
+        count += part.vertices();
+    }
+    [Graph::new(1, []), Graph::new(count, edges)]
 }
 
 pub fn breadth_first_search(h: &Harness) -> Outcome {
     let search = h.compile(graphs::breadth_first)?;
     for graph in small_graphs() {
-        let source = graph.vertices() / 2;
-        let expected = graph.breadth_first(source);
-        search.check((&graph.offsets, &graph.neighbours, source as i64), &expected)?;
+        search.check((&graph.offsets, &graph.neighbours, 0), &graph.breadth_first(0))?;
     }
     Ok(())
 }
@@ -89,7 +89,7 @@ pub fn rendered_meshes(h: &Harness) -> Outcome {
 
 pub fn pythagorean_triples(h: &Harness) -> Outcome {
     let (list, count) = (h.compile(triples::list)?, h.compile(triples::count)?);
-    for (n, known) in [(0, 0), (5, 0), (100, 50)] {
+    for (n, known) in [(0, 0), (100, 50)] {
         let expected = triples::plain::list(n);
         if expected.len() != known {
             return Err(format!("there are {known} triples below {n}, and not {}", expected.len()));
@@ -104,12 +104,12 @@ pub fn pythagorean_triples(h: &Harness) -> Outcome {
 pub fn drawn_shapes(h: &Harness) -> Outcome {
     let mut numbers = pumice_algorithms::irregular::Numbers::new(5);
     let mut point = || (numbers.between(-5, 30), numbers.between(-5, 30));
-    let random: Vec<_> = (0..150).map(|_| (point(), point(), point())).collect();
-    let all = [vec![], vec![((3, 4), (3, 4), (3, 4))], random];
+    let mut random: Vec<_> = (0..150).map(|_| (point(), point(), point())).collect();
+    random[0] = ((3, 4), (3, 4), (3, 4));
     let (lines, triangles) = (h.compile(shapes::lines)?, h.compile(shapes::triangles)?);
     let circles =
         h.compile(|circles: Acc<_>| shapes::draw(shapes::circles(circles), 7, fill((20, 30), 0)))?;
-    for corners in all {
+    for corners in [vec![], random] {
         let ends: Vec<_> = corners.iter().map(|(p, q, _)| (*p, *q)).collect();
         lines.check(&ends, &shapes::plain::lines(&ends))?;
         triangles.check(&corners, &shapes::plain::triangles(&corners))?;
@@ -129,7 +129,7 @@ pub fn drawn_shapes(h: &Harness) -> Outcome {
 pub fn pricing_summaries(h: &Harness) -> Outcome {
     let (summary, change) = (h.compile(tpch::pricing_summary)?, h.compile(tpch::revenue_change)?);
     let [until, _, year] = tpch::plain::DAYS;
-    for customers in [0, 1, 60] {
+    for customers in [0, 60] {
         let tables = tpch::plain::Tables::new(customers, 4);
         summary.check((&tables.items, until), &tables.pricing_summary(until))?;
         change.check((&tables.items, year), &[tables.revenue_change(year)])?;
@@ -140,7 +140,7 @@ pub fn pricing_summaries(h: &Harness) -> Outcome {
 pub fn shipping_priorities(h: &Harness) -> Outcome {
     let priority = h.compile(tpch::shipping_priority)?;
     let day = tpch::plain::DAYS[1];
-    for customers in [0, 1, 60] {
+    for customers in [0, 60] {
         let tables = tpch::plain::Tables::new(customers, 4);
         let expected = tables.shipping_priority(1, day);
         priority.check((&tables.customers, &tables.orders, &tables.items, 1, day), &expected)?;
@@ -165,7 +165,7 @@ pub fn sparse_times_dense(h: &Harness) -> Outcome {
     let times_dense = h.compile(|entries: Entries, offsets: Acc<Vector<i64>>, dense: Acc<Matrix<f64>>| {
         sparse::times_dense(rows(entries, offsets), dense)
     })?;
-    for (height, width) in [(0, 3), (1, 2), (200, 3)] {
+    for (height, width) in [(0, 3), (200, 3)] {
         let matrix = sparse::plain::random(height, 40, 6, 7);
         let xs: Vec<f64> = (0..40).map(|i| f64::from(i - 9)).collect();
         let expected = sparse::plain::times_vector(&matrix, &xs);
@@ -189,7 +189,7 @@ pub fn sparse_times_sparse(h: &Harness) -> Outcome {
     let begins = h.compile(move |a: Entries, starts: Acc<_>, b: Entries, others: Acc<_>| {
         product(a, starts, b, others).offsets()
     })?;
-    for height in [0, 1, 90] {
+    for height in [0, 90] {
         let (a, b) = (sparse::plain::random(height, 30, 3, 8), sparse::plain::random(30, 50, 2, 9));
         let expected: Ragged<sparse::Entry> = sparse::plain::times_sparse(&a, &b).into_iter().collect();
         let arguments = || (a.values(), offsets(&a), b.values(), offsets(&b));
@@ -200,17 +200,25 @@ pub fn sparse_times_sparse(h: &Harness) -> Outcome {
 }
 
 pub fn pairs_within_a_radius(h: &Harness) -> Outcome {
-    let pairs = h.compile(|points: Acc<_>, radius: Exp<f32>| neighbours::pairs(points, radius).sort())?;
-    for (count, radius) in [(0, 0.1), (1, 0.1), (400, 0.05), (40, 2.0)] {
+    let pairs = h.compile(neighbours::pairs)?;
+    for (count, radius) in [(0, 0.1), (400, 0.05), (400, 2.0)] {
         let points = neighbours::plain::points(count, 3);
-        pairs.check((&points, radius), &neighbours::plain::pairs(&points, radius))?;
+        let mut found = made(pairs.run((&points, radius))?.to_vec())?;
+        // Nobody says in which order they come.
+        found.sort_unstable();
+        if !h.is_planning() && found != neighbours::plain::pairs(&points, radius) {
+            return Err(format!(
+                "{} pairs of {count} points within {radius} are not those expected",
+                found.len()
+            ));
+        }
     }
     Ok(())
 }
 
 pub fn counted_words(h: &Harness) -> Outcome {
     let count = h.compile(words::count)?;
-    for text in ["", "...", "word", &words::plain::text(500, 2)] {
+    for text in ["", &words::plain::text(500, 2)] {
         let text = words::plain::characters(text);
         count.check((&text, 20), &words::plain::count(&text, 20))?;
     }
