@@ -165,11 +165,8 @@ impl<T: Elt> Acc<Vector<T>> {
         most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<Option<L::Elt>>> {
-        let size = lifted(|source: T::Exp| checked(size(source), place));
         let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
-        let operator = lifted(|(a, b): (L, L)| f(a, b));
-        let operation = ExpandReduce { size, get, operator, initial: None, most };
-        Acc::<Vector<Option<L::Elt>>>::new(operation, vec![self.described().clone()], place)
+        self.reduced_by(size, get, (None, lifted(|(a, b): (L, L)| f(a, b))), most, place)
     }
 
     pub(crate) fn reduced<L: Lift>(
@@ -181,12 +178,22 @@ impl<T: Elt> Acc<Vector<T>> {
         most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<L::Elt>> {
-        let size = lifted(|source: T::Exp| checked(size(source), place));
         let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
         let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
-        let initial = Some(nullary(|| initial.terms()));
+        self.reduced_by(size, get, (Some(nullary(|| initial.terms())), operator), most, place)
+    }
+
+    fn reduced_by<U: Elt>(
+        self,
+        size: impl Fn(T::Exp) -> Exp<i64>,
+        get: Function,
+        (initial, operator): (Option<Function>, Function),
+        most: Option<Function>,
+        place: Place,
+    ) -> Acc<Vector<U>> {
+        let size = lifted(|source: T::Exp| checked(size(source), place));
         let operation = ExpandReduce { size, get, operator, initial, most };
-        Acc::<Vector<L::Elt>>::new(operation, vec![self.described().clone()], place)
+        Acc::<Vector<U>>::new(operation, vec![self.described().clone()], place)
     }
 
     /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that

@@ -46,7 +46,7 @@ impl VisitMut for Hoister<'_> {
             Expr::Binary(binary) if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) => {
                 self.visit_expr_mut(&mut binary.left);
             }
-            Expr::Block(_) | Expr::Closure(_) | Expr::Match(_) | Expr::Let(_) => (),
+            Expr::Closure(_) | Expr::Match(_) | Expr::Let(_) => (),
             Expr::Macro(call) => match self.replaced(&call.mac) {
                 Ok(Some(tokens)) => *expr = Expr::Verbatim(tokens),
                 Ok(None) => (),
@@ -55,6 +55,8 @@ impl VisitMut for Hoister<'_> {
             expr => visit_expr_mut(self, expr),
         }
     }
+
+    fn visit_block_mut(&mut self, _: &mut syn::Block) {}
 }
 
 impl Hoister<'_> {

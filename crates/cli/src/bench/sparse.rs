@@ -35,7 +35,7 @@ impl Kind {
         match self {
             Kind::Band => 32,
             Kind::PowerLaw => (4.0 / (f64::from((random & 0xffff) + 1) / 65536.0)).min(4096.0) as usize,
-            Kind::Skewed if row % 1000 == 0 => 16384,
+            Kind::Skewed if row.is_multiple_of(1000) => 16384,
             Kind::Skewed => 8,
         }
     }
@@ -134,64 +134,56 @@ fn by_comprehension(kind: Kind, rows: usize) -> Workload {
     })
 }
 
-/// Rows by their elements and where each begins.
-type Program = fn(Acc<Vector<i32>>, Acc<Vector<i64>>) -> Acc<Vector<i32>>;
-
 /// Folds, scans and sorts rows of this kind that have so many elements together.
 fn of_rows(kind: Kind, elements: usize) -> [Workload; 3] {
-    let operations: [(&str, Program, fn(&mut [i32]) -> &[i32]); 3] = [
-        (
-            "fold",
-            |xs, offsets| AccRagged::new(xs, offsets).sum(),
-            |row| {
-                scan(row);
-                row.last().map_or(&[0], std::slice::from_ref)
-            },
-        ),
-        (
-            "scan",
-            |xs, offsets| AccRagged::new(xs, offsets).scan(|a, b| a + b).flatten(),
-            |row| {
-                scan(row);
-                row
-            },
-        ),
-        (
-            "sort",
-            |xs, offsets| AccRagged::new(xs, offsets).sort().flatten(),
-            |row| {
-                row.sort_unstable();
-                row
-            },
-        ),
-    ];
-    operations.map(|(name, program, expected)| {
-        let name =
-            format!("rows {name} {}", if matches!(kind, Kind::Band) { "equal32" } else { kind.name() });
-        Workload::new(name, elements, 8 * elements, move |timing| {
-            let (values, mut offsets) = (words(elements), vec![0]);
-            let (mut end, mut rows) = (0, values.clone());
-            let mut results = Vec::new();
-            while end < elements {
-                let row = offsets.len() - 1;
-                let start = end;
-                end = (end + kind.length(row, hash(row as u32, 1))).min(elements);
-                offsets.push(end as i64);
-                results.extend_from_slice(expected(&mut rows[start..end]));
-            }
-            let arguments = (Vector::from(values.as_slice()), Vector::from(offsets.as_slice()));
-            timing.median(program, arguments, |found| check_exactly(&found, &results))
-        })
+    let fold: Rows = |xs, offsets| AccRagged::new(xs, offsets).sum();
+    let scan: Rows = |xs, offsets| AccRagged::new(xs, offsets).scan(|a, b| a + b).flatten();
+    let sort: Rows = |xs, offsets| AccRagged::new(xs, offsets).sort().flatten();
+    let sum = |row: &[i32]| vec![row.iter().fold(0, |sum: i32, x| sum.wrapping_add(*x))];
+    let sorted = |row: &[i32]| {
+        let mut row = row.to_vec();
+        row.sort_unstable();
+        row
+    };
+    [
+        rows("fold", kind, (elements, 4), fold, sum),
+        rows("scan", kind, (elements, 8), scan, running_sums),
+        rows("sort", kind, (elements, 8), sort, sorted),
+    ]
+}
+
+/// A program of rows, by their elements and where each begins.
+type Rows = fn(Acc<Vector<i32>>, Acc<Vector<i64>>) -> Acc<Vector<i32>>;
+
+fn rows(
+    name: &str,
+    kind: Kind,
+    (elements, bytes): (usize, usize),
+    program: Rows,
+    expected: impl Fn(&[i32]) -> Vec<i32> + 'static,
+) -> Workload {
+    let lengths = if matches!(kind, Kind::Band) { "equal32" } else { kind.name() };
+    Workload::new(format!("rows {name} {lengths}"), elements, bytes * elements, move |timing| {
+        let (values, mut offsets, mut results) = (words(elements), vec![0], Vec::new());
+        let mut start = 0;
+        while start < elements {
+            let row = offsets.len() - 1;
+            let end = (start + kind.length(row, hash(row as u32, 1))).min(elements);
+            results.extend(expected(&values[start..end]));
+            offsets.push(end as i64);
+            start = end;
+        }
+        let arguments = (Vector::from(values.as_slice()), Vector::from(offsets.as_slice()));
+        timing.median(program, arguments, |found| check_exactly(&found, &results))
     })
 }
 
-/// Adds to every element those before it.
-fn scan(row: &mut [i32]) {
-    let mut sum = 0i32;
-    for x in row {
-        sum = sum.wrapping_add(*x);
-        *x = sum;
-    }
+fn running_sums(row: &[i32]) -> Vec<i32> {
+    let sums = row.iter().scan(0i32, |sum, x| {
+        *sum = sum.wrapping_add(*x);
+        Some(*sum)
+    });
+    sums.collect()
 }
 
 fn triples(limit: i64) -> Workload {
