@@ -44,17 +44,15 @@ impl Segments {
             Ok(offsets) => offsets,
             Err(heads) => return heads,
         };
-        // Where the last one ends, and where empty ones behind it begin, there is no element. Words are combined by native
-        // atomics where truth values would take locks.
+        // Where the last one ends, and where empty ones behind it begin, there is no element.
         let target =
-            move |_, offset: Exp<i64>| (OptionExp::present_if(offset.lt(count), offset), Exp::<u32>::from(1));
+            move |_, offset: Exp<i64>| (OptionExp::present_if(offset.lt(count), offset), Exp::from(true));
         let none = Generate {
             shape: nullary(|| vec![count.term()]),
-            element: lifted(|_: Exp<i64>| Exp::<u32>::from(0)),
+            element: lifted(|_: Exp<i64>| Exp::from(false)),
         };
-        let none = Acc::<Vector<u32>>::new(none, Vec::new(), place);
-        let begun = offsets.combined::<Dim1, u32>(|new, old| new | old, none, target, place);
-        begun.mapped(|begun| begun.ne(0), place)
+        let none = Acc::<Vector<bool>>::new(none, Vec::new(), place);
+        offsets.combined::<Dim1, bool>(|new, _| new, none, target, place)
     }
 }
 
