@@ -34,7 +34,7 @@ commands:
   selftest              run the conformance suite; the last line is `N passed, N failed`
     --device DEVICE       on this device
     --filter TEXT         only cases whose name contains this
-    --skip TEXT           only cases whose name does not contain this
+    --skip TEXT,...       only cases whose name contains none of these
     --shard K/N           only one of N parts, to run them side by side
     --unfused             with every array written to memory
     --large               instead of it, arrays of more than 2^31 elements: takes 32 GB of the device's memory

@@ -23,9 +23,10 @@ use std::thread::{Builder, ScopedJoinHandle};
 pub fn run(options: &Options) -> Result<()> {
     let filter = options.value("--filter").unwrap_or_default();
     let all = if options.has("--large") { large_cases() } else { cases() };
-    let skipped = options.value("--skip");
+    let skipped: Vec<&str> =
+        options.value("--skip").into_iter().flat_map(|skipped| skipped.split(',')).collect();
     let is_chosen = |case: &Case| {
-        case.name.contains(filter) && !skipped.is_some_and(|skipped| case.name.contains(skipped))
+        case.name.contains(filter) && !skipped.iter().any(|skipped| case.name.contains(skipped))
     };
     let mut chosen: Vec<Case> = all.into_iter().filter(is_chosen).collect();
     if chosen.is_empty() {
