@@ -196,7 +196,14 @@ fn columns_that_depend_on_each_other_are_locked() {
     let plain = |a: (i32, f64, bool), b: (i32, f64, bool)| if a.0 > b.0 { a } else { b };
     let value = |bits: u64| (bits as i32, bits as i32 as f64 * 0.5, bits & 1 == 1);
     check::<(i32, f64, bool)>(&[Lock], larger, plain, value);
-    check::<bool>(&[Lock], |a, b| a | b, |a, b| a | b, |bits| bits.is_multiple_of(7));
+}
+
+#[test]
+fn truth_values_are_stored_where_they_decide() {
+    let rare = |bits: u64| bits.is_multiple_of(7);
+    check::<bool>(&[Native, CompareAndSwap, Lock], |a, b| a | b, |a, b| a | b, rare);
+    check::<bool>(&[Native, CompareAndSwap, Lock], |a, b| a & b, |a, b| a & b, |bits| !rare(bits));
+    check::<bool>(&[Lock], |a, b| a ^ b, |a, b| a ^ b, rare);
 }
 
 /// Elements to places of their own, each after the other as far as there are any.
