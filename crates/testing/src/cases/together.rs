@@ -7,7 +7,9 @@ use pumice::prelude::*;
 /// Sizes of so many sources: many small ones, some empty, and a few that are large.
 fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5];
-    (0..sources).map(|number| if number % 97 == 50 { 9000 } else { pattern[number % pattern.len()] }).collect()
+    (0..sources)
+        .map(|number| if number % 97 == 50 { 9000 } else { pattern[number % pattern.len()] })
+        .collect()
 }
 
 /// A sum, a count of what a filter leaves, and combinations at few and at many targets, of one expansion; one operation more needs
@@ -31,7 +33,8 @@ pub fn consumers_of_an_expansion(h: &Harness) -> Outcome {
     for sources in [0, 1, 67, 603] {
         let sizes = sizes(sources);
         let all = || {
-            let number_all = |(source, size): (usize, &i64)| (0..*size).map(move |number| (source as i64, number));
+            let number_all =
+                |(source, size): (usize, &i64)| (0..*size).map(move |number| (source as i64, number));
             let pairs = sizes.iter().enumerate().flat_map(number_all);
             pairs.map(|(source, number)| source * 31 + number * 7)
         };
@@ -109,9 +112,8 @@ pub fn consumers_of_an_array(h: &Harness) -> Outcome {
             }
         }
         let folds = sum + squares * 3 + largest * 5 + even * 7;
-        let result = |(i, last): (usize, &i32)| {
-            counts[i & 63] + others[i % 9] * 100 + folds + i64::from(*last) * 2
-        };
+        let result =
+            |(i, last): (usize, &i32)| counts[i & 63] + others[i % 9] * 100 + folds + i64::from(*last) * 2;
         program.check(&xs, &xs.iter().rev().enumerate().map(result).collect::<Vec<i64>>())?;
     }
     Ok(())
@@ -138,6 +140,43 @@ pub fn arrays_of_one_shape(h: &Harness) -> Outcome {
         }
         let m = Matrix::from_vec([rows, columns], m.clone()).map_err(|error| error.to_string())?;
         program.check(&m, &expected)?;
+    }
+    Ok(())
+}
+
+/// An array that is written is heard in the same kernel, but not where it is also the defaults, or is read at another index.
+pub fn arrays_that_are_written_and_heard(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i64>>| {
+        let ys = xs.map(|x| x * 3 + 1).compute();
+        let sum = ys.clone().sum();
+        let counts = ys.clone().histogram(5, |y| y & 3);
+        let own = ys.clone().map(|y| (some(y % 7), y)).permute_pairs(|new, old| new + old, ys.clone());
+        let by_others = ys.clone().permute(|new, old| new.max(old), fill(4, 0i64), {
+            let ys = ys.clone();
+            move |i| ys.at(i) & 3
+        });
+        let with_last = ys.clone().sum().map({
+            let ys = ys.clone();
+            move |sum| sum + ys.at(0)
+        });
+        generate(ys.size(), move |i| {
+            let folds = sum.the() + 3 * with_last.the() + 5 * counts.at(i % 5).cast::<i64>();
+            folds + 7 * own.at(i) + 11 * by_others.at(i & 3) + ys.at(i)
+        })
+    })?;
+    for n in [7, 31, 30_011] {
+        let xs: Vec<i64> = (0..n).map(|i| (i * 7919) % 2003).collect();
+        let ys: Vec<i64> = xs.iter().map(|x| x * 3 + 1).collect();
+        let sum: i64 = ys.iter().sum();
+        let (mut counts, mut own, mut largest) = ([0i64; 5], ys.clone(), [0i64; 4]);
+        for y in &ys {
+            counts[(y & 3) as usize] += 1;
+            own[(y % 7) as usize] += y;
+            largest[(y & 3) as usize] = largest[(y & 3) as usize].max(*y);
+        }
+        let folds = sum + 3 * (sum + ys.first().copied().unwrap_or(0));
+        let result = |i: usize| folds + 5 * counts[i % 5] + 7 * own[i] + 11 * largest[i & 3] + ys[i];
+        program.check(&xs, &(0..ys.len()).map(result).collect::<Vec<i64>>())?;
     }
     Ok(())
 }
