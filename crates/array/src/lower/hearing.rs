@@ -145,6 +145,9 @@ impl Lowering<'_> {
         let (Some(input), Some(slot)) = (self.gathered(hearer), self.fuser.slots.get(&array)) else {
             return false;
         };
+        if self.is_handed_on(input) {
+            return false;
+        }
         let function = self.heard_elements(input, input == hearer).function;
         function.nodes().iter().all(|node| match node {
             ScalarNode::Load { array, index, .. } if slot_and_column(*array).0 == *slot => {
@@ -160,6 +163,12 @@ impl Lowering<'_> {
             true => self.fuser.linear(input),
             false => self.fuser.linear_of_input(input),
         }
+    }
+
+    /// Whether an array's elements are handed on by a producer.
+    pub(crate) fn is_handed_on(&self, array: NodeId) -> bool {
+        let forms = self.fuser.forms;
+        !forms.is_manifest(array) && matches!(forms.of(array), Some(Form::Push { .. }))
     }
 
     /// The array whose elements an operation takes in any order: for a pull that is to be written, itself.
