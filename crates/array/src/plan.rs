@@ -116,6 +116,10 @@ pub struct Input {
 pub struct PlanOptions {
     /// Whether producers are fused with consumers; without it every array is written to memory.
     pub fuse: bool,
+    /// Whether arrays that are described alike are computed once.
+    pub share: bool,
+    /// Whether arrays that need the same elements are computed by one kernel.
+    pub together: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
@@ -135,6 +139,8 @@ impl Default for PlanOptions {
     fn default() -> Self {
         PlanOptions {
             fuse: true,
+            share: true,
+            together: true,
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,
@@ -446,7 +452,7 @@ impl Planner<'_> {
         lowering: &Lowering<'_>,
     ) -> (Vec<&'b Node>, Together) {
         let Planner { program, profile, options, extents, forms, .. } = *self;
-        if !options.fuse || extents.size(node.id) == 0 {
+        if !options.fuse || !options.together || extents.size(node.id) == 0 {
             return (vec![node], Together::Produced);
         }
         let producer = |node: &Node| match forms.of(node.id) {

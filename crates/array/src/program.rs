@@ -243,7 +243,7 @@ pub struct Identity {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct NodeIdentity {
+pub(crate) struct NodeIdentity {
     keyword: &'static str,
     attributes: Vec<i64>,
     functions: Vec<Function>,
@@ -253,11 +253,16 @@ struct NodeIdentity {
     inputs: Vec<NodeId>,
     rank: usize,
     types: Vec<ScalarType>,
-    place: Place,
+    place: Option<Place>,
 }
 
 impl Node {
     fn identity(&self) -> Option<NodeIdentity> {
+        self.identity_at(Some(self.place))
+    }
+
+    /// What it is, at a place or anywhere.
+    pub(crate) fn identity_at(&self, place: Option<Place>) -> Option<NodeIdentity> {
         let (argument, extents) = match self.operation.given() {
             Some(Given::Argument(number)) => (Some(number), Vec::new()),
             Some(Given::Data(data)) => (None, data.extents().to_vec()),
@@ -274,7 +279,7 @@ impl Node {
             inputs: self.inputs.clone(),
             rank: self.rank,
             types: self.types.clone(),
-            place: self.place,
+            place,
         })
     }
 }

@@ -51,8 +51,12 @@ fn those_who_hear_an_expansion_are_one_kernel_and_nothing_of_it_is_in_memory() {
         elements.histogram(10, |x| x % 10).described().clone(),
     ];
     let plan = plan(&results, 100_000);
-    let heard = |how: &str| format!("expand, {how}, folded block by block, private tables");
-    let small = heard("small sources by threads, larger ones by warps, large ones by all blocks");
+    let heard =
+        |how: &str| format!("expand, {how}, no element in memory, folded block by block, private tables");
+    let small = heard(
+        "small sources by threads, larger ones by warps, large ones by all blocks \
+         (since the device has warps; each size is met when its source is)",
+    );
     assert_eq!(skeletons(&plan), [&small, &heard("large sources by all blocks"), "fold"], "{plan}");
     // A word per source for the queue, and something per block.
     assert!(written(&plan) < 120_000, "{plan}");
@@ -98,4 +102,15 @@ fn an_array_is_written_and_heard_by_one_kernel() {
     let total = matrix.clone().flatten().sum();
     let reshaped = plan(&[matrix.described().clone(), total.described().clone()], 1 << 20);
     assert_eq!(skeletons(&reshaped), ["combine, folded block by block", "fold"], "{reshaped}");
+}
+
+#[test]
+fn what_is_described_twice_is_computed_once() {
+    let xs = Acc::<Vector<f32>>::argument(0);
+    let sorted = || xs.clone().map(|x| x * 2.0).sort();
+    let results = [sorted().reverse().described().clone(), sorted().sum().described().clone()];
+    let both = plan(&results, 1 << 20);
+    let sorts = skeletons(&both).iter().filter(|skeleton| skeleton.contains("sort")).count();
+    let once = plan(&[sorted().described().clone()], 1 << 20);
+    assert_eq!(sorts, skeletons(&once).iter().filter(|skeleton| skeleton.contains("sort")).count(), "{both}");
 }

@@ -99,6 +99,19 @@ impl Compiler {
         self
     }
 
+    /// Whether arrays that are described alike are computed once. On by default.
+    pub fn share(mut self, on: bool) -> Compiler {
+        self.plan.share = on;
+        self
+    }
+
+    /// Whether arrays that need the same elements are computed by one kernel: several folds of an array, say, or several consumers of
+    /// an expansion. On by default.
+    pub fn together(mut self, on: bool) -> Compiler {
+        self.plan.together = on;
+        self
+    }
+
     /// Whether neighbouring accesses become wide ones where the device has them. On by default.
     pub fn vectorise(mut self, on: bool) -> Compiler {
         self.plan.vectorise = on;

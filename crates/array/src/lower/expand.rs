@@ -25,7 +25,7 @@ impl Lowering<'_> {
         let work = Sources::new(self, sources, &size, &self.fuser.with_classes(&get));
         let mut steps = Vec::new();
         let queue = plan.queues().then(|| QueueSlots::new(self, sources, &mut steps));
-        let skeleton = format!("expand, {}", plan.division);
+        let skeleton = format!("expand, {} ({}), no element in memory", plan.division, plan.why);
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: &skeleton, threads: plan.threads };
         steps.extend(self.kernel(called, listeners, |parameters| {
@@ -39,7 +39,11 @@ impl Lowering<'_> {
         let heard = listeners.heard.iter().map(later).collect();
         let listeners = Listeners { producer: listeners.producer, heard };
         let name = format!("{name}_large");
-        let called = KernelName { name: &name, skeleton: "expand, large sources by all blocks", ..called };
+        let called = KernelName {
+            name: &name,
+            skeleton: "expand, large sources by all blocks, no element in memory",
+            ..called
+        };
         steps.extend(self.kernel(called, &listeners, |parameters| {
             let (blocks, all) = queue.blocks(parameters, plan.queue_blocks);
             work.expansion(parameters).push_queued(plan, blocks, all, queue.emptied(parameters))
@@ -95,7 +99,7 @@ impl Lowering<'_> {
         let called = KernelName {
             node,
             name: node.place.operation(),
-            skeleton: "expand, an equal share of the elements per block",
+            skeleton: "expand, an equal share of the elements per block (since they are needed by index)",
             threads: plan.threads,
         };
         self.kernel(called, listeners, |parameters| {

@@ -1,14 +1,43 @@
 //! Passes over array programs, before they are planned: one a file. None depends on extents, so a program is rewritten once.
 
 mod place_expansions;
+mod share;
 
 use crate::error::Error;
+use crate::operation::Operation;
 use crate::plan::PlanOptions;
+use crate::program::{ArrayProgram, Node, NodeId, renumbered};
 use crate::verify::CheckedProgram;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 impl CheckedProgram {
     /// The program as it is planned with these options: of the same results, by operations that a plan has steps for.
     pub fn ready(&self, options: &PlanOptions) -> Result<CheckedProgram, Error> {
-        place_expansions::run(self, options.fuse)
+        let shared = match options.share {
+            true => share::run(self)?,
+            false => self.clone(),
+        };
+        place_expansions::run(&shared, options.fuse)
     }
+}
+
+/// A program with other operations in the place of some: `add` adds what gives the elements of an array, of an operation and inputs
+/// that are renumbered.
+fn rewrite(
+    program: &CheckedProgram,
+    mut add: impl FnMut(&mut ArrayProgram, &Node, Arc<dyn Operation>, Vec<NodeId>) -> NodeId,
+) -> Result<CheckedProgram, Error> {
+    let mut rewritten = ArrayProgram::new();
+    let mut numbers: HashMap<u64, NodeId> = HashMap::new();
+    for node in program.nodes() {
+        let operation = renumbered(&node.operation, &numbers);
+        let inputs: Vec<NodeId> = node.inputs.iter().map(|input| numbers[&input.0.into()]).collect();
+        let id = add(&mut rewritten, node, operation, inputs);
+        numbers.insert(node.id.0.into(), id);
+    }
+    for result in program.results() {
+        rewritten.give(numbers[&result.0.into()]);
+    }
+    CheckedProgram::new(rewritten)
 }

@@ -4,15 +4,16 @@
 //! through maps, filters and further expansions. Any other expansion has become one in order: sizes are added up (`ends`), their sum is
 //! the extent, and a push hands every element on at its index.
 
+use super::rewrite;
 use crate::error::Error;
 use crate::form::RECOMPUTE;
 use crate::operation::{Listens, Nature};
 use crate::operations::{Expand, ExpandInOrder, Fold, Gives, Scan, ZipWith};
-use crate::program::{ArrayProgram, Node, NodeId, renumbered};
+use crate::program::{ArrayProgram, Node, NodeId};
 use crate::reduction::instantiate;
 use crate::verify::CheckedProgram;
 use pumice_scalar::{ElementOf, Exp, Function, Node as ScalarNode, Op, ScalarType, Term, function};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Rewrites a program; without fusion no expansion is left.
 pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram, Error> {
@@ -23,21 +24,10 @@ pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram
     if !program.nodes().iter().any(is_placed) {
         return Ok(program.clone());
     }
-    let mut rewritten = ArrayProgram::new();
-    let mut numbers: HashMap<u64, NodeId> = HashMap::new();
-    for node in program.nodes() {
-        let operation = renumbered(&node.operation, &numbers);
-        let inputs: Vec<NodeId> = node.inputs.iter().map(|input| numbers[&input.0.into()]).collect();
-        let id = match operation.as_any().downcast_ref::<Expand>() {
-            Some(expand) if is_placed(node) => place(&mut rewritten, expand, node, inputs[0]),
-            _ => rewritten.add_shared(operation, inputs, node.rank, node.types.clone(), node.place),
-        };
-        numbers.insert(node.id.0.into(), id);
-    }
-    for result in program.results() {
-        rewritten.give(numbers[&result.0.into()]);
-    }
-    CheckedProgram::new(rewritten)
+    rewrite(program, |rewritten, node, operation, inputs| match operation.as_any().downcast_ref::<Expand>() {
+        Some(expand) if is_placed(node) => place(rewritten, expand, node, inputs[0]),
+        _ => rewritten.add_shared(operation, inputs, node.rank, node.types.clone(), node.place),
+    })
 }
 
 /// Whether the elements of an expansion go only to operations that take them as they come. Of those that need each other's

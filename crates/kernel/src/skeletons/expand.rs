@@ -73,6 +73,8 @@ impl fmt::Display for Division {
 pub struct ExpandPlan {
     /// Who takes the elements of a source.
     pub division: Division,
+    /// Why, for people.
+    pub why: &'static str,
     /// Threads of a block.
     pub threads: u32,
     /// Blocks of each kernel.
@@ -97,15 +99,15 @@ impl ExpandPlan {
         wanted: Option<Division>,
         asked: Option<(u32, u32)>,
     ) -> ExpandPlan {
-        let division = match wanted {
+        let (division, why) = match wanted {
             // Where warps are imitated, a vote costs more than an element.
             Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces
             {
-                true => Division::Several,
-                false => Division::Stretch,
+                true => (Division::Several, "since the device has no warps"),
+                false => (Division::Stretch, "since a worker is quickest with neighbours"),
             },
-            Some(division) => division,
-            None => Division::Mixed,
+            Some(division) => (division, "as asked for"),
+            None => (Division::Mixed, "since the device has warps; each size is met when its source is"),
         };
         let threads = asked.map_or(profile.threads, |(threads, _)| threads);
         let threads = match division {
@@ -128,6 +130,7 @@ impl ExpandPlan {
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
         ExpandPlan {
             division,
+            why,
             threads,
             blocks: blocks as u32,
             queue_blocks: most.clamp(1, 1 << 20) as u32,

@@ -28,8 +28,8 @@ const MOST: usize = 3000;
 pub struct GivenProgram {
     /// The arguments.
     pub inputs: Inputs,
-    /// The result.
-    pub root: Arc<Described>,
+    /// The results.
+    pub roots: Vec<Arc<Described>>,
 }
 
 /// Returns the program that these choices make.
@@ -52,17 +52,21 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
             let next = maker.step();
             maker.arrays.push(next);
         }
-        // What nothing uses would not be computed: it becomes part of the result.
-        for other in maker.unused() {
+        let count = if maker.choices.is_at_end() { 0 } else { maker.choices.below(5) };
+        // What nothing uses would not be computed: it is a result, or becomes part of one.
+        let (mut roots, unused) = (Vec::new(), maker.unused());
+        let (results, joined) = unused.split_at(count.min(unused.len().saturating_sub(1)));
+        roots.extend(results.iter().map(|known| known.array.clone()));
+        for other in joined {
             let last = maker.arrays[maker.arrays.len() - 1].clone();
             if other.array.id() != last.array.id() && !other.extents.contains(&0) {
-                let joined = maker.join(&last, &other);
+                let joined = maker.join(&last, other);
                 maker.arrays.push(joined);
             }
         }
-        let root = maker.arrays[maker.arrays.len() - 1].array.clone();
+        roots.push(maker.arrays[maker.arrays.len() - 1].array.clone());
         // Arguments that the result does not need may be there all the same.
-        GivenProgram { inputs: maker.inputs, root }
+        GivenProgram { inputs: maker.inputs, roots }
     })
 }
 

@@ -21,6 +21,10 @@ pub enum Setting {
     Usual,
     /// Every array is written to memory.
     Unfused,
+    /// Arrays that are described alike are computed each for itself.
+    NotShared,
+    /// Every array has kernels of its own.
+    Apart,
     /// No wide accesses.
     NotVectorised,
     /// All indices have 64 bits.
@@ -31,12 +35,14 @@ impl Setting {
     /// Takes the first choice of a program.
     pub fn choose(choices: &mut Choices<'_>) -> Setting {
         use Setting::*;
-        choices.pick(&[Usual, Unfused, Usual, NotVectorised, Usual, NotNarrowed])
+        choices.pick(&[Usual, Unfused, Usual, NotVectorised, Usual, NotNarrowed, NotShared, Apart])
     }
 
     fn options(self) -> PlanOptions {
         PlanOptions {
             fuse: self != Setting::Unfused,
+            share: self != Setting::NotShared,
+            together: self != Setting::Apart,
             vectorise: self != Setting::NotVectorised,
             narrow: self != Setting::NotNarrowed,
             ..PlanOptions::default()
@@ -49,6 +55,8 @@ impl fmt::Display for Setting {
         f.write_str(match self {
             Setting::Usual => "as for users",
             Setting::Unfused => "without fusion",
+            Setting::NotShared => "with copies of what is described twice",
+            Setting::Apart => "with kernels of its own for each array",
             Setting::NotVectorised => "without wide accesses",
             Setting::NotNarrowed => "without narrow indices",
         })
@@ -72,8 +80,10 @@ impl PlannedArrays {
     pub fn new(bytes: &[u8], engine: &Engine) -> Result<PlannedArrays, String> {
         let mut choices = Choices::new(bytes);
         let setting = Setting::choose(&mut choices);
-        let GivenProgram { inputs, root } = arrays::program(&mut choices);
-        let program = CheckedProgram::new(ArrayProgram::of(&[root])).map_err(|error| error.to_string())?;
+        let GivenProgram { inputs, roots } = arrays::program(&mut choices);
+        let program = CheckedProgram::new(ArrayProgram::of(&roots));
+        let program = program.and_then(|program| program.ready(&setting.options()));
+        let program = program.map_err(|error| error.to_string())?;
         let extents = inputs.arrays.iter().map(|(number, data)| (*number, data.extents().to_vec()));
         let knowledge = Knowledge::of(extents.collect(), &inputs.scalars);
         match Plan::new(&program, engine.device().profile(), &knowledge, &setting.options()) {
@@ -85,33 +95,38 @@ impl PlannedArrays {
     /// Runs the program and compares its result with the interpreter's.
     pub fn agrees(&self, engine: &Arc<Engine>) -> Outcome {
         let expected = interpret(&self.program, &self.inputs.arrays, &self.inputs.scalars);
-        let expected = expected.map(|mut results| results.remove(0));
         let found = self.run(engine).map_err(|error| error.to_string());
-        let found = found.and_then(|found| Ok((found.extents().to_vec(), columns(&*found)?)));
+        let read = |found: &Arc<dyn ArrayData>| Ok((found.extents().to_vec(), columns(&**found)?));
+        let found = found.and_then(|found| found.iter().map(read).collect());
         self.compare(expected, found)
     }
 
-    fn run(&self, engine: &Arc<Engine>) -> Result<Arc<dyn ArrayData>, Failed> {
+    fn run(&self, engine: &Arc<Engine>) -> Result<Vec<Arc<dyn ArrayData>>, Failed> {
         let inputs = &self.inputs;
         if self.plan.reads().is_some() {
             let options = self.setting.options();
             let compiler = Compiler::with(engine.device().clone())
                 .fuse(options.fuse)
+                .share(options.share)
+                .together(options.together)
                 .vectorise(options.vectorise)
                 .narrow(options.narrow);
-            return compiler.compile_program((*self.program).clone())?.run(inputs);
+            return compiler.compile_program((*self.program).clone())?.run_all(inputs);
         }
         let (program, options) = (&self.program, EmitOptions::default());
         let prepared = PreparedPlan::new(engine, program, self.plan.clone(), &options, inputs, None)?;
         let execution = prepared.bind(engine, program, inputs)?;
         execution.launch()?;
-        let first = execution.results()?.into_iter().next();
-        first.ok_or_else(|| Failed::Invalid("a program without a result".into()))
+        execution.results()
     }
 
-    fn compare(&self, expected: Result<HostData, ArrayError>, found: Result<Extended, String>) -> Outcome {
+    fn compare(
+        &self,
+        expected: Result<Vec<HostData>, ArrayError>,
+        found: Result<Vec<Extended>, String>,
+    ) -> Outcome {
         let (expected, found) = match (expected, found) {
-            (Ok(expected), Ok(found)) => ((expected.extents().to_vec(), columns(&expected)?), found),
+            (Ok(expected), Ok(found)) => (expected, found),
             (Ok(_), Err(error)) => return Err(error),
             (Err(ArrayError::Failure(_)), Err(error)) if is_failure(&error) => return Ok(()),
             // An element that nothing uses is not computed where operations are fused.
@@ -120,13 +135,17 @@ impl PlannedArrays {
                 return Err(format!("{:?} instead of the failure: {expected}", found.err()));
             }
         };
-        if found.0 != expected.0 {
-            return Err(format!("extents {:?} instead of {:?}", found.0, expected.0));
-        }
-        for (number, (found, expected)) in found.1.iter().zip(&expected.1).enumerate() {
-            for (position, (f, e)) in found.iter().zip(expected).enumerate() {
-                if !same(*f, *e) {
-                    return Err(format!("scalar {number} at {position}: {f:?} instead of {e:?}"));
+        for (result, (found, expected)) in found.iter().zip(expected).enumerate() {
+            let (extents, columns) = (expected.extents(), columns(&expected)?);
+            if found.0 != extents {
+                return Err(format!("result {result}: extents {:?} instead of {extents:?}", found.0));
+            }
+            for (number, (found, expected)) in found.1.iter().zip(&columns).enumerate() {
+                let mut pairs = found.iter().zip(expected).enumerate();
+                if let Some((position, (f, e))) = pairs.find(|(_, (f, e))| !same(**f, **e)) {
+                    return Err(format!(
+                        "result {result}, scalar {number} at {position}: {f:?} instead of {e:?}"
+                    ));
                 }
             }
         }

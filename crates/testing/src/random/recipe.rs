@@ -61,8 +61,8 @@ impl Recipe {
         match self.kind {
             Kind::Arrays => {
                 let setting = super::compare::Setting::choose(&mut choices);
-                let root = arrays::program(&mut choices).root;
-                format!("{setting}\n{}", ArrayProgram::of(&[root]))
+                let roots = arrays::program(&mut choices).roots;
+                format!("{setting}\n{}", ArrayProgram::of(&roots))
             }
             Kind::Kernel => ir::program(&self.bytes).to_string(),
         }
