@@ -25,7 +25,9 @@ mod call;
 mod compile;
 pub mod kernel;
 mod results;
+mod running;
 mod saved;
+mod stream;
 pub mod tune;
 mod untyped;
 
@@ -48,6 +50,8 @@ pub use pumice_scalar::{
     constant, none, some, while_,
 };
 pub use results::ProgramResult;
+pub use running::Running;
+pub use stream::MapStream;
 pub use untyped::Untyped;
 
 /// The layers below, for those who write kernels, devices or front ends.
