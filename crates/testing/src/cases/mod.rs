@@ -121,6 +121,8 @@ macro_rules! for_each_case {
                 called_inside_others
                 called_with_loops_and_rows
                 saved_and_loaded
+                run_asynchronously
+                streams_of_chunks
             }
             ragged {
                 maps_zips_and_filters

@@ -1,4 +1,5 @@
-//! Programs that give several arrays at once, and programs that are called by others: against plain Rust.
+//! Programs that give several arrays at once, and programs as values: called by others, saved, run by other threads and on streams
+//! of chunks. Against plain Rust.
 
 use crate::data::values;
 use crate::{Harness, Outcome, Tolerance};
@@ -265,4 +266,52 @@ pub fn saved_and_loaded(h: &Harness) -> Outcome {
         true => Ok(()),
         false => Err(format!("rows are {rows:?}")),
     }
+}
+
+/// Runs of one program on threads of their own, several at once, and one whose check fails.
+pub fn run_asynchronously(h: &Harness) -> Outcome {
+    let text = |error: pumice::Error| error.to_string();
+    if h.is_planning() {
+        return Ok(());
+    }
+    let program =
+        |xs: Acc<Vector<i64>>, n: Exp<i64>| (xs.clone().map(|x| 60 * x / n), xs.filter(|x| x.lt(n)).sum());
+    let program = h.compiler().compile(program).map_err(text)?;
+    let numbers: Vec<Vec<i64>> = LENGTHS.iter().map(|length| numbers(8, *length)).collect();
+    let runs: Vec<_> = (1..4).flat_map(|n| numbers.iter().map(move |xs| (n, xs))).collect();
+    let runs: Vec<_> = runs.into_iter().map(|(n, xs)| (n, xs, program.run_async((xs, n)))).collect();
+    let failing = program.run_async((&[1], 0));
+    for (n, xs, run) in runs {
+        let (quotients, sum) = run.wait().map_err(text)?;
+        h.expect(&quotients, &xs.iter().map(|x| 60 * x / n).collect::<Vec<_>>(), Tolerance::Exact)?;
+        h.expect(&sum, &[xs.iter().filter(|x| **x < n).sum()], Tolerance::Exact)?;
+    }
+    h.expect_failure(
+        failing.wait().map_err(text).map(|(quotients, _)| quotients),
+        &["division by zero", "results.rs"],
+    )
+}
+
+/// Chunks of different lengths, of which one fails, come back in order.
+pub fn streams_of_chunks(h: &Harness) -> Outcome {
+    let text = |error: pumice::Error| error.to_string();
+    if h.is_planning() {
+        return Ok(());
+    }
+    let program = |xs: Acc<Vector<i64>>, n: Exp<i64>| xs.map(|x| 60 * x / n);
+    let program = h.compiler().compile(program).map_err(text)?;
+    let chunk = |number: i64| (numbers(9, 300 * number as usize), number - 2);
+    let mut found = 0;
+    for (number, result) in (0..).zip(program.map_stream((0..7).map(chunk))) {
+        let (xs, n) = chunk(number);
+        match n {
+            0 => h.expect_failure(result.map_err(text), &["division by zero", "results.rs"])?,
+            _ => {
+                let expected: Vec<i64> = xs.iter().map(|x| 60 * x / n).collect();
+                h.expect(&result.map_err(text)?, &expected, Tolerance::Exact)?;
+            }
+        }
+        found += 1;
+    }
+    if found == 7 { Ok(()) } else { Err(format!("{found} of 7 chunks came back")) }
 }
