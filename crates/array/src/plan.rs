@@ -453,9 +453,7 @@ impl Planner<'_> {
                 heard += usize::from(hears);
                 hears
             });
-            let all = |form: fn(&Form) -> bool| {
-                group.iter().all(|node| forms.of(node.id).is_some_and(form))
-            };
+            let all = |form: fn(&Form) -> bool| group.iter().all(|node| forms.of(node.id).is_some_and(form));
             if group.len() > 1 && !is_common && all(|form| *form == Form::Pull) {
                 return (group, Together::Written);
             }

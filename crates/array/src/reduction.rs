@@ -78,9 +78,12 @@ impl Reduction {
     }
 
     /// The fold of elements that are all there, begun with what is absent.
-    pub(crate) fn of_present(elements: &Function, operator: Function, initial: Option<Function>) -> Reduction {
-        let present =
-            function(elements.parameters(), |index| flagged(true, instantiate(elements, index)));
+    pub(crate) fn of_present(
+        elements: &Function,
+        operator: Function,
+        initial: Option<Function>,
+    ) -> Reduction {
+        let present = function(elements.parameters(), |index| flagged(true, instantiate(elements, index)));
         Reduction::of_flagged(present, operator, initial)
     }
 

@@ -149,6 +149,14 @@ impl<V: Send + 'static> Running<V> {
 impl<V> Running<V> {
     /// Waits until the run is done, and gives its result. A worker of Rayon's that calls this does other tasks of its pool
     /// meanwhile.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let sum = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<i64>>| (xs.clone().sum(), xs.max()))?;
+    /// let (sum, largest) = sum.run_async(&[1, 2, 3]).wait()?;
+    /// assert_eq!((sum.to_value()?, largest.to_value()?), (6, 3));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn wait(self) -> Result<V> {
         let is_running = |state: &mut State<V>| matches!(state, State::Running(_));
         loop {
@@ -184,7 +192,7 @@ impl<V> Running<V> {
     }
 
     /// Asks the run to end, and does not wait for that. What has not begun does not begin: kernels are not compiled or
-    /// launched, a loop over arrays makes no further round. Kernels that were launched run to their end.
+    /// launched, a loop over arrays makes no further round. A kernel that was launched runs to its end.
     ///
     /// Waiting for the run then gives an [`Error::Cancelled`], or the result if nothing was left to be begun.
     ///

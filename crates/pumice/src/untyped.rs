@@ -59,7 +59,7 @@ impl Untyped {
     }
 
     /// As [`Untyped::run_all`], unless `cancelled` is set meanwhile: what has not begun then does not begin, and the run is an
-    /// [`Error::Cancelled`]. Kernels that were launched together run to their end.
+    /// [`Error::Cancelled`]. A kernel that was launched runs to its end.
     pub fn run_unless(&self, cancelled: &AtomicBool, inputs: &Inputs) -> Result<Arrays> {
         self.run_until(inputs, &Clock { cancelled: Some(cancelled), ..Clock::new(self.choices.limit) })
     }
@@ -68,8 +68,7 @@ impl Untyped {
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         let (last, reading) = self.read(inputs, clock)?;
         let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        clock.check_cancelled()?;
-        execution.launch()?;
+        execution.launch_while(&|| clock.check_cancelled())?;
         execution.results()
     }
 
@@ -101,7 +100,7 @@ impl Untyped {
             let prepared = clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading))?;
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-            execution.launch()?;
+            execution.launch_while(&|| clock.check_cancelled())?;
             let results = execution.results()?;
             match read {
                 Read::Extents(node) => {

@@ -43,7 +43,11 @@ pub struct Common {
 enum From {
     Producer(NodeId),
     /// All columns of these pulls, from the number of an element, and which of them each has; a loose one has a flag first.
-    Pulls { space: NodeId, columns: Function, inputs: Vec<PickedInput> },
+    Pulls {
+        space: NodeId,
+        columns: Function,
+        inputs: Vec<PickedInput>,
+    },
 }
 
 struct PickedInput {

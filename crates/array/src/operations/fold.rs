@@ -137,7 +137,8 @@ impl Operation for Fold {
         let (mut parts, mut lifts) = (Vec::new(), Vec::new());
         for listeners in &group {
             let node = lowering.program.node(listeners.producer);
-            let (Some(fold), Some(input)) = (node.operation.as_any().downcast_ref::<Fold>(), node.inputs.first())
+            let (Some(fold), Some(input)) =
+                (node.operation.as_any().downcast_ref::<Fold>(), node.inputs.first())
             else {
                 return Err(lost());
             };
@@ -266,9 +267,8 @@ struct Gathering {
 
 impl Consumer for Gathering {
     fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
-        let column = |(column, ty): (usize, &ScalarType)| {
-            parameters.memory(self.slot, column, *ty, Access::Write)
-        };
+        let column =
+            |(column, ty): (usize, &ScalarType)| parameters.memory(self.slot, column, *ty, Access::Write);
         let memories: Vec<_> = self.columns.clone().zip(&self.reduction.types).map(column).collect();
         let (operator, all) = (self.reduction.operator.clone(), parameters.clone());
         let combine = Rc::new(move |a: Scalars, b: Scalars| all.apply_to(&operator, &[&a, &b]));

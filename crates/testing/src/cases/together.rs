@@ -7,7 +7,9 @@ use pumice::prelude::*;
 /// Sizes of so many sources: many small ones, some empty, and a few that are large.
 fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5];
-    (0..sources).map(|number| if number % 97 == 50 { 9000 } else { pattern[number % pattern.len()] }).collect()
+    (0..sources)
+        .map(|number| if number % 97 == 50 { 9000 } else { pattern[number % pattern.len()] })
+        .collect()
 }
 
 /// A sum, a count of what a filter leaves, and combinations at few and at many targets, of one expansion; one operation more needs
@@ -31,7 +33,8 @@ pub fn consumers_of_an_expansion(h: &Harness) -> Outcome {
     for sources in [0, 1, 67, 603] {
         let sizes = sizes(sources);
         let all = || {
-            let number_all = |(source, size): (usize, &i64)| (0..*size).map(move |number| (source as i64, number));
+            let number_all =
+                |(source, size): (usize, &i64)| (0..*size).map(move |number| (source as i64, number));
             let pairs = sizes.iter().enumerate().flat_map(number_all);
             pairs.map(|(source, number)| source * 31 + number * 7)
         };
@@ -109,9 +112,8 @@ pub fn consumers_of_an_array(h: &Harness) -> Outcome {
             }
         }
         let folds = sum + squares * 3 + largest * 5 + even * 7;
-        let result = |(i, last): (usize, &i32)| {
-            counts[i & 63] + others[i % 9] * 100 + folds + i64::from(*last) * 2
-        };
+        let result =
+            |(i, last): (usize, &i32)| counts[i & 63] + others[i % 9] * 100 + folds + i64::from(*last) * 2;
         program.check(&xs, &xs.iter().rev().enumerate().map(result).collect::<Vec<i64>>())?;
     }
     Ok(())
