@@ -170,9 +170,14 @@ fn programs_are_given_to_other_threads() -> pumice::Result<()> {
     Ok(())
 }
 
-/// A loop over arrays that goes on until it is told to end, or cancelled; and how many rounds it has made.
-fn counting() -> pumice::Result<(Compiled<(Exp<i64>,), Acc<Scalar<i64>>>, Arc<AtomicUsize>, Arc<AtomicBool>)>
-{
+/// A loop over arrays that goes on until it is told to end, or cancelled, and counts its rounds.
+struct Endless {
+    program: Compiled<(Exp<i64>,), Acc<Scalar<i64>>>,
+    rounds: Arc<AtomicUsize>,
+    end: Arc<AtomicBool>,
+}
+
+fn endless() -> pumice::Result<Endless> {
     let (rounds, end) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
     let (counted, ends) = (rounds.clone(), end.clone());
     let program = sim()?.compile(move |x: Exp<i64>| {
@@ -184,7 +189,7 @@ fn counting() -> pumice::Result<(Compiled<(Exp<i64>,), Acc<Scalar<i64>>>, Arc<At
         };
         awhile(unit(x), |state| state.map(|x| x.ge(0)), |state| foreign(state, next, |state| state))
     })?;
-    Ok((program, rounds, end))
+    Ok(Endless { program, rounds, end })
 }
 
 fn until(mut holds: impl FnMut() -> bool) -> bool {
@@ -200,7 +205,7 @@ fn until(mut holds: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn a_run_goes_on_while_others_do_something_else() -> pumice::Result<()> {
-    let (program, rounds, end) = counting()?;
+    let Endless { program, rounds, end } = endless()?;
     let run = program.run_async(0);
     assert!(until(|| rounds.load(Ordering::SeqCst) > 2));
     assert!(!run.is_done());
@@ -212,7 +217,7 @@ fn a_run_goes_on_while_others_do_something_else() -> pumice::Result<()> {
 
 #[test]
 fn what_is_cancelled_or_dropped_begins_nothing_more() -> pumice::Result<()> {
-    let (program, rounds, _) = counting()?;
+    let Endless { program, rounds, .. } = endless()?;
     let run = program.run_async(0);
     assert!(until(|| rounds.load(Ordering::SeqCst) > 2));
     run.cancel();
@@ -359,7 +364,7 @@ fn a_device_without_memory_says_what_is_used() -> pumice::Result<()> {
     assert_eq!(filled.run_async(1000).wait().err(), Some(full));
     // Copies of host arrays that are gone are in nobody's way.
     let sum = compiler.compile(|xs: Acc<Vector<i64>>| xs.sum())?;
-    assert_eq!(sum.run(&vec![1; 700])?.to_value()?, 700);
+    assert_eq!(sum.run(vec![1; 700])?.to_value()?, 700);
     assert_eq!(held.to_vec()?, [1; 500]);
     drop(held);
     assert_eq!(filled.run(1000)?.to_vec()?, [1; 1000]);
