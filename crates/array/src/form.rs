@@ -78,6 +78,17 @@ impl Forms {
         self.forms.get(&node).map(|(form, _)| form)
     }
 
+    /// The same forms, but these arrays are computed where they are needed, whether they are in memory or not.
+    pub(crate) fn computing(&self, arrays: &[NodeId]) -> Forms {
+        let mut forms = self.forms.clone();
+        for array in arrays {
+            if let Some((_, in_memory)) = forms.get_mut(array) {
+                *in_memory = false;
+            }
+        }
+        Forms { forms }
+    }
+
     /// Whether an array is in memory.
     pub fn is_manifest(&self, node: NodeId) -> bool {
         self.forms.get(&node).is_some_and(|(_, manifest)| *manifest)

@@ -308,6 +308,9 @@ impl Buffers {
 /// Scalars that kernels compute together at most: each is a register or more in every thread.
 const MOST_TOGETHER: usize = 8;
 
+/// The first slot that an array does not have yet.
+const FORESEEN: usize = 1 << 40;
+
 /// How arrays are computed together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Together {
@@ -336,6 +339,10 @@ impl Planner<'_> {
         let mut cells: HashMap<NodeId, usize> = HashMap::new();
         let (mut inputs, mut steps) = (Vec::new(), Vec::new());
         let mut done: HashSet<NodeId> = HashSet::new();
+        // As `slots`, but pulls that will be in memory have one too: whether they are read in step is seen from their loads.
+        let pulls = program.nodes().iter().filter(|node| self.is_written_pull(node));
+        let mut foreseen: HashMap<NodeId, usize> =
+            pulls.map(|node| (node.id, FORESEEN + node.id.0 as usize)).collect();
         for node in program.nodes().iter().filter(|node| forms.is_manifest(node.id)) {
             if done.contains(&node.id) {
                 continue;
@@ -343,6 +350,7 @@ impl Planner<'_> {
             if matches!(forms.of(node.id), Some(Form::Given)) {
                 let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
                 slots.insert(node.id, slot);
+                foreseen.insert(node.id, slot);
                 done.insert(node.id);
                 let buffers = buffers.borrow().of(slot).to_vec();
                 inputs.push(Input { node: node.id, place: node.place, buffers });
@@ -350,7 +358,7 @@ impl Planner<'_> {
             }
             // Others that come out of the same kernel.
             let (group, how) = {
-                let fuser = Fuser::new(program, extents, forms, &slots);
+                let fuser = Fuser::new(program, extents, forms, &foreseen);
                 let (cells, buffers, sites) = (&cells, &buffers, &sites);
                 let lowering =
                     Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
@@ -359,6 +367,7 @@ impl Planner<'_> {
             for member in &group {
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
+                foreseen.insert(member.id, slot);
                 done.insert(member.id);
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
@@ -369,6 +378,9 @@ impl Planner<'_> {
                     });
                 }
             }
+            // What is written here and read in step is computed once, and not read back.
+            let written = group.iter().filter(|node| group.len() > 1 && self.is_written_pull(node));
+            let forms = &forms.computing(&written.map(|node| node.id).collect::<Vec<_>>());
             let fuser = Fuser::new(program, extents, forms, &slots);
             let lowering = Lowering {
                 profile,
@@ -444,11 +456,17 @@ impl Planner<'_> {
         if let Some(from) = lowering.hears(node) {
             let is_common = matches!(from, HeardFrom::Producer(_));
             let (mut heard, first) = (0, producer(node).unwrap_or(node));
-            let group = self.readers(node, done, |other| {
+            let in_step = |other: &Node, read: NodeId| {
+                let hearer = producer(other).unwrap_or(other);
+                lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
+            };
+            let group = self.readers(node, done, in_step, |other| {
                 let hearer = producer(other).unwrap_or(other);
                 let hears = extents.size(other.id) > 0
                     && lowering.hears(other).as_ref() == Some(&from)
-                    && (is_common || lowering.load_in_common(first.id, hearer.id))
+                    && (is_common
+                        || lowering.load_in_common(first.id, hearer.id)
+                        || self.reads(other).contains(&node.id))
                     && hearer.operation.hears_as_well(lowering, hearer, heard);
                 heard += usize::from(hears);
                 hears
@@ -468,25 +486,38 @@ impl Planner<'_> {
             Some((producer.operation.keyword(), producer.operation.shares(lowering, producer)?))
         };
         let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
-        (self.readers(node, done, |other| key(other).as_ref() == Some(&mine)), Together::Produced)
+        let alike = |other: &Node| key(other).as_ref() == Some(&mine);
+        (self.readers(node, done, |_, _| false, alike), Together::Produced)
     }
 
-    /// An array and those of the others that `fits` says, read an array that it reads too, and need nothing that is not there yet.
+    /// Whether an array is written by a kernel that goes through its indices.
+    fn is_written_pull(&self, node: &Node) -> bool {
+        self.forms.is_manifest(node.id) && self.forms.of(node.id) == Some(&Form::Pull)
+    }
+
+    /// An array and those of the others that `fits` says, and that read an array which it reads too, or itself in step. They need
+    /// nothing else that is not there yet.
     fn readers<'b>(
         &'b self,
         node: &'b Node,
         done: &HashSet<NodeId>,
+        in_step: impl Fn(&Node, NodeId) -> bool,
         mut fits: impl FnMut(&Node) -> bool,
     ) -> Vec<&'b Node> {
         let (mut group, mut columns) = (vec![node], node.types.len());
-        let reads = self.reads(node);
+        let mut reads = self.reads(node);
+        reads.insert(node.id);
         for other in &self.program.nodes()[node.id.0 as usize + 1..] {
             let new = self.forms.is_manifest(other.id) && !done.contains(&other.id);
             if !new || columns + other.types.len() > MOST_TOGETHER {
                 continue;
             }
             let theirs = self.reads(other);
-            let ready = theirs.iter().all(|read| done.contains(read));
+            let is_written = |read: &NodeId| {
+                group.iter().any(|node| node.id == *read && self.is_written_pull(node))
+                    && in_step(other, *read)
+            };
+            let ready = theirs.iter().all(|read| done.contains(read) || is_written(read));
             if ready && theirs.iter().any(|read| reads.contains(read)) && fits(other) {
                 columns += other.types.len();
                 group.push(other);
@@ -495,21 +526,43 @@ impl Planner<'_> {
         group
     }
 
+    /// Whether the kernels that write an array read another one by other ways than the elements that its operation hears.
+    fn reads_besides(&self, node: &Node, hearer: &Node, lowering: &Lowering<'_>, read: NodeId) -> bool {
+        let Some(heard) = lowering.gathered(hearer.id).filter(|heard| *heard != hearer.id) else {
+            return false;
+        };
+        let others = hearer.inputs.iter().copied().filter(|input| *input != heard);
+        let others: Vec<NodeId> = others.chain(hearer.reads()).collect();
+        let is_twice = hearer.inputs.iter().filter(|input| **input == heard).count() > 1;
+        // What stands between the operation and the array is computed from its results alone, and from what it reads itself.
+        let after = if node.id == hearer.id { Vec::new() } else { inputs_of(node) };
+        let after = after.into_iter().filter(|input| *input != hearer.id);
+        is_twice || self.reached(others.into_iter().chain(after).collect(), Some(hearer.id)).contains(&read)
+    }
+
     /// The arrays in memory that the kernel which writes an array reads.
     fn reads(&self, node: &Node) -> HashSet<NodeId> {
+        self.reached(inputs_of(node), None)
+    }
+
+    /// The arrays in memory that are read to compute others, apart from what one of these reads.
+    fn reached(&self, mut waiting: Vec<NodeId>, apart_from: Option<NodeId>) -> HashSet<NodeId> {
         let mut found = HashSet::new();
-        let mut seen = HashSet::new();
-        let mut waiting: Vec<NodeId> = node.inputs.iter().copied().chain(node.reads()).collect();
+        let mut seen: HashSet<NodeId> = apart_from.into_iter().collect();
         while let Some(id) = waiting.pop() {
             if self.forms.is_manifest(id) {
                 found.insert(id);
             } else if seen.insert(id) {
-                let node = self.program.node(id);
-                waiting.extend(node.inputs.iter().copied().chain(node.reads()));
+                waiting.extend(inputs_of(self.program.node(id)));
             }
         }
         found
     }
+}
+
+/// The arrays that an array is computed from.
+fn inputs_of(node: &Node) -> Vec<NodeId> {
+    node.inputs.iter().copied().chain(node.reads()).collect()
 }
 
 /// Adds a release of every buffer that is no result after its last use.

@@ -6,12 +6,12 @@
 use super::{Consumer, Heard, Hop, KernelName, Listeners, Lowering, Step, launched_blocks};
 use crate::error::Error;
 use crate::form::Form;
-use crate::fuser::Elements;
+use crate::fuser::{Elements, slot_and_column};
 use crate::program::{Node, NodeId};
 use crate::reduction::instantiate;
 use pumice_kernel::skeletons::Rounds;
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars};
-use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Term, function};
+use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Term, Variable, function};
 use std::rc::Rc;
 
 /// Where elements come from that are taken in any order.
@@ -19,8 +19,10 @@ use std::rc::Rc;
 pub(crate) enum HeardFrom {
     /// From a push.
     Producer(NodeId),
-    /// From pulls with extents of these classes.
-    Space(Vec<usize>),
+    /// From pulls with so many elements, by their number.
+    Numbers(i64),
+    /// From pulls with extents of these classes, by their index.
+    Indices(Vec<usize>),
 }
 
 /// What operations do around the kernels of a producer that they hear.
@@ -108,7 +110,15 @@ impl Lowering<'_> {
         let forms = self.fuser.forms;
         Some(match forms.of(input) {
             Some(Form::Push { producer, .. }) if !forms.is_manifest(input) => HeardFrom::Producer(*producer),
-            _ => HeardFrom::Space(self.extents.classes(self.space_of(input))),
+            _ => {
+                let space = self.space_of(input);
+                let wants_index =
+                    || input == hearer && self.wants_index(input, &self.fuser.linear(input).function);
+                match self.extents.is_known(space) && !wants_index() {
+                    true => HeardFrom::Numbers(self.extents.size(space)),
+                    false => HeardFrom::Indices(self.extents.classes(space)),
+                }
+            }
         })
     }
 
@@ -129,6 +139,24 @@ impl Lowering<'_> {
         loads(&together) < functions.iter().map(loads).sum()
     }
 
+    /// Whether all that an operation reads of an array stands at the index at which it hears its own input. The array is in a slot
+    /// here that nobody else has.
+    pub(crate) fn reads_in_step(&self, hearer: NodeId, array: NodeId) -> bool {
+        let (Some(input), Some(slot)) = (self.gathered(hearer), self.fuser.slots.get(&array)) else {
+            return false;
+        };
+        if self.is_handed_on(input) {
+            return false;
+        }
+        let function = self.heard_elements(input, input == hearer).function;
+        function.nodes().iter().all(|node| match node {
+            ScalarNode::Load { array, index, .. } if slot_and_column(*array).0 == *slot => {
+                matches!(function.nodes()[index.0 as usize], ScalarNode::Variable(Variable::Parameter(0), _))
+            }
+            _ => true,
+        })
+    }
+
     /// The elements of an input from their number: computed, or read from memory if they are there.
     fn heard_elements(&self, input: NodeId, computed: bool) -> Elements {
         match computed {
@@ -137,8 +165,14 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether an array's elements are handed on by a producer.
+    pub(crate) fn is_handed_on(&self, array: NodeId) -> bool {
+        let forms = self.fuser.forms;
+        !forms.is_manifest(array) && matches!(forms.of(array), Some(Form::Push { .. }))
+    }
+
     /// The array whose elements an operation takes in any order: for a pull that is to be written, itself.
-    fn gathered(&self, hearer: NodeId) -> Option<NodeId> {
+    pub(crate) fn gathered(&self, hearer: NodeId) -> Option<NodeId> {
         let node = self.program.node(hearer);
         match self.fuser.forms.of(hearer) {
             Some(Form::Pull) => {

@@ -4,7 +4,6 @@
 use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
-use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{JoinedInput, Listeners, Lowering, MOST_JOINED, Step, launched_blocks};
@@ -148,7 +147,7 @@ impl Concat {
                 vec![self.place(fuser, node, part, terms[0])]
             })
         };
-        if is_push(lowering, input) { None } else { lowering.joinable(input, place) }
+        if lowering.is_handed_on(input) { None } else { lowering.joinable(input, place) }
     }
 
     /// The number in the whole of an element with this number in one part.
@@ -190,7 +189,7 @@ impl Concat {
         });
         let through = Handed { function, loose: false };
         let heard = listeners.heard.iter().map(|heard| heard.behind(through.clone()));
-        if !is_push(lowering, input) {
+        if !lowering.is_handed_on(input) {
             return lowering.write_input(node, input, Listeners { producer: input, heard: heard.collect() });
         }
         let mut all = Listeners { producer: input, heard: Vec::new() };
@@ -201,10 +200,4 @@ impl Concat {
         }
         lowering.program.node(all.producer).operation.produce(lowering, vec![all])
     }
-}
-
-/// Whether an input is handed on by a producer of its own.
-fn is_push(lowering: &Lowering<'_>, input: NodeId) -> bool {
-    let forms = lowering.fuser.forms;
-    matches!(forms.of(input), Some(Form::Push { .. })) && !forms.is_manifest(input)
 }

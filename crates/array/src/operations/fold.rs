@@ -7,7 +7,6 @@ use super::product::{Tiled, separate_step};
 use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
-use crate::form::Form;
 use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{
@@ -97,7 +96,7 @@ impl Operation for Fold {
 
     fn shares(&self, lowering: &Lowering<'_>, node: &Node) -> Option<Vec<i64>> {
         let input = *node.inputs.first()?;
-        if lowering.options.skeletons.fold.is_some() || is_push(lowering, input) {
+        if lowering.options.skeletons.fold.is_some() || lowering.is_handed_on(input) {
             return None;
         }
         let space = lowering.space_of(input);
@@ -109,7 +108,7 @@ impl Operation for Fold {
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         if let [listeners] = &group[..] {
             let node = lowering.program.node(listeners.producer);
-            if node.inputs.first().is_some_and(|input| is_push(lowering, *input)) {
+            if node.inputs.first().is_some_and(|input| lowering.is_handed_on(*input)) {
                 return lowering.hear(group);
             }
             if let Some(steps) = self.tiled(lowering, node).and_then(|tiled| tiled.steps(lowering, listeners))
@@ -123,7 +122,7 @@ impl Operation for Fold {
     fn gathered(&self, lowering: &Lowering<'_>, node: &Node) -> Option<NodeId> {
         let is_ours = lowering.options.skeletons.fold.is_none();
         let input = *node.inputs.first()?;
-        (is_push(lowering, input) || (self.gathers(node, 0) && is_ours)).then_some(input)
+        (lowering.is_handed_on(input) || (self.gathers(node, 0) && is_ours)).then_some(input)
     }
     fn hear<'a>(
         &'a self,
@@ -199,12 +198,6 @@ impl Operation for Fold {
 fn is_folded_whole(lowering: &Lowering<'_>, input: NodeId) -> bool {
     let space = lowering.space_of(input);
     space != input && lowering.program.node(space).rank != 1
-}
-
-/// Whether an array's elements are handed on by a producer.
-fn is_push(lowering: &Lowering<'_>, node: NodeId) -> bool {
-    let forms = lowering.fuser.forms;
-    !forms.is_manifest(node) && matches!(forms.of(node), Some(Form::Push { .. }))
 }
 
 /// Rows that are no longer than this are folded as they are: there is little to share between them.

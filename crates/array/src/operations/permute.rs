@@ -8,7 +8,7 @@ use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Common, Consumer, Hearing, Listeners, Lowering, Parameters, Step};
+use crate::lower::{Common, Consumer, HeardFrom, Hearing, Listeners, Lowering, Parameters, Step};
 use crate::operation::{Listens, Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener, Rounds};
@@ -110,9 +110,12 @@ impl Operation for Permute {
         node.inputs.get(SOURCE).copied()
     }
     fn hears_as_well(&self, lowering: &Lowering<'_>, node: &Node, others: usize) -> bool {
-        let Some(source) = node.inputs.get(SOURCE) else { return false };
-        let cost = lowering.fuser.linear_of_input(*source).function.cost();
-        let plan = |hearers| self.plan(lowering, node, None, Some(cost), hearers).how;
+        let source = node.inputs[SOURCE];
+        let (producer, cost) = match lowering.hears(node) {
+            Some(HeardFrom::Producer(producer)) => (Some(producer), None),
+            _ => (None, Some(lowering.fuser.linear_of_input(source).function.cost())),
+        };
+        let plan = |hearers| self.plan(lowering, node, producer, cost, hearers).how;
         plan(1) == plan(others as u32 + 2)
     }
     fn hear<'a>(

@@ -77,6 +77,7 @@ macro_rules! for_each_case {
                 expansions_of_expansions
                 consumers_of_an_array
                 arrays_of_one_shape
+                arrays_that_are_written_and_heard
             }
             expansions {
                 in_order

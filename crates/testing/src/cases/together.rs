@@ -143,3 +143,40 @@ pub fn arrays_of_one_shape(h: &Harness) -> Outcome {
     }
     Ok(())
 }
+
+/// An array that is written is heard in the same kernel, but not where it is also the defaults, or is read at another index.
+pub fn arrays_that_are_written_and_heard(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<i64>>| {
+        let ys = xs.map(|x| x * 3 + 1).compute();
+        let sum = ys.clone().sum();
+        let counts = ys.clone().histogram(5, |y| y & 3);
+        let own = ys.clone().map(|y| (some(y % 7), y)).permute_pairs(|new, old| new + old, ys.clone());
+        let by_others = ys.clone().permute(|new, old| new.max(old), fill(4, 0i64), {
+            let ys = ys.clone();
+            move |i| ys.at(i) & 3
+        });
+        let with_last = ys.clone().sum().map({
+            let ys = ys.clone();
+            move |sum| sum + ys.at(0)
+        });
+        generate(ys.size(), move |i| {
+            let folds = sum.the() + 3 * with_last.the() + 5 * counts.at(i % 5).cast::<i64>();
+            folds + 7 * own.at(i) + 11 * by_others.at(i & 3) + ys.at(i)
+        })
+    })?;
+    for n in [7, 31, 30_011] {
+        let xs: Vec<i64> = (0..n).map(|i| (i * 7919) % 2003).collect();
+        let ys: Vec<i64> = xs.iter().map(|x| x * 3 + 1).collect();
+        let sum: i64 = ys.iter().sum();
+        let (mut counts, mut own, mut largest) = ([0i64; 5], ys.clone(), [0i64; 4]);
+        for y in &ys {
+            counts[(y & 3) as usize] += 1;
+            own[(y % 7) as usize] += y;
+            largest[(y & 3) as usize] = largest[(y & 3) as usize].max(*y);
+        }
+        let folds = sum + 3 * (sum + ys.first().copied().unwrap_or(0));
+        let result = |i: usize| folds + 5 * counts[i % 5] + 7 * own[i] + 11 * largest[i & 3] + ys[i];
+        program.check(&xs, &(0..ys.len()).map(result).collect::<Vec<i64>>())?;
+    }
+    Ok(())
+}

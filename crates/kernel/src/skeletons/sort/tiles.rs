@@ -96,9 +96,13 @@ impl<'a> SortTile<'a> {
         let last = Exp::from((self.plan.digits() - 1) as u32);
         self.by_case(|whole| {
             self.each_place(Arrangement::Ranked, |item, place| {
-                let value = digit.of(self.plan, &own.read(item));
-                let value = if whole { value } else { place.lt(self.length).select(value, last) };
-                values.write(item, &element(value));
+                let value = || element(digit.of(self.plan, &own.read(item)));
+                // A key may fail, and there is none of what is not there.
+                let value = match whole {
+                    true => value(),
+                    false => choose(place.lt(self.length), value, || element(last)),
+                };
+                values.write(item, &value);
             });
         });
         values
