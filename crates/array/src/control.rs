@@ -53,6 +53,9 @@ pub trait Control: Send + Sync + 'static {
     /// The programs.
     fn programs(&self) -> &[ArrayProgram];
 
+    /// The same operation with other programs, as many and with the same results.
+    fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation>;
+
     /// What the programs are called, for people.
     fn names(&self) -> &'static [&'static str];
 

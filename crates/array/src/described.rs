@@ -33,10 +33,21 @@ impl Described {
         types: Vec<ScalarType>,
         place: Place,
     ) -> Arc<Described> {
-        let mentions = mentioned(&operation);
+        Described::of_shared(Arc::new(operation), inputs, rank, types, place)
+    }
+
+    /// As [`Described::new`].
+    pub(crate) fn of_shared(
+        operation: Arc<dyn Operation>,
+        inputs: Vec<Arc<Described>>,
+        rank: usize,
+        types: Vec<ScalarType>,
+        place: Place,
+    ) -> Arc<Described> {
+        let mentions = mentioned(&*operation);
         let mut described = Described {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
-            operation: Arc::new(operation),
+            operation,
             inputs,
             rank,
             types,

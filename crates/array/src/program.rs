@@ -289,8 +289,38 @@ pub(crate) fn renumbered(
     operation: &Arc<dyn Operation>,
     numbers: &HashMap<u64, NodeId>,
 ) -> Arc<dyn Operation> {
+    with_leaves(
+        operation,
+        |variable| matches!(variable, Variable::Extent { .. }),
+        &mut |variable, ty| match variable {
+            Variable::Extent { array, dimension } => match numbers.get(&array) {
+                Some(id) => Term::variable(Variable::Extent { array: id.0.into(), dimension }, ty),
+                None => Term::invalid(ty, "an extent of an array that is not part of the program"),
+            },
+            other => Term::variable(other, ty),
+        },
+        &mut |of, index| match numbers.get(&of.array) {
+            Some(id) => Term::element(ElementOf { array: id.0.into(), ..of }, index),
+            None => Term::invalid(of.ty, "an element of an array that is not part of the program"),
+        },
+    )
+}
+
+/// An operation with its functions over other leaves: `leaf` gives what a variable stands for that is not a parameter, `element`
+/// what an element of an array does. Functions without an element and without a variable that `changes` stay as they are.
+pub(crate) fn with_leaves(
+    operation: &Arc<dyn Operation>,
+    changes: impl Fn(Variable) -> bool,
+    leaf: &mut dyn FnMut(Variable, ScalarType) -> Term,
+    element: &mut dyn FnMut(ElementOf, &[Term]) -> Term,
+) -> Arc<dyn Operation> {
+    let is_changed = |node: &ScalarNode| match node {
+        ScalarNode::Variable(variable, _) => changes(*variable),
+        ScalarNode::Element { .. } => true,
+        _ => false,
+    };
     let functions = operation.functions();
-    if functions.iter().all(|function| mentioned(function).is_empty() && read(function).is_empty()) {
+    if !functions.iter().any(|function| function.nodes().iter().any(is_changed)) {
         return operation.clone();
     }
     let functions = functions.into_iter().map(|old| {
@@ -301,17 +331,10 @@ pub(crate) fn renumbered(
                         .get(number as usize)
                         .copied()
                         .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
-                    Variable::Extent { array, dimension } => match numbers.get(&array) {
-                        Some(id) => Term::variable(Variable::Extent { array: id.0.into(), dimension }, ty),
-                        None => Term::invalid(ty, "an extent of an array that is not part of the program"),
-                    },
-                    other => Term::variable(other, ty),
+                    other => leaf(other, ty),
                 },
                 &mut |_, ty, _, _| Term::invalid(ty, "a kernel's memory is read in an array program"),
-                &mut |of, index| match numbers.get(&of.array) {
-                    Some(id) => Term::element(ElementOf { array: id.0.into(), ..of }, index),
-                    None => Term::invalid(of.ty, "an element of an array that is not part of the program"),
-                },
+                element,
             )
         })
     });

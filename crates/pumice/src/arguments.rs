@@ -1,12 +1,13 @@
-//! What a compiled program takes and gives: how Rust functions become programs, and which values fit their parameters.
+//! What a compiled program takes: how Rust functions become programs, and which values fit their parameters.
 
+use crate::results::ProgramResult;
 use pumice_array::{
-    Acc, AccRagged, Array, Arrays, Described, Dim1, Error, IntoArray, Ragged, Shape, Vector, scalar_argument,
+    Acc, AccRagged, Array, ArrayType, Dim1, IntoArray, Ragged, Shape, Vector, scalar_argument,
 };
-use pumice_runtime::{Inputs, Result};
-use pumice_scalar::{Constant, Elt, Exp, Place, Primitive};
+use pumice_runtime::Inputs;
+use pumice_scalar::{Constant, Elt, Exp, Place, Primitive, ScalarType};
 use std::cell::Cell;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// A parameter of a program: an array, rows of different lengths or a scalar expression.
 #[diagnostic::on_unimplemented(
@@ -17,6 +18,35 @@ use std::sync::Arc;
 pub trait Parameter: Sized {
     /// The parameter with this number.
     fn make(number: u32) -> Self;
+    /// Adds the types of the parameter with this number.
+    fn declare(number: u32, types: &mut ParameterTypes);
+}
+
+/// What the parameters of a program are, without Rust's types: arrays and scalars by their numbers. Rows of different lengths are
+/// two arrays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ParameterTypes {
+    /// Ranks and element types of arrays.
+    pub arrays: BTreeMap<u32, ArrayType>,
+    /// Types of scalars.
+    pub scalars: BTreeMap<u32, ScalarType>,
+}
+
+/// The parameters of a program: a tuple with as many as there are.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the parameters of a Pumice program",
+    label = "expected a tuple of parameters",
+    note = "one parameter is a tuple too: `(Acc<Vector<f32>>,)`"
+)]
+pub trait Parameters {
+    /// Their types.
+    fn types() -> ParameterTypes;
+}
+
+impl Parameters for () {
+    fn types() -> ParameterTypes {
+        ParameterTypes::default()
+    }
 }
 
 impl<D: Shape, T: Elt> Parameter for Acc<Array<D, T>> {
@@ -24,10 +54,13 @@ impl<D: Shape, T: Elt> Parameter for Acc<Array<D, T>> {
         let place = COMPILED_AT.with(Cell::get).unwrap_or_else(|| Place::caller("argument"));
         Acc::<Array<D, T>>::argument_at(number, place)
     }
+    fn declare(number: u32, types: &mut ParameterTypes) {
+        types.arrays.insert(number, (D::RANK, T::types()));
+    }
 }
 
 /// The number of the offsets of rows that are a parameter with a number: beyond those of all parameters.
-fn number_of_offsets(number: u32) -> u32 {
+pub(crate) fn number_of_offsets(number: u32) -> u32 {
     number + MOST_PARAMETERS
 }
 
@@ -35,11 +68,18 @@ impl<T: Elt> Parameter for AccRagged<T> {
     fn make(number: u32) -> Self {
         AccRagged::new(Acc::make(number), Acc::make(number_of_offsets(number)))
     }
+    fn declare(number: u32, types: &mut ParameterTypes) {
+        Acc::<Vector<T>>::declare(number, types);
+        Acc::<Vector<i64>>::declare(number_of_offsets(number), types);
+    }
 }
 
 impl<T: Primitive> Parameter for Exp<T> {
     fn make(number: u32) -> Self {
         scalar_argument(number)
+    }
+    fn declare(number: u32, types: &mut ParameterTypes) {
+        types.scalars.insert(number, T::TYPE);
     }
 }
 
@@ -63,56 +103,15 @@ pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
 /// A Rust function that is a program with parameters `P`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a Pumice program",
-    label = "expected a function from arrays and scalars to an array",
-    note = "a program takes up to eight `Acc<..>`, `AccRagged<..>` or `Exp<..>` and returns an `Acc<..>` or an `AccRagged<..>`"
+    label = "expected a function from arrays and scalars to arrays",
+    note = "a program takes up to eight `Acc<..>`, `AccRagged<..>` or `Exp<..>` and returns an `Acc<..>`, an `AccRagged<..>`, or a \
+            tuple of these"
 )]
 pub trait Function<P> {
     /// What it returns.
     type Result: ProgramResult;
     /// Applies the function to its parameters.
     fn describe(self) -> Self::Result;
-}
-
-/// The result of a program: an array, or rows of different lengths.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the result of a Pumice program",
-    label = "expected an array",
-    note = "a program returns an `Acc<..>` or an `AccRagged<..>`"
-)]
-pub trait ProgramResult {
-    /// What a run returns.
-    type Value;
-    /// The arrays that the result is made of.
-    fn arrays(&self) -> Vec<Arc<Described>>;
-    /// Makes what a run returns of the arrays that were computed.
-    fn value(arrays: &Arrays) -> Result<Self::Value>;
-}
-
-/// One of several arrays that were computed.
-fn computed<D: Shape, T: Elt>(arrays: &Arrays, number: usize) -> Result<Array<D, T>> {
-    let lost = || Error::Program("a program gave another number of results than it has".into());
-    Ok(Array::from_data(arrays.get(number).ok_or_else(lost)?.clone())?)
-}
-
-impl<D: Shape, T: Elt> ProgramResult for Acc<Array<D, T>> {
-    type Value = Array<D, T>;
-    fn arrays(&self) -> Vec<Arc<Described>> {
-        vec![self.described().clone()]
-    }
-    fn value(arrays: &Arrays) -> Result<Array<D, T>> {
-        computed(arrays, 0)
-    }
-}
-
-impl<T: Elt> ProgramResult for AccRagged<T> {
-    type Value = Ragged<T>;
-    fn arrays(&self) -> Vec<Arc<Described>> {
-        vec![self.flatten().described().clone(), self.offsets().described().clone()]
-    }
-    fn value(arrays: &Arrays) -> Result<Ragged<T>> {
-        let (values, offsets): (Vector<T>, Vector<i64>) = (computed(arrays, 0)?, computed(arrays, 1)?);
-        Ok(Ragged::from_vectors(&values, &offsets)?)
-    }
 }
 
 /// A value that fits a parameter.
@@ -181,7 +180,7 @@ where
 }
 
 /// The most parameters that a program has.
-const MOST_PARAMETERS: u32 = 8;
+pub(crate) const MOST_PARAMETERS: u32 = 8;
 
 macro_rules! parameters {
     ($($parameter:ident $value:ident $number:literal),*) => {
@@ -192,6 +191,13 @@ macro_rules! parameters {
             type Result = Returned;
             fn describe(self) -> Returned {
                 self($($parameter::make($number)),*)
+            }
+        }
+        impl<$($parameter: Parameter),*> Parameters for ($($parameter,)*) {
+            fn types() -> ParameterTypes {
+                let mut types = ParameterTypes::default();
+                $($parameter::declare($number, &mut types);)*
+                types
             }
         }
         impl<$($parameter, $value: Gives<$parameter>),*> Arguments<($($parameter,)*)> for ($($value,)*) {

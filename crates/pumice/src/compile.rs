@@ -1,10 +1,10 @@
 //! Compiling and running programs: the last step from a description to results.
 
-use crate::arguments::{Arguments, Function, ProgramResult, described_at};
+use crate::arguments::{Arguments, Function, described_at};
+use crate::call::CallArguments;
+use crate::results::ProgramResult;
 use crate::untyped::Untyped;
-use pumice_array::{
-    Acc, AccRagged, Array, ArrayProgram, CheckedProgram, Launch, Plan, PlanOptions, Ragged, Shape,
-};
+use pumice_array::{AccRagged, ArrayProgram, CheckedProgram, Described, Launch, Plan, PlanOptions, Ragged};
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
@@ -191,6 +191,22 @@ impl Compiler {
         &self.device
     }
 
+    /// The bytes of the device's memory that arrays, runs and copies of host arrays hold in this process. Free memory that is kept
+    /// to be used again does not count.
+    ///
+    /// ```
+    /// use pumice::{Compiler, layers::runtime::devices::Sim, prelude::*};
+    /// let compiler = Compiler::with(std::sync::Arc::new(Sim::open()?));
+    /// let (ones, twos) = compiler.run((fill(1000, 1i32), fill(500, 2i32)))?;
+    /// assert_eq!(compiler.memory_in_use(), 6000);
+    /// drop(ones);
+    /// assert_eq!(compiler.memory_in_use(), 2000);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn memory_in_use(&self) -> usize {
+        Engine::of(self.device.clone()).memory_in_use()
+    }
+
     /// The passes over kernels that these choices ask for.
     pub(crate) fn passes(&self) -> Passes {
         Passes { vectorise: self.plan.vectorise, narrow: self.plan.narrow }
@@ -206,7 +222,7 @@ impl Compiler {
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Result>> {
         let place = Place::caller("argument");
         let results = scope(|| described_at(place, || program.describe().arrays()));
-        Ok(Compiled { untyped: self.compile_program(ArrayProgram::of(&results))?, of: PhantomData })
+        Ok(Compiled::of(self.compile_program(ArrayProgram::of(&results))?))
     }
 
     /// Compiles a program of array IR, for front ends that have no Rust types.
@@ -216,8 +232,16 @@ impl Compiler {
         Untyped::new(engine, program, choices)
     }
 
-    /// Runs a program once.
-    pub fn run<D: Shape, T: Elt>(&self, program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
+    /// Runs a program once: what gives one result, or a tuple of several.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let xs = generate(5, |i| i * i);
+    /// let (sum, largest) = Compiler::on("sim")?.run((xs.clone().sum(), xs.max()))?;
+    /// assert_eq!((sum.to_value()?, largest.to_value()?), (30, 16));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn run<R: ProgramResult>(&self, program: R) -> Result<R::Value> {
         self.compile(|| program)?.run(())
     }
 
@@ -241,15 +265,17 @@ pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Result>> 
     Compiler::new()?.compile(program)
 }
 
-/// Runs a program once on the default device.
+/// Runs a program once on the default device: what gives one result, or a tuple of several.
 ///
 /// ```
 /// use pumice::prelude::*;
-/// let squares = pumice::run(generate(4, |i| i * i))?;
-/// assert_eq!(squares.to_vec()?, [0, 1, 4, 9]);
+/// let squares = generate(4, |i| i * i);
+/// assert_eq!(pumice::run(squares.clone())?.to_vec()?, [0, 1, 4, 9]);
+/// let (squares, sum) = pumice::run((squares.clone(), squares.sum()))?;
+/// assert_eq!((squares.len(), sum.to_value()?), (4, 14));
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn run<D: Shape, T: Elt>(program: Acc<Array<D, T>>) -> Result<Array<D, T>> {
+pub fn run<R: ProgramResult>(program: R) -> Result<R::Value> {
     Compiler::new()?.run(program)
 }
 
@@ -280,14 +306,68 @@ pub fn run_ragged<T: Elt>(program: AccRagged<T>) -> Result<Ragged<T>> {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub struct Compiled<P, R> {
-    untyped: Untyped,
+    pub(crate) untyped: Arc<Untyped>,
     of: PhantomData<fn(P) -> R>,
+}
+
+impl<P, R> Compiled<P, R> {
+    /// A program that takes a `P` and gives an `R`.
+    pub(crate) fn of(untyped: Untyped) -> Compiled<P, R> {
+        Compiled { untyped: Arc::new(untyped), of: PhantomData }
+    }
+}
+
+/// The same program: its plans and kernels are shared.
+impl<P, R> Clone for Compiled<P, R> {
+    fn clone(&self) -> Compiled<P, R> {
+        Compiled { untyped: self.untyped.clone(), of: PhantomData }
+    }
 }
 
 impl<P, R: ProgramResult> Compiled<P, R> {
     /// Runs the program. An array stays on the device until it is looked at; rows of different lengths are brought to the host.
+    ///
+    /// Several results are computed by one run, and share its outcome: if a check fails (an index out of bounds, a division by
+    /// zero), each result that was computed beside it gives that error when it is looked at, whichever of them it belongs to. An
+    /// argument that is returned as it is stays what it is.
     pub fn run(&self, arguments: impl Arguments<P>) -> Result<R::Value> {
-        R::value(&self.untyped.run_all(&arguments.collect())?)
+        R::value(&mut self.untyped.run_all(&arguments.collect())?.into_iter())
+    }
+
+    /// The results of this program for arrays and scalars of another one, as a part of that: `f.call(xs).map(..)`.
+    ///
+    /// It describes the same operations as if they were written there, so they are fused with what stands around them, and run
+    /// on the caller's device with the caller's choices. Arrays that the program holds ([`use_`](crate::use_)) are shared, loops
+    /// and branches work, and failures name the places where the program was written. A scalar argument may be any expression
+    /// of the caller, also one that is computed from its arrays.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let compiler = pumice::Compiler::on("sim")?;
+    /// let scaled = compiler.compile(|xs: Acc<Vector<i64>>, by: Exp<i64>| {
+    ///     let scaled = xs.map(|x| x * by);
+    ///     (scaled.clone(), scaled.sum())
+    /// })?;
+    /// let shares = compiler.compile(|xs: Acc<Vector<i64>>| {
+    ///     let (scaled, total) = scaled.call((xs, 100));
+    ///     scaled.map(|x| x * 100 / total.the())
+    /// })?;
+    /// let twice = compiler.compile(|xs: Acc<Vector<i64>>| {
+    ///     let longest = xs.size();
+    ///     scaled.call((scaled.call((xs, 2)).0, longest)).1
+    /// })?;
+    /// assert_eq!(shares.run(&[0, 300, 100])?.to_vec()?, [0, 75, 25]);
+    /// assert_eq!(twice.run(&[1, 2, 3])?.to_value()?, 36);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call(&self, arguments: impl CallArguments<P>) -> R {
+        let place = Place::caller("call");
+        let mut results = self.untyped.written().describe(&arguments.pass_all()).into_iter();
+        R::describe(&mut |(rank, types)| {
+            let missing = "a program that is called gives too few arrays";
+            results.next().unwrap_or_else(|| Described::mistaken(missing, rank, types, place))
+        })
     }
 
     /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs. Where the

@@ -21,12 +21,18 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod call;
 mod compile;
 pub mod kernel;
+mod results;
+mod running;
+mod saved;
+mod stream;
 pub mod tune;
 mod untyped;
 
-pub use arguments::{Arguments, Function, Gives, Parameter, ProgramResult};
+pub use arguments::{Arguments, Function, Gives, Parameter, ParameterTypes, Parameters};
+pub use call::{CallArguments, Passes};
 pub use compile::{Compiled, Compiler, compile, run, run_ragged};
 #[doc(hidden)]
 pub use pumice_array::comprehension;
@@ -43,6 +49,9 @@ pub use pumice_scalar::{
     Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
     constant, none, some, while_,
 };
+pub use results::ProgramResult;
+pub use running::Running;
+pub use stream::MapStream;
 pub use untyped::Untyped;
 
 /// The layers below, for those who write kernels, devices or front ends.

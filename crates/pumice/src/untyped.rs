@@ -13,11 +13,14 @@ use pumice_scalar::{Constant, Place};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A compiled program without Rust's types: what [`Compiled`](crate::Compiled) is made of, and what other front ends run.
 pub struct Untyped {
     engine: Arc<Engine>,
+    /// The program as it was written, and as it is planned.
+    written: CheckedProgram,
     program: CheckedProgram,
     choices: Choices,
     plans: Plans,
@@ -28,7 +31,8 @@ pub struct Untyped {
 impl Untyped {
     /// Compiles a program; its plans are made when it runs.
     pub(crate) fn new(engine: Arc<Engine>, program: CheckedProgram, choices: Choices) -> Result<Untyped> {
-        let program = program.ready(&choices.plan)?;
+        let written = program;
+        let program = written.ready(&choices.plan)?;
         let mut nested = HashMap::new();
         for node in program.nodes() {
             let compile = |program: &ArrayProgram| {
@@ -41,7 +45,7 @@ impl Untyped {
             }
         }
         let plans = engine.plans().of(&program, &choices);
-        Ok(Untyped { engine, program, choices, plans, nested })
+        Ok(Untyped { engine, written, program, choices, plans, nested })
     }
 
     /// Runs the program. Its first result stays on the device until it is looked at.
@@ -54,11 +58,17 @@ impl Untyped {
         self.run_until(inputs, &Clock::new(self.choices.limit))
     }
 
+    /// As [`Untyped::run_all`], unless `cancelled` is set meanwhile: what has not begun then does not begin, and the run is an
+    /// [`Error::Cancelled`]. A kernel that was launched runs to its end.
+    pub fn run_unless(&self, cancelled: &AtomicBool, inputs: &Inputs) -> Result<Arrays> {
+        self.run_until(inputs, &Clock { cancelled: Some(cancelled), ..Clock::new(self.choices.limit) })
+    }
+
     /// Runs the program as a part of a run.
-    fn run_until(&self, inputs: &Inputs, clock: &Clock) -> Result<Arrays> {
+    fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         let (last, reading) = self.read(inputs, clock)?;
         let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        execution.launch()?;
+        execution.launch_while(&|| clock.check_cancelled())?;
         execution.results()
     }
 
@@ -83,13 +93,14 @@ impl Untyped {
     }
 
     /// Runs the plans after which something is read or run; gives the last one, and what is known then.
-    fn read(&self, inputs: &Inputs, clock: &Clock) -> Result<(Arc<PreparedPlan>, Reading)> {
+    fn read(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<(Arc<PreparedPlan>, Reading)> {
         let mut reading = Reading::default();
         loop {
+            clock.check_cancelled()?;
             let prepared = clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading))?;
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-            execution.launch()?;
+            execution.launch_while(&|| clock.check_cancelled())?;
             let results = execution.results()?;
             match read {
                 Read::Extents(node) => {
@@ -121,7 +132,7 @@ impl Untyped {
         id: NodeId,
         given: Arrays,
         reading: &mut Reading,
-        clock: &Clock,
+        clock: &Clock<'_>,
     ) -> Result<()> {
         let node = self.program.node(id);
         let lost = || Error::Invalid(format!("{} has nothing to run", node.place));
@@ -196,6 +207,16 @@ impl Untyped {
         &self.program
     }
 
+    /// The program as it was written, before it was made ready to be planned.
+    pub fn written(&self) -> &CheckedProgram {
+        &self.written
+    }
+
+    /// The engine of the device that it runs on.
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// The device that it runs on.
     pub fn device(&self) -> &Arc<dyn Device> {
         self.engine.device()
@@ -223,17 +244,27 @@ fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
     }
 }
 
-/// The time that a run may take. Every plan has a deadline of its own, from its first launch on; this one is for runs of many
+/// The time that a run may take, and whether it is to go on. Every plan has a deadline of its own, from its first launch on; this one is for runs of many
 /// plans, and does not count the time in which kernels are compiled.
-struct Clock {
+struct Clock<'a> {
     limit: Option<Duration>,
     start: Instant,
     preparing: Cell<Duration>,
+    /// Set by another thread if nothing more is to be begun.
+    cancelled: Option<&'a AtomicBool>,
 }
 
-impl Clock {
-    fn new(limit: Option<Duration>) -> Clock {
-        Clock { limit, start: Instant::now(), preparing: Cell::default() }
+impl Clock<'_> {
+    fn new(limit: Option<Duration>) -> Clock<'static> {
+        Clock { limit, start: Instant::now(), preparing: Cell::default(), cancelled: None }
+    }
+
+    /// An error if the run is not to go on.
+    fn check_cancelled(&self) -> Result<()> {
+        match self.cancelled {
+            Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(()),
+        }
     }
 
     /// Does what is not part of the run.
@@ -246,6 +277,7 @@ impl Clock {
 
     /// An error if the run has taken too long and is about to go on in the loop at this place.
     fn check(&self, place: Place) -> Result<()> {
+        self.check_cancelled()?;
         let taken = self.start.elapsed().saturating_sub(self.preparing.get());
         match self.limit.filter(|limit| taken > *limit) {
             Some(limit) => Err(Error::Deadline { limit, place: place.to_string() }),

@@ -45,6 +45,11 @@ pub trait Device: Send + Sync {
         true
     }
 
+    /// Returns the bytes of memory that it has in all, where that is known.
+    fn memory_limit(&self) -> Option<usize> {
+        None
+    }
+
     /// Reserves memory, of no particular content, aligned for every scalar and vector type. `bytes` may be 0.
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory>;
 

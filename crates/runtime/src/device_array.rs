@@ -59,7 +59,7 @@ impl DeviceArray {
         self.bounds.iter().zip(cells).map(length).collect()
     }
 
-    fn fetch(&self) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn fetch(&self) -> Result<Vec<Vec<u8>>> {
         self.status.check()?;
         let count: usize = self.extents().iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {

@@ -8,14 +8,14 @@ use crate::kernel_table::KernelTable;
 use crate::plan_table::PlanTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::Status;
-use pumice_array::{ArrayData, Error as ArrayError, whole_columns};
+use pumice_array::{ArrayData, Error as ArrayError, HostData, whole_columns};
 use pumice_emit::EmitOptions;
 use pumice_program::{Verified, make_stoppable};
 use pumice_scalar::ScalarType;
 use std::any::Any;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 /// A device with the memory and kernels that programs share on it.
@@ -97,13 +97,48 @@ impl Engine {
         limit: Option<Duration>,
         place: impl FnOnce() -> Arc<str>,
     ) -> Result<Option<Deadline>> {
-        let deadline = |limit| Ok(Deadline { record: self.pool.take(STOP_BYTES)?, limit, place: place() });
+        let deadline = |limit| Ok(Deadline { record: self.allocate(STOP_BYTES)?, limit, place: place() });
         limit.map(deadline).transpose()
     }
 
-    /// Memory for at least so many bytes.
+    /// Memory for at least so many bytes. If the device has no room for it, copies of host arrays that are gone are released
+    /// and the pool is emptied first.
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Arc<Pooled>> {
-        self.pool.take(bytes)
+        self.pool.take(bytes, || self.forget_copies())
+    }
+
+    /// Returns the bytes of device memory that arrays, runs and device copies of host arrays hold. Free memory that is kept to be
+    /// used again does not count.
+    ///
+    /// ```
+    /// use pumice::layers::runtime::{Engine, devices::Sim};
+    /// use pumice::{Compiler, prelude::*};
+    /// use std::sync::Arc;
+    /// let device = Arc::new(Sim::with_memory(1 << 20));
+    /// let (engine, compiler) = (Engine::of(device.clone()), Compiler::with(device));
+    /// let numbers = compiler.run(fill(1000, 7i32))?;
+    /// assert_eq!(engine.memory_in_use(), 4000);
+    /// drop(numbers);
+    /// assert_eq!(engine.memory_in_use(), 0);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn memory_in_use(&self) -> usize {
+        self.forget_copies();
+        self.pool.in_use()
+    }
+
+    /// Releases device copies of host arrays that are gone. That happens by itself with the next array that is brought here.
+    pub fn forget_copies(&self) {
+        let (copies, gone) = self.living_copies();
+        drop(copies);
+        drop(gone);
+    }
+
+    /// The memory table, and copies of arrays that are gone, which were taken out of it: to be dropped without the lock.
+    fn living_copies(&self) -> (MutexGuard<'_, HashMap<usize, Copy>>, Vec<Copy>) {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = copies.extract_if(|_, copy| copy.of.strong_count() == 0).map(|(_, copy)| copy).collect();
+        (copies, gone)
     }
 
     /// An array as this device has it, if it does.
@@ -120,9 +155,11 @@ impl Engine {
         }
         let key = Arc::as_ptr(data).cast::<()>() as usize;
         let known = {
-            let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
-            copies.retain(|_, copy| copy.of.strong_count() > 0);
-            copies.get(&key).map(|copy| copy.columns.clone())
+            let (copies, gone) = self.living_copies();
+            let known = copies.get(&key).map(|copy| copy.columns.clone());
+            drop(copies);
+            drop(gone);
+            known
         };
         if let Some(columns) = known {
             return Ok((columns, None));
@@ -144,7 +181,7 @@ impl Engine {
         }
         let count: usize = data.extents().iter().product();
         let copy = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
-            let copy = self.pool.take(count * ty.bytes())?;
+            let copy = self.allocate(count * ty.bytes())?;
             self.device.copy(column.memory()?, copy.memory()?, count * ty.bytes())?;
             Ok(copy)
         };
@@ -174,10 +211,17 @@ impl Engine {
         Ok(Arc::new(DeviceArray::new(self.clone(), extents, types, columns, status)))
     }
 
+    /// An array with the same elements in the host's memory, where no copy of it is kept on the device.
+    pub fn download(&self, data: &Arc<dyn ArrayData>) -> Result<Arc<dyn ArrayData>> {
+        let Some(array) = self.device_array(&**data) else { return Ok(data.clone()) };
+        let columns = array.fetch()?;
+        Ok(Arc::new(HostData::new(data.extents().to_vec(), data.types().to_vec(), columns)))
+    }
+
     fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {
         let host = whole_columns(data).map_err(from_array_error)?;
         let column = |bytes: &Cow<'_, [u8]>| {
-            let pooled = self.pool.take(bytes.len())?;
+            let pooled = self.allocate(bytes.len())?;
             self.device.upload(pooled.memory()?, bytes)?;
             Ok(pooled)
         };

@@ -67,12 +67,16 @@ pub enum Error {
     },
 
     /// The device has no room for an allocation.
-    #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes")]
+    #[error("device `{device}` is out of memory: it could not allocate {bytes} bytes{}", usage(*in_use, *limit))]
     OutOfMemory {
         /// The device's name.
         device: DeviceName,
         /// The size that was asked for.
         bytes: usize,
+        /// Bytes that arrays and runs of this process hold on the device, if they were counted.
+        in_use: Option<usize>,
+        /// Bytes that the device has in all, if it says so.
+        limit: Option<usize>,
     },
 
     /// The host has no memory for an array's elements.
@@ -141,6 +145,10 @@ pub enum Error {
         place: String,
     },
 
+    /// The run was cancelled before all of it had begun.
+    #[error("the run was cancelled")]
+    Cancelled,
+
     /// The simulator found that a kernel does what no kernel may do: a race, or memory that nobody wrote.
     #[error("the simulator stopped: {0}")]
     Fault(String),
@@ -153,6 +161,23 @@ pub enum Error {
 /// A device that is not `device`, though it may have its name: simulators and openings of tests do.
 fn other(found: &DeviceName, device: &DeviceName) -> String {
     if found == device { format!("another device `{found}`") } else { format!("device `{found}`") }
+}
+
+impl Error {
+    /// The error of a device that could not allocate so many bytes; whoever knows more adds it.
+    pub(crate) fn out_of_memory(device: DeviceName, bytes: usize) -> Error {
+        Error::OutOfMemory { device, bytes, in_use: None, limit: None }
+    }
+}
+
+/// How much memory is in use, as the end of a sentence.
+fn usage(in_use: Option<usize>, limit: Option<usize>) -> String {
+    match (in_use, limit) {
+        (Some(in_use), Some(limit)) => format!("; {in_use} of its {limit} bytes are in use by this process"),
+        (Some(in_use), None) => format!("; {in_use} bytes are in use by this process"),
+        (None, Some(limit)) => format!("; it has {limit} bytes"),
+        (None, None) => String::new(),
+    }
 }
 
 /// The message: it is what a program prints whose `main` returns an error.
@@ -178,10 +203,11 @@ mod tests {
             error.to_string(),
             "cuLaunchKernel failed on device `cuda:1`: CUDA_ERROR_ILLEGAL_ADDRESS (code 700)"
         );
-        let error = Error::OutOfMemory { device: DeviceName::of_kind("cpu"), bytes: 1 << 40 };
-        assert_eq!(
-            error.to_string(),
-            "device `cpu` is out of memory: it could not allocate 1099511627776 bytes"
-        );
+        let error = Error::out_of_memory(DeviceName::of_kind("cpu"), 1 << 40);
+        let message = "device `cpu` is out of memory: it could not allocate 1099511627776 bytes";
+        assert_eq!(error.to_string(), message);
+        let (device, bytes, in_use) = (DeviceName::of_kind("cpu"), 1 << 40, Some(5));
+        let error = Error::OutOfMemory { device, bytes, in_use, limit: Some(64) };
+        assert_eq!(error.to_string(), format!("{message}; 5 of its 64 bytes are in use by this process"));
     }
 }

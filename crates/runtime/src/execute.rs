@@ -249,6 +249,11 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
+        self.launch_while(&|| Ok(()))
+    }
+
+    /// As [`Execution::launch`], but an error of `go_on`, which is asked before each step, ends it.
+    pub fn launch_while(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
         if let Some(record) = &self.record {
             self.engine.device().zero(record.memory()?, FAILURE_BYTES)?;
         }
@@ -257,6 +262,7 @@ impl Execution<'_> {
         }
         let device = self.engine.device();
         for action in &self.actions {
+            go_on()?;
             let (kernel, blocks, arguments) = match action {
                 Action::Zero(memory, bytes) => {
                     device.zero(memory.memory()?, *bytes)?;

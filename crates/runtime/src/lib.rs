@@ -25,7 +25,7 @@ pub use call::{Callable, Change, Given};
 pub use device::{
     CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Signature, WaitCounter,
 };
-pub use devices::{KINDS, default_device, device_names, open, survey};
+pub use devices::{KINDS, Turn, default_device, device_names, open, survey, take_turn};
 pub use engine::Engine;
 pub use error::{Error, Result};
 pub use execute::{Execution, Inputs, PreparedPlan};

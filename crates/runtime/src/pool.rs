@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::host_memory;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Free memory of one device.
@@ -12,6 +13,8 @@ pub struct Pool {
     device: Arc<dyn Device>,
     free: Mutex<Free>,
     most_bytes: usize,
+    /// Bytes that somebody holds.
+    in_use: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -60,6 +63,7 @@ impl Pooled {
 impl Drop for Pooled {
     fn drop(&mut self) {
         if let (Some(memory), Some(pool)) = (self.memory.take(), self.pool.upgrade()) {
+            pool.in_use.fetch_sub(memory.bytes(), Ordering::Relaxed);
             pool.give_back(memory);
         }
     }
@@ -69,25 +73,39 @@ impl Pool {
     /// An empty pool.
     pub fn new(device: Arc<dyn Device>) -> Arc<Pool> {
         let most_bytes = MOST_FREE_BYTES.min(host_memory::physical() / 4);
-        Arc::new(Pool { device, free: Mutex::default(), most_bytes })
+        Arc::new(Pool { device, free: Mutex::default(), most_bytes, in_use: AtomicUsize::new(0) })
     }
 
-    /// Memory for at least this many bytes, of no particular content. If the device has no room, the pool is emptied
-    /// first and the device asked again.
-    pub fn take(self: &Arc<Self>, bytes: usize) -> Result<Arc<Pooled>> {
+    /// Memory for at least this many bytes, of no particular content. If the device has no room, `release` may give back what is
+    /// not needed, the pool is emptied, and the device asked again; an error says how much is in use.
+    pub fn take(self: &Arc<Self>, bytes: usize, release: impl FnOnce()) -> Result<Arc<Pooled>> {
         let size = if self.device.rounds_sizes() { rounded(bytes) } else { bytes };
         let found = self.lock().take(size);
         let memory = match found {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
                 Err(Error::OutOfMemory { .. }) => {
-                    self.empty();
-                    self.device.allocate(size)
+                    release();
+                    self.allocate_when_empty(size)
                 }
                 other => other,
             }?,
         };
+        self.in_use.fetch_add(memory.bytes(), Ordering::Relaxed);
         Ok(Arc::new(Pooled { memory: Some(memory), pool: Arc::downgrade(self) }))
+    }
+
+    /// Asks the device for memory once the pool is empty. Other threads may give memory back to the pool meanwhile; then it is
+    /// emptied again, a few times.
+    fn allocate_when_empty(&self, size: usize) -> Result<DeviceMemory> {
+        for _ in 0..4 {
+            self.empty();
+            match self.device.allocate(size) {
+                Err(Error::OutOfMemory { .. }) if self.lock().bytes > 0 => {}
+                other => return other.map_err(|error| self.with_usage(error)),
+            }
+        }
+        self.device.allocate(size).map_err(|error| self.with_usage(error))
     }
 
     /// Gives all free memory back to the device, once the work that used it is done.
@@ -96,6 +114,22 @@ impl Pool {
         // A failed wait is reported by whoever looks at a result; the memory is free either way.
         let _ = self.device.synchronize();
         drop(all);
+    }
+
+    /// Bytes that somebody holds; those that are free here do not count.
+    pub fn in_use(&self) -> usize {
+        self.in_use.load(Ordering::Relaxed)
+    }
+
+    /// An error of an allocation, with what is known of the device's memory.
+    fn with_usage(&self, error: Error) -> Error {
+        match error {
+            Error::OutOfMemory { device, bytes, .. } => {
+                let (in_use, limit) = (Some(self.in_use()), self.device.memory_limit());
+                Error::OutOfMemory { device, bytes, in_use, limit }
+            }
+            other => other,
+        }
     }
 
     /// Bytes that are free here.
@@ -144,9 +178,9 @@ mod tests {
     #[test]
     fn memory_comes_back_and_is_used_again() -> Result<()> {
         let pool = Pool::new(crate::open("sim")?);
-        drop(pool.take(1000)?);
+        drop(pool.take(1000, || {})?);
         assert_eq!(pool.free_bytes(), 1000);
-        let again = pool.take(1000)?;
+        let again = pool.take(1000, || {})?;
         assert_eq!(pool.free_bytes(), 0);
         drop(again);
         pool.empty();
@@ -155,10 +189,31 @@ mod tests {
     }
 
     #[test]
+    fn a_full_device_is_asked_again_once_the_pool_is_empty() -> Result<()> {
+        let pool = Pool::new(Arc::new(crate::devices::Sim::with_memory(1000)));
+        let held = pool.take(300, || {})?;
+        drop(pool.take(600, || {})?);
+        assert_eq!((pool.in_use(), pool.free_bytes()), (300, 600));
+        // The free memory is in the way.
+        let large = pool.take(700, || {})?;
+        assert_eq!((pool.in_use(), pool.free_bytes()), (1000, 0));
+        let device = pool.device.name();
+        let full = Error::OutOfMemory { device, bytes: 1, in_use: Some(1000), limit: Some(1000) };
+        assert_eq!(pool.take(1, || {}).err(), Some(full));
+        drop(held);
+        let kept = std::cell::Cell::new(Some(large));
+        let again = pool.take(800, || drop(kept.take()))?;
+        assert_eq!((pool.in_use(), pool.free_bytes()), (800, 0));
+        drop(again);
+        assert_eq!(pool.in_use(), 0);
+        Ok(())
+    }
+
+    #[test]
     fn memory_of_ever_other_sizes_does_not_pile_up() -> Result<()> {
         let pool = Pool::new(crate::open("sim")?);
         for size in 0..3 * MOST_FREE_PIECES {
-            drop(pool.take(size)?);
+            drop(pool.take(size, || {})?);
             let free = pool.lock();
             let found = free.by_size.values().map(Vec::len).sum::<usize>();
             assert!(free.pieces == found && found <= MOST_FREE_PIECES);

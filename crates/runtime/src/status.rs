@@ -101,7 +101,7 @@ mod tests {
     fn a_failure_is_told_by_all_runs_after_it_and_no_chain_of_runs_grows_for_ever() -> Result<()> {
         let device = crate::open("sim")?;
         let pool = crate::pool::Pool::new(device.clone());
-        let record = pool.take(FAILURE_BYTES)?;
+        let record = pool.take(FAILURE_BYTES, || {})?;
         device.upload(record.memory()?, &[1; FAILURE_BYTES])?;
         let failed = Status::new(device.clone(), Some(record), [].into(), []);
         let first = Arc::downgrade(&failed);

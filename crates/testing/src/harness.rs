@@ -191,6 +191,19 @@ impl Harness {
         }
     }
 
+    /// Runs a program once and returns all that it gives; nothing, if programs are only planned.
+    pub fn results<P, F: Function<P>>(
+        &self,
+        program: F,
+        arguments: impl Arguments<P>,
+    ) -> Result<Option<<F::Result as ProgramResult>::Value>, String> {
+        let results = scope(|| program.describe().arrays());
+        let Some(found) = self.run_results(ArrayProgram::of(&results), &arguments.collect())? else {
+            return Ok(None);
+        };
+        F::Result::value(&mut found.into_iter()).map(Some).map_err(|error| error.to_string())
+    }
+
     /// Runs a program once and compares the rows of its result, to the bit.
     pub fn check_rows<P, T: Elt>(
         &self,
@@ -198,11 +211,7 @@ impl Harness {
         arguments: impl Arguments<P>,
         expected: &Ragged<T>,
     ) -> Outcome {
-        let results = scope(|| program.describe().arrays());
-        let Some(found) = self.run_results(ArrayProgram::of(&results), &arguments.collect())? else {
-            return Ok(());
-        };
-        let found = AccRagged::<T>::value(&found).map_err(|error| error.to_string())?;
+        let Some(found) = self.results(program, arguments)? else { return Ok(()) };
         let lengths = |rows: &Ragged<T>| rows.rows().map(<[T]>::len).collect::<Vec<_>>();
         if lengths(&found) != lengths(expected) {
             return Err(format!(

@@ -2,12 +2,16 @@
 
 use pumice::Compiler;
 use pumice::layers::array::file_test::read;
-use pumice::layers::array::operations::OPERATIONS;
-use pumice::layers::array::{ArrayProgram, CheckedProgram};
+use pumice::layers::array::operations::{OPERATIONS, Use};
+use pumice::layers::array::{
+    ArrayData, ArrayProgram, CheckedProgram, Described, HostData, Passed, interpret,
+};
+use pumice::layers::scalar::{Constant, Place, Term, scope};
 use pumice_testing::files::FILES;
 use pumice_testing::run_suite;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 fn run_on(device: &str) {
     let compiler = Compiler::on(device).unwrap_or_else(|error| panic!("{error}"));
@@ -66,4 +70,47 @@ fn examples_read_back() {
         let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!(again.to_string(), text);
     }
+}
+
+/// Called by a program that holds the arguments; its scalars are plain values, or elements of arrays, which loops and branches
+/// take as further inputs.
+#[test]
+fn a_program_that_is_called_gives_what_it_gives_alone() {
+    let place = Place::caller("use_");
+    let held = |data: Arc<dyn ArrayData>| {
+        let (rank, types) = (data.extents().len(), data.types().to_vec());
+        Described::new(Use(data), Vec::new(), rank, types, place)
+    };
+    let single = |value: &Constant| {
+        let bytes = value.to_bytes().into_iter().collect();
+        held(Arc::new(HostData::new(Vec::new(), vec![value.ty()], vec![bytes])))
+    };
+    let mut called = 0;
+    for file in FILES {
+        let name = format!("{}.pum-array", file.name);
+        let test = read(file.text, &name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let Ok(program) = CheckedProgram::new(test.program) else { continue };
+        for (case, computed) in test.cases.iter().flat_map(|case| [(case, false), (case, true)]) {
+            let values: Vec<_> = case.scalars.iter().map(single).collect();
+            let caller = scope(|| {
+                let arrays = case.arrays.iter().map(|(number, data)| (*number, held(data.clone()))).collect();
+                let scalar = |(constant, value): (&Constant, &Arc<Described>)| match computed {
+                    true => value.element(&[], None)[0],
+                    false => Term::from(*constant),
+                };
+                let scalars = (0..).zip(case.scalars.iter().zip(&values).map(scalar)).collect();
+                ArrayProgram::of(&program.describe(&Passed { arrays, scalars }))
+            });
+            let results = CheckedProgram::new(caller)
+                .and_then(|caller| interpret(&caller, &Default::default(), &[]))
+                .map(|all| {
+                    all.into_iter().map(|data| Arc::new(data) as Arc<dyn ArrayData>).collect::<Vec<_>>()
+                })
+                .map_err(|error| error.to_string());
+            let outcome = case.compare(results.as_deref().map_err(String::clone));
+            outcome.unwrap_or_else(|message| panic!("{name}, case `{}`: {message}", case.name));
+            called += 1;
+        }
+    }
+    assert!(called > 50, "only {called} cases");
 }

@@ -6,7 +6,7 @@
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
-use crate::operation::{Signature, ensure};
+use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
@@ -53,6 +53,9 @@ impl Control for Branch {
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.0.programs()
+    }
+    fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation> {
+        Arc::new(Branch(Nested::new(programs)))
     }
     fn names(&self) -> &'static [&'static str] {
         &["then", "otherwise"]

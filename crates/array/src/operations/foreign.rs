@@ -5,7 +5,7 @@ use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};
 use crate::data::ArrayData;
 use crate::error::Error;
-use crate::operation::{Signature, ensure};
+use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::Place;
 use std::sync::Arc;
@@ -59,6 +59,9 @@ impl Control for Foreign {
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.fallback.programs()
+    }
+    fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation> {
+        Arc::new(Foreign { fallback: Nested::new(programs), ..self.clone() })
     }
     fn names(&self) -> &'static [&'static str] {
         &["fallback"]

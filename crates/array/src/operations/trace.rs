@@ -6,7 +6,7 @@ use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, RunNested};
 use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;
-use crate::operation::{RANK, Signature, TYPES, ensure};
+use crate::operation::{Operation, RANK, Signature, TYPES, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::{Constant, Place};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -67,6 +67,9 @@ impl Control for Trace {
     }
     fn programs(&self) -> &[ArrayProgram] {
         &[]
+    }
+    fn with_programs(&self, _: Vec<ArrayProgram>) -> Arc<dyn Operation> {
+        Arc::new(*self)
     }
     fn names(&self) -> &'static [&'static str] {
         &[]

@@ -7,7 +7,7 @@
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
 use crate::error::Error;
-use crate::operation::{Signature, ensure};
+use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
@@ -63,6 +63,9 @@ impl Control for While {
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.nested.programs()
+    }
+    fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation> {
+        Arc::new(While { state: self.state, nested: Nested::new(programs) })
     }
     fn names(&self) -> &'static [&'static str] {
         &["condition", "step"]

@@ -8,7 +8,7 @@ use pumice_scalar::text::{Cursor, Parsed};
 use pumice_scalar::{Constant, ScalarType};
 
 /// The most elements that a text may stand for: a few characters must not fill the memory.
-const MOST_ELEMENTS: usize = 1 << 24;
+pub(super) const MOST_ELEMENTS: usize = 1 << 24;
 
 /// An array as text; of one with more elements than `most`, or whose elements cannot be had, the extents and `..`.
 pub fn print_data(data: &dyn ArrayData, most: usize) -> String {

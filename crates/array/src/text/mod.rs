@@ -24,5 +24,6 @@
 pub mod data;
 mod parse;
 mod print;
+mod save;
 
 pub use parse::parse_program;

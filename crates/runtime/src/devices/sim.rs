@@ -4,6 +4,7 @@
 //! It compiles nothing; a binary is the program's text. One that is made with [`Sim::observing`] stands in for a device
 //! with any profile and remembers what was launched on it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -30,10 +31,28 @@ pub struct Sim {
     /// One call at a time: a launch takes the memories out of their places and puts them back.
     turn: Mutex<()>,
     waits: WaitCounter,
+    /// The most bytes that may be allocated, and those that are, if there is a limit.
+    memory: Option<(usize, Arc<AtomicUsize>)>,
 }
 
 /// The device memory that a handle stands for.
-type Place = Mutex<SimMemory>;
+struct Place {
+    memory: Mutex<SimMemory>,
+    /// Counts the bytes as long as they are allocated.
+    _allocated: Option<Allocated>,
+}
+
+/// Bytes that count among those of a simulator with a limit.
+struct Allocated {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+}
+
+impl Drop for Allocated {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// A launch that a simulator saw.
 #[derive(Clone, Debug)]
@@ -67,9 +86,34 @@ impl Sim {
         Sim::with(profile, Some(Mutex::default()))
     }
 
+    /// A simulator with so many bytes of memory, to see what a program does where there is little.
+    ///
+    /// ```
+    /// use pumice::layers::runtime::devices::Sim;
+    /// use pumice::{Compiler, Error, prelude::*};
+    /// use std::sync::Arc;
+    /// let compiler = Compiler::with(Arc::new(Sim::with_memory(1000)));
+    /// assert_eq!(compiler.run(fill(100, 1i32).scanl1(|a, b| a + b))?.len(), 100);
+    /// assert!(matches!(compiler.run(fill(1000, 1i32)), Err(Error::OutOfMemory { bytes: 4000, .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_memory(bytes: usize) -> Sim {
+        Sim { memory: Some((bytes, Arc::default())), ..Sim::with(Sim::small_profile(), None) }
+    }
+
     fn with(profile: Profile, recorded: Option<Mutex<Vec<Recorded>>>) -> Sim {
         let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
-        Sim { id, profile, recorded, turn: Mutex::new(()), waits }
+        Sim { id, profile, recorded, turn: Mutex::new(()), waits, memory: None }
+    }
+
+    /// Counts bytes that are to be allocated, unless there is no room for them.
+    fn count(&self, bytes: usize) -> Result<Option<Allocated>> {
+        let Some((limit, all)) = &self.memory else { return Ok(None) };
+        let add = |all: usize| all.checked_add(bytes).filter(|sum| sum <= limit);
+        match all.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add) {
+            Ok(_) => Ok(Some(Allocated { bytes, all: all.clone() })),
+            Err(_) => Err(Error::out_of_memory(NAME, bytes)),
+        }
     }
 
     /// The launches so far, in order. Launches of no blocks are not among them, and nothing is unless this simulator
@@ -132,21 +176,27 @@ impl Device for Sim {
         false
     }
 
+    fn memory_limit(&self) -> Option<usize> {
+        self.memory.as_ref().map(|(limit, _)| *limit)
+    }
+
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         // The simulator's own allocation would end the process if there were no room.
         // With it comes a bit per byte.
         let whole = bytes.saturating_add(bytes / 8);
         if whole > host_memory::physical() || Vec::<u8>::new().try_reserve_exact(whole).is_err() {
-            return Err(Error::OutOfMemory { device: NAME, bytes });
+            return Err(Error::out_of_memory(NAME, bytes));
         }
-        Ok(DeviceMemory::new(self.id, bytes, Place::new(SimMemory::unwritten(bytes))))
+        let _allocated = self.count(bytes)?;
+        let memory = Mutex::new(SimMemory::unwritten(bytes));
+        Ok(DeviceMemory::new(self.id, bytes, Place { memory, _allocated }))
     }
 
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         self.waits.count();
         let _turn = lock(&self.turn);
-        lock(to.handle::<Place>(self.id)?).write_bytes(0, from);
+        lock(&to.handle::<Place>(self.id)?.memory).write_bytes(0, from);
         Ok(())
     }
 
@@ -154,7 +204,7 @@ impl Device for Sim {
         from.check_copy("a download", to.len())?;
         self.waits.count();
         let _turn = lock(&self.turn);
-        to.copy_from_slice(&lock(from.handle::<Place>(self.id)?).bytes()[..to.len()]);
+        to.copy_from_slice(&lock(&from.handle::<Place>(self.id)?.memory).bytes()[..to.len()]);
         Ok(())
     }
 
@@ -162,7 +212,7 @@ impl Device for Sim {
         memory.check_copy("clearing", bytes)?;
         let zeros = host_memory::zeroed(bytes)?;
         let _turn = lock(&self.turn);
-        lock(memory.handle::<Place>(self.id)?).write_bytes(0, &zeros);
+        lock(&memory.handle::<Place>(self.id)?.memory).write_bytes(0, &zeros);
         Ok(())
     }
 
@@ -195,7 +245,7 @@ impl Device for Sim {
         let (mut handles, mut scalars) = (Vec::new(), Vec::new());
         for argument in arguments {
             match argument {
-                LaunchArgument::Memory(memory) => handles.push(memory.handle::<Place>(self.id)?),
+                LaunchArgument::Memory(memory) => handles.push(&memory.handle::<Place>(self.id)?.memory),
                 LaunchArgument::Scalar(value) => scalars.push(*value),
             }
         }
@@ -287,7 +337,7 @@ impl Device for Sim {
 }
 
 /// Puts memories into their places, from the last to the first: of those that were passed twice, the first counts.
-fn put_back(handles: &[&Place], memories: Vec<SimMemory>) {
+fn put_back(handles: &[&Mutex<SimMemory>], memories: Vec<SimMemory>) {
     for (place, memory) in handles.iter().zip(memories).rev() {
         *lock(place) = memory;
     }

@@ -31,6 +31,7 @@ pub mod products;
 pub mod programs;
 pub mod ragged;
 pub mod reductions;
+pub mod results;
 pub mod runs;
 pub mod scalars;
 pub mod scans;
@@ -117,6 +118,19 @@ macro_rules! for_each_case {
                 sparse_times_sparse
                 pairs_within_a_radius
                 counted_words
+            }
+            results {
+                of_different_shapes
+                the_same_array_twice
+                arguments_as_they_are
+                one_that_fails
+                nested_tuples
+                beside_loops
+                called_inside_others
+                called_with_loops_and_rows
+                saved_and_loaded
+                run_asynchronously
+                streams_of_chunks
             }
             ragged {
                 maps_zips_and_filters

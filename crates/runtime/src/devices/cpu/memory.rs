@@ -36,7 +36,7 @@ unsafe impl Sync for Block {}
 impl Block {
     /// Memory full of zeros.
     pub fn new(bytes: usize) -> Result<Block> {
-        let exhausted = Error::OutOfMemory { device: NAME, bytes };
+        let exhausted = Error::out_of_memory(NAME, bytes);
         // The system may promise more than it has and end the process when the promise falls due.
         if bytes > host_memory::physical() {
             return Err(exhausted);
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn too_much_is_an_error() {
         for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
-            assert_eq!(Block::new(bytes).err(), Some(Error::OutOfMemory { device: NAME, bytes }));
+            assert_eq!(Block::new(bytes).err(), Some(Error::out_of_memory(NAME, bytes)));
         }
     }
 }

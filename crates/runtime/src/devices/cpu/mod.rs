@@ -11,6 +11,8 @@ mod processor;
 mod scratch;
 mod workers;
 
+pub use self::workers::{Turn, take_turn};
+
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc;
@@ -28,6 +30,7 @@ use self::processor::Processor;
 use crate::deadline;
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
+use crate::host_memory;
 use crate::identity::{DeviceId, DeviceName};
 
 const NAME: DeviceName = DeviceName::of_kind("cpu");
@@ -130,6 +133,10 @@ impl Device for Cpu {
 
     fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    fn memory_limit(&self) -> Option<usize> {
+        Some(host_memory::physical())
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {

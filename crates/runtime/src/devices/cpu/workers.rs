@@ -25,6 +25,26 @@ pub fn for_each(count: usize, work: impl Fn(usize) + Sync) {
     }
 }
 
+/// What a thread that waits for something else can do for its pool meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// It is no worker of any pool.
+    NotAWorker,
+    /// It has done a task of its pool.
+    Worked,
+    /// Its pool had nothing to do.
+    Idle,
+}
+
+/// Does a task of this thread's pool, if it is a worker of one.
+pub fn take_turn() -> Turn {
+    match rayon::yield_now() {
+        None => Turn::NotAWorker,
+        Some(rayon::Yield::Executed) => Turn::Worked,
+        Some(rayon::Yield::Idle) => Turn::Idle,
+    }
+}
+
 /// Whether this thread is a worker of a pool, or there is a global pool.
 fn can_share() -> bool {
     static GLOBAL: OnceLock<bool> = OnceLock::new();

@@ -135,7 +135,7 @@ impl Gpu {
         // SAFETY: the context is current, and the call writes one address. It refuses a size of 0.
         let status = unsafe { (self.driver.functions.allocate)(&mut address, bytes.max(16)) };
         if status == code::OUT_OF_MEMORY {
-            return Err(Error::OutOfMemory { device: self.name, bytes });
+            return Err(Error::out_of_memory(self.name, bytes));
         }
         self.check("cuMemAlloc", status)?;
         Ok(Buffer { gpu: self.clone(), address, bytes })

@@ -90,7 +90,7 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         drop((one, other));
 
         let bytes = 1 << 50;
-        assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: device.name(), bytes }));
+        assert_eq!(device.allocate(bytes).err(), Some(Error::out_of_memory(device.name(), bytes)));
         let Err(Error::Binary { reason, .. }) = device.load_entry(signature(), "fill", b"garbage", 0) else {
             panic!("loaded")
         };
@@ -206,6 +206,6 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
         assert_eq!(fill(&device, &kernel, (n as u64).div_ceil(128), n)?, expected);
     }
     let bytes = 1 << 50;
-    assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: device.name(), bytes }));
+    assert_eq!(device.allocate(bytes).err(), Some(Error::out_of_memory(device.name(), bytes)));
     Ok(())
 }

@@ -171,6 +171,10 @@ impl Device for OpenClDevice {
         &self.profile
     }
 
+    fn memory_limit(&self) -> Option<usize> {
+        self.info.global_mem_size().ok().and_then(|bytes| usize::try_from(bytes).ok())
+    }
+
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
         // Drivers refuse buffers of no size.
         // SAFETY: the context is valid, and no memory of the host is given.
@@ -179,7 +183,7 @@ impl Device for OpenClDevice {
         };
         match buffer {
             Ok(buffer) => Ok(DeviceMemory::new(self.id, bytes, Buffer(buffer))),
-            Err(code) if is_exhaustion(code) => Err(Error::OutOfMemory { device: self.id.name(), bytes }),
+            Err(code) if is_exhaustion(code) => Err(Error::out_of_memory(self.id.name(), bytes)),
             Err(code) => Err(self.failed("clCreateBuffer")(code)),
         }
     }

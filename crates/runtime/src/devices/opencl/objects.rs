@@ -87,7 +87,7 @@ pub(super) fn failed_with_memory(
     bytes: usize,
 ) -> impl Fn(cl_int) -> Error {
     move |code| match code {
-        ALLOCATION_FAILURE => Error::OutOfMemory { device, bytes },
+        ALLOCATION_FAILURE => Error::out_of_memory(device, bytes),
         code => failed(device, call)(code),
     }
 }

@@ -86,7 +86,7 @@ fn what_fails_is_an_error() -> Result<()> {
     let refused = device.load_entry(kernel.signature().clone(), "sums", b"not a program");
     assert!(matches!(refused, Err(Error::Binary { .. })), "{refused:?}");
     let bytes = 1 << 50;
-    assert_eq!(device.allocate(bytes).err(), Some(Error::OutOfMemory { device: device.name(), bytes }));
+    assert_eq!(device.allocate(bytes).err(), Some(Error::out_of_memory(device.name(), bytes)));
     let other = DeviceMemory::new(DeviceId::new(DeviceName::of_kind("cpu")), 8, 0u64);
     assert!(matches!(device.upload(&other, &[0; 8]), Err(Error::WrongDevice { .. })));
     let own = device.allocate(8)?;
