@@ -49,8 +49,12 @@ pub trait Rows {
     type Elt: Elt;
     /// How many elements a row has.
     fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64>;
-    /// An element of a row.
+    /// An element of a row, by a number below its length.
     fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp;
+    /// An element of a row; a number that the row does not have is an error.
+    fn at(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp {
+        self.element(row, number, place)
+    }
 }
 
 impl<T: Elt> Rows for Acc<Matrix<T>> {
@@ -71,6 +75,9 @@ impl<R: Rows> Rows for &R {
     }
     fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <R::Elt as Elt>::Exp {
         (**self).element(row, number, place)
+    }
+    fn at(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <R::Elt as Elt>::Exp {
+        (**self).at(row, number, place)
     }
 }
 
@@ -131,6 +138,64 @@ pub fn row_count<R: Rows>(rows: &R, row: impl Into<Exp<i64>>) -> Exp<i64> {
 #[track_caller]
 pub fn row_element<R: Rows>(rows: &R, row: impl Into<Exp<i64>>, number: Exp<i64>) -> <R::Elt as Elt>::Exp {
     rows.element(row.into(), number, Place::caller("row"))
+}
+
+/// An element of a row, by a number that the user computes.
+#[track_caller]
+pub fn row_at<R: Rows>(
+    rows: &R,
+    row: impl Into<Exp<i64>>,
+    number: impl Into<Exp<i64>>,
+) -> <R::Elt as Elt>::Exp {
+    rows.at(row.into(), number.into(), Place::caller("at"))
+}
+
+/// Where a part of a row begins and how many elements it has. One that is not within the row is an error.
+fn row_stretch<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    (from, to): (Exp<i64>, Option<Exp<i64>>),
+    place: Place,
+) -> (Exp<i64>, Exp<i64>) {
+    let count = rows.count(row, place);
+    let to = to.unwrap_or(count);
+    stretch_within((from, from + checked(to - from, place)), count, place)
+}
+
+/// How many elements a part of a row has.
+#[track_caller]
+pub fn row_slice_count<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    from: impl Into<Exp<i64>>,
+    to: Option<Exp<i64>>,
+) -> Exp<i64> {
+    row_stretch(rows, row, (from.into(), to), Place::caller("slice")).1
+}
+
+/// An element of a part of a row, which is known to be within it.
+#[track_caller]
+pub fn row_slice_element<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    from: impl Into<Exp<i64>>,
+    number: Exp<i64>,
+) -> <R::Elt as Elt>::Exp {
+    rows.element(row, from.into().max(0) + number, Place::caller("slice"))
+}
+
+/// The value of one row of what a reduction of rows gives.
+pub fn of_row<T: Elt>(values: &Acc<Vector<T>>, row: Exp<i64>) -> T::Exp {
+    values.element(&[row.term()], None)
+}
+
+/// The value of one row of a reduction that empty rows have none of: an error only where it is asked for.
+#[track_caller]
+pub fn of_row_present<T: Elt, L: Lift>(values: &Acc<Vector<T>>, row: Exp<i64>) -> L
+where
+    T: Elt<Exp = OptionExp<L>>,
+{
+    present(values.element(&[row.term()], None))
 }
 
 /// The size of a first vector.
@@ -316,6 +381,21 @@ fn ranks<K: Lift>(key: K) -> Vec<Term> {
 pub fn first<T: Elt>(vector: Acc<Vector<T>>, count: impl Into<Exp<i64>>) -> Acc<Vector<T>> {
     let count = count.into().max(0).min(vector.size());
     vector.stretch(Exp::from(0), 1, count, Place::caller("take"))
+}
+
+/// The first elements of each row, or all if there are fewer: of elements in the order of their rows, of which there are so many.
+#[track_caller]
+pub fn first_of_rows<T: Elt>(
+    vector: Acc<Vector<T>>,
+    rows: Exp<i64>,
+    row: impl Fn(T::Exp) -> Exp<i64>,
+    count: impl FnOnce(T::Exp) -> Exp<i64>,
+) -> Acc<Vector<T>> {
+    let place = Place::caller("take");
+    let numbered = vector.clone().mapped(|x| (row(x), Exp::from(true)), place);
+    let starts = AccRagged::of_numbered(rows, numbered, place).offsets();
+    let ranked = vector.with_index(|index, x| (index - starts.element(&[row(x).term()], None), x), place);
+    ranked.kept(|(rank, x)| rank.lt(count(x)), place).mapped(|(_, x)| x, place)
 }
 
 /// The groups of elements with equal keys, in the order of their keys: each with what a function of its elements gives, combined.

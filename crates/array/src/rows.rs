@@ -5,6 +5,7 @@
 
 use crate::acc::Acc;
 use crate::data::{Scalar, Vector};
+use crate::expanding::present;
 use crate::folds::{better_of, number};
 use crate::ragged::AccRagged;
 use crate::segments::Segments;
@@ -237,9 +238,75 @@ impl<T: Number> AccRagged<T> {
         self.best(|a, b| a.gt(b), Place::caller("argmax"))
     }
 
-    fn best(self, better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>, place: Place) -> Acc<Vector<i64>> {
+    /// As [`AccRagged::min`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).min_some())?.to_vec()?, [Some(1), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn min_some(self) -> Acc<Vector<Option<T>>> {
+        self.values.fold_stretches_some::<T>(
+            &self.offsets,
+            |x, _| x,
+            |a, b| a.min(b),
+            Place::caller("min_some"),
+        )
+    }
+
+    /// As [`AccRagged::max`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).max_some())?.to_vec()?, [Some(3), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn max_some(self) -> Acc<Vector<Option<T>>> {
+        self.values.fold_stretches_some::<T>(
+            &self.offsets,
+            |x, _| x,
+            |a, b| a.max(b),
+            Place::caller("max_some"),
+        )
+    }
+
+    /// As [`AccRagged::argmin`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).argmin_some())?.to_vec()?, [Some(1), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmin_some(self) -> Acc<Vector<Option<i64>>> {
+        self.best_some(|a, b| a.lt(b), Place::caller("argmin_some"))
+    }
+
+    /// As [`AccRagged::argmax`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).argmax_some())?.to_vec()?, [Some(0), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmax_some(self) -> Acc<Vector<Option<i64>>> {
+        self.best_some(|a, b| a.gt(b), Place::caller("argmax_some"))
+    }
+
+    fn best_some(
+        self,
+        better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>,
+        place: Place,
+    ) -> Acc<Vector<Option<i64>>> {
         let operator = |a, b| better_of(a, b, better);
-        let best = self.values.fold1_stretches::<(T, i64)>(&self.offsets, |x, i| (x, i), operator, place);
-        best.mapped(|(_, index)| index, place)
+        let best = self.values.fold_stretches_some::<(T, i64)>(&self.offsets, |x, i| (x, i), operator, place);
+        best.mapped(|best| best.map(|(_, index)| index), place)
+    }
+
+    fn best(self, better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>, place: Place) -> Acc<Vector<i64>> {
+        self.best_some(better, place).mapped(|best| present(best, place), place)
     }
 }
