@@ -4,6 +4,7 @@ use crate::acc::{Acc, lifted, nullary};
 use crate::data::{Matrix, Vector};
 use crate::expanding::{self, checked, stretch_within};
 use crate::ragged::AccRagged;
+use crate::rows::short_number;
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{
     Constant, Elt, Exp, FailureKind, Lift, Number, Op, OptionExp, Place, Primitive, ScalarType, Site, Term,
@@ -396,6 +397,21 @@ pub fn first_of_rows<T: Elt>(
     let starts = AccRagged::of_numbered(rows, numbered, place).offsets();
     let ranked = vector.with_index(|index, x| (index - starts.element(&[row(x).term()], None), x), place);
     ranked.kept(|(rank, x)| rank.lt(count(x)), place).mapped(|(_, x)| x, place)
+}
+
+/// The number of one of so many rows, to sort by: 32 bits, which take half as many passes as 64.
+#[track_caller]
+pub fn row_key(row: Exp<i64>, rows: Exp<i64>) -> Exp<u32> {
+    short_number(row, rows, Place::caller("order_by"))
+}
+
+/// Elements beside the number of their row, of which there are so many: each once, in rising order by row.
+#[track_caller]
+pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> Acc<Vector<(i64, T)>> {
+    let place = Place::caller("distinct");
+    let falls = || vec![Falls(false); 1 + T::types().len()];
+    let key = |(row, x): (Exp<i64>, T::Exp)| ((short_number(row, rows, place), x), falls());
+    numbered.sorted_by(key, place).unique()
 }
 
 /// The groups of elements with equal keys, in the order of their keys: each with what a function of its elements gives, combined.

@@ -137,18 +137,10 @@ impl<T: Elt> AccRagged<T> {
     }
 
     fn sorted<K: Lift>(self, key: impl Fn(T::Exp) -> K, place: Place) -> AccRagged<T> {
-        // How many rows begin up to an element. Sorting by 32 bits takes half as many passes as by 64.
-        let (most, count) = (Exp::<i64>::from(i64::from(u32::MAX)), self.offsets.size());
-        let site = Site { place, kind: FailureKind::TooLong };
-        let numbered = self.values.with_index(
-            |index, x| {
-                let fits =
-                    Exp::<bool>::from_term(count.le(most).term().check(site, count.term(), most.term()));
-                let row = self.offsets.found(|offset| offset.le(index));
-                (fits.select(row, Exp::from(0)).cast::<u32>(), x)
-            },
-            place,
-        );
+        // How many rows begin up to an element.
+        let row = |index| self.offsets.found(|offset| offset.le(index));
+        let count = self.offsets.size();
+        let numbered = self.values.with_index(|index, x| (short_number(row(index), count, place), x), place);
         let falls = || vec![Falls(false); 1 + K::Elt::types().len()];
         let sorted = numbered.sorted_by(|(row, x): (Exp<u32>, T::Exp)| ((row, key(x)), falls()), place);
         AccRagged { values: sorted.mapped(|(_, x)| x, place), offsets: self.offsets }
@@ -172,6 +164,13 @@ impl<T: Elt> AccRagged<T> {
         let (first, end) = ends.the();
         self.values.clone().stretch(first, 1, end - first, place)
     }
+}
+
+/// A number of one of so many rows in 32 bits: sorting by it takes half as many passes as by 64. More rows are an error.
+pub(crate) fn short_number(row: Exp<i64>, count: Exp<i64>, place: Place) -> Exp<u32> {
+    let (most, site) = (Exp::<i64>::from(i64::from(u32::MAX)), Site { place, kind: FailureKind::TooLong });
+    let fits = Exp::<bool>::from_term(count.le(most).term().check(site, count.term(), most.term()));
+    fits.select(row, Exp::from(0)).cast::<u32>()
 }
 
 impl<T: Number> AccRagged<T> {

@@ -19,6 +19,8 @@ pub struct Outer {
     statements: Vec<TokenStream>,
     count: usize,
     inner: HashMap<String, Ident>,
+    /// Whether arrays that depend on no variable are inner arrays too: those that a loop assigns to.
+    pub each_has_its_own: bool,
 }
 
 impl Outer {
@@ -36,6 +38,11 @@ impl Outer {
     /// The rows of all variables that are inner arrays.
     pub fn all_inner(&mut self) -> &mut HashMap<String, Ident> {
         &mut self.inner
+    }
+
+    /// Gives names another meaning than that of an inner array.
+    pub fn forget_inner(&mut self, names: &[Ident]) {
+        self.inner.retain(|name, _| !names.iter().any(|other| other == name));
     }
 
     /// Adds a statement.

@@ -51,8 +51,8 @@ fn is_variable(expr: &Expr, outer: &Outer) -> bool {
 }
 
 /// Whether an expression stands for an inner array without being called so: a comprehension, a part of an array.
-pub fn is_made(expr: &Expr, bound: &Names) -> bool {
-    let depends = || mention(&expr.to_token_stream(), bound).is_some();
+pub fn is_made(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
+    let depends = || outer.each_has_its_own || mention(&expr.to_token_stream(), bound).is_some();
     match bare(expr) {
         Expr::Macro(call) => call.mac.path.is_ident("comp") && depends(),
         Expr::Index(index) => matches!(*index.index, Expr::Range(_)) && depends(),
@@ -69,7 +69,7 @@ fn is_row(expr: &Expr, call: &ExprMethodCall, bound: &Names) -> bool {
 /// The inner array that an expression is, if it is one.
 pub fn chain(expr: &Expr, bound: &Names, outer: &Outer) -> Option<Chain> {
     let expr = bare(expr);
-    if is_variable(expr, outer) || is_made(expr, bound) {
+    if is_variable(expr, outer) || is_made(expr, bound, outer) {
         return Some(Chain { root: expr.clone(), calls: Vec::new() });
     }
     match expr {
@@ -221,7 +221,7 @@ pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bo
     }
     let Ok(mut expr) = parsed(tokens.clone()) else { return false };
     let mut finder = Finder { bound, outer, found: false };
-    match !also_itself && is_made(&expr, bound) {
+    match !also_itself && is_made(&expr, bound, outer) {
         true => false,
         false => {
             finder.visit_expr_mut(&mut expr);

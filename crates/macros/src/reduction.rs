@@ -106,6 +106,7 @@ impl Reduction {
                     .iter()
                     .any(|generator| crate::inner::makes(&generator.source, &inside, outer, false)),
                 Kind::Filter(condition) => crate::inner::makes(condition, &inside, outer, true),
+                Kind::While(..) => true,
                 _ => false,
             };
             inside.extend(qualifier.binds().iter().map(Ident::to_string));

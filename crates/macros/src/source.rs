@@ -217,7 +217,9 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
         if position == last {
             break;
         }
-        for name in qualifier.binds() {
+        // A loop assigns to what is bound before.
+        let is_loop = matches!(qualifier.kind, Kind::While(..));
+        for name in qualifier.binds().into_iter().filter(|_| !is_loop) {
             if taken.contains(&name.to_string()) {
                 others.insert(name.to_string(), outer.fresh(&name.to_string()));
             }
@@ -227,6 +229,7 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
                 generators.iter_mut().map(|generator| &mut generator.pattern).collect()
             }
             Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => vec![pattern],
+            Kind::While(_, body) => body.iter_mut().map(|one| &mut one.pattern).collect(),
             _ => Vec::new(),
         };
         for pattern in patterns {

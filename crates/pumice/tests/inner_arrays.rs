@@ -133,3 +133,26 @@ fn chunks_hold_at_most_a_limit_and_at_least_one_element() {
     let none = use_([0i64; 0]).in_chunks(3, |n| n, |part| part.map(|n| n + 1));
     assert_eq!(on_sim(none), [0; 0]);
 }
+
+#[test]
+fn each_element_goes_round_its_own_loop() {
+    let limits = use_([3.0f32, 100.0, 1.0]);
+    let halved = comp![
+        (row.sum(), rounds)
+        | limit <- limits, let row = [j as f32 | j <- 0..5], let rounds = 0,
+        while row.sum() > limit { row = [x / 2.0 | x <- row]; rounds += 1 }
+    ];
+    assert_eq!(on_sim(halved), [(2.5, 2), (10.0, 0), (0.625, 4)]);
+    let rows = comp![
+        row | n <- 3..6, n != 4, let row = [j | j <- 0..n],
+        while row.size() > 2 { let least = row.min(); row = [x | x <- row, x > least]; row = row.map(|x| x + 1) }
+    ];
+    assert_eq!(rows_on_sim(rows), [vec![2, 3], vec![6, 7]]);
+    // Without arrays, it is a loop of each thread.
+    let steps = comp![(n, count) | n <- 1..6, let (x, count) = (n, 0), while x != 1 { x = if x % 2 == 0 { x / 2 } else { 3 * x + 1 }; count += 1 }];
+    assert_eq!(on_sim(steps), [(1, 0), (2, 1), (3, 7), (4, 2), (5, 5)]);
+    // With a reduction, all advance together: the smallest number whose divisors sum up to more than so many times itself.
+    let abundant =
+        comp![n | k <- 1..3, let n = 2, while sum![d | d <- 1..n, n % d == 0] < k * n / 2 + 1 { n += 1 }];
+    assert_eq!(on_sim(abundant), [4, 12]);
+}

@@ -22,6 +22,20 @@ pub struct Rows {
     count: Ident,
 }
 
+impl Rows {
+    /// What environments are sorted by first, so that those of a row stay together.
+    pub fn key(&self, span: Span) -> TokenStream {
+        let (row, count) = (&self.row, &self.count);
+        quote_spanned!(span=> ::pumice::comprehension::row_key(#row, #count))
+    }
+
+    /// Results, of which each row has each once.
+    pub fn once(&self, results: TokenStream, span: Span) -> TokenStream {
+        let count = &self.count;
+        quote_spanned!(span=> ::pumice::comprehension::once_in_rows(#count, #results))
+    }
+}
+
 impl Stages {
     /// Binds a name to the rows that a comprehension gives, one for each environment; its value is the number of its row.
     fn make_rows(&mut self, name: &Ident, inner: Comprehension, span: Span) -> Result<Ident> {
@@ -137,6 +151,7 @@ impl Stages {
             if !found.is_empty() {
                 *tokens = expr.into_token_stream();
             }
+            self.outer.each_has_its_own = false;
             for (name, root) in found {
                 let inner = inner::comprehension(&root, &mut self.outer)?;
                 let span = crate::tokens::first_span(&root.to_token_stream()).unwrap_or_else(Span::call_site);
@@ -150,10 +165,12 @@ impl Stages {
     /// As [`Stages::make_inner`], for what generators draw from: a comprehension, or a part of an array, is drawn from as it is.
     pub(super) fn make_sources(&mut self, generators: &mut [Generator]) -> Result<Vec<Ident>> {
         let bound = self.bound();
-        let is_made_for_it =
-            |source: &TokenStream| parsed(source.clone()).is_ok_and(|expr| is_made(&expr, &bound));
+        let is_drawn_from = |source: &TokenStream| {
+            parsed(source.clone()).is_ok_and(|expr| is_made(&expr, &bound, &self.outer))
+        };
         let sources = generators.iter_mut().map(|generator| &mut generator.source);
-        self.make_inner(sources.filter(|source| !is_made_for_it(source)).collect())
+        let others = sources.filter(|source| !is_drawn_from(source)).collect();
+        self.make_inner(others)
     }
 
     /// Takes the first so many environments of each row.

@@ -1,9 +1,11 @@
 //! From qualifiers to operations: each makes a vector of environments of the one before it.
 //!
 //! An environment has the variables that are bound and still mentioned later, as nested pairs. A closure takes it apart with a
-//! pattern that names those which it mentions. Joins and groups are in [`queries`], arrays inside of others in [`inner`].
+//! pattern that names those which it mentions. Joins and groups are in [`queries`], arrays inside of others in [`inner`],
+//! loops in [`loops`].
 
 mod inner;
+mod loops;
 mod queries;
 
 use crate::expression::{Outer, condition, expression, parsed, value};
@@ -122,9 +124,10 @@ impl Stages {
 
     /// Results, each once if that is wanted.
     fn once(&self, results: TokenStream) -> TokenStream {
-        match self.distinct {
-            Some(span) => quote_spanned!(span=> #results.sort().unique()),
-            None => results,
+        match (self.distinct, &self.rows) {
+            (Some(span), Some(rows)) => rows.once(results, span),
+            (Some(span), None) => quote_spanned!(span=> #results.sort().unique()),
+            (None, _) => results,
         }
     }
 
@@ -229,21 +232,25 @@ impl Stages {
     ) -> Result<()> {
         let span = qualifier.span;
         let later = live(queue.iter(), head);
+        let new = qualifier.binds();
+        let assigns = |other: &Qualifier| {
+            matches!(other.kind, Kind::While(..)) && other.binds().iter().any(|name| new.contains(name))
+        };
+        // What a loop assigns to is a variable of each environment, whatever it begins with.
+        let is_let = self.started && matches!(qualifier.kind, Kind::Let(..));
+        let is_assigned = is_let && queue.iter().any(assigns);
+        self.outer.each_has_its_own = is_assigned;
         let mut results = match &mut qualifier.kind {
             Kind::Generators(generators) => self.make_sources(generators)?,
-            Kind::Take(_) => Vec::new(),
+            Kind::Take(_) | Kind::While(..) => Vec::new(),
             _ => self.make_inner(qualifier.expressions())?,
         };
-        if !matches!(qualifier.kind, Kind::Generators(_) | Kind::Take(_)) {
+        self.outer.each_has_its_own = false;
+        if !matches!(qualifier.kind, Kind::Generators(_) | Kind::Take(_) | Kind::While(..)) {
             results.extend(self.hoist(qualifier.expressions(), &later)?);
         }
-        if !matches!(qualifier.kind, Kind::Let(..) | Kind::Distinct) {
+        if !matches!(qualifier.kind, Kind::Let(..) | Kind::Distinct | Kind::While(..)) {
             self.aligned.clear();
-        }
-        for name in qualifier.binds() {
-            if !matches!(qualifier.kind, Kind::Let(..)) {
-                self.outer.all_inner().remove(&name.to_string());
-            }
         }
         let (vector, bound) = (vector_name(), self.bound());
         if !self.started && !matches!(qualifier.kind, Kind::Generators(_) | Kind::Filter(_) | Kind::Let(..)) {
@@ -266,18 +273,19 @@ impl Stages {
                 }
             }
             Kind::Let(Pattern { tokens, names: new }, bound_to) => {
-                new.iter().for_each(|name| drop(self.outer.all_inner().remove(&name.to_string())));
-                if mention(&bound_to, &bound).is_none() {
+                if mention(&bound_to, &bound).is_none() && !is_assigned {
                     // It is the same for all elements: an ordinary variable, which may be an array.
                     let value = match tokens.to_string().contains(':') {
                         true => expression(parsed(bound_to)?, &bound, &mut self.outer)?,
                         false => value(bound_to, &bound, &mut self.outer)?,
                     };
+                    self.outer.forget_inner(&new);
                     self.environment.retain(|name| !new.contains(name));
                     self.add(quote_spanned!(span=> let #tokens = #value;));
                     return Ok(());
                 }
                 let value = value(bound_to, &bound, &mut self.outer)?;
+                self.outer.forget_inner(&new);
                 let environment = self.extended(&new, &later);
                 let tuple = tuple(&environment);
                 let body = quote_spanned!(span=> { let #tokens = #value; #tuple });
@@ -288,7 +296,7 @@ impl Stages {
             Kind::Order(keys) => {
                 let mut order = quote_spanned!(span=> ::pumice::comprehension::Keys::default());
                 if let Some(rows) = &self.rows {
-                    let row = &rows.row;
+                    let row = rows.key(span);
                     order = quote_spanned!(span=> #order.rising(#row));
                 }
                 for (key, falls) in keys {
@@ -314,12 +322,17 @@ impl Stages {
                 self.then(quote_spanned!(span=> ::pumice::comprehension::first(#vector, #count)), span);
             }
             Kind::Distinct => self.distinct = Some(span),
+            Kind::While(condition, body) => self.loops(loops::Loop { condition, body }, span)?,
             Kind::Group(..) if self.rows.is_some() => {
                 let message = "an inner comprehension has no groups: make elements of them first, with the variables that are \
                                bound outside as part of the key, `group by (k, l)`";
                 return Err(Error::new(span, message));
             }
-            Kind::Group(named, key) => self.group(named, key, queue, head, span)?,
+            Kind::Group(named, key) => {
+                let keys = named.as_ref().map_or(Vec::new(), |named| named.names.clone());
+                self.group(named, key, queue, head, span)?;
+                self.outer.forget_inner(&keys);
+            }
         }
         self.leave_out(&results, span);
         Ok(())
@@ -358,6 +371,7 @@ impl Stages {
             return Err(Error::new(twice.1.span(), "this name is bound twice"));
         }
         if self.started && self.join(&generators, queue, head, span)? {
+            self.outer.forget_inner(&new);
             return Ok(());
         }
         let vector = vector_name();
@@ -368,6 +382,7 @@ impl Stages {
             }
             Drawn::Counted { size, bind, uses, array } => (size, bind, uses, array),
         };
+        self.outer.forget_inner(&new);
         let environment = self.extended(&new, &later);
         let (values, number) = (tuple(&environment), number());
         if self.started {
