@@ -100,7 +100,10 @@ pub fn expression(expr: Expr, bound: &Names, outer: &mut Outer) -> Result<TokenS
 
 /// Reads an expression.
 pub fn parsed(tokens: TokenStream) -> Result<Expr> {
-    syn::parse2(name_brackets(tokens))
+    syn::parse2(name_brackets(tokens)).map_err(|error| match error.to_string().contains("chained") {
+        true => Error::new(error.span(), "comparisons are not chained: write `a < b && b < c`"),
+        false => error,
+    })
 }
 
 /// Rewrites an expression whose value is kept: literals in it are expressions too.
@@ -191,6 +194,10 @@ impl Rewriter<'_> {
             return inner::value(chain, taken, self.bound, self.outer).map(Some);
         }
         match expr {
+            Expr::Assign(assign) => {
+                let message = "`=` compares nothing: write `==`, or `let x = e` to bind a name";
+                Err(Error::new(assign.eq_token.span, message))
+            }
             Expr::Path(path) => match path.path.get_ident() {
                 Some(name) if self.outer.inner(name).is_some() => Err(inner::refuse(name)),
                 _ => Ok(None),

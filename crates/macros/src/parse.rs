@@ -85,11 +85,15 @@ pub fn comprehension(tokens: TokenStream) -> Result<Comprehension> {
     let span = first_span(&tokens).unwrap_or_else(Span::call_site);
     let (head, behind) = split_once(tokens, Separator::Bar);
     let Some(behind) = behind else {
-        let hint = match has(&head, Separator::Arrow) {
-            true => {
-                "write what an element is, and `|`, before the first generator: `[x + y | x <- xs, y <- ys]`"
-            }
-            false => SYNTAX,
+        let python =
+            head.clone().into_iter().find(|word| matches!(word, TokenTree::Ident(word) if word == "for"));
+        let (span, hint) = match (has(&head, Separator::Arrow), python) {
+            (true, _) => (
+                span,
+                "write what an element is, and `|`, before the first generator: `[x + y | x <- xs, y <- ys]`",
+            ),
+            (false, Some(word)) => (word.span(), "write `| x <- xs, x > 0` for `for x in xs if x > 0`"),
+            (false, None) => (span, SYNTAX),
         };
         return Err(Error::new(span, hint));
     };
@@ -137,6 +141,8 @@ fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
         return Err(Error::new(span, "a condition stands by itself: `x > 0`"));
     } else if is(0, "then") {
         return Err(Error::new(span, "write `order by k`, `take n` or `group by k`"));
+    } else if let Some(message) = unknown_clause(&words) {
+        return Err(Error::new(span, message));
     } else {
         let branches = split(tokens.clone(), Separator::Bar);
         match branches.iter().any(|branch| has(branch, Separator::Arrow)) {
@@ -147,6 +153,37 @@ fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
         }
     };
     Ok(Qualifier { kind, span })
+}
+
+/// What to write instead of a clause that there is not: two words, or a word and a number, that no expression of Rust begins with.
+fn unknown_clause(words: &[TokenTree]) -> Option<String> {
+    let [TokenTree::Ident(first), second] = words else { return None };
+    let (first, second) = (
+        first.to_string(),
+        match second {
+            TokenTree::Ident(second) => second.to_string(),
+            TokenTree::Literal(_) => String::new(),
+            _ => return None,
+        },
+    );
+    let begins_an_expression =
+        ["match", "unsafe", "move", "loop", "async", "const", "return", "break", "true", "false"];
+    if second == "as" || begins_an_expression.contains(&first.as_str()) {
+        return None;
+    }
+    let instead = match (first.as_str(), second.as_str()) {
+        (_, "and" | "or") | ("not", _) => "write `&&`, `||` and `!`",
+        ("order" | "sort" | "sorted" | "orderby", _) => "write `order by k`, or `order by k desc`",
+        ("group" | "groupby", _) => "write `group by k`",
+        ("limit" | "first" | "head" | "top" | "fetch", _) => "write `take n`",
+        ("unique", _) => "write `distinct`",
+        ("having" | "filter" | "when" | "unless" | "and", _) => "a condition stands by itself: `x > 0`",
+        ("from" | "join", _) => "a generator is written `x <- xs`",
+        (_, "desc" | "asc") => "write `order by k desc`",
+        _ => SYNTAX,
+    };
+    let clause = format!("{first} {second}");
+    Some(format!("there is no clause `{}`: {instead}", clause.trim_end()))
 }
 
 fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
@@ -162,6 +199,15 @@ fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
             span,
             "write what to draw from behind `<-`, and a comma before the next qualifier",
         ));
+    }
+    let words: Vec<TokenTree> = source.clone().into_iter().collect();
+    let is_condition = |words: &[TokenTree]| {
+        let is_if = matches!(&words[1], TokenTree::Ident(word) if word == "if" || word == "where");
+        is_if && !matches!(words[0], TokenTree::Punct(_))
+    };
+    if let Some(words) = words.windows(2).find(|words| is_condition(words)) {
+        let message = "a condition is a qualifier of its own: `x <- xs, x > 0`";
+        return Err(Error::new(words[1].span(), message));
     }
     Ok(Generator { pattern: self::pattern(pattern, span)?, source: name_brackets(source), span })
 }
