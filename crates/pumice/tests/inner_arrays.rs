@@ -117,24 +117,6 @@ fn rows_loop_until_each_is_done() {
 }
 
 #[test]
-fn chunks_hold_at_most_a_limit_and_at_least_one_element() {
-    let sizes = [3i64, 0, 50, 4, 4, 4, 0, 9];
-    let squares = |limit: i64| {
-        use_(sizes).in_chunks(
-            limit,
-            |n| n,
-            |part| comp![row[n / 2] + row.size() | n <- part, let row = [j * j | j <- 0..=n].sort()],
-        )
-    };
-    let expected: Vec<i64> = sizes.iter().map(|n| (n / 2) * (n / 2) + n + 1).collect();
-    for limit in [0, 1, 8, 12, 1000] {
-        assert_eq!(on_sim(squares(limit)), expected, "{limit}");
-    }
-    let none = use_([0i64; 0]).in_chunks(3, |n| n, |part| part.map(|n| n + 1));
-    assert_eq!(on_sim(none), [0; 0]);
-}
-
-#[test]
 fn each_element_goes_round_its_own_loop() {
     let limits = use_([3.0f32, 100.0, 1.0]);
     let halved = comp![

@@ -50,22 +50,33 @@ pub fn taken(h: &Harness) -> Outcome {
     )
 }
 
-/// Rows of inner arrays: the largest of each in order, each once; and running sums of the rows of what is left.
+/// Rows of inner arrays: the largest of each, in order, each once; and running sums of the rows of what is left.
 pub fn rows(h: &Harness) -> Outcome {
-    let largest = |ns: Acc<Vector<i64>>| comp![[x / 2 | x <- row, order by x desc, take n / 3, distinct] | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n]];
-    let running = |ns: Acc<Vector<i64>>| comp![row.scan(|a, b| a + b) | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n, j % 5 != 0], row.size() % 2 == 0];
+    let largest = |ns: Acc<Vector<i64>>| comp![[x / 2 | x <- row, order by x desc, take n / 3] | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n]];
+    let once = |ns: Acc<Vector<i64>>| comp![[j * 37 % (n + 2) / 3 | j <- 0..n, distinct] | n <- ns];
+    let running = |ns: Acc<Vector<i64>>| {
+        comp![
+            row.scan(|a, b| a + b)
+            | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n, j % 5 != 0], row.size() % 2 == 0
+        ]
+    };
     for length in LENGTHS {
         let ns = numbers(2, length);
         let all = |n: i64| (0..n).map(move |j| (j, j * 37 % (n + 2)));
-        let expected = ns.iter().map(|n| {
+        let in_order = |n: &i64| {
             let mut row: Vec<i64> = all(*n).map(|(_, x)| x).collect();
-            row.sort_unstable_by(|a, b| b.cmp(a));
-            let mut halves: Vec<i64> = row.iter().take((n / 3) as usize).map(|x| x / 2).collect();
-            halves.sort_unstable();
-            halves.dedup();
-            halves
-        });
-        h.check_rows(largest, &ns, &expected.collect())?;
+            row.sort_unstable();
+            row
+        };
+        let first =
+            |n: &i64| in_order(n).iter().rev().take((n / 3) as usize).map(|x| x / 2).collect::<Vec<_>>();
+        h.check_rows(largest, &ns, &ns.iter().map(first).collect())?;
+        let each = |n: &i64| {
+            let mut row: Vec<i64> = in_order(n).iter().map(|x| x / 3).collect();
+            row.dedup();
+            row
+        };
+        h.check_rows(once, &ns, &ns.iter().map(each).collect())?;
         let rows = ns.iter().map(|n| all(*n).filter(|(j, _)| j % 5 != 0).map(|(_, x)| x).collect::<Vec<_>>());
         let sums = |row: Vec<i64>| {
             let sums = row.iter().scan(0, |sum, x| {
@@ -75,6 +86,36 @@ pub fn rows(h: &Harness) -> Outcome {
             sums.collect::<Vec<_>>()
         };
         h.check_rows(running, &ns, &rows.filter(|row| row.len() % 2 == 0).map(sums).collect())?;
+    }
+    Ok(())
+}
+
+/// Each element goes round its own loop, over an inner array that becomes shorter, and with a number of rounds.
+pub fn loops(h: &Harness) -> Outcome {
+    let program = h.compile(|ns: Acc<Vector<i64>>| {
+        comp![
+            (n, rounds, row.sum())
+            | n <- ns, n % 3 != 1, let row = [j * 37 % (n + 2) | j <- 0..n], let rounds = 0,
+            while row.size() > 0 && row.sum() > 9 * row.size() {
+                let most = row.max();
+                row = [x - 1 | x <- row, x * 2 < most];
+                rounds += 1;
+            }
+        ]
+    })?;
+    for length in LENGTHS {
+        let ns = numbers(5, length);
+        let expected = ns.iter().copied().filter(|n| n % 3 != 1).map(|n| {
+            let mut row: Vec<i64> = (0..n).map(|j| j * 37 % (n + 2)).collect();
+            let mut rounds = 0i32;
+            while !row.is_empty() && row.iter().sum::<i64>() > 9 * row.len() as i64 {
+                let most = row.iter().max().copied().unwrap_or(0);
+                row = row.iter().filter(|x| **x * 2 < most).map(|x| x - 1).collect();
+                rounds += 1;
+            }
+            (n, rounds, row.iter().sum::<i64>())
+        });
+        program.check(&ns, &expected.collect::<Vec<_>>())?;
     }
     Ok(())
 }

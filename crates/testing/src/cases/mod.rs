@@ -98,6 +98,7 @@ macro_rules! for_each_case {
             inner_arrays {
                 taken
                 rows
+                loops
                 loops_of_rows
                 chunks
             }
