@@ -4,7 +4,7 @@
 //! is the same methods of all rows, in statements before the comprehension; the stages make the rows of an inner comprehension.
 
 use crate::expression::{Outer, expression, parsed};
-use crate::tokens::{Names, mention};
+use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
 use syn::spanned::Spanned;
@@ -164,14 +164,21 @@ fn called(rows: &Ident, call: &ExprMethodCall, bound: &Names, outer: &mut Outer)
     let (method, span) = (&call.method, call.method.span());
     let mut arguments = Vec::new();
     for argument in &call.args {
-        if let Some(ident) = mention(&argument.to_token_stream(), bound) {
+        let (own, body) = match argument {
+            Expr::Closure(closure) => {
+                (names(&closure.inputs.to_token_stream()), closure.body.to_token_stream())
+            }
+            argument => (Names::new(), argument.to_token_stream()),
+        };
+        let others: Names = bound.difference(&own).cloned().collect();
+        if let Some(ident) = mention(&body, &others) {
             let message = format!(
                 "this depends on `{ident}`, and `{method}` is done to the inner arrays of all elements at once: write a \
                  comprehension, `[f(x, {ident}) | x <- row]`, or `fold!(…)`"
             );
             return Err(Error::new(ident.span(), message));
         }
-        arguments.push(expression(argument.clone(), &Names::new(), outer)?);
+        arguments.push(expression(argument.clone(), &own, outer)?);
     }
     Ok(quote_spanned!(span=> #rows.clone().#method(#(#arguments),*)))
 }

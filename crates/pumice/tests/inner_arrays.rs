@@ -26,6 +26,7 @@ fn an_inner_array_has_a_name_and_is_used_often() {
 #[test]
 fn methods_of_inner_arrays_give_inner_arrays() {
     let ns = use_([4i64, 0, 5]);
+    let halves = use_([0.5f32, 0.5, 1.0]);
     let sorted = comp![row.sort().scan(|a, b| a + b) | n <- ns, let row = [j * j % 7 | j <- 0..n]];
     assert_eq!(rows_on_sim(sorted), [vec![0, 1, 3, 7], vec![], vec![0, 1, 3, 5, 9]]);
     let chained = comp![[j * 3 % 5 | j <- 0..n].sort().filter(|x| x > 1) | n <- ns];
@@ -38,6 +39,9 @@ fn methods_of_inner_arrays_give_inner_arrays() {
     assert_eq!(on_sim(medians), [3, 2]);
     let drawn = comp![(n, x) | n <- ns, x <- [j * 3 % 5 | j <- 0..n].sort(), x > 2];
     assert_eq!(on_sim(drawn), [(4, 3), (4, 4), (5, 3), (5, 4)]);
+    // Parameters of a function are its own, whatever else has their names.
+    let shadowed = comp![row.map(|n| n as f32 * halves[n]).scan(|a, b| a + b) | (a, b) <- use_([(0i64, 3i64), (1, 2)]), let row = [j | j <- a..b]];
+    assert_eq!(rows_on_sim(shadowed), [vec![0.0, 0.5, 2.5], vec![0.5]]);
     let mapped = comp![row.map(|x| x + 1).fold(1, |a, b| a * b) | n <- ns, let row = [j | j <- 0..n]];
     assert_eq!(on_sim(mapped), [24, 1, 120]);
 }
