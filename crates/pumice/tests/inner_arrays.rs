@@ -142,3 +142,13 @@ fn each_element_goes_round_its_own_loop() {
         comp![n | k <- 1..3, let n = 2, while sum![d | d <- 1..n, n % d == 0] < k * n / 2 + 1 { n += 1 }];
     assert_eq!(on_sim(abundant), [4, 12]);
 }
+
+#[test]
+fn rows_whose_lengths_are_known_are_not_counted() {
+    let compiler = Compiler::on("sim").unwrap();
+    let known = |ns: Acc<Vector<i64>>| comp![[(x, n) | j <- 0..n, let x = j * n] | n <- ns, n > 0];
+    let text = compiler.compile(known).unwrap().describe();
+    assert!(!text.contains("permute") && text.contains("scan"), "{text}");
+    let counted = |ns: Acc<Vector<i64>>| comp![[j | j <- 0..n, j % 2 == 0] | n <- ns];
+    assert!(compiler.compile(counted).unwrap().describe().contains("permute"));
+}

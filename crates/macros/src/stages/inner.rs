@@ -2,9 +2,10 @@
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{Outer, parsed, value};
-use crate::inner::{self, Chain, chain, is_made, taken};
-use crate::parse::{Comprehension, Generator, Pattern};
+use crate::inner::{self, Chain, chain, is_made, makes, taken};
+use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier};
 use crate::reduction::{Reduction, is_reduction};
+use crate::source::{Drawn, draw};
 use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -55,19 +56,49 @@ impl Stages {
             ..Stages::default()
         };
         inside.then(quote_spanned!(span=> #vector.clone()), span);
-        let head = inner.head;
-        let head = inside.advance(inner.qualifiers, quote_spanned!(span=> (#name, #head)))?;
+        let lengths = inside.lengths(&inner.qualifiers, span)?;
+        let head = match (&lengths, inner.head) {
+            (Some(_), head) => head,
+            (None, head) => quote_spanned!(span=> (#name, #head)),
+        };
+        let head = inside.advance(inner.qualifiers, head)?;
         let head = inside.hoisted(head)?;
         let head = value(head, &inside.bound(), &mut inside.outer)?;
-        let numbered = inside.mapped(head, span);
-        let (block, outer) =
-            inside.closed(quote_spanned!(span=> ::pumice::comprehension::ragged(#count, #numbered)));
+        let values = inside.mapped(head, span);
+        let (block, outer) = inside.closed(match lengths {
+            Some(lengths) => quote_spanned!(span=> ::pumice::comprehension::rows_of(#values, #lengths)),
+            None => quote_spanned!(span=> ::pumice::comprehension::ragged(#count, #values)),
+        });
         self.outer = outer;
         *self.outer.all_inner() = before;
         self.add(quote_spanned!(span=> let #rows = #block;));
         self.outer.all_inner().insert(name.to_string(), rows.clone());
         self.aligned.insert(name.to_string());
         Ok(rows)
+    }
+
+    /// Names the lengths of the rows that qualifiers give, where these are known before: those of one generator, with bindings
+    /// behind it. Elsewhere the elements of a row are counted, by its number beside each.
+    fn lengths(&mut self, qualifiers: &[Qualifier], span: Span) -> Result<Option<Ident>> {
+        let Some((Qualifier { kind: Kind::Generators(generators), .. }, rest)) = qualifiers.split_first()
+        else {
+            return Ok(None);
+        };
+        let bound = self.bound();
+        let is_plain = |generator: &Generator| match self.chain_of(&generator.source) {
+            Some(chain) => matches!(chain.root, Expr::Path(_) | Expr::Index(_)) && chain.calls.is_empty(),
+            None => !makes(&generator.source, &bound, &self.outer, true),
+        };
+        if !rest.iter().all(|one| matches!(one.kind, Kind::Let(..))) || !generators.iter().all(is_plain) {
+            return Ok(None);
+        }
+        let Drawn::Counted { size, .. } = draw(generators, &bound, &Names::new(), &mut self.outer)? else {
+            return Ok(None);
+        };
+        let (vector, sized) = (vector_name(), pattern(&self.environment, &names(&size)));
+        let lengths = self.outer.fresh("lengths");
+        self.add(quote_spanned!(span=> let #lengths = #vector.clone().map(|#sized| #size);));
+        Ok(Some(lengths))
     }
 
     /// Rows of different lengths: those of an inner comprehension, for each environment.
@@ -109,11 +140,11 @@ impl Stages {
         let [name] = to.names.as_slice() else {
             return Err(Error::new(span, "an inner array is bound to one name: `let row = [x | x <- xs]`"));
         };
-        if to.tokens.to_string() != name.to_string() {
+        if *name != to.tokens.to_string() {
             return Err(Error::new(name.span(), "an inner array is bound to a name, without a type"));
         }
         let (rows, row) = inner::rows(chain, &self.bound(), &mut self.outer)?;
-        if *name != row.to_string() {
+        if *name != row {
             let environment = self.extended(std::slice::from_ref(name), later);
             let mentioned = self.mentioned(names(&quote!(#row)), &environment, std::slice::from_ref(name));
             let (vector, old, all) =
