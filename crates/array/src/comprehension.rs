@@ -1,13 +1,15 @@
 //! What the macros of `pumice-macros` write into users' programs, beside methods of [`Acc`]. Not for others: it follows the macros.
 
+mod rows;
+
+pub use rows::*;
+
 use crate::acc::{Acc, lifted, nullary};
-use crate::data::{Matrix, Vector};
+use crate::data::Vector;
 use crate::expanding::{self, checked, stretch_within};
-use crate::ragged::AccRagged;
 use crate::sorting::{Falls, in_order};
 use pumice_scalar::{
-    Constant, Elt, Exp, FailureKind, Lift, Number, Op, OptionExp, Place, Primitive, ScalarType, Site, Term,
-    cond, some, while_,
+    Constant, Elt, Exp, Lift, Number, Op, OptionExp, Place, Primitive, ScalarType, Term, cond, some, while_,
 };
 
 /// What a generator can draw from.
@@ -35,42 +37,6 @@ impl<D: Draw> Draw for &D {
     type Elt = D::Elt;
     fn vector(&self) -> Acc<Vector<D::Elt>> {
         (**self).vector()
-    }
-}
-
-/// What has rows that a generator can draw from.
-#[diagnostic::on_unimplemented(
-    message = "a generator cannot draw from a row of `{Self}`",
-    label = "expected a matrix of the program",
-    note = "`x <- m[i]` draws from a row of an `Acc<Matrix<T>>`; a part of a vector is `xs[a..b]`"
-)]
-pub trait Rows {
-    /// What their elements are.
-    type Elt: Elt;
-    /// How many elements a row has.
-    fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64>;
-    /// An element of a row.
-    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp;
-}
-
-impl<T: Elt> Rows for Acc<Matrix<T>> {
-    type Elt = T;
-    fn count(&self, _: Exp<i64>, _: Place) -> Exp<i64> {
-        self.shape().1
-    }
-    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> T::Exp {
-        let site = Site { place, kind: FailureKind::OutOfBounds };
-        Acc::element(self, &[row.term(), number.term()], Some(site))
-    }
-}
-
-impl<R: Rows> Rows for &R {
-    type Elt = R::Elt;
-    fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64> {
-        (**self).count(row, place)
-    }
-    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <R::Elt as Elt>::Exp {
-        (**self).element(row, number, place)
     }
 }
 
@@ -119,18 +85,6 @@ pub fn slice_count<T: Elt>(
 pub fn slice_element<T: Elt>(vector: &Acc<Vector<T>>, from: impl Into<Exp<i64>>, number: Exp<i64>) -> T::Exp {
     let from = from.into().max(0).min(vector.size());
     vector.element(&[(from + number).term()], None)
-}
-
-/// How many elements a row has.
-#[track_caller]
-pub fn row_count<R: Rows>(rows: &R, row: impl Into<Exp<i64>>) -> Exp<i64> {
-    rows.count(row.into(), Place::caller("row"))
-}
-
-/// An element of a row.
-#[track_caller]
-pub fn row_element<R: Rows>(rows: &R, row: impl Into<Exp<i64>>, number: Exp<i64>) -> <R::Elt as Elt>::Exp {
-    rows.element(row.into(), number, Place::caller("row"))
 }
 
 /// The size of a first vector.
@@ -394,10 +348,4 @@ fn before(keys: &[Term], others: &[Term], or_equal: bool) -> Exp<bool> {
         let less = Exp::<bool>::from_term(a.compare(Op::Lt, *b));
         less | (Exp::from_term(a.compare(Op::Eq, *b)) & rest)
     })
-}
-
-/// Rows of elements that stand beside the number of their row.
-#[track_caller]
-pub fn ragged<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> AccRagged<T> {
-    AccRagged::of_numbered(rows, numbered, Place::caller("comp"))
 }

@@ -5,6 +5,7 @@
 //! a file in [`operations`]. This layer builds kernels with the kernel language; it knows no device.
 
 mod acc;
+mod chunks;
 #[doc(hidden)]
 pub mod comprehension;
 mod control;
@@ -38,6 +39,7 @@ mod program;
 mod ragged;
 pub mod random;
 mod reduction;
+mod row_loops;
 mod rows;
 mod runs;
 mod scans;
@@ -74,6 +76,7 @@ pub use operations::trace_to;
 pub use plan::{Buffer, Input, Launch, Plan, PlanArgument, PlanOptions, Read, ResultArray, Step};
 pub use program::{ArrayProgram, Identity, Node, NodeId};
 pub use ragged::{AccRagged, Ragged, RaggedRows, use_ragged};
+pub use row_loops::{RowTuple, while_rows};
 pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,

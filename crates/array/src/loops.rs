@@ -125,7 +125,7 @@ pub fn acond<S: AccTuple>(
 }
 
 /// A loop that the user wrote at a place.
-fn repeated<S: AccTuple>(
+pub(crate) fn repeated<S: AccTuple>(
     initial: S,
     condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
     next: impl FnOnce(S) -> S,

@@ -364,4 +364,12 @@ impl<T: Elt> Rows for AccRagged<T> {
         let first: Exp<i64> = self.offsets.element(&[row.term()], site);
         self.values.element(&[(first + number).term()], site)
     }
+    fn at(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> T::Exp {
+        let (site, count) = (Site { place, kind: FailureKind::OutOfBounds }, self.count(row, place));
+        let is_there = number.ge(0) & number.lt(count);
+        let is_there = Exp::<bool>::from_term(is_there.term().check(site, number.term(), count.term()));
+        let first: Exp<i64> = self.offsets.element(&[row.term()], Some(site));
+        // Where it is not there, what is read is no element of another row either.
+        self.values.element(&[is_there.select(first + number, Exp::from(-1)).term()], None)
+    }
 }

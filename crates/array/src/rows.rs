@@ -5,6 +5,7 @@
 
 use crate::acc::Acc;
 use crate::data::{Scalar, Vector};
+use crate::expanding::present;
 use crate::folds::{better_of, number};
 use crate::ragged::AccRagged;
 use crate::segments::Segments;
@@ -136,18 +137,10 @@ impl<T: Elt> AccRagged<T> {
     }
 
     fn sorted<K: Lift>(self, key: impl Fn(T::Exp) -> K, place: Place) -> AccRagged<T> {
-        // How many rows begin up to an element. Sorting by 32 bits takes half as many passes as by 64.
-        let (most, count) = (Exp::<i64>::from(i64::from(u32::MAX)), self.offsets.size());
-        let site = Site { place, kind: FailureKind::TooLong };
-        let numbered = self.values.with_index(
-            |index, x| {
-                let fits =
-                    Exp::<bool>::from_term(count.le(most).term().check(site, count.term(), most.term()));
-                let row = self.offsets.found(|offset| offset.le(index));
-                (fits.select(row, Exp::from(0)).cast::<u32>(), x)
-            },
-            place,
-        );
+        // How many rows begin up to an element.
+        let row = |index| self.offsets.found(|offset| offset.le(index));
+        let count = self.offsets.size();
+        let numbered = self.values.with_index(|index, x| (short_number(row(index), count, place), x), place);
         let falls = || vec![Falls(false); 1 + K::Elt::types().len()];
         let sorted = numbered.sorted_by(|(row, x): (Exp<u32>, T::Exp)| ((row, key(x)), falls()), place);
         AccRagged { values: sorted.mapped(|(_, x)| x, place), offsets: self.offsets }
@@ -171,6 +164,13 @@ impl<T: Elt> AccRagged<T> {
         let (first, end) = ends.the();
         self.values.clone().stretch(first, 1, end - first, place)
     }
+}
+
+/// A number of one of so many rows in 32 bits: sorting by it takes half as many passes as by 64. More rows are an error.
+pub(crate) fn short_number(row: Exp<i64>, count: Exp<i64>, place: Place) -> Exp<u32> {
+    let (most, site) = (Exp::<i64>::from(i64::from(u32::MAX)), Site { place, kind: FailureKind::TooLong });
+    let fits = Exp::<bool>::from_term(count.le(most).term().check(site, count.term(), most.term()));
+    fits.select(row, Exp::from(0)).cast::<u32>()
 }
 
 impl<T: Number> AccRagged<T> {
@@ -237,9 +237,75 @@ impl<T: Number> AccRagged<T> {
         self.best(|a, b| a.gt(b), Place::caller("argmax"))
     }
 
-    fn best(self, better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>, place: Place) -> Acc<Vector<i64>> {
+    /// As [`AccRagged::min`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).min_some())?.to_vec()?, [Some(1), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn min_some(self) -> Acc<Vector<Option<T>>> {
+        self.values.fold_stretches_some::<T>(
+            &self.offsets,
+            |x, _| x,
+            |a, b| a.min(b),
+            Place::caller("min_some"),
+        )
+    }
+
+    /// As [`AccRagged::max`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).max_some())?.to_vec()?, [Some(3), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn max_some(self) -> Acc<Vector<Option<T>>> {
+        self.values.fold_stretches_some::<T>(
+            &self.offsets,
+            |x, _| x,
+            |a, b| a.max(b),
+            Place::caller("max_some"),
+        )
+    }
+
+    /// As [`AccRagged::argmin`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).argmin_some())?.to_vec()?, [Some(1), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmin_some(self) -> Acc<Vector<Option<i64>>> {
+        self.best_some(|a, b| a.lt(b), Place::caller("argmin_some"))
+    }
+
+    /// As [`AccRagged::argmax`], or nothing for a row without elements.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_ragged(&[vec![3, 1], vec![]]).argmax_some())?.to_vec()?, [Some(0), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn argmax_some(self) -> Acc<Vector<Option<i64>>> {
+        self.best_some(|a, b| a.gt(b), Place::caller("argmax_some"))
+    }
+
+    fn best_some(
+        self,
+        better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>,
+        place: Place,
+    ) -> Acc<Vector<Option<i64>>> {
         let operator = |a, b| better_of(a, b, better);
-        let best = self.values.fold1_stretches::<(T, i64)>(&self.offsets, |x, i| (x, i), operator, place);
-        best.mapped(|(_, index)| index, place)
+        let best = self.values.fold_stretches_some::<(T, i64)>(&self.offsets, |x, i| (x, i), operator, place);
+        best.mapped(|best| best.map(|(_, index)| index), place)
+    }
+
+    fn best(self, better: impl FnOnce(Exp<T>, Exp<T>) -> Exp<bool>, place: Place) -> Acc<Vector<i64>> {
+        self.best_some(better, place).mapped(|best| present(best, place), place)
     }
 }

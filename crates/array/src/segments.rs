@@ -111,12 +111,23 @@ impl<T: Elt> Acc<Vector<T>> {
         f: impl FnOnce(U::Exp, U::Exp) -> U::Exp,
         place: Place,
     ) -> Acc<Vector<U>> {
+        let reduced = self.fold_stretches_some::<U>(offsets, get, f, place);
+        reduced.mapped(|value| present(value, place), place)
+    }
+
+    /// As [`Acc::fold_stretches`], from nothing: a segment without elements gives nothing.
+    pub(crate) fn fold_stretches_some<U: Elt>(
+        &self,
+        offsets: &Acc<Vector<i64>>,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> U::Exp,
+        f: impl FnOnce(U::Exp, U::Exp) -> U::Exp,
+        place: Place,
+    ) -> Acc<Vector<Option<U>>> {
         let (stretches, most) = self.stretches(offsets, place);
         let get = |(start, _): Stretch, number: Exp<i64>| {
             some(get(self.element(&[(start + number).term()], None), number))
         };
-        let reduced = stretches.reduced_some(|(_, size)| size, get, f, Some(most), place);
-        reduced.mapped(|value| present(value, place), place)
+        stretches.reduced_some(|(_, size)| size, get, f, Some(most), place)
     }
 
     /// Where each segment begins and how many elements it has, all of which are in the vector; and how many all segments have

@@ -386,7 +386,7 @@ impl<D: Larger, T: Elt> Acc<Array<D, T>> {
     }
 
     /// The rows of this array with others' behind them.
-    fn joined(self, others: Vec<Self>, place: Place) -> Self {
+    pub(crate) fn joined(self, others: Vec<Self>, place: Place) -> Self {
         let arrays = std::iter::once(self).chain(others);
         let inputs = arrays.map(|array| array.described().clone()).collect();
         Self::new(Concat { dimension: D::RANK - 1 }, inputs, place)

@@ -1,20 +1,26 @@
 //! Rust expressions as users write them in comprehensions, rewritten to expressions of elements: comparisons, logic, `if`, `as`,
 //! indices and reductions. What needs no element is computed before the comprehension ([`Outer`]).
 
+use crate::inner;
 use crate::parse::{Comprehension, comprehension};
 use crate::reduction::{Reduction, is_reduction};
 use crate::tokens::{Names, Separator, has, mention, name_brackets, names};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
+use std::collections::HashMap;
 use syn::spanned::Spanned;
 use syn::visit_mut::{VisitMut, visit_expr_mut};
-use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprIf, Lit, Result, Stmt, UnOp};
+use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprIf, ExprIndex, Lit, Result, Stmt, UnOp};
 
-/// Statements before a comprehension, for all that does not depend on its variables, and names that are used up.
+/// Statements before a comprehension, for all that does not depend on its variables, names that are used up, and the rows of the
+/// variables that are inner arrays.
 #[derive(Default)]
 pub struct Outer {
     statements: Vec<TokenStream>,
     count: usize,
+    inner: HashMap<String, Ident>,
+    /// Whether arrays that depend on no variable are inner arrays too: those that a loop assigns to.
+    pub each_has_its_own: bool,
 }
 
 impl Outer {
@@ -22,6 +28,21 @@ impl Outer {
     pub fn fresh(&mut self, name: &str) -> Ident {
         self.count += 1;
         format_ident!("__{}_{}", name.trim_start_matches("__"), self.count, span = Span::mixed_site())
+    }
+
+    /// The rows of a variable, if it is an inner array.
+    pub fn inner(&self, name: &Ident) -> Option<Ident> {
+        self.inner.get(&name.to_string()).cloned()
+    }
+
+    /// The rows of all variables that are inner arrays.
+    pub fn all_inner(&mut self) -> &mut HashMap<String, Ident> {
+        &mut self.inner
+    }
+
+    /// Gives names another meaning than that of an inner array.
+    pub fn forget_inner(&mut self, names: &[Ident]) {
+        self.inner.retain(|name, _| !names.iter().any(|other| other == name));
     }
 
     /// Adds a statement.
@@ -79,7 +100,10 @@ pub fn expression(expr: Expr, bound: &Names, outer: &mut Outer) -> Result<TokenS
 
 /// Reads an expression.
 pub fn parsed(tokens: TokenStream) -> Result<Expr> {
-    syn::parse2(name_brackets(tokens))
+    syn::parse2(name_brackets(tokens)).map_err(|error| match error.to_string().contains("chained") {
+        true => Error::new(error.span(), "comparisons are not chained: write `a < b && b < c`"),
+        false => error,
+    })
 }
 
 /// Rewrites an expression whose value is kept: literals in it are expressions too.
@@ -166,7 +190,18 @@ impl VisitMut for Rewriter<'_> {
 impl Rewriter<'_> {
     /// What is written for an expression, if it is not one that stays as it is.
     fn rewrite(&mut self, expr: &mut Expr) -> Result<Option<TokenStream>> {
+        if let Some((chain, taken)) = inner::taken(expr, self.bound, self.outer)? {
+            return inner::value(chain, taken, self.bound, self.outer).map(Some);
+        }
         match expr {
+            Expr::Assign(assign) => {
+                let message = "`=` compares nothing: write `==`, or `let x = e` to bind a name";
+                Err(Error::new(assign.eq_token.span, message))
+            }
+            Expr::Path(path) => match path.path.get_ident() {
+                Some(name) if self.outer.inner(name).is_some() => Err(inner::refuse(name)),
+                _ => Ok(None),
+            },
             Expr::Binary(binary) => self.binary(binary),
             Expr::If(choice) => self.choice(choice),
             Expr::Cast(cast) if mention(&cast.expr.to_token_stream(), self.bound).is_some() => {
@@ -181,8 +216,10 @@ impl Rewriter<'_> {
                         "a part of an array is not a value: draw from it with a generator, `x <- xs[a..b]`";
                     return Err(Error::new(span, message));
                 }
-                let (array, index) = (self.inner(&index.expr)?, self.inner(&index.index)?);
-                Ok(Some(quote_spanned!(span=> #array.at(#index))))
+                self.element(index, span).map(Some)
+            }
+            Expr::Index(index) if inner::row_of(&index.expr, self.bound).is_some() => {
+                self.element(index, index.bracket_token.span.join()).map(Some)
             }
             Expr::Macro(call) => {
                 let Some(name) = call.mac.path.get_ident().cloned() else { return Ok(None) };
@@ -207,18 +244,25 @@ impl Rewriter<'_> {
         }
     }
 
+    /// `xs[i]`, or `rows[i][j]`.
+    fn element(&mut self, index: &ExprIndex, span: Span) -> Result<TokenStream> {
+        let number = self.inner(&index.index)?;
+        if let Some((rows, row)) = inner::row_of(&index.expr, self.bound) {
+            let row = self.inner(row)?;
+            return Ok(quote_spanned!(span=> ::pumice::comprehension::row_at(&#rows, #row, #number)));
+        }
+        let array = self.inner(&index.expr)?;
+        Ok(quote_spanned!(span=> #array.at(#number)))
+    }
+
     fn inner(&mut self, expr: &Expr) -> Result<TokenStream> {
         expression(expr.clone(), self.bound, self.outer)
     }
 
-    /// A comprehension inside of an expression is an array that does not depend on elements.
+    /// A comprehension inside of an expression is an array that does not depend on elements: inner arrays are values by now.
     fn array(&mut self, tokens: TokenStream, span: Span) -> Result<Option<TokenStream>> {
         if let Some(ident) = mention(&tokens, self.bound) {
-            let message = format!(
-                "this array depends on `{ident}`, and an array cannot be computed for each element: reduce it (`sum![…]`), or \
-                 draw from it with a generator"
-            );
-            return Err(Error::new(ident.span(), message));
+            return Err(Error::new(span, format!("this array depends on `{ident}`, and {}", inner::MADE)));
         }
         let name = self.outer.comprehension(comprehension(tokens)?, span)?;
         Ok(Some(name.into_token_stream()))

@@ -2,7 +2,7 @@
 
 use crate::tokens::{Names, Separator, first_span, has, name_brackets, split, split_once};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Pat, Result, Token, Type};
 
@@ -40,6 +40,21 @@ pub enum Kind {
     Distinct,
     /// `group by k`, `group by p = e`
     Group(Option<Pattern>, TokenStream),
+    /// `while c { x = e; let p = f; }`
+    While(TokenStream, Vec<Assignment>),
+}
+
+/// A statement of a loop: `x = e`, or `let p = e`.
+#[derive(Clone)]
+pub struct Assignment {
+    /// What is assigned to, or bound.
+    pub pattern: Pattern,
+    /// The value.
+    pub value: TokenStream,
+    /// Whether it is a `let`, of which every round has its own.
+    pub is_new: bool,
+    /// The place of its first token.
+    pub span: Span,
 }
 
 /// One generator.
@@ -63,18 +78,22 @@ pub struct Pattern {
 }
 
 const SYNTAX: &str = "a comprehension is `e | q, q, …`, where a qualifier is a generator `p <- xs`, a condition, `let p = e`, \
-                      `order by k`, `take n`, `distinct` or `group by k`";
+                      `order by k`, `take n`, `distinct`, `group by k` or `while c { x = e }`";
 
 /// Reads `e | q, q, …`.
 pub fn comprehension(tokens: TokenStream) -> Result<Comprehension> {
     let span = first_span(&tokens).unwrap_or_else(Span::call_site);
     let (head, behind) = split_once(tokens, Separator::Bar);
     let Some(behind) = behind else {
-        let hint = match has(&head, Separator::Arrow) {
-            true => {
-                "write what an element is, and `|`, before the first generator: `[x + y | x <- xs, y <- ys]`"
-            }
-            false => SYNTAX,
+        let python =
+            head.clone().into_iter().find(|word| matches!(word, TokenTree::Ident(word) if word == "for"));
+        let (span, hint) = match (has(&head, Separator::Arrow), python) {
+            (true, _) => (
+                span,
+                "write what an element is, and `|`, before the first generator: `[x + y | x <- xs, y <- ys]`",
+            ),
+            (false, Some(word)) => (word.span(), "write `| x <- xs, x > 0` for `for x in xs if x > 0`"),
+            (false, None) => (span, SYNTAX),
         };
         return Err(Error::new(span, hint));
     };
@@ -114,12 +133,16 @@ fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
         Kind::Take(rest(1))
     } else if is(0, "distinct") && words.len() == 1 {
         Kind::Distinct
+    } else if is(0, "while") {
+        repetition(rest(1), span)?
     } else if is(0, "for") || is(1, "in") {
         return Err(Error::new(span, "a generator is written `x <- xs`"));
     } else if is(0, "if") || is(0, "where") && words.len() > 1 {
         return Err(Error::new(span, "a condition stands by itself: `x > 0`"));
     } else if is(0, "then") {
         return Err(Error::new(span, "write `order by k`, `take n` or `group by k`"));
+    } else if let Some(message) = unknown_clause(&words) {
+        return Err(Error::new(span, message));
     } else {
         let branches = split(tokens.clone(), Separator::Bar);
         match branches.iter().any(|branch| has(branch, Separator::Arrow)) {
@@ -130,6 +153,37 @@ fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
         }
     };
     Ok(Qualifier { kind, span })
+}
+
+/// What to write instead of a clause that there is not: two words, or a word and a number, that no expression of Rust begins with.
+fn unknown_clause(words: &[TokenTree]) -> Option<String> {
+    let [TokenTree::Ident(first), second] = words else { return None };
+    let (first, second) = (
+        first.to_string(),
+        match second {
+            TokenTree::Ident(second) => second.to_string(),
+            TokenTree::Literal(_) => String::new(),
+            _ => return None,
+        },
+    );
+    let begins_an_expression =
+        ["match", "unsafe", "move", "loop", "async", "const", "return", "break", "true", "false"];
+    if second == "as" || begins_an_expression.contains(&first.as_str()) {
+        return None;
+    }
+    let instead = match (first.as_str(), second.as_str()) {
+        (_, "and" | "or") | ("not", _) => "write `&&`, `||` and `!`",
+        ("order" | "sort" | "sorted" | "orderby", _) => "write `order by k`, or `order by k desc`",
+        ("group" | "groupby", _) => "write `group by k`",
+        ("limit" | "first" | "head" | "top" | "fetch", _) => "write `take n`",
+        ("unique", _) => "write `distinct`",
+        ("having" | "filter" | "when" | "unless" | "and", _) => "a condition stands by itself: `x > 0`",
+        ("from" | "join", _) => "a generator is written `x <- xs`",
+        (_, "desc" | "asc") => "write `order by k desc`",
+        _ => SYNTAX,
+    };
+    let clause = format!("{first} {second}");
+    Some(format!("there is no clause `{}`: {instead}", clause.trim_end()))
 }
 
 fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
@@ -145,6 +199,15 @@ fn generator(tokens: TokenStream, outside: Span) -> Result<Generator> {
             span,
             "write what to draw from behind `<-`, and a comma before the next qualifier",
         ));
+    }
+    let words: Vec<TokenTree> = source.clone().into_iter().collect();
+    let is_condition = |words: &[TokenTree]| {
+        let is_if = matches!(&words[1], TokenTree::Ident(word) if word == "if" || word == "where");
+        is_if && !matches!(words[0], TokenTree::Punct(_))
+    };
+    if let Some(words) = words.windows(2).find(|words| is_condition(words)) {
+        let message = "a condition is a qualifier of its own: `x <- xs, x > 0`";
+        return Err(Error::new(words[1].span(), message));
     }
     Ok(Generator { pattern: self::pattern(pattern, span)?, source: name_brackets(source), span })
 }
@@ -165,6 +228,57 @@ fn binding(tokens: TokenStream, span: Span) -> Result<Kind> {
         return Err(Error::new(span, "write `let p = e`"));
     }
     Ok(Kind::Let(pattern, value))
+}
+
+/// A loop: a condition, and statements in braces.
+fn repetition(tokens: TokenStream, span: Span) -> Result<Kind> {
+    const HINT: &str = "write `while c { x = e; y = f }`";
+    let mut condition: Vec<TokenTree> = tokens.into_iter().collect();
+    let body = match condition.pop() {
+        Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => body,
+        _ => return Err(Error::new(span, HINT)),
+    };
+    if condition.is_empty() {
+        return Err(Error::new(span, HINT));
+    }
+    let statements = split(body.stream(), Separator::Semicolon);
+    let statements = statements.into_iter().filter(|statement| !statement.is_empty()).map(assignment);
+    Ok(Kind::While(condition.into_iter().collect(), statements.collect::<Result<_>>()?))
+}
+
+fn assignment(tokens: TokenStream) -> Result<Assignment> {
+    const HINT: &str = "in a loop stand assignments `x = e` and `let p = e`";
+    let span = first_span(&tokens).unwrap_or_else(Span::call_site);
+    let mut words = tokens.clone().into_iter();
+    if matches!(words.next(), Some(TokenTree::Ident(word)) if word == "let") {
+        return match binding(words.collect(), span)? {
+            Kind::Let(pattern, value) => Ok(Assignment { pattern, value, is_new: true, span }),
+            _ => Err(Error::new(span, HINT)),
+        };
+    }
+    let (left, value) = match syn::parse2::<Expr>(name_brackets(tokens)) {
+        Ok(Expr::Assign(assign)) => (*assign.left, assign.right.into_token_stream()),
+        Ok(Expr::Binary(binary)) => {
+            let sign = match binary.op {
+                syn::BinOp::AddAssign(_) => quote!(+),
+                syn::BinOp::SubAssign(_) => quote!(-),
+                syn::BinOp::MulAssign(_) => quote!(*),
+                syn::BinOp::DivAssign(_) => quote!(/),
+                syn::BinOp::RemAssign(_) => quote!(%),
+                _ => return Err(Error::new(span, HINT)),
+            };
+            let (left, right) = (*binary.left, binary.right);
+            let value = quote_spanned!(span=> #left #sign (#right));
+            (left, value)
+        }
+        _ => return Err(Error::new(span, HINT)),
+    };
+    match &left {
+        Expr::Path(path) if path.path.get_ident().is_some() => {
+            Ok(Assignment { pattern: pattern(left.to_token_stream(), span)?, value, is_new: false, span })
+        }
+        _ => Err(Error::new(span, HINT)),
+    }
 }
 
 fn typed_pattern(input: ParseStream<'_>) -> Result<Pattern> {
@@ -335,6 +449,10 @@ impl Qualifier {
                 generators.iter().flat_map(|generator| generator.pattern.names.clone()).collect()
             }
             Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => pattern.names.clone(),
+            Kind::While(_, body) => {
+                let assigned = body.iter().filter(|one| !one.is_new);
+                assigned.flat_map(|one| one.pattern.names.clone()).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -350,11 +468,20 @@ impl Qualifier {
             }
             Kind::Order(keys) => keys.iter_mut().map(|(key, _)| key).collect(),
             Kind::Distinct => Vec::new(),
+            Kind::While(condition, body) => {
+                std::iter::once(condition).chain(body.iter_mut().map(|one| &mut one.value)).collect()
+            }
         }
     }
 
     /// The names that its expressions mention.
     pub fn mentions(&self) -> Names {
-        self.clone().expressions().into_iter().flat_map(|tokens| crate::tokens::names(tokens)).collect()
+        let mut mentions: Names =
+            self.clone().expressions().into_iter().flat_map(|tokens| crate::tokens::names(tokens)).collect();
+        if matches!(self.kind, Kind::While(..)) {
+            // What is assigned to has a value before.
+            mentions.extend(self.binds().iter().map(Ident::to_string));
+        }
+        mentions
     }
 }

@@ -3,6 +3,7 @@
 //! always computed (`hoist.rs` decides); one without qualifiers is of a group.
 
 use crate::expression::{Outer, condition, has_qualifiers, value};
+use crate::inner::refuse_shadowing;
 use crate::parse::{Kind, Qualifier, comprehension, live, qualifiers};
 use crate::source::{Drawn, draw, number};
 use crate::stages::Stages;
@@ -15,6 +16,9 @@ use syn::{Error, Expr, Result, Token};
 
 /// The names of reductions.
 const REDUCTIONS: [&str; 8] = ["sum", "product", "min", "max", "any", "all", "count", "fold"];
+
+const COUNTED: &str = "`distinct` is of results, and `count!` has none: count those of a comprehension, \
+                       `count![_ <- [x | x <- xs, distinct]]`";
 
 /// Whether a macro of this name is a reduction.
 pub fn is_reduction(name: &Ident) -> bool {
@@ -65,6 +69,65 @@ impl Reduction {
             return Err(Self::without(name, Error::new(name.span(), "")));
         };
         Ok(Reduction { name: name.clone(), fold, head, qualifiers })
+    }
+
+    /// The reduction of an inner array with these elements, if they have to be one: where they are sorted, cut, each wanted once,
+    /// or made with inner arrays of their own. None if it depends on no variable.
+    pub fn of_rows(
+        name: &Ident,
+        tokens: TokenStream,
+        bound: &Names,
+        outer: &Outer,
+    ) -> Result<Option<TokenStream>> {
+        // Without qualifiers, it is reported where it is used.
+        let Ok(reduction) = Self::parse(name, tokens.clone()) else { return Ok(None) };
+        if mention(&tokens, bound).is_none() {
+            return Ok(None);
+        }
+        let kinds = || reduction.qualifiers.iter();
+        let order = kinds().find(|qualifier| matches!(qualifier.kind, Kind::Order(_)));
+        let is_cut = kinds().any(|qualifier| matches!(qualifier.kind, Kind::Take(_)));
+        let distinct = kinds().find(|qualifier| matches!(qualifier.kind, Kind::Distinct));
+        if let (Some(order), false, None) = (order, is_cut, &reduction.fold) {
+            let message = format!(
+                "`{name}!` gives the same in any order: leave `order by` out, or put `take n` behind it"
+            );
+            return Err(Error::new(order.span, message));
+        }
+        if let (Some(distinct), true) = (distinct, name == "count") {
+            return Err(Error::new(distinct.span, COUNTED));
+        }
+        let mut inside = bound.clone();
+        let mut makes = false;
+        for qualifier in kinds() {
+            makes |= match &qualifier.kind {
+                Kind::Let(_, value) => crate::inner::makes(value, &inside, outer, true),
+                Kind::Generators(generators) => generators
+                    .iter()
+                    .any(|generator| crate::inner::makes(&generator.source, &inside, outer, false)),
+                Kind::Filter(condition) => crate::inner::makes(condition, &inside, outer, true),
+                Kind::While(..) => true,
+                _ => false,
+            };
+            inside.extend(qualifier.binds().iter().map(Ident::to_string));
+        }
+        makes |= crate::inner::makes(&reduction.head, &inside, outer, true);
+        if order.is_none() && !is_cut && distinct.is_none() && !makes {
+            return Ok(None);
+        }
+        let span = name.span();
+        Ok(Some(match (name.to_string().as_str(), &reduction.fold) {
+            ("count", _) => quote_spanned!(span=> comp![true | #tokens].size()),
+            ("any", _) => quote_spanned!(span=> comp![#tokens].fold(false, ::pumice::comprehension::or)),
+            ("all", _) => quote_spanned!(span=> comp![#tokens].fold(true, ::pumice::comprehension::and)),
+            ("product", _) => quote_spanned!(span=>
+                comp![#tokens].fold(::pumice::comprehension::one(), ::pumice::comprehension::multiply)),
+            (_, Some((operator, initial))) => {
+                let (_, tokens) = Self::operator(name, tokens)?;
+                quote_spanned!(span=> comp![#tokens].fold(#initial, #operator))
+            }
+            _ => quote_spanned!(span=> comp![#tokens].#name()),
+        }))
     }
 
     fn without(name: &Ident, error: Error) -> Error {
@@ -132,11 +195,7 @@ impl Reduction {
         let reduced = match name.to_string().as_str() {
             "count" => {
                 if let Some(span) = stages.distinct() {
-                    return Err(Error::new(
-                        span,
-                        "`distinct` is of results, and `count!` has none: count those of a comprehension, \
-                                                 `count![_ <- [x | x <- xs, distinct]]`",
-                    ));
+                    return Err(Error::new(span, COUNTED));
                 }
                 let vector = stages.mapped(quote!(::pumice::constant(1i64)), span);
                 quote_spanned!(span=> #vector.sum())
@@ -203,6 +262,7 @@ impl Reduction {
         let (size, bind, binds) = loop {
             let Some(first) = rest.pop_front() else { return Ok(None) };
             let Kind::Generators(generators) = &first.kind else { return Ok(None) };
+            refuse_shadowing(&first.binds(), outer)?;
             match draw(generators, bound, &live(rest.iter(), &self.head), outer)? {
                 Drawn::Inlined(inner) => {
                     inner.into_iter().rev().for_each(|qualifier| rest.push_front(qualifier))
@@ -246,6 +306,7 @@ impl Reduction {
             return self.step((so_far, is_option), &bound, outer);
         };
         let span = qualifier.span;
+        refuse_shadowing(&qualifier.binds(), outer)?;
         match &qualifier.kind {
             Kind::Generators(generators) => {
                 let later = live(qualifiers.iter(), &self.head);
@@ -280,8 +341,8 @@ impl Reduction {
                 Ok(quote_spanned!(span=> { let #pattern_tokens = #value; #body }))
             }
             _ => {
-                let message = "a reduction for each element has generators, conditions and `let` only: its elements are never in \
-                               an array that could be sorted, grouped or cut";
+                let message = "a reduction inside of another one, or one that is computed only sometimes, has generators, \
+                               conditions and `let` only: bind it with `let` before, or reduce an inner array";
                 Err(Error::new(span, message))
             }
         }

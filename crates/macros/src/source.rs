@@ -2,6 +2,7 @@
 //! the variables that are bound before.
 
 use crate::expression::{Outer, expression};
+use crate::inner;
 use crate::parse::{Generator, Kind, Qualifier, Source, source};
 use crate::tokens::{Names, first_span, mention, names, rename};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -32,8 +33,8 @@ pub fn number() -> Ident {
 }
 
 /// Why a source cannot depend on elements.
-pub const DEPENDS: &str = "an array cannot be computed for each element: draw from a range `a..b`, a part of an array `xs[a..b]`, a \
-                       row `m[i]`, or a comprehension over these";
+pub const DEPENDS: &str = "only inner arrays do: draw from a range `a..b`, a part of an array `xs[a..b]`, a row `m[i]`, or a \
+                           comprehension over these, `[f(x) | x <- xs[a..b]]`, and its methods (`sort`, `scan`, …)";
 
 /// Prepares generators that are in step; `later` are the names that are mentioned behind them.
 pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut Outer) -> Result<Drawn> {
@@ -96,6 +97,26 @@ fn one(
             };
             (size, element, None)
         }
+        Source::Slice { array, from, to, closed } if inner::chain(&array, bound, outer).is_some() => {
+            let Some(chain) = inner::chain(&array, bound, outer) else {
+                return Err(Error::new(span, DEPENDS));
+            };
+            let (rows, row) = inner::rows(chain, bound, outer)?;
+            let from = match from {
+                Some(from) => expression(from, bound, outer)?,
+                None => quote_spanned!(span=> 0),
+            };
+            let to = match to {
+                Some(to) => {
+                    let (to, more) = (expression(to, bound, outer)?, i64::from(closed));
+                    quote_spanned!(span=> ::core::option::Option::Some(#library::end(#to, #more)))
+                }
+                None => quote_spanned!(span=> ::core::option::Option::None),
+            };
+            let size = quote_spanned!(span=> #library::row_slice_count(&#rows, #row, #from, #to));
+            let element = quote_spanned!(span=> #library::row_slice_element(&#rows, #row, #from, #number));
+            (Some(size), element, None)
+        }
         Source::Slice { array, from, to, closed } => {
             let array = outer.array(array, bound, DEPENDS)?;
             let from = match from {
@@ -114,6 +135,10 @@ fn one(
             (Some(size), quote_spanned!(span=> #library::slice_element(&#array, #from, #number)), None)
         }
         Source::Row { array, index } => {
+            if inner::chain(&array, bound, outer).is_some() {
+                let message = "an element of an inner array is not an array to draw from: draw from a part of it, `row[a..b]`";
+                return Err(Error::new(span, message));
+            }
             let rows = outer.rows(array, bound, DEPENDS)?;
             let index = expression(index, bound, outer)?;
             let size = quote_spanned!(span=> #library::row_count(#rows, #index));
@@ -131,6 +156,14 @@ fn one(
             let array = outer.comprehension(inner, span)?;
             let element = quote_spanned!(span=> #library::element(&#array, #number));
             (Some(quote_spanned!(span=> #array.size())), element, Some(array))
+        }
+        Source::Array(array) if inner::chain(&array, bound, outer).is_some() => {
+            let Some(chain) = inner::chain(&array, bound, outer) else {
+                return Err(Error::new(span, DEPENDS));
+            };
+            let (rows, row) = inner::rows(chain, bound, outer)?;
+            let size = quote_spanned!(span=> #library::row_count(&#rows, #row));
+            (Some(size), quote_spanned!(span=> #library::row_element(&#rows, #row, #number)), None)
         }
         Source::Array(array) => {
             let array = outer.array(array, bound, DEPENDS)?;
@@ -184,7 +217,9 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
         if position == last {
             break;
         }
-        for name in qualifier.binds() {
+        // A loop assigns to what is bound before.
+        let is_loop = matches!(qualifier.kind, Kind::While(..));
+        for name in qualifier.binds().into_iter().filter(|_| !is_loop) {
             if taken.contains(&name.to_string()) {
                 others.insert(name.to_string(), outer.fresh(&name.to_string()));
             }
@@ -194,6 +229,7 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
                 generators.iter_mut().map(|generator| &mut generator.pattern).collect()
             }
             Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => vec![pattern],
+            Kind::While(_, body) => body.iter_mut().map(|one| &mut one.pattern).collect(),
             _ => Vec::new(),
         };
         for pattern in patterns {

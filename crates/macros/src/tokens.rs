@@ -199,6 +199,18 @@ pub fn rename(tokens: TokenStream, names: &HashMap<String, Ident>) -> TokenStrea
     renamed.collect()
 }
 
+/// Whether tokens call a macro.
+pub fn has_macro(tokens: &TokenStream) -> bool {
+    let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    trees.iter().enumerate().any(|(at, tree)| match tree {
+        TokenTree::Group(group) => has_macro(&group.stream()),
+        TokenTree::Ident(_) => {
+            is(trees.get(at + 1), '!') && matches!(trees.get(at + 2), Some(TokenTree::Group(_)))
+        }
+        _ => false,
+    })
+}
+
 /// Replaces calls of macros: `f` is given a name and what stands between the delimiters, and may return other tokens.
 pub fn replace_macros(
     tokens: TokenStream,

@@ -22,6 +22,7 @@ pub mod failures;
 pub mod filters;
 pub mod folds;
 pub mod indexing;
+pub mod inner_arrays;
 pub mod irregular;
 pub mod kernels;
 pub mod loops;
@@ -102,6 +103,13 @@ macro_rules! for_each_case {
                 drawings
                 rows_of_different_lengths
                 mistakes
+            }
+            inner_arrays {
+                taken
+                rows
+                loops
+                loops_of_rows
+                chunks
             }
             irregular {
                 primes

@@ -1,20 +1,26 @@
 //! From qualifiers to operations: each makes a vector of environments of the one before it.
 //!
 //! An environment has the variables that are bound and still mentioned later, as nested pairs. A closure takes it apart with a
-//! pattern that names those which it mentions.
+//! pattern that names those which it mentions. Joins and groups are in [`queries`], arrays inside of others in [`inner`],
+//! loops in [`loops`].
+
+mod inner;
+mod loops;
+mod queries;
 
 use crate::expression::{Outer, condition, expression, parsed, value};
 use crate::hoist::{Hoisted, hoist};
-use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, Source, live, source};
-use crate::reduction::{Expansion, Reduction, is_reduction};
-use crate::source::{DEPENDS, Drawn, draw, number};
-use crate::tokens::{Names, mention, names, replace_macros};
+use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier, live};
+use crate::reduction::Expansion;
+use crate::source::{Drawn, draw, number};
+use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use std::collections::{HashMap, VecDeque};
-use syn::{BinOp, Error, Expr, Result};
+use std::collections::VecDeque;
+use syn::{Error, Expr, Result};
 
 /// The operations so far.
+#[derive(Default)]
 pub struct Stages {
     outer: Outer,
     statements: Vec<TokenStream>,
@@ -26,6 +32,10 @@ pub struct Stages {
     pending: Vec<TokenStream>,
     /// Where each result is wanted once.
     distinct: Option<Span>,
+    /// The rows that the environments belong to, in an inner comprehension.
+    rows: Option<inner::Rows>,
+    /// The variables of inner arrays whose rows are those of the environments, one by one.
+    aligned: Names,
 }
 
 /// The vector of environments.
@@ -61,7 +71,11 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
     {
         return stages.ragged(crate::parse::comprehension(call.mac.tokens)?, span);
     }
-    let head = value(stages.hoisted(head)?, &stages.bound(), &mut stages.outer)?;
+    let head = stages.hoisted(head)?;
+    if let Some(chain) = stages.chain_of(&head) {
+        return stages.rows_of(chain, span);
+    }
+    let head = value(head, &stages.bound(), &mut stages.outer)?;
     let result = stages.mapped(head, span);
     Ok(stages.block(result))
 }
@@ -69,14 +83,7 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
 impl Stages {
     /// The operations for qualifiers, and the head, in which reductions of groups are replaced by their values.
     pub fn of(qualifiers: Vec<Qualifier>, head: TokenStream) -> Result<(Stages, TokenStream)> {
-        let mut stages = Stages {
-            outer: Outer::default(),
-            statements: Vec::new(),
-            environment: Vec::new(),
-            started: false,
-            pending: Vec::new(),
-            distinct: None,
-        };
+        let mut stages = Stages::default();
         let head = stages.advance(qualifiers, head)?;
         Ok((stages, head))
     }
@@ -117,14 +124,16 @@ impl Stages {
 
     /// Results, each once if that is wanted.
     fn once(&self, results: TokenStream) -> TokenStream {
-        match self.distinct {
-            Some(span) => quote_spanned!(span=> #results.sort().unique()),
-            None => results,
+        match (self.distinct, &self.rows) {
+            (Some(span), Some(rows)) => rows.once(results, span),
+            (Some(span), None) => quote_spanned!(span=> #results.sort().unique()),
+            (None, _) => results,
         }
     }
 
     /// An expression behind all qualifiers, of which reductions are computed first.
     pub fn hoisted(&mut self, mut head: TokenStream) -> Result<TokenStream> {
+        self.make_inner(vec![&mut head])?;
         self.hoist(vec![&mut head], &Names::new())?;
         Ok(head)
     }
@@ -173,10 +182,15 @@ impl Stages {
     }
 
     /// A block with all operations and a result.
-    pub fn block(mut self, result: TokenStream) -> TokenStream {
+    pub fn block(self, result: TokenStream) -> TokenStream {
+        self.closed(result).0
+    }
+
+    /// The same, and what others go on with.
+    fn closed(mut self, result: TokenStream) -> (TokenStream, Outer) {
         self.statements.extend(self.outer.take());
         let statements = self.statements;
-        quote!({ #(#statements)* #result })
+        (quote!({ #(#statements)* #result }), self.outer)
     }
 
     /// Adds a statement, behind those that it needs.
@@ -218,10 +232,26 @@ impl Stages {
     ) -> Result<()> {
         let span = qualifier.span;
         let later = live(queue.iter(), head);
-        let results = match qualifier.kind {
-            Kind::Generators(_) | Kind::Take(_) => Vec::new(),
-            _ => self.hoist(qualifier.expressions(), &later)?,
+        let new = qualifier.binds();
+        let assigns = |other: &Qualifier| {
+            matches!(other.kind, Kind::While(..)) && other.binds().iter().any(|name| new.contains(name))
         };
+        // What a loop assigns to is a variable of each environment, whatever it begins with.
+        let is_let = self.started && matches!(qualifier.kind, Kind::Let(..));
+        let is_assigned = is_let && queue.iter().any(assigns);
+        self.outer.each_has_its_own = is_assigned;
+        let mut results = match &mut qualifier.kind {
+            Kind::Generators(generators) => self.make_sources(generators)?,
+            Kind::Take(_) | Kind::While(..) => Vec::new(),
+            _ => self.make_inner(qualifier.expressions())?,
+        };
+        self.outer.each_has_its_own = false;
+        if !matches!(qualifier.kind, Kind::Generators(_) | Kind::Take(_) | Kind::While(..)) {
+            results.extend(self.hoist(qualifier.expressions(), &later)?);
+        }
+        if !matches!(qualifier.kind, Kind::Let(..) | Kind::Distinct | Kind::While(..)) {
+            self.aligned.clear();
+        }
         let (vector, bound) = (vector_name(), self.bound());
         if !self.started && !matches!(qualifier.kind, Kind::Generators(_) | Kind::Filter(_) | Kind::Let(..)) {
             return Err(Error::new(span, "there are no elements yet: put a generator `p <- xs` before this"));
@@ -237,18 +267,25 @@ impl Stages {
                 let pattern = pattern(&self.environment, &names(&condition));
                 self.then(quote_spanned!(span=> #vector.filter(|#pattern| #condition)), span);
             }
+            Kind::Let(pattern, bound_to) if self.chain_of(&bound_to).is_some() => {
+                if let Some(chain) = self.chain_of(&bound_to) {
+                    self.bind_chain(&pattern, chain, &later, span)?;
+                }
+            }
             Kind::Let(Pattern { tokens, names: new }, bound_to) => {
-                if mention(&bound_to, &bound).is_none() {
+                if mention(&bound_to, &bound).is_none() && !is_assigned {
                     // It is the same for all elements: an ordinary variable, which may be an array.
                     let value = match tokens.to_string().contains(':') {
                         true => expression(parsed(bound_to)?, &bound, &mut self.outer)?,
                         false => value(bound_to, &bound, &mut self.outer)?,
                     };
+                    self.outer.forget_inner(&new);
                     self.environment.retain(|name| !new.contains(name));
                     self.add(quote_spanned!(span=> let #tokens = #value;));
                     return Ok(());
                 }
                 let value = value(bound_to, &bound, &mut self.outer)?;
+                self.outer.forget_inner(&new);
                 let environment = self.extended(&new, &later);
                 let tuple = tuple(&environment);
                 let body = quote_spanned!(span=> { let #tokens = #value; #tuple });
@@ -258,6 +295,10 @@ impl Stages {
             }
             Kind::Order(keys) => {
                 let mut order = quote_spanned!(span=> ::pumice::comprehension::Keys::default());
+                if let Some(rows) = &self.rows {
+                    let row = rows.key(span);
+                    order = quote_spanned!(span=> #order.rising(#row));
+                }
                 for (key, falls) in keys {
                     let key = value(key, &bound, &mut self.outer)?;
                     let method = Ident::new(if falls { "falling" } else { "rising" }, span);
@@ -270,17 +311,28 @@ impl Stages {
                 );
             }
             Kind::Take(count) => {
+                if let Some(rows) = self.rows.clone() {
+                    self.take_of_rows(&rows, count, span)?;
+                    return Ok(());
+                }
                 if let Some(ident) = mention(&count, &bound) {
-                    let message = format!(
-                        "how many to take cannot depend on `{ident}`, which each element has its own of"
-                    );
-                    return Err(Error::new(ident.span(), message));
+                    return Err(Error::new(ident.span(), inner::TAKEN_BY.replace("{}", &ident.to_string())));
                 }
                 let count = expression(parsed(count)?, &bound, &mut self.outer)?;
                 self.then(quote_spanned!(span=> ::pumice::comprehension::first(#vector, #count)), span);
             }
             Kind::Distinct => self.distinct = Some(span),
-            Kind::Group(named, key) => self.group(named, key, queue, head, span)?,
+            Kind::While(condition, body) => self.loops(loops::Loop { condition, body }, span)?,
+            Kind::Group(..) if self.rows.is_some() => {
+                let message = "an inner comprehension has no groups: make elements of them first, with the variables that are \
+                               bound outside as part of the key, `group by (k, l)`";
+                return Err(Error::new(span, message));
+            }
+            Kind::Group(named, key) => {
+                let keys = named.as_ref().map_or(Vec::new(), |named| named.names.clone());
+                self.group(named, key, queue, head, span)?;
+                self.outer.forget_inner(&keys);
+            }
         }
         self.leave_out(&results, span);
         Ok(())
@@ -319,6 +371,7 @@ impl Stages {
             return Err(Error::new(twice.1.span(), "this name is bound twice"));
         }
         if self.started && self.join(&generators, queue, head, span)? {
+            self.outer.forget_inner(&new);
             return Ok(());
         }
         let vector = vector_name();
@@ -329,6 +382,7 @@ impl Stages {
             }
             Drawn::Counted { size, bind, uses, array } => (size, bind, uses, array),
         };
+        self.outer.forget_inner(&new);
         let environment = self.extended(&new, &later);
         let (values, number) = (tuple(&environment), number());
         if self.started {
@@ -352,242 +406,5 @@ impl Stages {
             _ => self.start(size, bind, environment, span),
         }
         Ok(())
-    }
-
-    /// A generator over an array, with a condition behind it that asks for keys to be equal, is a join: the array is sorted by its
-    /// key, and each element of the vector is expanded to those with its own key.
-    fn join(
-        &mut self,
-        generators: &[Generator],
-        queue: &mut VecDeque<Qualifier>,
-        head: &TokenStream,
-        span: Span,
-    ) -> Result<bool> {
-        let (
-            [Generator { pattern: one, source: from, .. }],
-            Some(Qualifier { kind: Kind::Filter(tokens), .. }),
-        ) = (generators, queue.front())
-        else {
-            return Ok(false);
-        };
-        let (Source::Array(array), Ok(condition)) = (source(from)?, parsed(tokens.clone())) else {
-            return Ok(false);
-        };
-        let new: Names = one.names.iter().map(Ident::to_string).collect();
-        let old: Names = self.bound().difference(&new).cloned().collect();
-        let is_of = |expr: &Expr, some: &Names, none: &Names| {
-            let tokens = expr.to_token_stream();
-            mention(&tokens, some).is_some() && mention(&tokens, none).is_none()
-        };
-        let (mut ours, mut theirs, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for conjunct in conjuncts(condition) {
-            match &conjunct {
-                Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_)) => {
-                    let (left, right) = (&binary.left, &binary.right);
-                    let sides = if is_of(left, &old, &new) && is_of(right, &new, &old) {
-                        (left, right)
-                    } else if is_of(right, &old, &new) && is_of(left, &new, &old) {
-                        (right, left)
-                    } else {
-                        others.push(conjunct.to_token_stream());
-                        continue;
-                    };
-                    ours.push(value(sides.0.to_token_stream(), &old, &mut self.outer)?);
-                    theirs.push(value(sides.1.to_token_stream(), &new, &mut self.outer)?);
-                }
-                _ => others.push(conjunct.to_token_stream()),
-            }
-        }
-        let (Some(our_key), Some(their_key)) = (pairs(ours), pairs(theirs)) else { return Ok(false) };
-        let filter = queue.pop_front();
-        if let (Some(filter), Some(rest)) =
-            (filter, others.into_iter().reduce(|all, one| quote!((#all) && (#one))))
-        {
-            queue.push_front(Qualifier { kind: Kind::Filter(rest), ..filter });
-        }
-        if let Some(ident) = mention(&array.to_token_stream(), &self.bound()) {
-            return Err(Error::new(ident.span(), format!("this depends on `{ident}`, and {DEPENDS}")));
-        }
-        let later = live(queue.iter(), head);
-        self.joined(array, one, (our_key, their_key), &later, span)?;
-        Ok(true)
-    }
-
-    /// Adds the operations of a join, with these keys of an environment and of an element of the array.
-    fn joined(
-        &mut self,
-        array: Expr,
-        one: &Pattern,
-        (our_key, their_key): (TokenStream, TokenStream),
-        later: &Names,
-        span: Span,
-    ) -> Result<()> {
-        let (vector, number, table) = (vector_name(), number(), self.outer.fresh("table"));
-        let (first, end) = (self.outer.fresh("first"), self.outer.fresh("end"));
-        let array = self.outer.array(array, &Names::new(), "")?;
-        let element = &one.tokens;
-        // The pattern is written twice, and its names are used where they are used in either place.
-        self.outer.add(quote_spanned!(span=> #[allow(unused_variables)]
-            let #table = ::pumice::comprehension::Table::new(#array, |#element| #their_key);));
-        let all = tuple(&self.environment);
-        let searched = pattern(&self.environment, &self.bound());
-        let ranges = quote_spanned!(span=> #vector.map(|#searched| (#all, #table.range(#our_key))));
-        self.then(ranges, span);
-        let environment = self.extended(&one.names, later);
-        let kept = pattern(&self.environment, &self.mentioned(Names::new(), &environment, &one.names));
-        let values = tuple(&environment);
-        let expanded = quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.expand(
-            |(_, (#first, #end))| #end - #first,
-            |(#kept, (#first, _)), #number| { let #element = #table.element(#first + #number); #values },
-        ););
-        self.add(expanded);
-        self.environment = environment;
-        Ok(())
-    }
-
-    /// Sorts by a key, and reduces the environments of each one. Behind it there are the key and those reductions.
-    fn group(
-        &mut self,
-        named: Option<Pattern>,
-        key: TokenStream,
-        queue: &mut VecDeque<Qualifier>,
-        head: &mut TokenStream,
-        span: Span,
-    ) -> Result<()> {
-        let (bound, vector) = (self.bound(), vector_name());
-        let key = value(key, &bound, &mut self.outer)?;
-        let mut reductions: Vec<(Reduction, Ident)> = Vec::new();
-        // A reduction that is written several times, as in a result and in what is sorted by, is computed once.
-        let mut written = HashMap::<String, Ident>::new();
-        let outer = &mut self.outer;
-        let mut replace = |tokens: &mut TokenStream| -> Result<()> {
-            *tokens = replace_macros(tokens.clone(), &mut |name, inside| {
-                if !is_reduction(name) {
-                    return Ok(None);
-                }
-                let text = format!("{name} {inside}");
-                let Some(reduction) = Reduction::of_group(name, inside)? else { return Ok(None) };
-                if let Some(reduced) = written.get(&text) {
-                    return Ok(Some(reduction.finished(reduced)));
-                }
-                let reduced = outer.fresh(&name.to_string());
-                let finished = reduction.finished(&reduced);
-                written.insert(text, reduced.clone());
-                reductions.push((reduction, reduced));
-                Ok(Some(finished))
-            })?;
-            Ok(())
-        };
-        for qualifier in queue.iter_mut() {
-            qualifier.expressions().into_iter().try_for_each(&mut replace)?;
-        }
-        replace(head)?;
-        let keys = named.as_ref().map_or(&[][..], |named| &named.names);
-        self.refuse_members(keys, queue, head)?;
-        let (mut values, mut combined) = (Vec::new(), Vec::new());
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        for (reduction, reduced) in &reductions {
-            let (a, b) =
-                (self.outer.fresh(&format!("{reduced}_a")), self.outer.fresh(&format!("{reduced}_b")));
-            values.push(match reduction.name().to_string().as_str() {
-                "count" => quote!(::pumice::constant(1i64)),
-                "any" | "all" => condition(reduction.head().clone(), &bound, &mut self.outer)?,
-                _ => value(reduction.head().clone(), &bound, &mut self.outer)?,
-            });
-            let (left, right) = (a.to_token_stream(), b.to_token_stream());
-            combined.push(reduction.combine(&left, &right, &bound, &mut self.outer)?);
-            first.push(left);
-            second.push(right);
-        }
-        let nothing = || quote!(::pumice::constant(true));
-        let (values, combined) =
-            (pairs(values).unwrap_or_else(nothing), pairs(combined).unwrap_or_else(nothing));
-        let (first, second) = (pairs(first).unwrap_or(quote!(_)), pairs(second).unwrap_or(quote!(_)));
-        let (by, of) =
-            (pattern(&self.environment, &names(&key)), pattern(&self.environment, &names(&values)));
-        self.then(
-            quote_spanned!(span=> ::pumice::comprehension::grouped(
-                #vector, |#by| #key, |#of| #values, |#first, #second| #combined
-            )),
-            span,
-        );
-        let later = live(queue.iter(), head);
-        let results: Vec<Ident> = reductions.into_iter().map(|(_, reduced)| reduced).collect();
-        let is_live = |name: &&Ident| later.contains(&name.to_string());
-        let environment: Vec<Ident> = keys.iter().chain(&results).filter(is_live).cloned().collect();
-        let named = named.map_or(quote!(_), |named| match named.names.iter().any(|name| is_live(&name)) {
-            true => named.tokens,
-            false => quote!(_),
-        });
-        let (results, tuple) = (pattern(&results, &later), tuple(&environment));
-        self.add(quote_spanned!(span=> #[allow(unused_variables)]
-            let #vector = #vector.map(|(#named, #results)| #tuple);));
-        self.environment = environment;
-        Ok(())
-    }
-
-    /// Refuses variables that a group has many values of, outside of its reductions.
-    fn refuse_members(&self, keys: &[Ident], queue: &VecDeque<Qualifier>, head: &TokenStream) -> Result<()> {
-        let mut members: Names = self.bound();
-        members.retain(|member| !keys.iter().any(|key| key == member));
-        let refuse = |tokens: &TokenStream, members: &Names| match mention(tokens, members) {
-            Some(ident) => {
-                let message = format!(
-                    "a group has many values of `{ident}`: use it in a reduction of the group, such as `sum![{ident}]` or \
-                     `max![{ident}]`, or make it part of the key"
-                );
-                Err(Error::new(ident.span(), message))
-            }
-            None => Ok(()),
-        };
-        for qualifier in queue {
-            for tokens in qualifier.clone().expressions() {
-                refuse(tokens, &members)?;
-            }
-            let bound = qualifier.binds();
-            members.retain(|member| !bound.iter().any(|name| name == member));
-        }
-        refuse(head, &members)
-    }
-
-    /// Rows of different lengths: those of an inner comprehension, for each environment.
-    fn ragged(mut self, inner: Comprehension, span: Span) -> Result<TokenStream> {
-        if let Some(span) = self.distinct {
-            return Err(Error::new(
-                span,
-                "rows of different lengths have no order in which each could be there once",
-            ));
-        }
-        let (vector, row, rows) = (vector_name(), self.outer.fresh("row"), self.outer.fresh("rows"));
-        self.add(quote_spanned!(span=> let #rows = #vector.size();));
-        let (all, pattern) = (tuple(&self.environment), pattern(&self.environment, &self.bound()));
-        self.then(quote_spanned!(span=> #vector.imap(|#row, #pattern| (#all, #row))), span);
-        // As if it were a pair, so that nothing else changes.
-        self.environment.push(row.clone());
-        if self.environment.len() == 1 {
-            let unit = quote_spanned!(span=> #vector.map(|(_, #row)| #row));
-            self.then(unit, span);
-        }
-        let inner_head = inner.head;
-        let head = self.advance(inner.qualifiers, quote_spanned!(span=> (#row, #inner_head)))?;
-        let head = value(self.hoisted(head)?, &self.bound(), &mut self.outer)?;
-        let values = self.mapped(head, span);
-        if let Some(span) = self.distinct {
-            return Err(Error::new(span, "`distinct` is of all results, not of one row"));
-        }
-        Ok(self.block(quote_spanned!(span=> ::pumice::comprehension::ragged(#rows, #values))))
-    }
-}
-
-/// The conditions that hold together where one holds.
-fn conjuncts(condition: Expr) -> Vec<Expr> {
-    match condition {
-        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
-            let mut all = conjuncts(*binary.left);
-            all.extend(conjuncts(*binary.right));
-            all
-        }
-        Expr::Paren(paren) => conjuncts(*paren.expr),
-        condition => vec![condition],
     }
 }

@@ -1,0 +1,162 @@
+//! What macros write for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted and cut.
+
+use super::present;
+use crate::acc::Acc;
+use crate::data::{Matrix, Vector};
+use crate::expanding::{checked, stretch_within};
+use crate::ragged::AccRagged;
+use crate::rows::short_number;
+use crate::sorting::Falls;
+use pumice_scalar::{Elt, Exp, FailureKind, Lift, OptionExp, Place, Site};
+
+/// What has rows that a generator can draw from.
+#[diagnostic::on_unimplemented(
+    message = "a generator cannot draw from a row of `{Self}`",
+    label = "expected a matrix of the program",
+    note = "`x <- m[i]` draws from a row of an `Acc<Matrix<T>>`; a part of a vector is `xs[a..b]`"
+)]
+pub trait Rows {
+    /// What their elements are.
+    type Elt: Elt;
+    /// How many elements a row has.
+    fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64>;
+    /// An element of a row, by a number below its length.
+    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp;
+    /// An element of a row; a number that the row does not have is an error.
+    fn at(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <Self::Elt as Elt>::Exp {
+        self.element(row, number, place)
+    }
+}
+
+impl<T: Elt> Rows for Acc<Matrix<T>> {
+    type Elt = T;
+    fn count(&self, _: Exp<i64>, _: Place) -> Exp<i64> {
+        self.shape().1
+    }
+    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> T::Exp {
+        let site = Site { place, kind: FailureKind::OutOfBounds };
+        Acc::element(self, &[row.term(), number.term()], Some(site))
+    }
+}
+
+impl<R: Rows> Rows for &R {
+    type Elt = R::Elt;
+    fn count(&self, row: Exp<i64>, place: Place) -> Exp<i64> {
+        (**self).count(row, place)
+    }
+    fn element(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <R::Elt as Elt>::Exp {
+        (**self).element(row, number, place)
+    }
+    fn at(&self, row: Exp<i64>, number: Exp<i64>, place: Place) -> <R::Elt as Elt>::Exp {
+        (**self).at(row, number, place)
+    }
+}
+
+/// How many elements a row has.
+#[track_caller]
+pub fn row_count<R: Rows>(rows: &R, row: impl Into<Exp<i64>>) -> Exp<i64> {
+    rows.count(row.into(), Place::caller("row"))
+}
+
+/// An element of a row.
+#[track_caller]
+pub fn row_element<R: Rows>(rows: &R, row: impl Into<Exp<i64>>, number: Exp<i64>) -> <R::Elt as Elt>::Exp {
+    rows.element(row.into(), number, Place::caller("row"))
+}
+
+/// An element of a row, by a number that the user computes.
+#[track_caller]
+pub fn row_at<R: Rows>(
+    rows: &R,
+    row: impl Into<Exp<i64>>,
+    number: impl Into<Exp<i64>>,
+) -> <R::Elt as Elt>::Exp {
+    rows.at(row.into(), number.into(), Place::caller("at"))
+}
+
+/// Where a part of a row begins and how many elements it has. One that is not within the row is an error.
+fn row_stretch<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    (from, to): (Exp<i64>, Option<Exp<i64>>),
+    place: Place,
+) -> (Exp<i64>, Exp<i64>) {
+    let count = rows.count(row, place);
+    let to = to.unwrap_or(count);
+    stretch_within((from, from + checked(to - from, place)), count, place)
+}
+
+/// How many elements a part of a row has.
+#[track_caller]
+pub fn row_slice_count<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    from: impl Into<Exp<i64>>,
+    to: Option<Exp<i64>>,
+) -> Exp<i64> {
+    row_stretch(rows, row, (from.into(), to), Place::caller("slice")).1
+}
+
+/// An element of a part of a row, which is known to be within it.
+#[track_caller]
+pub fn row_slice_element<R: Rows>(
+    rows: &R,
+    row: Exp<i64>,
+    from: impl Into<Exp<i64>>,
+    number: Exp<i64>,
+) -> <R::Elt as Elt>::Exp {
+    rows.element(row, from.into().max(0) + number, Place::caller("slice"))
+}
+
+/// The value of one row of what a reduction of rows gives.
+pub fn of_row<T: Elt>(values: &Acc<Vector<T>>, row: Exp<i64>) -> T::Exp {
+    values.element(&[row.term()], None)
+}
+
+/// The value of one row of a reduction that empty rows have none of: an error only where it is asked for.
+#[track_caller]
+pub fn of_row_present<T: Elt<Exp = OptionExp<L>>, L: Lift>(values: &Acc<Vector<T>>, row: Exp<i64>) -> L {
+    present(values.element(&[row.term()], None))
+}
+
+/// The first elements of each row, or all if there are fewer: of elements in the order of their rows, of which there are so many.
+#[track_caller]
+pub fn first_of_rows<T: Elt>(
+    vector: Acc<Vector<T>>,
+    rows: Exp<i64>,
+    row: impl Fn(T::Exp) -> Exp<i64>,
+    count: impl FnOnce(T::Exp) -> Exp<i64>,
+) -> Acc<Vector<T>> {
+    let place = Place::caller("take");
+    let numbered = vector.clone().mapped(|x| (row(x), Exp::from(true)), place);
+    let starts = AccRagged::of_numbered(rows, numbered, place).offsets();
+    let ranked = vector.with_index(|index, x| (index - starts.element(&[row(x).term()], None), x), place);
+    ranked.kept(|(rank, x)| rank.lt(count(x)), place).mapped(|(_, x)| x, place)
+}
+
+/// The number of one of so many rows, to sort by: 32 bits, which take half as many passes as 64.
+#[track_caller]
+pub fn row_key(row: Exp<i64>, rows: Exp<i64>) -> Exp<u32> {
+    short_number(row, rows, Place::caller("order_by"))
+}
+
+/// Elements beside the number of their row, of which there are so many: each once, in rising order by row.
+#[track_caller]
+pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> Acc<Vector<(i64, T)>> {
+    let place = Place::caller("distinct");
+    let falls = || vec![Falls(false); 1 + T::types().len()];
+    let key = |(row, x): (Exp<i64>, T::Exp)| ((short_number(row, rows, place), x), falls());
+    numbered.sorted_by(key, place).unique()
+}
+
+/// Rows of these elements with these lengths.
+#[track_caller]
+pub fn rows_of<T: Elt>(values: Acc<Vector<T>>, lengths: Acc<Vector<i64>>) -> AccRagged<T> {
+    AccRagged::with_lengths(values, lengths, Place::caller("comp"))
+}
+
+/// Rows of elements that stand beside the number of their row.
+#[track_caller]
+pub fn ragged<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> AccRagged<T> {
+    AccRagged::of_numbered(rows, numbered, Place::caller("comp"))
+}

@@ -1,0 +1,304 @@
+//! Arrays inside of others: the rows that an inner comprehension gives for each environment, and what is done to them.
+
+use super::{Stages, pattern, tuple, vector_name};
+use crate::expression::{Outer, parsed, value};
+use crate::inner::{self, Chain, chain, is_made, makes, taken};
+use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier};
+use crate::reduction::{Reduction, is_reduction};
+use crate::source::{Drawn, draw};
+use crate::tokens::{Names, mention, names};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use std::collections::HashMap;
+use syn::visit_mut::{VisitMut, visit_expr_mut};
+use syn::{Error, Expr, Result};
+
+/// The rows that a comprehension is inside of.
+#[derive(Clone)]
+pub struct Rows {
+    /// The variable with the number of an environment's row.
+    pub row: Ident,
+    /// The names that each row has one value of.
+    pub outside: Names,
+    count: Ident,
+}
+
+impl Rows {
+    /// What environments are sorted by first, so that those of a row stay together.
+    pub fn key(&self, span: Span) -> TokenStream {
+        let (row, count) = (&self.row, &self.count);
+        quote_spanned!(span=> ::pumice::comprehension::row_key(#row, #count))
+    }
+
+    /// Results, of which each row has each once.
+    pub fn once(&self, results: TokenStream, span: Span) -> TokenStream {
+        let count = &self.count;
+        quote_spanned!(span=> ::pumice::comprehension::once_in_rows(#count, #results))
+    }
+}
+
+impl Stages {
+    /// Binds a name to the rows that a comprehension gives, one for each environment; its value is the number of its row.
+    fn make_rows(&mut self, name: &Ident, inner: Comprehension, span: Span) -> Result<Ident> {
+        let (vector, rows, count) = (vector_name(), self.outer.fresh("rows"), self.outer.fresh("count"));
+        self.add(quote_spanned!(span=> let #count = #vector.size();));
+        let old = pattern(&self.environment, &self.bound());
+        let outside = self.bound();
+        self.environment.push(name.clone());
+        let all = tuple(&self.environment);
+        self.then(quote_spanned!(span=> #vector.imap(|#name, #old| #all)), span);
+        let before = self.outer.all_inner().clone();
+        let mut inside = Stages {
+            outer: std::mem::take(&mut self.outer),
+            environment: self.environment.clone(),
+            started: true,
+            rows: Some(Rows { row: name.clone(), outside, count: count.clone() }),
+            ..Stages::default()
+        };
+        inside.then(quote_spanned!(span=> #vector.clone()), span);
+        let lengths = inside.lengths(&inner.qualifiers, span)?;
+        let head = match (&lengths, inner.head) {
+            (Some(_), head) => head,
+            (None, head) => quote_spanned!(span=> (#name, #head)),
+        };
+        let head = inside.advance(inner.qualifiers, head)?;
+        let head = inside.hoisted(head)?;
+        let head = value(head, &inside.bound(), &mut inside.outer)?;
+        let values = inside.mapped(head, span);
+        let (block, outer) = inside.closed(match lengths {
+            Some(lengths) => quote_spanned!(span=> ::pumice::comprehension::rows_of(#values, #lengths)),
+            None => quote_spanned!(span=> ::pumice::comprehension::ragged(#count, #values)),
+        });
+        self.outer = outer;
+        *self.outer.all_inner() = before;
+        self.add(quote_spanned!(span=> let #rows = #block;));
+        self.outer.all_inner().insert(name.to_string(), rows.clone());
+        self.aligned.insert(name.to_string());
+        Ok(rows)
+    }
+
+    /// Names the lengths of the rows that qualifiers give, where these are known before: those of one generator, with bindings
+    /// behind it. Elsewhere the elements of a row are counted, by its number beside each.
+    fn lengths(&mut self, qualifiers: &[Qualifier], span: Span) -> Result<Option<Ident>> {
+        let Some((Qualifier { kind: Kind::Generators(generators), .. }, rest)) = qualifiers.split_first()
+        else {
+            return Ok(None);
+        };
+        let bound = self.bound();
+        let is_plain = |generator: &Generator| match self.chain_of(&generator.source) {
+            Some(chain) => matches!(chain.root, Expr::Path(_) | Expr::Index(_)) && chain.calls.is_empty(),
+            None => !makes(&generator.source, &bound, &self.outer, true),
+        };
+        if !rest.iter().all(|one| matches!(one.kind, Kind::Let(..))) || !generators.iter().all(is_plain) {
+            return Ok(None);
+        }
+        let Drawn::Counted { size, .. } = draw(generators, &bound, &Names::new(), &mut self.outer)? else {
+            return Ok(None);
+        };
+        let (vector, sized) = (vector_name(), pattern(&self.environment, &names(&size)));
+        let lengths = self.outer.fresh("lengths");
+        self.add(quote_spanned!(span=> let #lengths = #vector.clone().map(|#sized| #size);));
+        Ok(Some(lengths))
+    }
+
+    /// Rows of different lengths: those of an inner comprehension, for each environment.
+    pub(super) fn ragged(mut self, inner: Comprehension, span: Span) -> Result<TokenStream> {
+        self.refuse_distinct()?;
+        let row = self.outer.fresh("row");
+        let rows = self.make_rows(&row, inner, span)?;
+        Ok(self.block(quote!(#rows)))
+    }
+
+    /// Rows of different lengths: an inner array of each environment.
+    pub(super) fn rows_of(mut self, chain: Chain, span: Span) -> Result<TokenStream> {
+        self.refuse_distinct()?;
+        let (rows, row) = inner::rows(chain, &self.bound(), &mut self.outer)?;
+        let (vector, pattern) = (vector_name(), pattern(&self.environment, &names(&quote!(#row))));
+        Ok(match self.aligned.contains(&row.to_string()) {
+            true => self.block(quote!(#rows)),
+            false => self.block(quote_spanned!(span=> #rows.gather(#vector.map(|#pattern| #row)))),
+        })
+    }
+
+    /// The inner array that an expression is, if it is one.
+    pub(super) fn chain_of(&self, tokens: &TokenStream) -> Option<Chain> {
+        chain(&parsed(tokens.clone()).ok()?, &self.bound(), &self.outer)
+    }
+
+    fn refuse_distinct(&self) -> Result<()> {
+        match self.distinct {
+            Some(span) => Err(Error::new(
+                span,
+                "rows of different lengths have no order in which each could be there once",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Binds a name to an inner array.
+    pub(super) fn bind_chain(&mut self, to: &Pattern, chain: Chain, later: &Names, span: Span) -> Result<()> {
+        let [name] = to.names.as_slice() else {
+            return Err(Error::new(span, "an inner array is bound to one name: `let row = [x | x <- xs]`"));
+        };
+        if *name != to.tokens.to_string() {
+            return Err(Error::new(name.span(), "an inner array is bound to a name, without a type"));
+        }
+        let (rows, row) = inner::rows(chain, &self.bound(), &mut self.outer)?;
+        if *name != row {
+            let environment = self.extended(std::slice::from_ref(name), later);
+            let mentioned = self.mentioned(names(&quote!(#row)), &environment, std::slice::from_ref(name));
+            let (vector, old, all) =
+                (vector_name(), pattern(&self.environment, &mentioned), tuple(&environment));
+            self.then(quote_spanned!(span=> #vector.map(|#old| { let #name = #row; #all })), span);
+            self.environment = environment;
+            match self.aligned.contains(&row.to_string()) {
+                true => self.aligned.insert(name.to_string()),
+                false => self.aligned.remove(&name.to_string()),
+            };
+        }
+        self.outer.all_inner().insert(name.to_string(), rows);
+        Ok(())
+    }
+
+    /// Makes rows of the inner arrays that expressions make, and variables of them, which are returned.
+    pub(super) fn make_inner(&mut self, expressions: Vec<&mut TokenStream>) -> Result<Vec<Ident>> {
+        let bound = self.bound();
+        let mut made = Vec::new();
+        for tokens in expressions {
+            // What is not an expression is reported where it is used.
+            let Ok(mut expr) = parsed(tokens.clone()) else { continue };
+            let mut maker = Maker {
+                bound: &bound,
+                outer: &mut self.outer,
+                found: Vec::new(),
+                named: HashMap::new(),
+                error: None,
+            };
+            maker.visit_expr_mut(&mut expr);
+            let Maker { found, error, .. } = maker;
+            if let Some(error) = error {
+                return Err(error);
+            }
+            if !found.is_empty() {
+                *tokens = expr.into_token_stream();
+            }
+            self.outer.each_has_its_own = false;
+            for (name, root) in found {
+                let inner = inner::comprehension(&root, &mut self.outer)?;
+                let span = crate::tokens::first_span(&root.to_token_stream()).unwrap_or_else(Span::call_site);
+                self.make_rows(&name, inner, span)?;
+                made.push(name);
+            }
+        }
+        Ok(made)
+    }
+
+    /// As [`Stages::make_inner`], for what generators draw from: a comprehension, or a part of an array, is drawn from as it is.
+    pub(super) fn make_sources(&mut self, generators: &mut [Generator]) -> Result<Vec<Ident>> {
+        let bound = self.bound();
+        let is_drawn_from = |source: &TokenStream| {
+            parsed(source.clone()).is_ok_and(|expr| is_made(&expr, &bound, &self.outer))
+        };
+        let sources = generators.iter_mut().map(|generator| &mut generator.source);
+        let others = sources.filter(|source| !is_drawn_from(source)).collect();
+        self.make_inner(others)
+    }
+
+    /// Takes the first so many environments of each row.
+    pub(super) fn take_of_rows(&mut self, rows: &Rows, count: TokenStream, span: Span) -> Result<()> {
+        let inside: Names = self.bound().difference(&rows.outside).cloned().collect();
+        if let Some(ident) = mention(&count, &inside) {
+            return Err(Error::new(ident.span(), TAKEN_BY.replace("{}", &ident.to_string())));
+        }
+        let count = crate::expression::expression(parsed(count)?, &self.bound(), &mut self.outer)?;
+        let (vector, row, all) = (vector_name(), &rows.row, &rows.count);
+        let of_row = pattern(&self.environment, &names(&quote!(#row)));
+        let counted = pattern(&self.environment, &names(&count));
+        self.then(
+            quote_spanned!(span=> ::pumice::comprehension::first_of_rows(
+                #vector, #all, |#of_row| #row, |#counted| ::pumice::comprehension::end(#count, 0)
+            )),
+            span,
+        );
+        Ok(())
+    }
+}
+
+/// Why elements do not say how many to take.
+pub(super) const TAKEN_BY: &str = "how many to take cannot depend on `{}`, which each element has its own of";
+
+/// Finds what makes inner arrays in an expression, and puts variables there.
+struct Maker<'a> {
+    bound: &'a Names,
+    outer: &'a mut Outer,
+    found: Vec<(Ident, Expr)>,
+    /// By their text: what is written twice is made once.
+    named: HashMap<String, Ident>,
+    error: Option<Error>,
+}
+
+impl VisitMut for Maker<'_> {
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        match self.named(expr) {
+            Ok(true) => (),
+            Ok(false) => visit_expr_mut(self, expr),
+            Err(error) => self.error = Some(error),
+        }
+    }
+}
+
+impl Maker<'_> {
+    /// Whether this is an inner array, or a value of one, whose root has a name now.
+    fn named(&mut self, expr: &mut Expr) -> Result<bool> {
+        if let Expr::Macro(call) = expr {
+            let reduction = call.mac.path.get_ident().filter(|name| is_reduction(name));
+            let Some(name) = reduction else { return self.named_array(expr) };
+            match Reduction::of_rows(name, call.mac.tokens.clone(), self.bound, self.outer)? {
+                Some(rows) => *expr = syn::parse2(rows)?,
+                None => return Ok(true),
+            }
+        }
+        self.named_array(expr)
+    }
+
+    fn named_array(&mut self, expr: &mut Expr) -> Result<bool> {
+        if let Some(chain) = chain(expr, self.bound, self.outer) {
+            if let Some(name) = self.name_of(&chain) {
+                inner::name_root(expr, &name);
+            }
+            return Ok(true);
+        }
+        let Some((chain, _)) = taken(expr, self.bound, self.outer)? else { return Ok(false) };
+        let name = self.name_of(&chain);
+        let array = match expr {
+            Expr::Index(index) => {
+                self.visit_expr_mut(&mut index.index);
+                &mut index.expr
+            }
+            Expr::MethodCall(call) => {
+                call.args.iter_mut().for_each(|argument| self.visit_expr_mut(argument));
+                &mut call.receiver
+            }
+            _ => return Ok(false),
+        };
+        if let Some(name) = name {
+            inner::name_root(array, &name);
+        }
+        Ok(true)
+    }
+
+    /// The name of what a chain begins with, unless that is a variable already.
+    fn name_of(&mut self, chain: &Chain) -> Option<Ident> {
+        if matches!(chain.root, Expr::Path(_)) {
+            return None;
+        }
+        let text = chain.root.to_token_stream().to_string();
+        if let Some(name) = self.named.get(&text) {
+            return Some(name.clone());
+        }
+        let name = self.outer.fresh("inner");
+        self.named.insert(text, name.clone());
+        self.found.push((name.clone(), chain.root.clone()));
+        Some(name)
+    }
+}

@@ -1,0 +1,224 @@
+//! Qualifiers of queries: joins, which are recognised by a condition behind a generator, and `group by`.
+
+use super::{Stages, pairs, pattern, tuple, vector_name};
+use crate::expression::{condition, parsed, value};
+use crate::parse::{Generator, Kind, Pattern, Qualifier, Source, live, source};
+use crate::reduction::{Reduction, is_reduction};
+use crate::source::number;
+use crate::tokens::{Names, mention, names, replace_macros};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use std::collections::{HashMap, VecDeque};
+use syn::{BinOp, Error, Expr, Result};
+
+impl Stages {
+    /// A generator over an array, with a condition behind it that asks for keys to be equal, is a join: the array is sorted by its
+    /// key, and each element of the vector is expanded to those with its own key.
+    pub(super) fn join(
+        &mut self,
+        generators: &[Generator],
+        queue: &mut VecDeque<Qualifier>,
+        head: &TokenStream,
+        span: Span,
+    ) -> Result<bool> {
+        let (
+            [Generator { pattern: one, source: from, .. }],
+            Some(Qualifier { kind: Kind::Filter(tokens), .. }),
+        ) = (generators, queue.front())
+        else {
+            return Ok(false);
+        };
+        let (Source::Array(array), Ok(condition)) = (source(from)?, parsed(tokens.clone())) else {
+            return Ok(false);
+        };
+        // What each element has its own of is no table for all of them.
+        if mention(&array.to_token_stream(), &self.bound()).is_some() {
+            return Ok(false);
+        }
+        let new: Names = one.names.iter().map(Ident::to_string).collect();
+        let old: Names = self.bound().difference(&new).cloned().collect();
+        let is_of = |expr: &Expr, some: &Names, none: &Names| {
+            let tokens = expr.to_token_stream();
+            mention(&tokens, some).is_some() && mention(&tokens, none).is_none()
+        };
+        let (mut ours, mut theirs, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for conjunct in conjuncts(condition) {
+            match &conjunct {
+                Expr::Binary(binary) if matches!(binary.op, BinOp::Eq(_)) => {
+                    let (left, right) = (&binary.left, &binary.right);
+                    let sides = if is_of(left, &old, &new) && is_of(right, &new, &old) {
+                        (left, right)
+                    } else if is_of(right, &old, &new) && is_of(left, &new, &old) {
+                        (right, left)
+                    } else {
+                        others.push(conjunct.to_token_stream());
+                        continue;
+                    };
+                    ours.push(value(sides.0.to_token_stream(), &old, &mut self.outer)?);
+                    theirs.push(value(sides.1.to_token_stream(), &new, &mut self.outer)?);
+                }
+                _ => others.push(conjunct.to_token_stream()),
+            }
+        }
+        let (Some(our_key), Some(their_key)) = (pairs(ours), pairs(theirs)) else { return Ok(false) };
+        let filter = queue.pop_front();
+        if let (Some(filter), Some(rest)) =
+            (filter, others.into_iter().reduce(|all, one| quote!((#all) && (#one))))
+        {
+            queue.push_front(Qualifier { kind: Kind::Filter(rest), ..filter });
+        }
+        let later = live(queue.iter(), head);
+        self.joined(array, one, (our_key, their_key), &later, span)?;
+        Ok(true)
+    }
+
+    /// Adds the operations of a join, with these keys of an environment and of an element of the array.
+    fn joined(
+        &mut self,
+        array: Expr,
+        one: &Pattern,
+        (our_key, their_key): (TokenStream, TokenStream),
+        later: &Names,
+        span: Span,
+    ) -> Result<()> {
+        let (vector, number, table) = (vector_name(), number(), self.outer.fresh("table"));
+        let (first, end) = (self.outer.fresh("first"), self.outer.fresh("end"));
+        let array = self.outer.array(array, &Names::new(), "")?;
+        let element = &one.tokens;
+        // The pattern is written twice, and its names are used where they are used in either place.
+        self.outer.add(quote_spanned!(span=> #[allow(unused_variables)]
+            let #table = ::pumice::comprehension::Table::new(#array, |#element| #their_key);));
+        let all = tuple(&self.environment);
+        let searched = pattern(&self.environment, &self.bound());
+        let ranges = quote_spanned!(span=> #vector.map(|#searched| (#all, #table.range(#our_key))));
+        self.then(ranges, span);
+        let environment = self.extended(&one.names, later);
+        let kept = pattern(&self.environment, &self.mentioned(Names::new(), &environment, &one.names));
+        let values = tuple(&environment);
+        let expanded = quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.expand(
+            |(_, (#first, #end))| #end - #first,
+            |(#kept, (#first, _)), #number| { let #element = #table.element(#first + #number); #values },
+        ););
+        self.add(expanded);
+        self.environment = environment;
+        Ok(())
+    }
+
+    /// Sorts by a key, and reduces the environments of each one. Behind it there are the key and those reductions.
+    pub(super) fn group(
+        &mut self,
+        named: Option<Pattern>,
+        key: TokenStream,
+        queue: &mut VecDeque<Qualifier>,
+        head: &mut TokenStream,
+        span: Span,
+    ) -> Result<()> {
+        let (bound, vector) = (self.bound(), vector_name());
+        let key = value(key, &bound, &mut self.outer)?;
+        let mut reductions: Vec<(Reduction, Ident)> = Vec::new();
+        // A reduction that is written several times, as in a result and in what is sorted by, is computed once.
+        let mut written = HashMap::<String, Ident>::new();
+        let outer = &mut self.outer;
+        let mut replace = |tokens: &mut TokenStream| -> Result<()> {
+            *tokens = replace_macros(tokens.clone(), &mut |name, inside| {
+                if !is_reduction(name) {
+                    return Ok(None);
+                }
+                let text = format!("{name} {inside}");
+                let Some(reduction) = Reduction::of_group(name, inside)? else { return Ok(None) };
+                if let Some(reduced) = written.get(&text) {
+                    return Ok(Some(reduction.finished(reduced)));
+                }
+                let reduced = outer.fresh(&name.to_string());
+                let finished = reduction.finished(&reduced);
+                written.insert(text, reduced.clone());
+                reductions.push((reduction, reduced));
+                Ok(Some(finished))
+            })?;
+            Ok(())
+        };
+        for qualifier in queue.iter_mut() {
+            qualifier.expressions().into_iter().try_for_each(&mut replace)?;
+        }
+        replace(head)?;
+        let keys = named.as_ref().map_or(&[][..], |named| &named.names);
+        self.refuse_members(keys, queue, head)?;
+        let (mut values, mut combined) = (Vec::new(), Vec::new());
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for (reduction, reduced) in &reductions {
+            let (a, b) =
+                (self.outer.fresh(&format!("{reduced}_a")), self.outer.fresh(&format!("{reduced}_b")));
+            values.push(match reduction.name().to_string().as_str() {
+                "count" => quote!(::pumice::constant(1i64)),
+                "any" | "all" => condition(reduction.head().clone(), &bound, &mut self.outer)?,
+                _ => value(reduction.head().clone(), &bound, &mut self.outer)?,
+            });
+            let (left, right) = (a.to_token_stream(), b.to_token_stream());
+            combined.push(reduction.combine(&left, &right, &bound, &mut self.outer)?);
+            first.push(left);
+            second.push(right);
+        }
+        let nothing = || quote!(::pumice::constant(true));
+        let (values, combined) =
+            (pairs(values).unwrap_or_else(nothing), pairs(combined).unwrap_or_else(nothing));
+        let (first, second) = (pairs(first).unwrap_or(quote!(_)), pairs(second).unwrap_or(quote!(_)));
+        let (by, of) =
+            (pattern(&self.environment, &names(&key)), pattern(&self.environment, &names(&values)));
+        self.then(
+            quote_spanned!(span=> ::pumice::comprehension::grouped(
+                #vector, |#by| #key, |#of| #values, |#first, #second| #combined
+            )),
+            span,
+        );
+        let later = live(queue.iter(), head);
+        let results: Vec<Ident> = reductions.into_iter().map(|(_, reduced)| reduced).collect();
+        let is_live = |name: &&Ident| later.contains(&name.to_string());
+        let environment: Vec<Ident> = keys.iter().chain(&results).filter(is_live).cloned().collect();
+        let named = named.map_or(quote!(_), |named| match named.names.iter().any(|name| is_live(&name)) {
+            true => named.tokens,
+            false => quote!(_),
+        });
+        let (results, tuple) = (pattern(&results, &later), tuple(&environment));
+        self.add(quote_spanned!(span=> #[allow(unused_variables)]
+            let #vector = #vector.map(|(#named, #results)| #tuple);));
+        self.environment = environment;
+        Ok(())
+    }
+
+    /// Refuses variables that a group has many values of, outside of its reductions.
+    fn refuse_members(&self, keys: &[Ident], queue: &VecDeque<Qualifier>, head: &TokenStream) -> Result<()> {
+        let mut members: Names = self.bound();
+        members.retain(|member| !keys.iter().any(|key| key == member));
+        let refuse = |tokens: &TokenStream, members: &Names| match mention(tokens, members) {
+            Some(ident) => {
+                let message = format!(
+                    "a group has many values of `{ident}`: use it in a reduction of the group, such as `sum![{ident}]` or \
+                     `max![{ident}]`, or make it part of the key"
+                );
+                Err(Error::new(ident.span(), message))
+            }
+            None => Ok(()),
+        };
+        for qualifier in queue {
+            for tokens in qualifier.clone().expressions() {
+                refuse(tokens, &members)?;
+            }
+            let bound = qualifier.binds();
+            members.retain(|member| !bound.iter().any(|name| name == member));
+        }
+        refuse(head, &members)
+    }
+}
+
+/// The conditions that hold together where one holds.
+fn conjuncts(condition: Expr) -> Vec<Expr> {
+    match condition {
+        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
+            let mut all = conjuncts(*binary.left);
+            all.extend(conjuncts(*binary.right));
+            all
+        }
+        Expr::Paren(paren) => conjuncts(*paren.expr),
+        condition => vec![condition],
+    }
+}

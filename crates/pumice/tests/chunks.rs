@@ -1,0 +1,116 @@
+//! Work in chunks: the same results as at once, with as much memory as the limit says.
+
+use pumice::Compiler;
+use pumice::layers::emit::EmitOptions;
+use pumice::layers::kernel::Profile;
+use pumice::layers::program::Verified;
+use pumice::layers::runtime::{CompiledKernel, Device, DeviceId, DeviceMemory, LaunchArgument, Result, open};
+use pumice::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A device that remembers the largest memory it was asked for.
+struct Watched {
+    device: Arc<dyn Device>,
+    most: AtomicUsize,
+}
+
+impl Device for Watched {
+    fn id(&self) -> DeviceId {
+        self.device.id()
+    }
+    fn description(&self) -> String {
+        self.device.description()
+    }
+    fn fingerprint(&self) -> String {
+        self.device.fingerprint()
+    }
+    fn profile(&self) -> &Profile {
+        self.device.profile()
+    }
+    fn rounds_sizes(&self) -> bool {
+        self.device.rounds_sizes()
+    }
+    fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        self.most.fetch_max(bytes, Ordering::Relaxed);
+        self.device.allocate(bytes)
+    }
+    fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
+        self.device.upload(to, from)
+    }
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
+        self.device.download(from, to)
+    }
+    fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
+        self.device.zero(memory, bytes)
+    }
+    fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
+        self.device.build_unit(programs, options)
+    }
+    unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
+        // SAFETY: the binary is one that `build_unit` made of this program, which is that of the same device.
+        unsafe { self.device.load(program, binary) }
+    }
+    unsafe fn launch(
+        &self,
+        kernel: &CompiledKernel,
+        blocks: u64,
+        arguments: &[LaunchArgument<'_>],
+    ) -> Result<()> {
+        // SAFETY: the caller promises the same of these arguments.
+        unsafe { self.device.launch(kernel, blocks, arguments) }
+    }
+    fn synchronize(&self) -> Result<()> {
+        self.device.synchronize()
+    }
+    fn waits(&self) -> u64 {
+        self.device.waits()
+    }
+    fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        self.device.time(work)
+    }
+}
+
+/// The median of an array of each number, whose arrays together have at most so many elements in memory; and the largest memory
+/// that was allocated.
+fn medians(numbers: &[i64], limit: i64) -> (Vec<i64>, usize) {
+    let device = Arc::new(Watched { device: open("sim").unwrap(), most: AtomicUsize::new(0) });
+    let program = Compiler::with(device.clone()).compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
+        ns.in_chunks(
+            limit,
+            |n| n + 1,
+            |part| comp![row[n / 2] | n <- part, let row = [j * 37 % (n + 2) | j <- 0..=n].sort()],
+        )
+    });
+    let medians = program.unwrap().run((numbers, limit)).unwrap().to_vec().unwrap();
+    (medians, device.most.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_limit_bounds_memory_and_changes_no_result() {
+    // 20 000 elements together, at most 200 of each.
+    let numbers: Vec<i64> = (0..200).map(|i| i * 7 % 200).collect();
+    let (at_once, most) = medians(&numbers, 1 << 20);
+    assert!(most >= 20_000 * 8, "{most}");
+    let (in_chunks, most) = medians(&numbers, 500);
+    assert_eq!(in_chunks, at_once);
+    // An element of a sort has a number beside it, and there are 200 results.
+    assert!(most <= 1000 * 16, "{most}");
+}
+
+#[test]
+fn chunks_have_at_least_one_element_each() {
+    let numbers = [3i64, 0, 50, 4, 4, 4, 0, 9];
+    let expected: Vec<i64> = medians(&numbers, 1 << 20).0;
+    for limit in [-1, 0, 1, 8, 12] {
+        assert_eq!(medians(&numbers, limit).0, expected, "{limit}");
+    }
+    assert_eq!(medians(&[], 3).0, [0; 0]);
+}
+
+#[test]
+fn a_part_has_one_result_per_element() {
+    let program = use_([1i64, 2, 3]).in_chunks(1, |n| n, |part| part.filter(|n| n.ne(2)));
+    let error = Compiler::on("sim").unwrap().run(program).unwrap_err().to_string();
+    assert!(error.contains("in_chunks") && error.contains(file!()), "{error}");
+}

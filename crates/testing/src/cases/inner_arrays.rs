@@ -1,0 +1,183 @@
+//! Inner arrays of comprehensions, loops of rows, and work in chunks, against plain Rust.
+
+use crate::data::values;
+use crate::{Harness, Outcome};
+use pumice::prelude::*;
+
+/// Numbers from 0 to 40, few of which are large for a block.
+fn numbers(seed: u64, count: usize) -> Vec<i64> {
+    let mut numbers: Vec<i64> = values::<i64>(seed, count).into_iter().map(|x| x.rem_euclid(41)).collect();
+    if count > 1 {
+        numbers[count / 2] = 3001;
+    }
+    numbers
+}
+
+const LENGTHS: [usize; 3] = [0, 1, 203];
+
+/// What the inner array of a number is made of.
+fn row(n: i64) -> Vec<i64> {
+    (0..n).map(|j| j * 37 % (n + 2)).filter(|x| x % 5 != 0).collect()
+}
+
+/// Values of an inner array, whose length is that of a filter: reductions, elements, and those that empty ones have none of.
+pub fn taken(h: &Harness) -> Outcome {
+    let program = h.compile(|ns: Acc<Vector<i64>>| {
+        comp![
+            (row.sum() - count![x <- row, x > n / 2], if row.size() > 0 { row.argmax() } else { -1 }, sorted[row.size() / 3])
+            | n <- ns, n != 3, let row = [x | j <- 0..n, let x = j * 37 % (n + 2), x % 5 != 0],
+            let sorted = row.map(|x| x * 2).sort(), sorted.size() > 0 || n == 0, n != 0
+        ]
+    })?;
+    for length in LENGTHS {
+        let ns = numbers(1, length);
+        let kept = ns.iter().copied().filter(|n| *n != 3 && *n != 0 && !row(*n).is_empty());
+        let expected = kept.map(|n| {
+            let row = row(n);
+            let mut sorted: Vec<i64> = row.iter().map(|x| x * 2).collect();
+            sorted.sort_unstable();
+            let most = row.iter().max();
+            let at = row.iter().position(|x| Some(x) == most).map_or(-1, |at| at as i64);
+            let large = row.iter().filter(|x| **x > n / 2).count() as i64;
+            (row.iter().sum::<i64>() - large, at, sorted[row.len() / 3])
+        });
+        program.check(&ns, &expected.collect::<Vec<_>>())?;
+    }
+    h.expect_error(
+        |ns: Acc<Vector<i64>>| comp![row[n - 1] | n <- ns, let row = [j | j <- 0..n]],
+        &[2, 0, 3],
+        &["at at", "index -1 out of bounds for length 0"],
+    )
+}
+
+/// Rows of inner arrays: the largest of each, in order, each once; and running sums of the rows of what is left.
+pub fn rows(h: &Harness) -> Outcome {
+    let largest = |ns: Acc<Vector<i64>>| comp![[x / 2 | x <- row, order by x desc, take n / 3] | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n]];
+    let once = |ns: Acc<Vector<i64>>| comp![[j * 37 % (n + 2) / 3 | j <- 0..n, distinct] | n <- ns];
+    let running = |ns: Acc<Vector<i64>>| {
+        comp![
+            row.scan(|a, b| a + b)
+            | n <- ns, let row = [j * 37 % (n + 2) | j <- 0..n, j % 5 != 0], row.size() % 2 == 0
+        ]
+    };
+    for length in LENGTHS {
+        let ns = numbers(2, length);
+        let all = |n: i64| (0..n).map(move |j| (j, j * 37 % (n + 2)));
+        let in_order = |n: &i64| {
+            let mut row: Vec<i64> = all(*n).map(|(_, x)| x).collect();
+            row.sort_unstable();
+            row
+        };
+        let first =
+            |n: &i64| in_order(n).iter().rev().take((n / 3) as usize).map(|x| x / 2).collect::<Vec<_>>();
+        h.check_rows(largest, &ns, &ns.iter().map(first).collect())?;
+        let each = |n: &i64| {
+            let mut row: Vec<i64> = in_order(n).iter().map(|x| x / 3).collect();
+            row.dedup();
+            row
+        };
+        h.check_rows(once, &ns, &ns.iter().map(each).collect())?;
+        let rows = ns.iter().map(|n| all(*n).filter(|(j, _)| j % 5 != 0).map(|(_, x)| x).collect::<Vec<_>>());
+        let sums = |row: Vec<i64>| {
+            let sums = row.iter().scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum)
+            });
+            sums.collect::<Vec<_>>()
+        };
+        h.check_rows(running, &ns, &rows.filter(|row| row.len() % 2 == 0).map(sums).collect())?;
+    }
+    Ok(())
+}
+
+/// Each element goes round its own loop, over an inner array that becomes shorter, and with a number of rounds.
+pub fn loops(h: &Harness) -> Outcome {
+    let program = h.compile(|ns: Acc<Vector<i64>>| {
+        comp![
+            (n, rounds, row.sum())
+            | n <- ns, n % 3 != 1, let row = [j * 37 % (n + 2) | j <- 0..n], let rounds = 0,
+            while row.size() > 0 && row.sum() > 9 * row.size() {
+                let most = row.max();
+                row = [x - 1 | x <- row, x * 2 < most];
+                rounds += 1;
+            }
+        ]
+    })?;
+    for length in LENGTHS {
+        let ns = numbers(5, length);
+        let expected = ns.iter().copied().filter(|n| n % 3 != 1).map(|n| {
+            let mut row: Vec<i64> = (0..n).map(|j| j * 37 % (n + 2)).collect();
+            let mut rounds = 0i32;
+            while !row.is_empty() && row.iter().sum::<i64>() > 9 * row.len() as i64 {
+                let most = row.iter().max().copied().unwrap_or(0);
+                row = row.iter().filter(|x| **x * 2 < most).map(|x| x - 1).collect();
+                rounds += 1;
+            }
+            (n, rounds, row.iter().sum::<i64>())
+        });
+        program.check(&ns, &expected.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+/// Rows drop what is below their mean until that is nothing: each so many times.
+pub fn loops_of_rows(h: &Harness) -> Outcome {
+    let program = |rows: AccRagged<i64>| {
+        while_rows(
+            (rows.clone(), rows.lengths().map(|_| constant(0))),
+            |(rows, _)| {
+                let least = rows.clone().min_some();
+                comp![size > 0 && least[i].unwrap_or(0) * size < sum | i <- 0.. | (sum, size) <- rows.clone().sum().zip(rows.lengths())]
+            },
+            |(rows, rounds)| {
+                // Which fails for an empty row.
+                let means = rows.clone().sum().zip_with(rows.lengths(), |sum, size| sum / size);
+                (comp![[x | x <- rows[i], x > means[i]] | i <- 0..rows.size()], rounds.map(|n| n + 1))
+            },
+        )
+    };
+    let plain = |row: &[i64]| {
+        let (mut row, mut rounds) = (row.to_vec(), 0);
+        while row.iter().min().is_some_and(|least| least * (row.len() as i64) < row.iter().sum::<i64>()) {
+            let mean = row.iter().sum::<i64>() / row.len() as i64;
+            row.retain(|x| *x > mean);
+            rounds += 1;
+        }
+        (row, rounds)
+    };
+    for lengths in [vec![], vec![0, 0], vec![3, 0, 1, 70, 0, 513, 2, 33]] {
+        let mut numbers = values::<i64>(3, lengths.iter().sum()).into_iter().map(|x| x.rem_euclid(1000));
+        let rows: Ragged<i64> =
+            lengths.iter().map(|length| numbers.by_ref().take(*length).collect::<Vec<_>>()).collect();
+        let left = rows.rows().map(|row| plain(row).0).collect();
+        h.check_rows(|rows: AccRagged<i64>| program(rows).0, &rows, &left)?;
+        let rounds: Vec<i64> = rows.rows().map(|row| plain(row).1).collect();
+        h.compile(|rows: AccRagged<i64>| program(rows).1)?.check(&rows, &rounds)?;
+    }
+    Ok(())
+}
+
+/// The medians of inner arrays, and how many elements these have together, with so little memory that there are many chunks.
+pub fn chunks(h: &Harness) -> Outcome {
+    let medians = h.compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
+        ns.in_chunks(
+            limit,
+            |n| n,
+            |part| comp![row[n / 2] | n <- part, let row = [j * 37 % (n + 2) | j <- 0..=n].sort()],
+        )
+    })?;
+    let count = h.compile(|ns: Acc<Vector<i64>>, limit: Exp<i64>| {
+        ns.fold_in_chunks(limit, |n| n, 0, |part| count![n <- part, _ <- 0..n], |a, b| a + b)
+    })?;
+    for (length, limit) in [(0, 10), (1, 0), (203, 500), (203, 1 << 40)] {
+        let ns = numbers(4, length);
+        let median = |n: &i64| {
+            let mut row: Vec<i64> = (0..=*n).map(|j| j * 37 % (n + 2)).collect();
+            row.sort_unstable();
+            row[(*n / 2) as usize]
+        };
+        medians.check((&ns, limit), &ns.iter().map(median).collect::<Vec<_>>())?;
+        count.check((&ns, limit), &[ns.iter().sum()])?;
+    }
+    Ok(())
+}
