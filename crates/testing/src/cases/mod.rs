@@ -39,6 +39,7 @@ pub mod shapes;
 pub mod sorting;
 pub mod stencils;
 pub mod views;
+pub mod whole;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
 #[macro_export]
@@ -109,6 +110,8 @@ macro_rules! for_each_case {
                 sparse_times_sparse
                 pairs_within_a_radius
                 counted_words
+            }
+            whole {
             }
             ragged {
                 maps_zips_and_filters
