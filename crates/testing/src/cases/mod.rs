@@ -112,6 +112,15 @@ macro_rules! for_each_case {
                 counted_words
             }
             whole {
+                clusters_of_points
+                bodies_that_attract_each_other
+                ranks_of_pages
+                a_radix_sort_by_hand
+                a_quicksort_of_segments
+                edges_of_a_picture
+                generations_of_life
+                heat_of_a_plate
+                fourier_transforms
             }
             ragged {
                 maps_zips_and_filters
