@@ -1,6 +1,6 @@
 //! Algorithms in the kernel language: the programs of the papers that Pumice grew from, each under the name that its paper
 //! gives it, and what they need to be run, checked and measured. Programs over irregular data in the array language are in
-//! [`irregular`], programs with loops over arrays in [`whole`].
+//! [`irregular`], whole programs in it in [`whole`].
 //!
 //! Written as a user would write them, with nothing of the layers below the two languages.
 

@@ -1,8 +1,8 @@
-//! Whole programs in the array language, with their loops on the device: what a user writes with `iterate`, `awhile` and `acond`
-//! around maps, folds, scans and stencils. Nothing in here is a kernel, and nothing is tuned for a device.
+//! Whole programs in the array language, as a user would write them: what is computed in rounds loops on the device. Nothing in here
+//! is a kernel, and nothing is tuned for a device.
 //!
-//! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which
-//! examples and the conformance suite compare with.
+//! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which examples
+//! and the conformance suite compare with.
 
 pub mod canny;
 pub mod fft;
