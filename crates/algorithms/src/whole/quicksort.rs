@@ -4,6 +4,9 @@
 use pumice::prelude::*;
 use pumice::{Number, Segments};
 
+/// Where the part of each place begins and ends.
+type Parts = Acc<Vector<(i64, i64)>>;
+
 /// Sorts numbers of any type, none of which is NaN. The middle element of a part is its pivot.
 ///
 /// ```
@@ -23,10 +26,7 @@ pub fn sort<T: Number>(values: Acc<Vector<T>>) -> Acc<Vector<T>> {
 }
 
 /// One round: the values in new places, and the part that each place belongs to.
-fn divided<T: Number>(
-    values: Acc<Vector<T>>,
-    parts: Acc<Vector<(i64, i64)>>,
-) -> (Acc<Vector<T>>, Acc<Vector<(i64, i64)>>) {
+fn divided<T: Number>(values: Acc<Vector<T>>, parts: Parts) -> (Acc<Vector<T>>, Parts) {
     // What is neither smaller nor larger is equal, so the pivot is, whatever it is: every round has an end.
     let classes = values.clone().zip_with(parts.clone(), |value, (start, end)| {
         let pivot = values.at((start + end) / 2);
