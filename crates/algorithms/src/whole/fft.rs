@@ -50,13 +50,14 @@ fn transformed<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix
 /// Passes for the factors of the length, the smallest first.
 fn by_factors<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<Complex<T>>> {
     let (_, length) = rows.shape();
+    let roots = generate(length, |k| root(k, length, sign));
     let (rows, _) = awhile(
         (rows, unit(1)),
         |(_, stride)| stride.map(|stride| stride.lt(length)),
         |(rows, stride)| {
             let factor = stride.clone().map(|stride| factor(length / stride));
             let next = stride.clone().zip_with(factor.clone(), |stride, factor| stride * factor);
-            (pass(rows, stride.the(), factor.the(), sign), next)
+            (pass(rows, &roots, stride.the(), factor.the()), next)
         },
     );
     rows
@@ -66,18 +67,20 @@ fn by_factors<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<
 fn by_two<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<Complex<T>>> {
     let (_, length) = rows.shape();
     let passes = 63 - (length | 1).leading_zeros();
+    let roots = generate(length, |k| root(k, length, sign));
     let (rows, _) = iterate(passes, (rows, unit(1)), |(rows, stride)| {
-        (pass(rows, stride.the(), constant(2), sign), stride.map(|stride| stride * 2))
+        (pass(rows, &roots, stride.the(), constant(2)), stride.map(|stride| stride * 2))
     });
     rows
 }
 
-/// One pass: `stride` transforms, one in between the other, of length n, become `stride · factor` of length n / factor.
+/// One pass, with the roots of unity for the whole length: `stride` transforms, one in between the other, of length n, become
+/// `stride · factor` of length n / factor.
 fn pass<T: Float>(
     rows: Acc<Matrix<Complex<T>>>,
+    roots: &Acc<Vector<Complex<T>>>,
     stride: Exp<i64>,
     factor: Exp<i64>,
-    sign: f64,
 ) -> Acc<Matrix<Complex<T>>> {
     let (_, length) = rows.shape();
     let n = length / stride;
@@ -87,7 +90,7 @@ fn pass<T: Float>(
         let (p, k) = (rest / factor, rest % factor);
         let term = |j: Exp<i64>| {
             let number = p + part * j;
-            times(rows.at((row, q + stride * number)), root(k * number % n, n, sign))
+            times(rows.at((row, q + stride * number)), roots.at(k * number % n * stride))
         };
         let zero = number(0.0);
         let (_, sum) = while_(
