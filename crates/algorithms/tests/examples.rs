@@ -8,8 +8,26 @@ use std::process::Command;
 macro_rules! examples {
     ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../examples/", stringify!($name), ".rs")))),*] };
 }
-const EXAMPLES: &[(&str, &str)] =
-    examples![graphs neighbours renderer shapes sieve sparse tpch triples words];
+const EXAMPLES: &[(&str, &str)] = examples![
+    canny
+    fft
+    graphs
+    heat
+    kmeans
+    life
+    nbody
+    neighbours
+    pagerank
+    quicksort
+    radix_sort
+    renderer
+    shapes
+    sieve
+    sparse
+    tpch
+    triples
+    words
+];
 
 /// The lines between the fences of a header that say everything.
 fn expected(source: &str) -> Vec<&str> {

@@ -159,3 +159,12 @@ pub(crate) fn is_true(data: &dyn ArrayData) -> Result<bool, Error> {
         None => Err(Error::Program("a condition has no value".into())),
     }
 }
+
+/// The value of an array that is one whole number.
+pub(crate) fn whole_number(data: &dyn ArrayData) -> Result<i64, Error> {
+    let columns = whole_columns(data)?;
+    match columns.first().and_then(|column| column.first_chunk()) {
+        Some(bytes) => Ok(i64::from_ne_bytes(*bytes)),
+        None => Err(Error::Program("a number has no value".into())),
+    }
+}

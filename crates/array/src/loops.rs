@@ -9,7 +9,7 @@ use crate::create::unit;
 use crate::data::{Array, Scalar};
 use crate::described::{Described, next_id};
 use crate::operation::Operation;
-use crate::operations::{Branch, Parameter, Pick, While};
+use crate::operations::{Branch, Parameter, Pick, Repeat, While};
 use crate::program::ArrayProgram;
 use crate::shape::Shape;
 use pumice_scalar::{Elt, Exp, Place};
@@ -77,6 +77,8 @@ pub fn awhile<S: AccTuple>(
 
 /// Makes `next` of an array, or of a tuple of up to four, so many times: not at all if `rounds` is not positive.
 ///
+/// The host reads the number of rounds before the first one, and nothing after it: rounds are described ahead of the device.
+///
 /// ```
 /// use pumice::prelude::*;
 /// fn power(matrix: Acc<Vector<f64>>, n: Exp<i64>) -> Acc<Vector<f64>> {
@@ -87,10 +89,15 @@ pub fn awhile<S: AccTuple>(
 /// ```
 #[track_caller]
 pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
-    let (rounds, place) = (rounds.into(), Place::caller("iterate"));
-    let condition = |(done, _): (Acc<Scalar<i64>>, S)| done.mapped(|done| done.lt(rounds), place);
-    let next = |(done, state): (Acc<Scalar<i64>>, S)| (done.mapped(|done| done + 1, place), next(state));
-    repeated((unit(0), initial), condition, next, place).1
+    let place = Place::caller("iterate");
+    let before = described(&initial);
+    let parameters = parameters_of(&before, place);
+    let rounds = unit(rounds.into()).described().clone();
+    let mut outside = Outside::new([vec![rounds], parameters.clone()].concat());
+    let step = outside.close(&described(&next(replaced(&initial, &parameters))));
+    let mut inputs = outside.arrays;
+    inputs.splice(1..=before.len(), before.iter().cloned());
+    given(&initial, Repeat::new(before.len(), step), inputs, place)
 }
 
 /// What `then` gives if the condition holds, and what `otherwise` gives if not: an array, or a tuple of up to four. Only that side
@@ -132,10 +139,7 @@ pub(crate) fn repeated<S: AccTuple>(
     place: Place,
 ) -> S {
     let before = described(&initial);
-    let parameter = |array: &Arc<Described>| {
-        Described::new(Parameter, Vec::new(), array.rank(), array.types().to_vec(), place.named("state"))
-    };
-    let parameters: Vec<Arc<Described>> = before.iter().map(parameter).collect();
+    let parameters = parameters_of(&before, place);
     let state = || replaced(&initial, &parameters);
     let mut outside = Outside::new(parameters.clone());
     let condition = outside.close(&described(&condition(state())));
@@ -143,6 +147,14 @@ pub(crate) fn repeated<S: AccTuple>(
     let mut inputs = outside.arrays;
     inputs.splice(..before.len(), before.iter().cloned());
     given(&initial, While::new(before.len(), condition, step), inputs, place)
+}
+
+/// What stands for the arrays of a state in the functions of a loop.
+fn parameters_of(state: &[Arc<Described>], place: Place) -> Vec<Arc<Described>> {
+    let parameter = |array: &Arc<Described>| {
+        Described::new(Parameter, Vec::new(), array.rank(), array.types().to_vec(), place.named("state"))
+    };
+    state.iter().map(parameter).collect()
 }
 
 /// The arrays of a tuple.

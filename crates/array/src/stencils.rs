@@ -31,6 +31,21 @@ pub struct Neighbours<D: Shape, T: Elt> {
 }
 
 impl<D: Shape, T: Elt> Neighbours<D, T> {
+    /// The index of the element in the middle.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// // Sums of neighbours, but for the first element, which stays as it is.
+    /// let sums = use_(&[1, 2, 4]).stencil(Boundary::Clamp, |near| {
+    ///     near.index().eq(0).select(near.at([0]), near.at([-1]) + near.at([0]))
+    /// });
+    /// assert_eq!(run(sums)?.to_vec()?, [1, 3, 6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn index(&self) -> D::Index {
+        D::Index::from_terms(&mut self.index.iter().map(|part| part.term()))
+    }
+
     /// The element at this distance: `at([0, 0])` is the one in the middle, `at([-1, 0])` the one above it.
     ///
     /// ```

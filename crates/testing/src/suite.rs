@@ -93,7 +93,7 @@ macro_rules! collect_cases {
         vec![$($(Case {
             name: concat!(stringify!($module), "::", stringify!($case)).to_string(),
             body: Body::Arrays(crate::cases::$module::$case),
-        }),*),*]
+        },)*)*]
     };
 }
 

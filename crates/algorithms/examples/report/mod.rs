@@ -11,10 +11,20 @@ pub fn argument(position: usize, default: i64) -> Result<i64, String> {
 }
 
 /// Fails unless what was found is what is expected.
+#[allow(dead_code)]
 pub fn check<T: PartialEq + Debug>(what: &str, found: &T, expected: &T) -> Result<(), String> {
     match found == expected {
         true => Ok(()),
         false => Err(format!("{what}: expected {expected:?}, found {found:?}")),
+    }
+}
+
+/// Fails unless a number is below a limit, which NaN is not.
+#[allow(dead_code)]
+pub fn below(what: &str, found: f64, limit: f64) -> Result<(), String> {
+    match found < limit {
+        true => Ok(()),
+        false => Err(format!("{what}: expected less than {limit:e}, found {found:e}")),
     }
 }
 

@@ -20,6 +20,7 @@ mod parameter;
 mod permute;
 mod pick;
 mod product;
+mod repeat;
 mod reshape;
 mod scan;
 mod sort;
@@ -46,6 +47,7 @@ pub(crate) use parameter::Parameter;
 pub use permute::Permute;
 pub use pick::Pick;
 pub use product::Product;
+pub use repeat::Repeat;
 pub use reshape::Reshape;
 pub use scan::{Gives, Scan};
 pub use sort::{Order, Sort};
@@ -97,6 +99,7 @@ pub const OPERATIONS: &[Listed] = &[
     permute::LISTED,
     pick::LISTED,
     product::LISTED,
+    repeat::LISTED,
     reshape::LISTED,
     scan::LISTED,
     sort::LISTED,

@@ -42,6 +42,7 @@ pub mod sorting;
 pub mod stencils;
 pub mod together;
 pub mod views;
+pub mod whole;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
 #[macro_export]
@@ -139,6 +140,17 @@ macro_rules! for_each_case {
                 saved_and_loaded
                 run_asynchronously
                 streams_of_chunks
+            }
+            whole {
+                clusters_of_points
+                bodies_that_attract_each_other
+                ranks_of_pages
+                a_radix_sort_by_hand
+                a_quicksort_of_segments
+                edges_of_a_picture
+                generations_of_life
+                heat_of_a_plate
+                fourier_transforms
             }
             ragged {
                 maps_zips_and_filters

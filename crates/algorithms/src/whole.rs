@@ -1,0 +1,15 @@
+//! Whole programs in the array language, as a user would write them: what is computed in rounds loops on the device. Nothing in here
+//! is a kernel, and nothing is tuned for a device.
+//!
+//! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which examples
+//! and the conformance suite compare with.
+
+pub mod canny;
+pub mod fft;
+pub mod heat;
+pub mod kmeans;
+pub mod life;
+pub mod nbody;
+pub mod pagerank;
+pub mod quicksort;
+pub mod radix_sort;

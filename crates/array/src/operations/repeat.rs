@@ -1,0 +1,93 @@
+//! `repeat`: arrays that a program makes anew, as many times as a number says. Nothing is read between the rounds, so the host describes
+//! them ahead of the device.
+//!
+//! The first input is the number of rounds, a whole number; none are made if it is not positive. The state before the first round
+//! follows; its arrays may have other extents in every round, but always the same rank and element type. Further inputs are the same in
+//! every round. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the others.
+
+use super::{Listed, Parts};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of, whole_number};
+use crate::error::Error;
+use crate::operation::{Signature, ensure};
+use crate::program::ArrayProgram;
+use pumice_scalar::{Place, ScalarType};
+use std::sync::Arc;
+
+/// A loop of a number of rounds.
+#[derive(Clone)]
+pub struct Repeat {
+    /// How many arrays the state has.
+    state: usize,
+    nested: Nested,
+}
+
+impl Repeat {
+    /// The loop whose state is so many inputs after the first. `step` gives the next state.
+    pub fn new(state: usize, step: ArrayProgram) -> Repeat {
+        Repeat { state, nested: Nested::new(vec![step]) }
+    }
+}
+
+pub(super) const LISTED: Listed = Listed {
+    keyword: "repeat",
+    make: |Parts { attributes, programs, .. }| {
+        let [state] = attributes[..] else { return None };
+        let [step] = <[ArrayProgram; 1]>::try_from(programs).ok()?;
+        Some(Arc::new(Repeat::new(usize::try_from(state).ok()?, step)))
+    },
+};
+
+impl Control for Repeat {
+    fn keyword(&self) -> &'static str {
+        LISTED.keyword
+    }
+    fn attributes(&self) -> Vec<i64> {
+        vec![self.state as i64]
+    }
+    fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
+        let [step] = self.nested.check(signature)?;
+        ensure(
+            signature.inputs.first() == Some(&(0, &[ScalarType::I64])),
+            "the number of rounds of a loop is not one whole number",
+        )?;
+        let state = signature.inputs.get(1..).and_then(|rest| rest.get(..self.state)).unwrap_or(&[]);
+        ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
+        let state: Vec<ArrayType> = state.iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
+        ensure(
+            results_of(step) == state,
+            "the next state of a loop has other ranks or element types than the first",
+        )?;
+        ensure(
+            state.first() == Some(&(signature.rank, signature.types.to_vec())),
+            "the result of a loop has another rank or element type than its state",
+        )
+    }
+    fn programs(&self) -> &[ArrayProgram] {
+        self.nested.programs()
+    }
+    fn names(&self) -> &'static [&'static str] {
+        &["step"]
+    }
+    fn gives(&self) -> Vec<ArrayType> {
+        self.programs().first().map(results_of).unwrap_or_default()
+    }
+    fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
+        let mut arrays = inputs;
+        let rounds = arrays.first().ok_or_else(|| Error::Program("a loop has no number of rounds".into()))?;
+        for _ in 0..whole_number(&**rounds)? {
+            let next = run(0, &arrays)?;
+            // The state of the round before is dropped here, and its memory is used again.
+            drop(arrays.splice(1..(self.state + 1).min(arrays.len()), next));
+        }
+        arrays.truncate(self.state + 1);
+        Ok(arrays.split_off(1))
+    }
+    fn foresee(
+        &self,
+        inputs: &[Vec<usize>],
+        programs: &[Option<Vec<Vec<usize>>>],
+    ) -> Option<Vec<Vec<usize>>> {
+        let state = inputs.get(1..)?.get(..self.state)?;
+        (programs.first()?.as_deref() == Some(state)).then(|| state.to_vec())
+    }
+}
