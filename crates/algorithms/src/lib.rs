@@ -1,6 +1,6 @@
 //! Algorithms in the kernel language: the programs of the papers that Pumice grew from, each under the name that its paper
 //! gives it, and what they need to be run, checked and measured. Programs over irregular data in the array language are in
-//! [`irregular`].
+//! [`irregular`], whole programs in it in [`whole`].
 //!
 //! Written as a user would write them, with nothing of the layers below the two languages.
 
@@ -20,5 +20,6 @@ pub mod program;
 pub mod scan;
 pub mod sobol;
 pub mod sort;
+pub mod whole;
 
 pub use program::{Check, Prepared, Program, Settings, Tunable, Work, programs, ready, same};

@@ -39,6 +39,7 @@ pub mod shapes;
 pub mod sorting;
 pub mod stencils;
 pub mod views;
+pub mod whole;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
 #[macro_export]

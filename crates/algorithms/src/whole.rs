@@ -1,0 +1,5 @@
+//! Whole programs in the array language, as a user would write them: what is computed in rounds loops on the device. Nothing in here
+//! is a kernel, and nothing is tuned for a device.
+//!
+//! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which examples
+//! and the conformance suite compare with.
