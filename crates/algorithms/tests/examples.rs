@@ -8,8 +8,10 @@ use std::process::Command;
 macro_rules! examples {
     ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../examples/", stringify!($name), ".rs")))),*] };
 }
-const EXAMPLES: &[(&str, &str)] =
-    examples![graphs neighbours renderer shapes sieve sparse tpch triples words];
+const EXAMPLES: &[(&str, &str)] = examples![
+    equalise graphs julia lu monte_carlo neighbours poisson queens ray_tracer renderer shapes shortest_paths sieve
+    smvm sparse tpch triples words
+];
 
 /// The lines between the fences of a header that say everything.
 fn expected(source: &str) -> Vec<&str> {

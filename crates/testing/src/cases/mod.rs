@@ -111,6 +111,18 @@ macro_rules! for_each_case {
                 pairs_within_a_radius
                 counted_words
             }
+            whole {
+                equalised_pictures
+                julia_sets
+                traced_rays
+                sparse_matrix_times_vector
+                estimates_of_pi
+                prices_of_options
+                shortest_ways
+                conjugate_gradients
+                decomposed_matrices
+                queens_on_boards
+            }
             ragged {
                 maps_zips_and_filters
                 folds

@@ -1,2 +1,13 @@
 //! The whole programs of `pumice_algorithms`, small: nothing or one element, and a few blocks, against plain Rust. Few extents,
 //! because each may need kernels of its own; other ones are for the cases of the operations.
+
+mod pictures;
+mod rounds;
+
+pub use pictures::*;
+pub use rounds::*;
+
+/// What cannot go wrong but for a mistake in a case.
+fn made<T, E: ToString>(result: Result<T, E>) -> Result<T, String> {
+    result.map_err(|error| error.to_string())
+}
