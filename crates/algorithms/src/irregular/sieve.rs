@@ -5,7 +5,6 @@
 //! memory.
 
 use pumice::prelude::*;
-use pumice::{Compiler, Result};
 
 /// Returns the primes below `n`. Striking out needs the primes below the root of `n`, so a loop squares the limit until it is `n`:
 /// the primes below 2, 4, 16, 256, 65536 and 2³².
@@ -46,34 +45,50 @@ pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) -> Acc<Scalar<i64>> {
+    count_in_segment(primes, from, to - from, to)
+}
+
+/// Counts the odd primes of a segment that are below `end`. Its length is not computed from where it begins: what a loop computes
+/// on the device is no extent for the host to wait for.
+fn count_in_segment(
+    primes: Acc<Vector<i64>>,
+    from: Exp<i64>,
+    length: Exp<i64>,
+    end: Exp<i64>,
+) -> Acc<Scalar<i64>> {
     // The odd multiples p (2 j + 1) that are not below p² and lie in the segment, by their places among its odd numbers.
+    let to = from + length;
     let first = |p: Exp<i64>| ((from + p - 1) / p).max(p) / 2;
     let last = |p: Exp<i64>| ((to + p - 1) / p) / 2;
     let multiples = comp![((p * (2 * j + 1) - from) / 2, false) | p <- primes, p > 2, j <- first(p)..last(p)];
-    let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
-    count![place <- 0.. | flag <- prime, flag && from + place > 0]
+    let prime = multiples.permute_pairs(|new, _| new, fill(length / 2, true));
+    count![place <- 0.. | flag <- prime, flag && from + place > 0 && from + 2 * place < end]
 }
 
-/// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment.
+/// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment. A loop of the device goes from
+/// segment to segment.
 ///
 /// ```
 /// use pumice_algorithms::irregular::sieve;
-/// let compiler = pumice::Compiler::on("cpu")?;
-/// assert_eq!(sieve::count_primes(&compiler, 10_000, 3_000)?, 1229);
+/// let count = pumice::Compiler::on("sim")?.compile(sieve::count_primes)?;
+/// assert_eq!(count.run((1000, 300))?.to_value()?, 168);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn count_primes(compiler: &Compiler, n: i64, segment: i64) -> Result<i64> {
-    let root = compiler.compile(primes)?.run(n.max(0).isqrt() + 1)?;
-    let count = compiler.compile(count_odd_primes)?;
-    // Segments begin and end at even numbers.
-    let (segment, end) = (segment.max(2) / 2 * 2, n.max(0) / 2 * 2);
-    let (mut from, mut total) = (0, i64::from(n > 2));
-    while from < end {
-        let to = (from + segment).min(end);
-        total += count.run((&root, from, to))?.to_value()?;
-        from = to;
-    }
-    Ok(total)
+pub fn count_primes(n: Exp<i64>, segment: Exp<i64>) -> Acc<Scalar<i64>> {
+    // Segments begin and end at even numbers, and all are of the same size, so that a round is like the one before it.
+    let end = n.max(0) / 2 * 2;
+    let segment = segment.max(2).min(end) / 2 * 2;
+    // Further primes than are needed do no harm; the root may be rounded.
+    let small = primes(end.cast::<f64>().sqrt().cast::<i64>() + 2);
+    let (total, _) = awhile(
+        (unit(n.gt(2).select(constant(1), constant(0))), unit(0)),
+        |(_, from)| from.map(|from| from.lt(end)),
+        |(total, from)| {
+            let count = count_in_segment(small, from.the(), segment, end);
+            (total.zip_with(count, |before, now| before + now), from.map(|from| from + segment))
+        },
+    );
+    total
 }
 
 /// The same in plain Rust.

@@ -22,7 +22,7 @@ pub fn decompose(matrices: Acc<Array<Dim3, f64>>) -> (Acc<Array<Dim3, f64>>, Acc
     let (count, n, _) = matrices.shape();
     let rows = generate((count, n), |(_, i)| i);
     let (triangles, rows, _) = iterate(n, (matrices, rows, unit(0)), |(a, rows, column)| {
-        let k = column.the();
+        let ((count, n, _), k) = (a.shape(), column.the());
         // From the diagonal on, the row with the largest element of the column.
         let candidates = generate((count, n), |(m, i)| i.lt(k).select(constant(-1.0), a.at((m, i, k)).abs()));
         let pivots = candidates.argmax();
