@@ -45,24 +45,12 @@ pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) -> Acc<Scalar<i64>> {
-    count_in_segment(primes, from, to - from, to)
-}
-
-/// Counts the odd primes of a segment that are below `end`. Its length is not computed from where it begins: what a loop computes
-/// on the device is no extent for the host to wait for.
-fn count_in_segment(
-    primes: Acc<Vector<i64>>,
-    from: Exp<i64>,
-    length: Exp<i64>,
-    end: Exp<i64>,
-) -> Acc<Scalar<i64>> {
     // The odd multiples p (2 j + 1) that are not below p² and lie in the segment, by their places among its odd numbers.
-    let to = from + length;
     let first = |p: Exp<i64>| ((from + p - 1) / p).max(p) / 2;
     let last = |p: Exp<i64>| ((to + p - 1) / p) / 2;
     let multiples = comp![((p * (2 * j + 1) - from) / 2, false) | p <- primes, p > 2, j <- first(p)..last(p)];
-    let prime = multiples.permute_pairs(|new, _| new, fill(length / 2, true));
-    count![place <- 0.. | flag <- prime, flag && from + place > 0 && from + 2 * place < end]
+    let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
+    count![place <- 0.. | flag <- prime, flag && from + place > 0]
 }
 
 /// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment. A loop of the device goes from
@@ -75,20 +63,22 @@ fn count_in_segment(
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn count_primes(n: Exp<i64>, segment: Exp<i64>) -> Acc<Scalar<i64>> {
-    // Segments begin and end at even numbers, and all are of the same size, so that a round is like the one before it.
-    let end = n.max(0) / 2 * 2;
-    let segment = segment.max(2).min(end) / 2 * 2;
+    // Segments begin and end at even numbers.
+    let (segment, end) = (segment.max(2) / 2 * 2, n.max(0) / 2 * 2);
     // Further primes than are needed do no harm; the root may be rounded.
     let small = primes(end.cast::<f64>().sqrt().cast::<i64>() + 2);
+    // All segments in the loop are of one length, which is known without knowing where they begin: no round waits for the host to
+    // read an extent.
+    let whole = end / segment * segment;
     let (total, _) = awhile(
         (unit(n.gt(2).select(constant(1), constant(0))), unit(0)),
-        |(_, from)| from.map(|from| from.lt(end)),
+        |(_, from)| from.map(|from| from.lt(whole)),
         |(total, from)| {
-            let count = count_in_segment(small, from.the(), segment, end);
+            let count = count_odd_primes(small.clone(), from.the(), from.the() + segment);
             (total.zip_with(count, |before, now| before + now), from.map(|from| from + segment))
         },
     );
-    total
+    total.zip_with(count_odd_primes(small.clone(), whole, end), |before, last| before + last)
 }
 
 /// The same in plain Rust.
