@@ -63,7 +63,7 @@ pub use foresee::{Foreseen, foresee};
 pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use interpret::{Elements, Interpreter, interpret};
-pub use loops::{AccTuple, acond, awhile, iterate};
+pub use loops::{AccTuple, acond, awhile, iterate, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;

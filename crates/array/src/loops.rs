@@ -87,9 +87,39 @@ pub fn awhile<S: AccTuple>(
 /// ```
 #[track_caller]
 pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
-    let (rounds, place) = (rounds.into(), Place::caller("iterate"));
+    counted(rounds.into(), initial, |_, state| next(state), Place::caller("iterate"))
+}
+
+/// As [`iterate`], where `next` is also given the number of the round, from 0 on.
+///
+/// ```
+/// use pumice::{prelude::*, run};
+/// // Each round adds its number times itself.
+/// let sums = iterate_numbered(4, fill(2, 0), |round, sums| sums.map(|sum| sum + round * round));
+/// assert_eq!(run(sums)?.to_vec()?, [14, 14]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn iterate_numbered<S: AccTuple>(
+    rounds: impl Into<Exp<i64>>,
+    initial: S,
+    next: impl FnOnce(Exp<i64>, S) -> S,
+) -> S {
+    counted(rounds.into(), initial, next, Place::caller("iterate_numbered"))
+}
+
+/// A loop of so many rounds that the user wrote at a place.
+fn counted<S: AccTuple>(
+    rounds: Exp<i64>,
+    initial: S,
+    next: impl FnOnce(Exp<i64>, S) -> S,
+    place: Place,
+) -> S {
     let condition = |(done, _): (Acc<Scalar<i64>>, S)| done.mapped(|done| done.lt(rounds), place);
-    let next = |(done, state): (Acc<Scalar<i64>>, S)| (done.mapped(|done| done + 1, place), next(state));
+    let next = |(done, state): (Acc<Scalar<i64>>, S)| {
+        let round = done.the();
+        (done.mapped(|done| done + 1, place), next(round, state))
+    };
     repeated((unit(0), initial), condition, next, place).1
 }
 

@@ -21,8 +21,8 @@ use pumice::prelude::*;
 pub fn decompose(matrices: Acc<Array<Dim3, f64>>) -> (Acc<Array<Dim3, f64>>, Acc<Matrix<i64>>) {
     let (count, n, _) = matrices.shape();
     let rows = generate((count, n), |(_, i)| i);
-    let (triangles, rows, _) = iterate(n, (matrices, rows, unit(0)), |(a, rows, column)| {
-        let ((count, n, _), k) = (a.shape(), column.the());
+    iterate_numbered(n, (matrices, rows), |k, (a, rows)| {
+        let (count, n, _) = a.shape();
         // From the diagonal on, the row with the largest element of the column.
         let candidates = generate((count, n), |(m, i)| i.lt(k).select(constant(-1.0), a.at((m, i, k)).abs()));
         let pivots = candidates.argmax();
@@ -40,9 +40,8 @@ pub fn decompose(matrices: Acc<Array<Dim3, f64>>) -> (Acc<Array<Dim3, f64>>, Acc
             i.gt(k).select(below, here)
         });
         let rows = generate((count, n), |(m, i)| rows.at((m, from(m, i))));
-        (eliminated, rows, column.map(|k| k + 1))
-    });
-    (triangles, rows)
+        (eliminated, rows)
+    })
 }
 
 /// Solves a system for each matrix, of which [`decompose`] has given the triangles and rows: a row of right sides for each.
@@ -63,21 +62,16 @@ pub fn solve(
 ) -> Acc<Matrix<f64>> {
     let n = rows.shape().1;
     let right = generate(rows.shape(), |(m, i)| right.at((m, rows.at((m, i)))));
-    let (lower, _) = iterate(n, (right, unit(0)), |(xs, column)| {
-        let k = column.the();
-        let next =
-            xs.clone().imap(|(m, i), x| cond(i.gt(k), || x - triangles.at((m, i, k)) * xs.at((m, k)), || x));
-        (next, column.map(|k| k + 1))
+    let lower = iterate_numbered(n, right, |k, xs| {
+        xs.clone().imap(|(m, i), x| cond(i.gt(k), || x - triangles.at((m, i, k)) * xs.at((m, k)), || x))
     });
-    let (solved, _) = iterate(n, (lower, unit(n - 1)), |(xs, column)| {
-        let k = column.the();
-        let next = xs.clone().imap(|(m, i), x| {
+    iterate_numbered(n, lower, |round, xs| {
+        let k = n - 1 - round;
+        xs.clone().imap(|(m, i), x| {
             let of_column = xs.at((m, k)) / triangles.at((m, k, k));
             i.lt(k).select(x - triangles.at((m, i, k)) * of_column, i.eq(k).select(of_column, x))
-        });
-        (next, column.map(|k| k - 1))
-    });
-    solved
+        })
+    })
 }
 
 /// Decomposes matrices and solves a system for each.

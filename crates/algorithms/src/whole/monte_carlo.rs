@@ -75,13 +75,12 @@ pub fn asian_call(
     let (drift, spread) = ((rate - volatility * volatility / 2.0) * interval, volatility * interval.sqrt());
     // The logarithm of each path's price, relative to the first, and the sum of those so far.
     let start = fill(paths.max(0), (0.0, 0.0));
-    let (ends, _) = iterate(steps, (start, unit(0u64)), |(paths, step)| {
-        let moves = random::normal::<f64, _>(paths.size(), seed + step.the());
-        let paths = paths.zip_with(moves, |(log, sum), z| {
+    let ends = iterate_numbered(steps, start, |step, paths| {
+        let moves = random::normal::<f64, _>(paths.size(), seed + step.cast::<u64>());
+        paths.zip_with(moves, |(log, sum), z| {
             let log = log + drift + spread * z;
             (log, sum + log)
-        });
-        (paths, step.map(|step| step + 1))
+        })
     });
     let discount = (-rate * years).exp();
     mean_and_error(
