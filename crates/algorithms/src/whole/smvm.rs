@@ -23,8 +23,7 @@ pub fn smvm(
     entries: Acc<Vector<Entry>>,
     vector: Acc<Vector<f32>>,
 ) -> Acc<Vector<f32>> {
-    let columns = entries.clone().map(|(column, _)| column);
-    let values = entries.map(|(_, value)| value);
+    let (columns, values) = entries.unzip();
     let of_vector = vector.backpermute(columns.size(), |i| columns.at(i));
     let products = of_vector.zip_with(values, |x, y| x * y);
     products.fold_segments(Segments::Lengths(segments), 0.0, |a, b| a + b)
