@@ -108,7 +108,8 @@ pub fn iterate_numbered<S: AccTuple>(
     counted(rounds.into(), initial, next, Place::caller("iterate_numbered"))
 }
 
-/// A loop of so many rounds that the user wrote at a place.
+/// A loop of so many rounds that the user wrote at a place, which is the caller's.
+#[track_caller]
 fn counted<S: AccTuple>(
     rounds: Exp<i64>,
     initial: S,

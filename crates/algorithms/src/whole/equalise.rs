@@ -23,13 +23,14 @@ pub fn equalise(image: Acc<Matrix<u32>>) -> Acc<Matrix<u32>> {
     let below = counts.scanl1(|a, b| a + b);
     let darkest = below.clone().filter(|count| count.gt(0)).fold(u32::MAX, |a, b| a.min(b));
     let pixels = image.size().cast::<u64>();
-    image.map(|level| {
+    let spread = below.map(|count| {
         let darkest = darkest.the().cast::<u64>();
-        let (above, all) = (below.at(level.cast::<i64>()).cast::<u64>() - darkest, pixels - darkest);
+        // What is darker than all pixels is not looked up.
+        let (above, all) = (count.cast::<u64>().max(darkest) - darkest, pixels - darkest);
         // To the nearest.
-        let spread = (above * (LEVELS as u64 - 1) + all / 2) / all.max(1);
-        spread.cast::<u32>()
-    })
+        ((above * (LEVELS as u64 - 1) + all / 2) / all.max(1)).cast::<u32>()
+    });
+    image.map(|level| spread.at(level.cast::<i64>()))
 }
 
 /// Pictures that are made by plain Rust, and the same in it.
