@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length, Unplanned};
 use crate::form::{Form, Forms};
 use crate::fuser::Fuser;
-use crate::lower::Lowering;
+use crate::lower::{HeardFrom, Listeners, Lowering};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
@@ -308,6 +308,20 @@ impl Buffers {
 /// Scalars that kernels compute together at most: each is a register or more in every thread.
 const MOST_TOGETHER: usize = 8;
 
+/// The first slot that an array does not have yet.
+const FORESEEN: usize = 1 << 40;
+
+/// How arrays are computed together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Together {
+    /// By producers of one kind.
+    Produced,
+    /// By operations that hear one producer.
+    Heard,
+    /// As pulls of one shape, which are written.
+    Written,
+}
+
 struct Planner<'a> {
     program: &'a CheckedProgram,
     profile: &'a Profile,
@@ -325,6 +339,10 @@ impl Planner<'_> {
         let mut cells: HashMap<NodeId, usize> = HashMap::new();
         let (mut inputs, mut steps) = (Vec::new(), Vec::new());
         let mut done: HashSet<NodeId> = HashSet::new();
+        // As `slots`, but pulls that will be in memory have one too: whether they are read in step is seen from their loads.
+        let pulls = program.nodes().iter().filter(|node| self.is_written_pull(node));
+        let mut foreseen: HashMap<NodeId, usize> =
+            pulls.map(|node| (node.id, FORESEEN + node.id.0 as usize)).collect();
         for node in program.nodes().iter().filter(|node| forms.is_manifest(node.id)) {
             if done.contains(&node.id) {
                 continue;
@@ -332,16 +350,24 @@ impl Planner<'_> {
             if matches!(forms.of(node.id), Some(Form::Given)) {
                 let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
                 slots.insert(node.id, slot);
+                foreseen.insert(node.id, slot);
                 done.insert(node.id);
                 let buffers = buffers.borrow().of(slot).to_vec();
                 inputs.push(Input { node: node.id, place: node.place, buffers });
                 continue;
             }
             // Others that come out of the same kernel.
-            let group = self.group(node, &done, &slots, &buffers, &cells, &sites);
+            let (group, how) = {
+                let fuser = Fuser::new(program, extents, forms, &foreseen);
+                let (cells, buffers, sites) = (&cells, &buffers, &sites);
+                let lowering =
+                    Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+                self.group(node, &done, &lowering)
+            };
             for member in &group {
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
+                foreseen.insert(member.id, slot);
                 done.insert(member.id);
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
@@ -352,6 +378,9 @@ impl Planner<'_> {
                     });
                 }
             }
+            // What is written here and read in step is computed once, and not read back.
+            let written = group.iter().filter(|node| group.len() > 1 && self.is_written_pull(node));
+            let forms = &forms.computing(&written.map(|node| node.id).collect::<Vec<_>>());
             let fuser = Fuser::new(program, extents, forms, &slots);
             let lowering = Lowering {
                 profile,
@@ -364,7 +393,7 @@ impl Planner<'_> {
                 buffers: &buffers,
                 sites: &sites,
             };
-            steps.extend(self.lower(&lowering, &group)?);
+            steps.extend(self.lower(&lowering, &group, how)?);
         }
         let result = |root: &NodeId| {
             let lengths = extents.lengths(*root);
@@ -385,54 +414,111 @@ impl Planner<'_> {
     }
 
     /// The steps that write arrays which are computed together.
-    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node]) -> Result<Vec<Step>, Error> {
-        let [node] = group else {
-            let writing = |node: &&Node| Ok(lowering.writing(node, lowering.slot(node.id)?));
-            let listeners = group.iter().map(writing).collect::<Result<Vec<_>, Error>>()?;
-            let Some(first) = listeners.first() else { return Ok(Vec::new()) };
-            return self.program.node(first.producer).operation.produce(lowering, listeners);
+    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node], how: Together) -> Result<Vec<Step>, Error> {
+        if let [node] = group {
+            return match lowering.is_idle(node.id) {
+                true => Ok(Vec::new()),
+                false => lowering.array(node, lowering.slot(node.id)?),
+            };
+        }
+        let writing = |node: &&Node| {
+            // What is written in its own way has nobody who listens to its result.
+            Ok(match self.forms.of(node.id) {
+                Some(Form::Alone) => Listeners { producer: node.id, heard: Vec::new() },
+                _ => lowering.writing(node, lowering.slot(node.id)?),
+            })
         };
-        match lowering.is_idle(node.id) {
-            true => Ok(Vec::new()),
-            false => lowering.array(node, lowering.slot(node.id)?),
+        let listeners = group.iter().map(writing).collect::<Result<Vec<_>, Error>>()?;
+        let Some(first) = listeners.first() else { return Ok(Vec::new()) };
+        match how {
+            Together::Produced => self.program.node(first.producer).operation.produce(lowering, listeners),
+            Together::Heard => lowering.hear(listeners),
+            Together::Written => lowering.write_together(listeners),
         }
     }
 
-    /// The arrays that are computed together with one: producers of the same kind that have in common what they ask for,
-    /// read an array that it reads too, and need nothing that is not there yet.
+    /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
+    /// there yet.
     fn group<'b>(
         &'b self,
         node: &'b Node,
         done: &HashSet<NodeId>,
-        slots: &HashMap<NodeId, usize>,
-        buffers: &RefCell<Buffers>,
-        cells: &HashMap<NodeId, usize>,
-        sites: &RefCell<Vec<Site>>,
-    ) -> Vec<&'b Node> {
-        let Planner { program, profile, options, knowledge, extents, forms } = *self;
-        let fuser = Fuser::new(program, extents, forms, slots);
-        let lowering =
-            Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+        lowering: &Lowering<'_>,
+    ) -> (Vec<&'b Node>, Together) {
+        let Planner { program, profile, options, extents, forms, .. } = *self;
+        if !options.fuse || extents.size(node.id) == 0 {
+            return (vec![node], Together::Produced);
+        }
         let producer = |node: &Node| match forms.of(node.id) {
             Some(Form::Push { producer, .. }) => Some(program.node(*producer)),
             _ => None,
         };
+        if let Some(from) = lowering.hears(node) {
+            let is_common = matches!(from, HeardFrom::Producer(_));
+            let (mut heard, first) = (0, producer(node).unwrap_or(node));
+            let in_step = |other: &Node, read: NodeId| {
+                let hearer = producer(other).unwrap_or(other);
+                lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
+            };
+            let group = self.readers(node, done, in_step, |other| {
+                let hearer = producer(other).unwrap_or(other);
+                let hears = extents.size(other.id) > 0
+                    && lowering.hears(other).as_ref() == Some(&from)
+                    && (is_common
+                        || lowering.load_in_common(first.id, hearer.id)
+                        || self.reads(other).contains(&node.id))
+                    && hearer.operation.hears_as_well(lowering, hearer, heard);
+                heard += usize::from(hears);
+                hears
+            });
+            let all = |form: fn(&Form) -> bool| group.iter().all(|node| forms.of(node.id).is_some_and(form));
+            if group.len() > 1 && !is_common && all(|form| *form == Form::Pull) {
+                return (group, Together::Written);
+            }
+            // A CPU's thread takes elements one by one, which is slower than a fold by itself.
+            let pays = is_common || (profile.coalesces && !all(|form| matches!(form, Form::Push { .. })));
+            if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, heard) {
+                return (group, Together::Heard);
+            }
+        }
         let key = |node: &Node| {
             let producer = producer(node)?;
-            Some((producer.operation.keyword(), producer.operation.shares(&lowering, producer)?))
+            Some((producer.operation.keyword(), producer.operation.shares(lowering, producer)?))
         };
-        let mut group = vec![node];
-        let mut columns = node.types.len();
-        let (Some(mine), true) = (key(node), options.fuse && extents.size(node.id) > 0) else { return group };
-        let reads = self.reads(node);
-        for other in &program.nodes()[node.id.0 as usize + 1..] {
-            if !forms.is_manifest(other.id) || key(other).as_ref() != Some(&mine) {
+        let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
+        let alike = |other: &Node| key(other).as_ref() == Some(&mine);
+        (self.readers(node, done, |_, _| false, alike), Together::Produced)
+    }
+
+    /// Whether an array is written by a kernel that goes through its indices.
+    fn is_written_pull(&self, node: &Node) -> bool {
+        self.forms.is_manifest(node.id) && self.forms.of(node.id) == Some(&Form::Pull)
+    }
+
+    /// An array and those of the others that `fits` says, and that read an array which it reads too, or itself in step. They need
+    /// nothing else that is not there yet.
+    fn readers<'b>(
+        &'b self,
+        node: &'b Node,
+        done: &HashSet<NodeId>,
+        in_step: impl Fn(&Node, NodeId) -> bool,
+        mut fits: impl FnMut(&Node) -> bool,
+    ) -> Vec<&'b Node> {
+        let (mut group, mut columns) = (vec![node], node.types.len());
+        let mut reads = self.reads(node);
+        reads.insert(node.id);
+        for other in &self.program.nodes()[node.id.0 as usize + 1..] {
+            let new = self.forms.is_manifest(other.id) && !done.contains(&other.id);
+            if !new || columns + other.types.len() > MOST_TOGETHER {
                 continue;
             }
             let theirs = self.reads(other);
-            let fits = columns + other.types.len() <= MOST_TOGETHER;
-            let ready = theirs.iter().all(|read| done.contains(read));
-            if fits && ready && theirs.iter().any(|read| reads.contains(read)) {
+            let is_written = |read: &NodeId| {
+                group.iter().any(|node| node.id == *read && self.is_written_pull(node))
+                    && in_step(other, *read)
+            };
+            let ready = theirs.iter().all(|read| done.contains(read) || is_written(read));
+            if ready && theirs.iter().any(|read| reads.contains(read)) && fits(other) {
                 columns += other.types.len();
                 group.push(other);
             }
@@ -440,21 +526,43 @@ impl Planner<'_> {
         group
     }
 
+    /// Whether the kernels that write an array read another one by other ways than the elements that its operation hears.
+    fn reads_besides(&self, node: &Node, hearer: &Node, lowering: &Lowering<'_>, read: NodeId) -> bool {
+        let Some(heard) = lowering.gathered(hearer.id).filter(|heard| *heard != hearer.id) else {
+            return false;
+        };
+        let others = hearer.inputs.iter().copied().filter(|input| *input != heard);
+        let others: Vec<NodeId> = others.chain(hearer.reads()).collect();
+        let is_twice = hearer.inputs.iter().filter(|input| **input == heard).count() > 1;
+        // What stands between the operation and the array is computed from its results alone, and from what it reads itself.
+        let after = if node.id == hearer.id { Vec::new() } else { inputs_of(node) };
+        let after = after.into_iter().filter(|input| *input != hearer.id);
+        is_twice || self.reached(others.into_iter().chain(after).collect(), Some(hearer.id)).contains(&read)
+    }
+
     /// The arrays in memory that the kernel which writes an array reads.
     fn reads(&self, node: &Node) -> HashSet<NodeId> {
+        self.reached(inputs_of(node), None)
+    }
+
+    /// The arrays in memory that are read to compute others, apart from what one of these reads.
+    fn reached(&self, mut waiting: Vec<NodeId>, apart_from: Option<NodeId>) -> HashSet<NodeId> {
         let mut found = HashSet::new();
-        let mut seen = HashSet::new();
-        let mut waiting: Vec<NodeId> = node.inputs.iter().copied().chain(node.reads()).collect();
+        let mut seen: HashSet<NodeId> = apart_from.into_iter().collect();
         while let Some(id) = waiting.pop() {
             if self.forms.is_manifest(id) {
                 found.insert(id);
             } else if seen.insert(id) {
-                let node = self.program.node(id);
-                waiting.extend(node.inputs.iter().copied().chain(node.reads()));
+                waiting.extend(inputs_of(self.program.node(id)));
             }
         }
         found
     }
+}
+
+/// The arrays that an array is computed from.
+fn inputs_of(node: &Node) -> Vec<NodeId> {
+    node.inputs.iter().copied().chain(node.reads()).collect()
 }
 
 /// Adds a release of every buffer that is no result after its last use.

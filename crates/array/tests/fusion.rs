@@ -1,25 +1,11 @@
 //! What is fused, counted in launches: plans for a device like a GPU, made without one.
 
+mod support;
+
 use pumice_array::*;
-use pumice_kernel::Profile;
 use pumice_scalar::{Constant, Exp, cond};
 use std::collections::HashMap;
-
-fn gpu() -> Profile {
-    Profile {
-        threads: 256,
-        lanes: 32,
-        max_threads: 1024,
-        shared_bytes: 49152,
-        max_blocks: 1 << 31,
-        busy_blocks: 1056,
-        vector_bytes: 16,
-        coalesces: true,
-        forward_progress: true,
-        native_warps: true,
-        capabilities: pumice_program::Capabilities::ALL,
-    }
-}
+use support::gpu;
 
 fn try_plan<A>(
     program: &Acc<A>,

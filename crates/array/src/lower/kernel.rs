@@ -167,6 +167,12 @@ impl Lowering<'_> {
 
 impl Listeners {
     fn ways(&self) -> Vec<String> {
-        self.heard.iter().filter_map(|heard| heard.consumer.way()).collect()
+        let mut ways = Vec::new();
+        for way in self.heard.iter().filter_map(|heard| heard.consumer.way()) {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
     }
 }

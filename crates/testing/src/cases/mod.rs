@@ -38,6 +38,7 @@ pub mod segments;
 pub mod shapes;
 pub mod sorting;
 pub mod stencils;
+pub mod together;
 pub mod views;
 pub mod whole;
 
@@ -70,6 +71,13 @@ macro_rules! for_each_case {
                 values_beyond_32_bits_from_indices
                 values_beyond_32_bits_from_memory
                 an_argument_as_the_result
+            }
+            together {
+                consumers_of_an_expansion
+                expansions_of_expansions
+                consumers_of_an_array
+                arrays_of_one_shape
+                arrays_that_are_written_and_heard
             }
             expansions {
                 in_order

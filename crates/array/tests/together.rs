@@ -1,0 +1,101 @@
+//! What is computed by one kernel because it hears the same elements, counted in launches: plans for a device like a GPU, made
+//! without one.
+
+mod support;
+
+use pumice_array::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use support::gpu;
+
+/// The plan of several results of a vector of so many elements.
+fn plan(results: &[Arc<Described>], size: usize) -> Plan {
+    let options = PlanOptions::default();
+    let program = CheckedProgram::new(ArrayProgram::of(results)).and_then(|program| program.ready(&options));
+    let knowledge = Knowledge::of(HashMap::from([(0, vec![size])]), &[]);
+    let plan = program.and_then(|program| Plan::new(&program, &gpu(), &knowledge, &options));
+    plan.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn skeletons(plan: &Plan) -> Vec<&str> {
+    plan.launches().map(|launch| launch.skeleton.as_str()).collect()
+}
+
+/// How many elements are in memory besides the first buffer.
+fn written(plan: &Plan) -> usize {
+    plan.buffers().iter().skip(1).map(|buffer| buffer.length).sum()
+}
+
+#[test]
+fn statistics_of_an_array_and_its_histogram_are_one_pass() {
+    let xs = Acc::<Vector<f32>>::argument(0);
+    let bins = xs.clone().histogram(64, |x| (x * 64.0).cast::<i64>());
+    let results = [
+        xs.clone().mean().described().clone(),
+        xs.clone().variance().described().clone(),
+        xs.clone().min().described().clone(),
+        xs.max().described().clone(),
+        bins.described().clone(),
+    ];
+    let plan = plan(&results, 1 << 26);
+    assert_eq!(skeletons(&plan), ["combine, folded block by block, private tables", "fold"], "{plan}");
+}
+
+#[test]
+fn those_who_hear_an_expansion_are_one_kernel_and_nothing_of_it_is_in_memory() {
+    let sources = Acc::<Vector<i64>>::argument(0);
+    let elements = sources.expand(|size| size, |size, number| size * 7 + number);
+    let results = [
+        elements.clone().sum().described().clone(),
+        elements.clone().filter(|x| (x & 1).eq(0)).count(|x| x.gt(9)).described().clone(),
+        elements.histogram(10, |x| x % 10).described().clone(),
+    ];
+    let plan = plan(&results, 100_000);
+    let heard = |how: &str| format!("expand, {how}, folded block by block, private tables");
+    let small = heard("small sources by threads, larger ones by warps, large ones by all blocks");
+    assert_eq!(skeletons(&plan), [&small, &heard("large sources by all blocks"), "fold"], "{plan}");
+    // A word per source for the queue, and something per block.
+    assert!(written(&plan) < 120_000, "{plan}");
+}
+
+#[test]
+fn an_expansion_of_an_expansion_is_one_kernel() {
+    let sources = Acc::<Vector<i64>>::argument(0);
+    let pairs = sources.expand(|n| n, |n, number| (n, number));
+    let all = pairs.expand(|(n, x)| n - x, |(n, x), number| n * x + number);
+    let plan = plan(&[all.sum().described().clone()], 100_000);
+    assert_eq!(skeletons(&plan).len(), 3, "small sources, large ones, results of blocks\n{plan}");
+    assert!(written(&plan) < 120_000, "{plan}");
+}
+
+#[test]
+fn arrays_that_load_an_element_in_common_are_written_together() {
+    let xs = Acc::<Vector<f32>>::argument(0);
+    let (roots, squares) = (xs.clone().map(|x| x.sqrt()), xs.clone().map(|x| x * x));
+    let both = plan(&[roots.described().clone(), squares.described().clone()], 5000);
+    assert_eq!(skeletons(&both), ["write"], "{both}");
+    let turned =
+        plan(&[roots.described().clone(), xs.clone().reverse().map(|x| x + 1.0).described().clone()], 5000);
+    assert_eq!(skeletons(&turned).len(), 2, "{turned}");
+    let with_sum = plan(&[squares.described().clone(), xs.sum().described().clone()], 1 << 20);
+    assert_eq!(skeletons(&with_sum), ["combine, folded block by block", "fold"], "{with_sum}");
+}
+
+#[test]
+fn an_array_is_written_and_heard_by_one_kernel() {
+    let xs = Acc::<Vector<f32>>::argument(0);
+    let ys = xs.map(|x| x.sqrt() + 1.0);
+    let sum = ys.clone().map(|y| y * y).sum();
+    let both = plan(&[ys.described().clone(), sum.described().clone()], 1 << 20);
+    assert_eq!(skeletons(&both), ["combine, folded block by block", "fold"], "{both}");
+    let shifted = ys.clone().zip_with(ys.clone().reverse(), |a, b| a * b).sum();
+    let apart = plan(&[ys.described().clone(), shifted.described().clone()], 1 << 20);
+    assert_eq!(skeletons(&apart)[0], "write", "the sum reads elements that others have written\n{apart}");
+    let twice = ys.clone().map(|y| y * 2.0);
+    let written = plan(&[ys.described().clone(), twice.described().clone()], 1 << 20);
+    assert_eq!(skeletons(&written), ["write"], "{written}");
+    let matrix = ys.clone().reshape((1 << 10, 1 << 10)).map(|y| y + 1.0);
+    let total = matrix.clone().flatten().sum();
+    let reshaped = plan(&[matrix.described().clone(), total.described().clone()], 1 << 20);
+    assert_eq!(skeletons(&reshaped), ["combine, folded block by block", "fold"], "{reshaped}");
+}
