@@ -74,7 +74,8 @@ pub fn count_primes(n: Exp<i64>, segment: Exp<i64>) -> Acc<Scalar<i64>> {
         (unit(n.gt(2).select(constant(1), constant(0))), unit(0)),
         |(_, from)| from.map(|from| from.lt(whole)),
         |(total, from)| {
-            let count = count_odd_primes(small.clone(), from.the(), from.the() + segment);
+            let start = from.the();
+            let count = count_odd_primes(small.clone(), start, start + segment);
             (total.zip_with(count, |before, now| before + now), from.map(|from| from + segment))
         },
     );

@@ -4,6 +4,9 @@
 use pumice::Boundary;
 use pumice::prelude::*;
 
+/// The square of the residual's length, and the number of rounds.
+pub type Progress = (f64, i64);
+
 /// Four times each element, less its four neighbours; beyond the border is 0.
 ///
 /// ```
@@ -48,7 +51,7 @@ pub fn solve_counting(
     f: Acc<Matrix<f64>>,
     tolerance: Exp<f64>,
     most: Exp<i64>,
-) -> (Acc<Matrix<f64>>, Acc<Scalar<(f64, i64)>>) {
+) -> (Acc<Matrix<f64>>, Acc<Scalar<Progress>>) {
     let nothing = fill(f.shape(), 0.0);
     let start = dot(f.clone(), f.clone()).map(|square| (square, Exp::from(0)));
     let (u, _, _, how) = awhile(

@@ -12,7 +12,7 @@ pub fn row_of_spheres(count: usize) -> Vec<Sphere> {
         let radius = 0.9 - 0.1 * column as f32;
         let middle = (2.0 * column as f32 - 4.0, FLOOR + radius, 2.5 * row as f32);
         let colour = (0.9 - 0.15 * column as f32, 0.3 + 0.1 * row.min(6) as f32, 0.2 + 0.15 * column as f32);
-        (middle, radius, colour, if number % 2 == 0 { 0.5 } else { 0.1 })
+        (middle, radius, colour, if number.is_multiple_of(2) { 0.5 } else { 0.1 })
     };
     (0..count).map(sphere).collect()
 }
