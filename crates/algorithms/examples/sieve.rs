@@ -35,7 +35,7 @@ fn sieved() -> Result<(), Box<dyn Error>> {
     let limit = argument(0, 1_000_000)?;
     let segment = argument(1, if limit > 1_000_000 { 1 << 27 } else { 1 << 18 })?;
     let compiler = pumice::Compiler::new()?;
-    let in_segments = sieve::count_primes(&compiler, limit, segment)?;
+    let in_segments = compiler.compile(sieve::count_primes)?.run((limit, segment))?.to_value()?;
     if limit <= 100_000_000 {
         let primes = compiler.compile(sieve::primes)?.run(limit)?.to_vec()?;
         let last = primes.last().map_or("there are none".into(), |last| format!("the last one is {last}"));

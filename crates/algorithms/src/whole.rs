@@ -5,11 +5,20 @@
 //! and the conformance suite compare with.
 
 pub mod canny;
+pub mod equalise;
 pub mod fft;
 pub mod heat;
+pub mod julia;
 pub mod kmeans;
 pub mod life;
+pub mod lu;
+pub mod monte_carlo;
 pub mod nbody;
 pub mod pagerank;
+pub mod poisson;
+pub mod queens;
 pub mod quicksort;
 pub mod radix_sort;
+pub mod ray_tracer;
+pub mod shortest_paths;
+pub mod smvm;

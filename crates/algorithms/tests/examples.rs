@@ -10,19 +10,28 @@ macro_rules! examples {
 }
 const EXAMPLES: &[(&str, &str)] = examples![
     canny
+    equalise
     fft
     graphs
     heat
+    julia
     kmeans
     life
+    lu
+    monte_carlo
     nbody
     neighbours
     pagerank
+    poisson
+    queens
     quicksort
     radix_sort
+    ray_tracer
     renderer
     shapes
+    shortest_paths
     sieve
+    smvm
     sparse
     tpch
     triples

@@ -110,8 +110,8 @@ impl<T: Elt> Acc<Scalar<T>> {
     /// assert_eq!(run(xs.map(|x| x / total.the()))?.to_vec()?, [0.25, 0.75]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
-    #[track_caller]
     pub fn the(&self) -> T::Exp {
-        self.at(())
+        // It is always there, so that there is no place to name: wherever it is asked for, it is the same value.
+        self.element(&[], None)
     }
 }

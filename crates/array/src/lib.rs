@@ -67,7 +67,7 @@ pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use inline::Passed;
 pub use interpret::{Elements, Interpreter, interpret};
-pub use loops::{AccTuple, acond, awhile, iterate};
+pub use loops::{AccTuple, acond, awhile, iterate, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;

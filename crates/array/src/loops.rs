@@ -89,10 +89,37 @@ pub fn awhile<S: AccTuple>(
 /// ```
 #[track_caller]
 pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
-    let place = Place::caller("iterate");
+    counted(rounds.into(), initial, next, Place::caller("iterate"))
+}
+
+/// As [`iterate`], where `next` is also given the number of the round, from 0 on.
+///
+/// ```
+/// use pumice::{prelude::*, run};
+/// // Each round adds its number times itself.
+/// let sums = iterate_numbered(4, fill(2, 0), |round, sums| sums.map(|sum| sum + round * round));
+/// assert_eq!(run(sums)?.to_vec()?, [14, 14]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[track_caller]
+pub fn iterate_numbered<S: AccTuple>(
+    rounds: impl Into<Exp<i64>>,
+    initial: S,
+    next: impl FnOnce(Exp<i64>, S) -> S,
+) -> S {
+    let place = Place::caller("iterate_numbered");
+    let next = |(done, state): (Acc<Scalar<i64>>, S)| {
+        let round = done.the();
+        (done.mapped(|done| done + 1, place), next(round, state))
+    };
+    counted(rounds.into(), (unit(0), initial), next, place).1
+}
+
+/// A loop of so many rounds that the user wrote at a place.
+fn counted<S: AccTuple>(rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S, place: Place) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);
-    let rounds = unit(rounds.into()).described().clone();
+    let rounds = unit(rounds).described().clone();
     let mut outside = Outside::new([vec![rounds], parameters.clone()].concat());
     let step = outside.close(&described(&next(replaced(&initial, &parameters))));
     let mut inputs = outside.arrays;

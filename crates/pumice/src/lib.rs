@@ -41,7 +41,7 @@ pub use pumice_array::{
     Acc, AccRagged, AccTuple, All, Array, Boundary, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoArray,
     IntoExtent, IntoShape, Larger, Matrix, Neighbours, Pattern, PatternPart, Ragged, RaggedRows, RowTuple,
     Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
-    meshgrid, trace_to, unit, use_, use_ragged, while_rows,
+    iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
@@ -69,7 +69,8 @@ pub mod prelude {
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Ragged, Scalar,
         Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, fill, fold, foreign,
-        generate, iterate, max, min, none, product, some, sum, unit, use_, use_ragged, while_, while_rows,
+        generate, iterate, iterate_numbered, max, min, none, product, some, sum, unit, use_, use_ragged,
+        while_, while_rows,
     };
 }
 

@@ -56,6 +56,38 @@ fn a_loop_of_two_arrays_is_run_once_and_waits_once_a_round() -> pumice::Result<(
 }
 
 #[test]
+fn a_length_that_does_not_depend_on_the_state_is_not_read() -> pumice::Result<()> {
+    let _alone = alone();
+    for compiler in compilers() {
+        let (device, name) = (compiler.device(), compiler.device().name().to_string());
+        // The sum of all numbers below n times 100, stretch by stretch.
+        let program = compiler.compile(|n: Exp<i64>| {
+            let (sum, _) = awhile(
+                (unit(0), unit(0)),
+                |(_, start)| start.map(|start| start.lt(n * 100)),
+                |(sum, start)| {
+                    let (from, to) = (start.the(), start.the() + 100);
+                    let stretch = generate(to - from, |i| from + i).sum();
+                    (sum.zip_with(stretch, |a, b| a + b), start.map(|start| start + 100))
+                },
+            );
+            sum
+        })?;
+        let waits = |n: i64| -> pumice::Result<(u64, i64)> {
+            program.run(n)?;
+            let before = device.waits();
+            let result = program.run(n)?;
+            let waits = device.waits() - before;
+            Ok((waits, result.to_value()?))
+        };
+        let ((few, _), (many, found)) = (waits(2)?, waits(12)?);
+        assert_eq!(found, (0..1200).sum::<i64>(), "{name}");
+        assert_eq!(many - few, 10, "{name} waits more than once a round");
+    }
+    Ok(())
+}
+
+#[test]
 fn an_endless_loop_is_stopped_and_the_next_one_runs() -> pumice::Result<()> {
     let _alone = alone();
     let limit = Duration::from_millis(500);

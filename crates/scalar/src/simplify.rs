@@ -146,6 +146,14 @@ fn binary(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, b: Id) -> Option<Sim
             _ => None,
         };
     }
+    // (x + y) - x = y: the length of what begins somewhere and ends so much further.
+    if op == Op::Sub
+        && ty.is_integer()
+        && let Some((x, y)) = parts(graph, Op::Add, a)
+        && (x == b || y == b)
+    {
+        return Some(Simplified::Known(if x == b { y } else { x }));
+    }
     if op == Op::Add && ty.is_integer() {
         // (x / c) * c + x % c = x: what flattening an index that was unflattened comes to.
         let quotient_part = |graph: &Graph, product: Id, remainder: Id| {

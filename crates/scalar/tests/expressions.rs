@@ -113,6 +113,26 @@ fn constants_gather_in_the_smaller_and_the_larger_of_two() {
     assert_eq!(same.constants(), Some(vec![0i64.into()]));
 }
 
+#[test]
+fn the_length_of_a_stretch_does_not_depend_on_where_it_begins() {
+    let length = |f: fn(Exp<i64>, Exp<i64>) -> Exp<i64>| {
+        function(&[ScalarType::I64; 2], |terms| {
+            vec![f(Exp::from_term(terms[0]), Exp::from_term(terms[1])).term()]
+        })
+    };
+    for stretch in [length(|x, y| (x + y) - x), length(|x, y| (y + x) - x)] {
+        assert_eq!(count(&stretch, Op::Add) + count(&stretch, Op::Sub), 0, "{stretch}");
+        assert_eq!(evaluate(&stretch, &[i64::MAX.into(), 5i64.into()]), Ok(vec![5i64.into()]));
+    }
+    assert_eq!(length(|x, _| (x + 7) - x).constants(), Some(vec![7i64.into()]));
+    // Sums of floats are rounded.
+    let lost = function(&[ScalarType::F32; 2], |terms| {
+        let (x, y): (Exp<f32>, Exp<f32>) = (Exp::from_term(terms[0]), Exp::from_term(terms[1]));
+        vec![((x + y) - x).term()]
+    });
+    assert_eq!(evaluate(&lost, &[1e10f32.into(), 1f32.into()]), Ok(vec![0f32.into()]));
+}
+
 /// The block (0 is the outermost) in which an operation is computed.
 fn place(function: &Function, op: Op) -> Vec<usize> {
     let schedule = Schedule::new(function.nodes(), function.results(), |_| false, MAX_NESTING);

@@ -5,7 +5,6 @@
 //! memory.
 
 use pumice::prelude::*;
-use pumice::{Compiler, Result};
 
 /// Returns the primes below `n`. Striking out needs the primes below the root of `n`, so a loop squares the limit until it is `n`:
 /// the primes below 2, 4, 16, 256, 65536 and 2³².
@@ -54,26 +53,33 @@ pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) 
     count![place <- 0.. | flag <- prime, flag && from + place > 0]
 }
 
-/// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment.
+/// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment. A loop of the device goes from
+/// segment to segment.
 ///
 /// ```
 /// use pumice_algorithms::irregular::sieve;
-/// let compiler = pumice::Compiler::on("cpu")?;
-/// assert_eq!(sieve::count_primes(&compiler, 10_000, 3_000)?, 1229);
+/// let count = pumice::Compiler::on("sim")?.compile(sieve::count_primes)?;
+/// assert_eq!(count.run((1000, 300))?.to_value()?, 168);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn count_primes(compiler: &Compiler, n: i64, segment: i64) -> Result<i64> {
-    let root = compiler.compile(primes)?.run(n.max(0).isqrt() + 1)?;
-    let count = compiler.compile(count_odd_primes)?;
+pub fn count_primes(n: Exp<i64>, segment: Exp<i64>) -> Acc<Scalar<i64>> {
     // Segments begin and end at even numbers.
     let (segment, end) = (segment.max(2) / 2 * 2, n.max(0) / 2 * 2);
-    let (mut from, mut total) = (0, i64::from(n > 2));
-    while from < end {
-        let to = (from + segment).min(end);
-        total += count.run((&root, from, to))?.to_value()?;
-        from = to;
-    }
-    Ok(total)
+    // Further primes than are needed do no harm; the root may be rounded.
+    let small = primes(end.cast::<f64>().sqrt().cast::<i64>() + 2);
+    // All segments in the loop are of one length, which is known without knowing where they begin: no round waits for the host to
+    // read an extent.
+    let whole = end / segment * segment;
+    let (total, _) = awhile(
+        (unit(n.gt(2).select(constant(1), constant(0))), unit(0)),
+        |(_, from)| from.map(|from| from.lt(whole)),
+        |(total, from)| {
+            let start = from.the();
+            let count = count_odd_primes(small.clone(), start, start + segment);
+            (total.zip_with(count, |before, now| before + now), from.map(|from| from + segment))
+        },
+    );
+    total.zip_with(count_odd_primes(small.clone(), whole, end), |before, last| before + last)
 }
 
 /// The same in plain Rust.

@@ -65,6 +65,9 @@ impl Control for Repeat {
     fn programs(&self) -> &[ArrayProgram] {
         self.nested.programs()
     }
+    fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation> {
+        Arc::new(Repeat { state: self.state, nested: Nested::new(programs) })
+    }
     fn names(&self) -> &'static [&'static str] {
         &["step"]
     }

@@ -40,7 +40,14 @@ pub fn so_many_rounds(h: &Harness) -> Outcome {
         let rounds = |x: &i32| (0..n).fold(*x, |x, _| grown(x));
         program.check((n, &xs), &xs.iter().map(rounds).collect::<Vec<_>>())?;
     }
-    fixed.check(&xs, &xs.iter().map(|x| grown(grown(*x))).collect::<Vec<_>>())
+    fixed.check(&xs, &xs.iter().map(|x| grown(grown(*x))).collect::<Vec<_>>())?;
+    let numbered = h.compile(|n: Exp<i64>, xs: Acc<Vector<i64>>| {
+        iterate_numbered(n, xs, |round, xs| xs.map(|x| 10 * x + round))
+    })?;
+    for (n, expected) in [(0i64, [5, -7]), (3, [5012, -6988])] {
+        numbered.check((n, &[5i64, -7]), &expected)?;
+    }
+    Ok(())
 }
 
 pub fn states_of_several_arrays(h: &Harness) -> Outcome {

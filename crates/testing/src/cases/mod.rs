@@ -151,6 +151,16 @@ macro_rules! for_each_case {
                 generations_of_life
                 heat_of_a_plate
                 fourier_transforms
+                equalised_pictures
+                julia_sets
+                traced_rays
+                sparse_matrix_times_vector
+                estimates_of_pi
+                prices_of_options
+                shortest_ways
+                conjugate_gradients
+                decomposed_matrices
+                queens_on_boards
             }
             ragged {
                 maps_zips_and_filters

@@ -2,9 +2,13 @@
 //! because each may need kernels of its own; other ones are for the cases of the operations.
 
 mod grids;
+mod pictures;
+mod rounds;
 mod vectors;
 
 pub use grids::*;
+pub use pictures::*;
+pub use rounds::*;
 pub use vectors::*;
 
 /// What cannot go wrong but for a mistake in a case.
