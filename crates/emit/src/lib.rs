@@ -22,6 +22,7 @@ mod access;
 mod atomics;
 mod c;
 mod collectives;
+mod cursors;
 mod cuda;
 mod dialect;
 mod effort;

@@ -2,10 +2,19 @@
 //! never in memory.
 //!
 //! [`primes`] keeps a flag for every number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
-//! memory.
+//! memory. In either case the multiples of all primes come stretch by stretch of the numbers: the flags of a stretch stay in a
+//! processor's cache while they are struck out.
 
 use pumice::prelude::*;
 use pumice::{Compiler, Result};
+
+/// Numbers of a stretch, and a power of two: flags of so many are in a cache, and a prime's multiples among them are worth finding.
+const STRETCH: i64 = 1 << 20;
+
+/// The number of stretches that so many numbers have.
+fn stretches(numbers: Exp<i64>) -> Exp<i64> {
+    (numbers + (STRETCH - 1)) / STRETCH
+}
 
 /// Returns the primes below `n`. Striking out needs the primes below the root of `n`, so a loop squares the limit until it is `n`:
 /// the primes below 2, 4, 16, 256, 65536 and 2³².
@@ -32,7 +41,13 @@ pub fn primes(n: Exp<i64>) -> Acc<Vector<i64>> {
 
 /// Returns the primes below `n` from those below its root, or further ones.
 pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
-    let multiples = comp![(p * k, false) | p <- primes, k <- p..(n + p - 1) / p];
+    // Multiples from p² on, within a stretch.
+    let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p);
+    let end = |start: Exp<i64>, p: Exp<i64>| ((start + STRETCH).min(n) + p - 1) / p;
+    let multiples = comp![
+        (p * k, false)
+        | stretch <- 0..stretches(n), p <- primes, k <- first(stretch * STRETCH, p)..end(stretch * STRETCH, p)
+    ];
     let prime = multiples.permute_pairs(|new, _| new, fill(n, true));
     comp![number | number <- 0.. | flag <- prime, flag && number > 1]
 }
@@ -46,10 +61,14 @@ pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) -> Acc<Scalar<i64>> {
-    // The odd multiples p (2 j + 1) that are not below p² and lie in the segment, by their places among its odd numbers.
-    let first = |p: Exp<i64>| ((from + p - 1) / p).max(p) / 2;
-    let last = |p: Exp<i64>| ((to + p - 1) / p) / 2;
-    let multiples = comp![((p * (2 * j + 1) - from) / 2, false) | p <- primes, p > 2, j <- first(p)..last(p)];
+    // The odd multiples p (2 j + 1) that are not below p² and lie in a stretch, by their places among the odd numbers. Of 2 there are none.
+    let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p) / 2;
+    let end = |start: Exp<i64>, p: Exp<i64>| p.gt(2).select(((start + STRETCH).min(to) + p - 1) / p / 2, Exp::from(0));
+    let start = |stretch: Exp<i64>| from + stretch * STRETCH;
+    let multiples = comp![
+        (p * j + (p - 1 - from) / 2, false)
+        | stretch <- 0..stretches(to - from), p <- primes, j <- first(start(stretch), p)..end(start(stretch), p)
+    ];
     let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
     count![place <- 0.. | flag <- prime, flag && from + place > 0]
 }

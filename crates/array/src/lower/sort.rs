@@ -8,10 +8,10 @@ use crate::fuser::rows_and_columns;
 use crate::operations::Order;
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{
-    CountAt, Digit, ElementAt, KeyOf, Runs, ScanKind, Sort, SortPlan, SortState, SortTask, SortWay, merge,
-    sort_runs,
+    CountAt, Digit, ElementAt, FoundDigit, KeyOf, LimitAt, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState,
+    SortTask, SortWay, merge, sort_runs,
 };
-use pumice_kernel::{Ix, Scalars, parts_for};
+use pumice_kernel::{Ix, Scalars, parts_for, quotient};
 use pumice_program::Access;
 use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, function};
 use std::rc::Rc;
@@ -179,8 +179,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let task = SortTask { rows: self.rows, columns: self.columns, types };
         let plan = SortPlan::new(self.lowering.profile, &task);
         let bits: Vec<u32> = keys.result_types().iter().map(|ty| key_bits(*ty)).collect();
-        if plan.way == SortWay::Alone {
-            return self.alone(plan, keys, &bits, listeners);
+        match plan.way {
+            SortWay::Alone => return self.alone(plan, keys, &bits, listeners),
+            SortWay::Stretches => return self.by_stretches(plan, keys, &bits, listeners),
+            _ => {}
         }
         let digits = (0..bits.len())
             .rev()
@@ -198,7 +200,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
             let Some(pass) = passes.get(number).copied() else { return Ok(Vec::new()) };
             match state {
                 Some(state) => self.with_look_back(plan, keys, pass, state, &source, listeners),
-                None => self.with_counts(plan, keys, pass, &source, listeners),
+                None => {
+                    let digit = |parameters: &Rc<Parameters>| PassDigit::Fixed(digit(keys, pass, parameters));
+                    self.with_counts(plan, "sort with counts", &digit, &source, listeners)
+                }
             }
         })?);
         Ok(steps)
@@ -229,7 +234,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
             _ => parameters.number("tiles", plan.tiles),
         };
         let tile = match plan.way {
-            SortWay::Stretches if plan.tiles > 1 => parameters.number("tile", plan.tile),
+            SortWay::Stretches if plan.tiles > 1 => quotient(columns + (tiles - 1), tiles),
             _ => columns,
         };
         let (types, at) = (self.node.types.clone(), self.at(source, parameters));
@@ -237,19 +242,57 @@ impl<'a, 'b> SortJob<'a, 'b> {
         Sort { rows, columns, tiles, tile, types, at, digits }
     }
 
+    /// Sorts by the digits that keys have between the smallest and the largest.
+    fn by_stretches(
+        &self,
+        plan: SortPlan,
+        keys: &Function,
+        bits: &[u32],
+        listeners: &Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        let skeleton = "sort by stretches";
+        let passes = bits.iter().map(|bits| plan.passes(*bits)).sum::<u32>() as usize;
+        let all_keys = |parameters: &Rc<Parameters>| -> Vec<KeyOf> {
+            (0..bits.len()).map(|key| key_of(keys, key, parameters)).collect()
+        };
+        let (limits, mut steps) = match passes {
+            0 | 1 => (None, Vec::new()),
+            _ => {
+                let (limits, mut steps) = self.lowering.temporary(&[ScalarType::U64], 2 * bits.len() as i64);
+                steps.extend(self.lowering.buffers_of(limits).into_iter().map(Step::Zero));
+                let called = KernelName { name: "find_limits", ..self.called(skeleton, plan.threads) };
+                steps.push(self.lowering.launch(called, &[], |parameters| {
+                    let memory = parameters.memory(limits, 0, ScalarType::U64, Access::ReadWrite);
+                    let sort = self.skeleton(&self.given(), plan, parameters);
+                    // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
+                    unsafe { sort.find_limits(&all_keys(parameters), memory) };
+                })?);
+                (Some(limits), steps)
+            }
+        };
+        steps.extend(self.one_after_the_other(passes, listeners, |number, source, listeners| {
+            let digit = |parameters: &Rc<Parameters>| {
+                PassDigit::Found(FoundDigit {
+                    keys: all_keys(parameters),
+                    limits: limits.map(|limits| limit_at(limits, parameters)),
+                    after: (passes - 1 - number) as i64,
+                    moved: (number > 0).then(|| self.at(&source, parameters)),
+                })
+            };
+            self.with_counts(plan, skeleton, &digit, &self.given(), listeners)
+        })?);
+        Ok(steps)
+    }
+
     /// One pass, after tiles have been counted by themselves.
     fn with_counts(
         &self,
         plan: SortPlan,
-        keys: &Function,
-        pass: Pass,
+        skeleton: &'static str,
+        digit: &dyn Fn(&Rc<Parameters>) -> PassDigit,
         source: &Source,
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
-        let skeleton = match plan.way {
-            SortWay::Stretches => "sort by stretches",
-            _ => "sort with counts",
-        };
         let called = self.called(skeleton, plan.threads);
         let columns = plan.tiles * plan.digits();
         let (counts, mut steps) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
@@ -258,12 +301,12 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let count = KernelName { name: "count_digits", ..called };
         let writes = Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(counts)] };
         steps.extend(self.lowering.kernel(count, &writes, |parameters| {
-            let digit = digit(keys, pass, parameters);
+            let digit = digit(parameters);
             self.skeleton(source, plan, parameters).tile_counts(plan, digit)
         })?);
         steps.extend(self.scan(counts, before, self.rows, columns)?);
         steps.extend(self.lowering.kernel(called, listeners, |parameters| {
-            let digit = digit(keys, pass, parameters);
+            let digit = digit(parameters);
             let sort = self.skeleton(source, plan, parameters);
             let columns = sort.tiles * plan.digits();
             let counts = counts_at(before, parameters, move |row, place| row * columns + place);
@@ -391,6 +434,15 @@ fn counts_at(slot: usize, parameters: &Rc<Parameters>, index: impl Fn(Ix, Ix) ->
     let count = element_of(parameters.memories(slot, &types, Access::Read), types);
     Rc::new(move |row, place| {
         count(index(row, place)).0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
+    })
+}
+
+/// The limits of keys in a slot.
+fn limit_at(slot: usize, parameters: &Rc<Parameters>) -> LimitAt {
+    let types = vec![ScalarType::U64];
+    let limit = element_of(parameters.memories(slot, &types, Access::Read), types);
+    Rc::new(move |cell| {
+        limit(Exp::from(cell)).0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
     })
 }
 

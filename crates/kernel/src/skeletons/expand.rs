@@ -79,8 +79,6 @@ pub struct ExpandPlan {
     pub blocks: u32,
     /// Blocks of the second kernel, which takes what is queued.
     pub queue_blocks: u32,
-    /// Sources of a block's stretch.
-    pub stretch: i64,
     /// Elements from which on a source is queued.
     pub for_queue: i64,
 }
@@ -131,7 +129,6 @@ impl ExpandPlan {
             threads,
             blocks: blocks as u32,
             queue_blocks: most.clamp(1, 1 << 20) as u32,
-            stretch: sources.div_ceil(blocks) as i64,
             for_queue: if leaves_idle { FOR_QUEUE_OF_FEW } else { FOR_QUEUE },
         }
     }
@@ -157,20 +154,17 @@ const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
 impl Expansion {
-    /// Hands on all elements that are not queued, with so many blocks; each has a stretch of so many sources, if the
-    /// division is by stretches.
-    pub fn push(
-        self,
-        plan: ExpandPlan,
-        blocks: Ix,
-        stretch: Ix,
-        queue: Option<Queue>,
-    ) -> Push<Grid, Dynamic, Ix> {
+    /// Hands on all elements that are not queued, with so many blocks.
+    pub fn push(self, plan: ExpandPlan, blocks: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
             Block::parts(blocks, &|block| match plan.division {
-                Division::Stretch => self.by_stretch(plan, block, stretch, queue, write),
+                Division::Stretch => {
+                    // There may be far fewer sources than the bound that the blocks are for: all have equal shares of them.
+                    let stretch = named(quotient(self.sources + (blocks - 1), blocks), "stretch");
+                    self.by_stretch(plan, block, stretch, queue, write);
+                }
                 Division::Block => {
                     let rounds =
                         named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
