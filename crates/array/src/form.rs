@@ -120,7 +120,9 @@ impl Deciding<'_> {
             }
             let nature = self.nature(node);
             let kind = kinds[&node.id];
-            let repeated = mine.len() > 1 && cost[&node.id] > RECOMPUTE;
+            // All that hear a producer hear the same.
+            let is_heard = matches!(kind, Kind::Push(..));
+            let repeated = mine.len() > 1 && cost[&node.id] > RECOMPUTE && !is_heard;
             let in_memory = kind == Kind::Stored
                 || must_exist.contains(&node.id)
                 || repeated
@@ -171,7 +173,8 @@ impl Deciding<'_> {
                 listens == Listens::Gathers || node.operation.reads_pulls(position)
             }
             (Kind::Loose, Kind::Loose, _) => true,
-            (Kind::Push(theirs, _), Kind::Push(mine, _), Nature::Pull | Nature::Loose) => theirs == mine,
+            (Kind::Push(theirs, _), Kind::Push(mine, _), _) if theirs == mine => true,
+            (Kind::Push(..), Kind::Push(..), Nature::Pull | Nature::Loose) => false,
             (Kind::Loose, ..) => node.operation.takes_loose(position),
             (Kind::Push(_, loose), ..) => {
                 node.operation.gathers(node, position) && (!loose || node.operation.takes_loose(position))
@@ -188,15 +191,23 @@ impl Deciding<'_> {
             }
         }
         let mut kinds: HashMap<NodeId, Kind> = HashMap::new();
+        let is_loose = |producer: NodeId| self.program.node(producer).operation.hands_on_loose();
         for node in self.program.nodes() {
             let of = |input: &NodeId| match kinds.get(input).copied().unwrap_or(Kind::Stored) {
-                // Who else needs it finds it in memory.
-                Kind::Push(..) if uses.get(input) != Some(&1) => Kind::Stored,
+                // Who else needs it finds it in memory, or hears it too.
+                Kind::Push(producer, _) if uses.get(input) != Some(&1) && !is_loose(producer) => Kind::Stored,
                 kind => kind,
             };
             let kind = match self.nature(node) {
                 Nature::Given | Nature::Memory => Kind::Stored,
-                Nature::Push => Kind::Push(node.id, node.operation.hands_on_loose()),
+                Nature::Push => match node.inputs.first().map(of) {
+                    Some(Kind::Push(producer, _))
+                        if node.operation.listens(0) == Listens::Expands && is_loose(producer) =>
+                    {
+                        Kind::Push(producer, true)
+                    }
+                    _ => Kind::Push(node.id, node.operation.hands_on_loose()),
+                },
                 Nature::Loose => match node.inputs.first().map(of) {
                     Some(Kind::Push(producer, _)) => Kind::Push(producer, true),
                     _ => Kind::Loose,
@@ -308,7 +319,10 @@ impl Deciding<'_> {
         match self.nature(node) {
             Nature::Given => Form::Given,
             Nature::Memory => Form::Alone,
-            Nature::Push => Form::Push { producer: node.id, stages: Vec::new() },
+            Nature::Push => match node.inputs.first().map(of) {
+                Some(Kind::Push(..)) if node.operation.listens(0) == Listens::Expands => through(),
+                _ => Form::Push { producer: node.id, stages: Vec::new() },
+            },
             Nature::Loose => match node.inputs.first().map(|input| (of(input), forms.get(input), *input)) {
                 Some((Kind::Push(..), ..)) if manifest.get(&node.id) == Some(&false) => through(),
                 Some((Kind::Loose, Some((Form::Loose { space }, _)), _)) => Form::Loose { space: *space },

@@ -239,8 +239,8 @@ impl<'a> Fuser<'a> {
     }
 
     /// Where an element of an array is combined into another one, by an operation's function of its index and scalars:
-    /// from the number of its index in `space`, a flag if it may be absent, and its scalars, to whether it goes anywhere,
-    /// the number of its target, and what is combined there. An index that is out of bounds in some dimension is recorded
+    /// from the number of its index in `space` and its scalars to whether it goes anywhere, the number of its target, and what
+    /// is combined there. The index of an element of a loose array is none of its array's, and is not asked for. An index that is out of bounds in some dimension is recorded
     /// here; that the number is one of the target's is for the caller to check.
     pub fn target(
         &self,
@@ -248,21 +248,14 @@ impl<'a> Fuser<'a> {
         target: &Function,
         (source, space): (NodeId, NodeId),
         into: NodeId,
-        loose: bool,
     ) -> Function {
-        let flag = if loose { &[ScalarType::Bool][..] } else { &[] };
-        let types = [&[ScalarType::I64][..], flag, &self.program.node(source).types].concat();
+        let types = [&[ScalarType::I64][..], &self.program.node(source).types].concat();
         self.function(&types, vec![self.extents.size(space)], |terms| {
-            let (present, value) = terms[1..].split_at(flag.len());
-            // The index of a loose element is none of its array's, and is not asked for.
-            let index = match loose {
-                true => vec![Constant::from(0i64).into(); self.rank(source)],
-                false => self.unflatten(source, terms[0], self.rank(source)),
-            };
-            let results = self.apply(target, &[&index[..], value].concat());
+            let index = self.unflatten(source, terms[0], self.rank(source));
+            let results = self.apply(target, &[&index[..], &terms[1..]].concat());
             let (goes, rest) = results.split_at(1.min(results.len()));
             let (there, value) = rest.split_at(self.rank(into).min(rest.len()));
-            // Nothing is checked of an element that is absent.
+            // Nothing is checked of an element that goes nowhere.
             let only_if = |condition: Term, then: &dyn Fn() -> Term| match condition.constant() {
                 Some(known) if known.is_true() => then(),
                 Some(_) => condition,
@@ -277,7 +270,7 @@ impl<'a> Fuser<'a> {
             };
             let yes = Term::from(Constant::from(true));
             let goes = goes.first().copied().unwrap_or(yes);
-            let goes = only_if(present.first().copied().unwrap_or(yes), &|| only_if(goes, &inside));
+            let goes = only_if(goes, &inside);
             let linear = self.flatten(into, there);
             [goes, linear].into_iter().chain(value.iter().copied()).collect()
         })

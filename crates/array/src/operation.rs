@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::fuser::{Element, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Listeners, Lowering, Step};
-use crate::program::Node;
+use crate::lower::{Common, Hearing, Listeners, Lowering, Step};
+use crate::program::{Node, NodeId};
 use pumice_scalar::{Function, ScalarType, Term};
 use std::any::Any;
 use std::sync::Arc;
@@ -100,6 +100,12 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
+    /// How many elements an expansion makes of one, and which, if it is one and can do so where an element is heard: it
+    /// [`Listens::Expands`].
+    fn expands(&self) -> Option<(&Function, &Function)> {
+        None
+    }
+
     /// Whether a push reads its inputs from memory only.
     fn needs_memory(&self) -> bool {
         false
@@ -108,6 +114,27 @@ pub trait Operation: Send + Sync + 'static {
     /// Whether an operation that has a kernel of its own reads an input as a pull.
     fn reads_pulls(&self, _input: usize) -> bool {
         false
+    }
+
+    /// The input whose elements it takes in any order, in the form that it has here: it can then hear them with others.
+    fn gathered(&self, _lowering: &Lowering<'_>, _node: &Node) -> Option<NodeId> {
+        None
+    }
+
+    /// Whether it hears its input in a kernel with so many others of its kind as well as alone.
+    fn hears_as_well(&self, _lowering: &Lowering<'_>, _node: &Node, _others: usize) -> bool {
+        true
+    }
+
+    /// What it does around the kernels of a producer that it hears ([`Operation::gathered`]). There is one entry for this operation,
+    /// or several of the same keyword; each has those who listen to its result.
+    fn hear<'a>(
+        &'a self,
+        _lowering: &'a Lowering<'a>,
+        _common: &Common,
+        _group: Vec<Listeners>,
+    ) -> Result<Hearing<'a>, Error> {
+        Err(Error::Program(format!("nothing hears the elements of `{}`", self.keyword())))
     }
 
     /// Instructions, roughly, that one element of the result takes besides those of its inputs' elements.
@@ -195,6 +222,8 @@ pub enum Listens {
     Maps,
     /// It hands each element on at another index.
     Reindexes,
+    /// It hands several elements on for each, without an index.
+    Expands,
     /// It takes each element once, in any order, and needs no index: elements may also be absent.
     Gathers,
 }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length, Unplanned};
 use crate::form::{Form, Forms};
 use crate::fuser::Fuser;
-use crate::lower::Lowering;
+use crate::lower::{HeardFrom, Listeners, Lowering};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
@@ -308,6 +308,17 @@ impl Buffers {
 /// Scalars that kernels compute together at most: each is a register or more in every thread.
 const MOST_TOGETHER: usize = 8;
 
+/// How arrays are computed together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Together {
+    /// By producers of one kind.
+    Produced,
+    /// By operations that hear one producer.
+    Heard,
+    /// As pulls of one shape, which are written.
+    Written,
+}
+
 struct Planner<'a> {
     program: &'a CheckedProgram,
     profile: &'a Profile,
@@ -338,7 +349,13 @@ impl Planner<'_> {
                 continue;
             }
             // Others that come out of the same kernel.
-            let group = self.group(node, &done, &slots, &buffers, &cells, &sites);
+            let (group, how) = {
+                let fuser = Fuser::new(program, extents, forms, &slots);
+                let (cells, buffers, sites) = (&cells, &buffers, &sites);
+                let lowering =
+                    Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+                self.group(node, &done, &lowering)
+            };
             for member in &group {
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
@@ -364,7 +381,7 @@ impl Planner<'_> {
                 buffers: &buffers,
                 sites: &sites,
             };
-            steps.extend(self.lower(&lowering, &group)?);
+            steps.extend(self.lower(&lowering, &group, how)?);
         }
         let result = |root: &NodeId| {
             let lengths = extents.lengths(*root);
@@ -385,54 +402,94 @@ impl Planner<'_> {
     }
 
     /// The steps that write arrays which are computed together.
-    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node]) -> Result<Vec<Step>, Error> {
-        let [node] = group else {
-            let writing = |node: &&Node| Ok(lowering.writing(node, lowering.slot(node.id)?));
-            let listeners = group.iter().map(writing).collect::<Result<Vec<_>, Error>>()?;
-            let Some(first) = listeners.first() else { return Ok(Vec::new()) };
-            return self.program.node(first.producer).operation.produce(lowering, listeners);
+    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node], how: Together) -> Result<Vec<Step>, Error> {
+        if let [node] = group {
+            return match lowering.is_idle(node.id) {
+                true => Ok(Vec::new()),
+                false => lowering.array(node, lowering.slot(node.id)?),
+            };
+        }
+        let writing = |node: &&Node| {
+            // What is written in its own way has nobody who listens to its result.
+            Ok(match self.forms.of(node.id) {
+                Some(Form::Alone) => Listeners { producer: node.id, heard: Vec::new() },
+                _ => lowering.writing(node, lowering.slot(node.id)?),
+            })
         };
-        match lowering.is_idle(node.id) {
-            true => Ok(Vec::new()),
-            false => lowering.array(node, lowering.slot(node.id)?),
+        let listeners = group.iter().map(writing).collect::<Result<Vec<_>, Error>>()?;
+        let Some(first) = listeners.first() else { return Ok(Vec::new()) };
+        match how {
+            Together::Produced => self.program.node(first.producer).operation.produce(lowering, listeners),
+            Together::Heard => lowering.hear(listeners),
+            Together::Written => lowering.write_together(listeners),
         }
     }
 
-    /// The arrays that are computed together with one: producers of the same kind that have in common what they ask for,
-    /// read an array that it reads too, and need nothing that is not there yet.
+    /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
+    /// there yet.
     fn group<'b>(
         &'b self,
         node: &'b Node,
         done: &HashSet<NodeId>,
-        slots: &HashMap<NodeId, usize>,
-        buffers: &RefCell<Buffers>,
-        cells: &HashMap<NodeId, usize>,
-        sites: &RefCell<Vec<Site>>,
-    ) -> Vec<&'b Node> {
-        let Planner { program, profile, options, knowledge, extents, forms } = *self;
-        let fuser = Fuser::new(program, extents, forms, slots);
-        let lowering =
-            Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+        lowering: &Lowering<'_>,
+    ) -> (Vec<&'b Node>, Together) {
+        let Planner { program, profile, options, extents, forms, .. } = *self;
+        if !options.fuse || extents.size(node.id) == 0 {
+            return (vec![node], Together::Produced);
+        }
         let producer = |node: &Node| match forms.of(node.id) {
             Some(Form::Push { producer, .. }) => Some(program.node(*producer)),
             _ => None,
         };
+        if let Some(from) = lowering.hears(node) {
+            let is_common = matches!(from, HeardFrom::Producer(_));
+            let (mut heard, first) = (0, producer(node).unwrap_or(node));
+            let group = self.readers(node, done, |other| {
+                let hearer = producer(other).unwrap_or(other);
+                let hears = extents.size(other.id) > 0
+                    && lowering.hears(other).as_ref() == Some(&from)
+                    && (is_common || lowering.load_in_common(first.id, hearer.id))
+                    && hearer.operation.hears_as_well(lowering, hearer, heard);
+                heard += usize::from(hears);
+                hears
+            });
+            let all = |form: fn(&Form) -> bool| {
+                group.iter().all(|node| forms.of(node.id).is_some_and(form))
+            };
+            if group.len() > 1 && !is_common && all(|form| *form == Form::Pull) {
+                return (group, Together::Written);
+            }
+            // A CPU's thread takes elements one by one, which is slower than a fold by itself.
+            let pays = is_common || (profile.coalesces && !all(|form| matches!(form, Form::Push { .. })));
+            if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, heard) {
+                return (group, Together::Heard);
+            }
+        }
         let key = |node: &Node| {
             let producer = producer(node)?;
-            Some((producer.operation.keyword(), producer.operation.shares(&lowering, producer)?))
+            Some((producer.operation.keyword(), producer.operation.shares(lowering, producer)?))
         };
-        let mut group = vec![node];
-        let mut columns = node.types.len();
-        let (Some(mine), true) = (key(node), options.fuse && extents.size(node.id) > 0) else { return group };
+        let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
+        (self.readers(node, done, |other| key(other).as_ref() == Some(&mine)), Together::Produced)
+    }
+
+    /// An array and those of the others that `fits` says, read an array that it reads too, and need nothing that is not there yet.
+    fn readers<'b>(
+        &'b self,
+        node: &'b Node,
+        done: &HashSet<NodeId>,
+        mut fits: impl FnMut(&Node) -> bool,
+    ) -> Vec<&'b Node> {
+        let (mut group, mut columns) = (vec![node], node.types.len());
         let reads = self.reads(node);
-        for other in &program.nodes()[node.id.0 as usize + 1..] {
-            if !forms.is_manifest(other.id) || key(other).as_ref() != Some(&mine) {
+        for other in &self.program.nodes()[node.id.0 as usize + 1..] {
+            let new = self.forms.is_manifest(other.id) && !done.contains(&other.id);
+            if !new || columns + other.types.len() > MOST_TOGETHER {
                 continue;
             }
             let theirs = self.reads(other);
-            let fits = columns + other.types.len() <= MOST_TOGETHER;
             let ready = theirs.iter().all(|read| done.contains(read));
-            if fits && ready && theirs.iter().any(|read| reads.contains(read)) {
+            if ready && theirs.iter().any(|read| reads.contains(read)) && fits(other) {
                 columns += other.types.len();
                 group.push(other);
             }

@@ -46,11 +46,10 @@ impl Reduction {
             let finish = function(&types, <[Term]>::to_vec);
             return Reduction { types, elements, operator, neutral: initial, finish };
         }
-        let elements = match loose {
-            true => all,
-            false => function(all.parameters(), |index| flagged(true, instantiate(&all, index))),
-        };
-        Reduction::of_flagged(elements, operator, initial)
+        match loose {
+            true => Reduction::of_flagged(all, operator, initial),
+            false => Reduction::of_present(&all, operator, initial),
+        }
     }
 
     /// The fold of elements each of which begins with a flag whether it is there.
@@ -76,6 +75,13 @@ impl Reduction {
             }),
             types: with_flag,
         }
+    }
+
+    /// The fold of elements that are all there, begun with what is absent.
+    pub(crate) fn of_present(elements: &Function, operator: Function, initial: Option<Function>) -> Reduction {
+        let present =
+            function(elements.parameters(), |index| flagged(true, instantiate(elements, index)));
+        Reduction::of_flagged(present, operator, initial)
     }
 
     /// The reduction of options, which begin with a flag, to one: that of the values that are present, or none if none is.
@@ -111,29 +117,18 @@ impl Reduction {
             };
             return Reduction { types, elements, operator, neutral: constants(&neutral), finish };
         }
-        let elements = function(elements.parameters(), |index| flagged(true, instantiate(&elements, index)));
-        Reduction::of_flagged(elements, operator, initial.cloned())
+        Reduction::of_present(&elements, operator, initial.cloned())
     }
 
     /// Those who listen to the results, as they listen to what is reduced.
     pub(crate) fn heard(&self, heard: &[Heard]) -> Vec<Heard> {
         let parameters = [&[ScalarType::I64][..], &self.types].concat();
-        let through = |after: &Option<Elements>| {
-            let function = function(&parameters, |terms| {
-                let value = instantiate(&self.finish, &terms[1..]);
-                let finished: Vec<Term> = std::iter::once(terms[0]).chain(value).collect();
-                match after {
-                    None => finished,
-                    Some(after) => instantiate(&after.function, &finished),
-                }
-            });
-            Elements { function, loose: after.as_ref().is_some_and(|after| after.loose) }
-        };
-        let finished = |heard: &Heard| Heard {
-            through: Some(through(&heard.through)),
-            consumer: heard.consumer.clone(),
-        };
-        heard.iter().map(finished).collect()
+        let finish = function(&parameters, |terms| {
+            let value = instantiate(&self.finish, &terms[1..]);
+            std::iter::once(terms[0]).chain(value).collect()
+        });
+        let finished = Elements { function: finish, loose: false };
+        heard.iter().map(|heard| heard.behind(finished.clone())).collect()
     }
 
     /// Several folds as one of tuples. What becomes of its results is for each of them.

@@ -4,10 +4,10 @@ use super::{Parameters, Step};
 use crate::error::Error;
 use crate::fuser::Elements;
 use crate::program::NodeId;
-use pumice_kernel::skeletons::Listener;
-use pumice_kernel::{Ix, Scalars, either, store};
+use pumice_kernel::skeletons::{Listener, Rounds};
+use pumice_kernel::{Ix, Scalars, either, named, sequential, store};
 use pumice_program::{Access, MemoryId};
-use pumice_scalar::{Exp, ScalarType, Term};
+use pumice_scalar::{Exp, Function, ScalarType, Term, cond};
 use std::rc::Rc;
 
 /// A consumer of a producer's elements.
@@ -25,17 +25,38 @@ pub trait Consumer {
         None
     }
 
+    /// How it asks for the elements of pulls: in which rounds, and with how many blocks.
+    fn rounds(&self) -> Option<(Rounds, u32)> {
+        None
+    }
+
     /// The threads of a block and the most blocks that it asks for, of a producer that leaves the choice to it.
     fn division(&self) -> Option<(u32, u32)> {
         None
     }
 }
 
+/// What becomes of elements between a producer and a consumer.
+#[derive(Clone)]
+pub enum Hop {
+    /// Each becomes another one, or none: from its index and scalars to those of that.
+    Elements(Elements),
+    /// Each becomes several, one after the other in the thread that hears it, and without an index.
+    Expand {
+        /// How many, from its scalars.
+        size: Function,
+        /// One of them, from its scalars and a number below that.
+        get: Function,
+        /// The producer hands each on so often, a power of two, and each time other ones are made of it.
+        slices: i64,
+    },
+}
+
 /// One consumer, and what becomes of the producer's elements before it hears them.
 #[derive(Clone)]
 pub struct Heard {
-    /// From the producer's index and scalars to those that the consumer hears.
-    pub through: Option<Elements>,
+    /// One after the other, the producer's side first.
+    pub through: Vec<Hop>,
     /// The consumer.
     pub consumer: Rc<dyn Consumer>,
 }
@@ -54,19 +75,40 @@ impl Heard {
     pub(crate) fn after(self, blocks: u64) -> Heard {
         match blocks {
             0 => self,
-            _ => Heard { through: None, consumer: Rc::new(After { blocks, heard: self }) },
+            _ => Heard { through: Vec::new(), consumer: Rc::new(After { blocks, heard: self }) },
         }
+    }
+
+    /// The same behind a function of the producer's index and scalars.
+    pub(crate) fn behind(&self, elements: Elements) -> Heard {
+        let through = std::iter::once(Hop::Elements(elements)).chain(self.through.iter().cloned()).collect();
+        Heard { through, consumer: self.consumer.clone() }
+    }
+
+    /// Whether elements become several on the way.
+    pub(crate) fn expands(&self) -> bool {
+        self.through.iter().any(|hop| matches!(hop, Hop::Expand { .. }))
+    }
+
+    /// The same if the producer hands each element on so often: the first expansion on the way makes other elements of it each
+    /// time.
+    pub(crate) fn in_slices(mut self, count: i64) -> Heard {
+        let first = self.through.iter_mut().find_map(|hop| match hop {
+            Hop::Expand { slices, .. } => Some(slices),
+            Hop::Elements(_) => None,
+        });
+        if let Some(slices) = first {
+            *slices = count;
+        }
+        self
     }
 
     /// The listener to the producer itself.
     pub(crate) fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
-        let inner = self.consumer.listener(parameters);
-        match &self.through {
-            None => inner,
-            Some(through) => {
-                Rc::new(Through { through: through.clone(), parameters: parameters.clone(), inner })
-            }
-        }
+        let hops = self.through.iter().rev();
+        hops.fold(self.consumer.listener(parameters), |inner, hop| {
+            Rc::new(Through { hop: hop.clone(), parameters: parameters.clone(), inner })
+        })
     }
 }
 
@@ -89,6 +131,9 @@ impl Consumer for Heard {
     }
     fn written(&self) -> Option<usize> {
         self.consumer.written()
+    }
+    fn rounds(&self) -> Option<(Rounds, u32)> {
+        self.consumer.rounds()
     }
     fn division(&self) -> Option<(u32, u32)> {
         self.consumer.division()
@@ -133,20 +178,21 @@ impl Listener for LaterBlocks {
 
 /// Hands elements on, changed.
 struct Through {
-    through: Elements,
+    hop: Hop,
     parameters: Rc<Parameters>,
     inner: Rc<dyn Listener>,
 }
 
-impl Listener for Through {
-    fn start(&self, block: Ix) {
-        self.inner.start(block);
+impl Through {
+    /// What elements become: index, flag if there is one, and scalars.
+    fn results(&self, elements: &Elements, index: Ix, value: Scalars) -> Vec<Term> {
+        let arguments: Vec<Term> = std::iter::once(index.term()).chain(value.0).collect();
+        self.parameters.apply(&elements.function, &arguments)
     }
 
-    fn element(&self, index: Ix, value: Scalars) {
-        let arguments: Vec<Term> = std::iter::once(index.term()).chain(value.0).collect();
-        let results = self.parameters.apply(&self.through.function, &arguments);
-        match (&results[..], self.through.loose) {
+    fn changed(&self, elements: &Elements, index: Ix, value: Scalars) {
+        let results = self.results(elements, index, value);
+        match (&results[..], elements.loose) {
             ([index, present, value @ ..], true) => {
                 let hear = || self.inner.element(Exp::from_term(*index), Scalars(value.to_vec()));
                 either(*present, hear, || {});
@@ -156,6 +202,56 @@ impl Listener for Through {
             }
             ([], _) => {}
         }
+    }
+
+    /// Of the times that a producer hands on the same element, each has another index modulo their number.
+    fn expanded(&self, size: &Function, get: &Function, slices: i64, index: Ix, value: &Scalars) {
+        let size = self.parameters.apply_to(size, &[value]).0;
+        let size = size.first().map_or(Exp::from(0), |size| Exp::<i64>::from_term(*size));
+        let first = if slices == 1 { Exp::from(0) } else { named(index & (slices - 1), "slice") };
+        let step = Exp::<i64>::from(slices);
+        sequential(first.term()..size.term(), step.term(), &[], |number, _| {
+            let number = Scalars(vec![number]);
+            let element = self.parameters.apply_to(get, &[value, &number]);
+            self.inner.element(index + Exp::from_term(number.0[0]), element);
+            Vec::new()
+        });
+    }
+}
+
+impl Listener for Through {
+    fn start(&self, block: Ix) {
+        self.inner.start(block);
+    }
+
+    fn element(&self, index: Ix, value: Scalars) {
+        match &self.hop {
+            Hop::Elements(elements) => self.changed(elements, index, value),
+            Hop::Expand { size, get, slices } => self.expanded(size, get, *slices, index, &value),
+        }
+    }
+
+    fn checks(&self) -> bool {
+        matches!(self.hop, Hop::Elements(_)) && self.inner.checks()
+    }
+
+    fn accepts(&self, index: Ix, value: Scalars) -> Exp<bool> {
+        let Hop::Elements(elements) = &self.hop else { return Exp::from(false) };
+        let accepts = |index: &Term, value: &[Term]| {
+            self.inner.accepts(Exp::from_term(*index), Scalars(value.to_vec()))
+        };
+        let results = self.results(elements, index, value);
+        match (&results[..], elements.loose) {
+            ([index, present, value @ ..], true) => {
+                cond(Exp::from_term(*present), || accepts(index, value), || Exp::from(true))
+            }
+            ([index, value @ ..], _) => accepts(index, value),
+            ([], _) => Exp::from(false),
+        }
+    }
+
+    fn trust(&self, trusted: bool) {
+        self.inner.trust(trusted);
     }
 
     fn finish(&self, block: Ix) {

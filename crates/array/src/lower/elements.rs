@@ -6,11 +6,12 @@ use crate::error::Error;
 use crate::extents::Extents;
 use crate::fuser::{Elements, rows_and_columns};
 use crate::program::{Node, NodeId};
+use crate::reduction::instantiate;
 use pumice_kernel::skeletons::{
     self, At, WritePlan, can_write_tiles, within, write, write_rows, write_tiles,
 };
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment};
-use pumice_scalar::{Function, Id, Node as ScalarNode, Op, ScalarType, Term, Variable};
+use pumice_scalar::{Function, Id, Node as ScalarNode, Op, ScalarType, Term, Variable, function};
 use std::rc::Rc;
 
 impl Lowering<'_> {
@@ -19,6 +20,35 @@ impl Lowering<'_> {
         let (rows, indexed) = (|| self.fuser.rows(node.id), || self.fuser.indexed(node.id));
         let ways = Ways { linear: self.fuser.linear(node.id).function, rows: &rows, indexed: &indexed };
         self.write_elements(node, node, ways, listeners)
+    }
+
+    /// Writes pulls of one shape, whose elements are computed together.
+    pub(crate) fn write_together(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let Some(first) = group.first() else { return Ok(Vec::new()) };
+        let node = self.program.node(first.producer);
+        let joined = |elements: &dyn Fn(NodeId) -> Elements| {
+            let functions = group.iter().map(|listeners| elements(listeners.producer).function);
+            let functions: Vec<Function> = functions.collect();
+            let parameters = functions.first().map_or(&[][..], |function| function.parameters());
+            let function = function(parameters, |index| {
+                functions.iter().flat_map(|function| instantiate(function, index)).collect()
+            });
+            Elements { function, loose: false }
+        };
+        let linear = joined(&|node| self.fuser.linear(node)).function;
+        let types = [&[ScalarType::I64][..], &linear.result_types()].concat();
+        let (mut heard, mut next) = (Vec::new(), 1);
+        for listeners in &group {
+            let mine = next..next + self.program.node(listeners.producer).types.len();
+            next = mine.end;
+            let own = function(&types, |terms| [&terms[..1], &terms[mine.clone()]].concat());
+            let own = Elements { function: own, loose: false };
+            heard.extend(listeners.heard.iter().map(|heard| heard.behind(own.clone())));
+        }
+        let rows = || joined(&|node| self.fuser.rows(node));
+        let indexed = || joined(&|node| self.fuser.indexed(node));
+        let ways = Ways { linear, rows: &rows, indexed: &indexed };
+        self.write_elements(node, node, ways, Listeners { producer: node.id, heard })
     }
 
     /// Hands the elements of an operation's input, a pull or an array in memory, to listeners.
@@ -65,7 +95,8 @@ impl Lowering<'_> {
                 within(push, size, node.place.named("skeleton"))
             });
         }
-        let bytes = node.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        let types = linear.result_types();
+        let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
         let extents = self.extents.bounds(node.id);
         let (rows, columns) = rows_and_columns(&extents);
         let divided = divides(&linear);
@@ -78,7 +109,7 @@ impl Lowering<'_> {
         let indexed = indexed.filter(|_| divided || apart.is_some());
         let turned = (divided && apart.is_none() && wants_index).then(|| (ways.rows)().function);
         let turned = turned.filter(|function| columns_are_contiguous(function, self.extents));
-        let all_bytes = node.types.iter().map(|ty| ty.bytes()).sum();
+        let all_bytes = types.iter().map(|ty| ty.bytes()).sum();
         let tiled =
             turned.as_ref().filter(|_| can_write_tiles(self.profile, rows, columns, all_bytes)).cloned();
         if turned.is_some() {

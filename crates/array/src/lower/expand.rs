@@ -4,10 +4,11 @@ use super::{Heard, KernelName, Listeners, Lowering, Parameters, Step};
 use crate::error::Error;
 use crate::operations::{Expand, ExpandInOrder};
 use crate::program::NodeId;
+use crate::reduction::instantiate;
 use pumice_kernel::skeletons::{ExpandPlan, Expansion, InOrder, InOrderPlan, Queue, QueueLayout};
 use pumice_kernel::{Ix, Scalars, length_parameter};
 use pumice_program::Access;
-use pumice_scalar::{Exp, Function, ScalarType};
+use pumice_scalar::{Exp, Function, ScalarType, Term, function};
 use std::rc::Rc;
 
 impl Lowering<'_> {
@@ -17,7 +18,11 @@ impl Lowering<'_> {
         let Some(sources) = node.inputs.first().copied() else { return Ok(Vec::new()) };
         let asked = listeners.heard.iter().find_map(|heard| heard.consumer.division());
         let plan = ExpandPlan::new(self.profile, self.extents.size(sources), self.options.division, asked);
-        let work = Sources::new(self, sources, &expand.size, &self.fuser.with_classes(&expand.get));
+        let slices = self.slices(sources, listeners);
+        let heard = listeners.heard.iter().map(|heard| heard.clone().in_slices(slices)).collect();
+        let listeners = &Listeners { producer: listeners.producer, heard };
+        let (size, get) = in_slices(&expand.size, &expand.get, slices);
+        let work = Sources::new(self, sources, &size, &self.fuser.with_classes(&get));
         let mut steps = Vec::new();
         let queue = plan.queues().then(|| QueueSlots::new(self, sources, &mut steps));
         let skeleton = format!("expand, {}", plan.division);
@@ -40,6 +45,37 @@ impl Lowering<'_> {
         })?);
         Ok(steps)
     }
+}
+
+/// Elements of the outer of two expansions that are enough to keep a device busy, if every source had one.
+const BUSY: i64 = 1 << 10;
+
+impl Lowering<'_> {
+    /// How often each element is handed on, a power of two: several times only if all who listen make others of it, and there are
+    /// so few sources that threads might have too little to do.
+    fn slices(&self, sources: NodeId, listeners: &Listeners) -> i64 {
+        let all = listeners.heard.iter().all(Heard::expands) && self.profile.coalesces;
+        let slices = BUSY / self.extents.size(sources).max(1);
+        if all && slices > 1 { (slices as u64).next_power_of_two() as i64 } else { 1 }
+    }
+}
+
+/// The size of a source and its elements if each is there so often, a power of two.
+fn in_slices(size: &Function, get: &Function, slices: i64) -> (Function, Function) {
+    if slices == 1 {
+        return (size.clone(), get.clone());
+    }
+    let whole = |term: Term| Exp::<i64>::from_term(term);
+    let sizes = function(size.parameters(), |source| {
+        let sizes = instantiate(size, source).into_iter();
+        sizes.map(|size| (whole(size).max(0).min(i64::MAX / slices) * slices).term()).collect()
+    });
+    let elements = function(get.parameters(), |arguments| {
+        let Some((number, source)) = arguments.split_last() else { return Vec::new() };
+        let number = whole(*number) >> i64::from(slices.ilog2());
+        instantiate(get, &[source, &[number.term()]].concat())
+    });
+    (sizes, elements)
 }
 
 impl Lowering<'_> {

@@ -9,6 +9,7 @@ mod consumers;
 mod elements;
 mod expand;
 mod expand_reduce;
+mod hearing;
 mod interior;
 mod join;
 mod kernel;
@@ -19,8 +20,10 @@ mod separate;
 mod sort;
 
 pub(crate) use consumers::launched_blocks;
-pub use consumers::{Consumer, Heard, Listeners};
+pub use consumers::{Consumer, Heard, Hop, Listeners};
 pub use elements::columns_are_contiguous;
+pub(crate) use hearing::HeardFrom;
+pub use hearing::{Common, Hearing};
 pub(crate) use join::{JoinedInput, MOST_JOINED};
 pub use kernel::KernelName;
 pub use parameters::Parameters;
@@ -108,14 +111,28 @@ impl Lowering<'_> {
             Some(Form::Push { producer, stages }) => (*producer, stages.as_slice()),
             _ => (node, &[][..]),
         };
-        let through = (!stages.is_empty()).then(|| self.fuser.stages(producer, stages));
+        let mut through = Vec::new();
+        let (mut from, mut stages) = (producer, stages);
+        while !stages.is_empty() {
+            let expands = |stage: &NodeId| self.program.node(*stage).operation.expands().is_some();
+            let count = stages.iter().position(expands).unwrap_or(stages.len());
+            if count > 0 {
+                through.push(Hop::Elements(self.fuser.stages(from, &stages[..count])));
+            }
+            let expansion = stages.get(count).copied();
+            if let Some((size, get)) = expansion.and_then(|it| self.program.node(it).operation.expands()) {
+                let [size, get] = [size, get].map(|function| self.fuser.with_classes(function));
+                through.push(Hop::Expand { size, get, slices: 1 });
+            }
+            (from, stages) = (expansion.unwrap_or(from), stages.get(count + 1..).unwrap_or_default());
+        }
         Listeners { producer, heard: vec![Heard { through, consumer }] }
     }
 
     /// A consumer that writes to a slot what the producer hands on.
     pub fn heard_in(&self, slot: usize) -> Heard {
         let types = self.buffers.borrow().types(slot);
-        Heard { through: None, consumer: Rc::new(Write { slot, types }) }
+        Heard { through: Vec::new(), consumer: Rc::new(Write { slot, types }) }
     }
 
     /// The slot of an array in memory.

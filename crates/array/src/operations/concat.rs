@@ -7,7 +7,7 @@ use crate::extents::{Extent, Shapes, Unplanned};
 use crate::form::Form;
 use crate::fuser::{Elements as Handed, Fuser};
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Heard, JoinedInput, Listeners, Lowering, MOST_JOINED, Step, launched_blocks};
+use crate::lower::{JoinedInput, Listeners, Lowering, MOST_JOINED, Step, launched_blocks};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure};
 use crate::program::{Node, NodeId};
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term};
@@ -189,8 +189,7 @@ impl Concat {
             std::iter::once(there).chain(terms[1..].iter().copied()).collect()
         });
         let through = Handed { function, loose: false };
-        let heard = listeners.heard.into_iter();
-        let heard = heard.map(|heard| Heard { through: Some(through.clone()), consumer: Rc::new(heard) });
+        let heard = listeners.heard.iter().map(|heard| heard.behind(through.clone()));
         if !is_push(lowering, input) {
             return lowering.write_input(node, input, Listeners { producer: input, heard: heard.collect() });
         }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::extents::{Extent, MOST_ELEMENTS, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Listeners, Lowering, Step};
-use crate::operation::{Nature, Operation, RANK, Signature, ensure, fits, next};
+use crate::operation::{Listens, Nature, Operation, RANK, Signature, ensure, fits, next};
 use crate::program::Node;
 use pumice_scalar::{Constant, Function, ScalarType};
 use std::any::Any;
@@ -55,6 +55,12 @@ impl Operation for Expand {
     }
     fn nature(&self) -> Nature {
         Nature::Push
+    }
+    fn listens(&self, _: usize) -> Listens {
+        Listens::Expands
+    }
+    fn expands(&self) -> Option<(&Function, &Function)> {
+        Some((&self.size, &self.get))
     }
     fn hands_on_loose(&self) -> bool {
         true

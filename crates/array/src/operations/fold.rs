@@ -11,8 +11,8 @@ use crate::form::Form;
 use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{
-    Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Separated, Step, columns_are_contiguous,
-    launched_blocks, separate,
+    Common, Consumer, Heard, Hearing, KernelName, Listeners, Lowering, Parameters, Separated, Step,
+    columns_are_contiguous, separate,
 };
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
@@ -22,8 +22,9 @@ use pumice_kernel::skeletons::{
 };
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for, store};
 use pumice_program::Access;
-use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, Variable, function};
+use pumice_scalar::{Exp, Function, Op, ScalarType, Term, Variable, function};
 use std::any::Any;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -99,7 +100,7 @@ impl Operation for Fold {
         if lowering.options.skeletons.fold.is_some() || is_push(lowering, input) {
             return None;
         }
-        let space = space_of(lowering, input);
+        let space = lowering.space_of(input);
         let classes = lowering.extents.classes(space);
         let whole = i64::from(is_folded_whole(lowering, input));
         Some(classes.iter().map(|class| *class as i64).chain([whole]).collect())
@@ -108,8 +109,8 @@ impl Operation for Fold {
     fn produce(&self, lowering: &Lowering<'_>, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         if let [listeners] = &group[..] {
             let node = lowering.program.node(listeners.producer);
-            if let Some(input) = node.inputs.first().filter(|input| is_push(lowering, **input)) {
-                return self.gather(lowering, node, *input, listeners);
+            if node.inputs.first().is_some_and(|input| is_push(lowering, *input)) {
+                return lowering.hear(group);
             }
             if let Some(steps) = self.tiled(lowering, node).and_then(|tiled| tiled.steps(lowering, listeners))
             {
@@ -117,6 +118,55 @@ impl Operation for Fold {
             }
         }
         fold_together(lowering, &group)
+    }
+
+    fn gathered(&self, lowering: &Lowering<'_>, node: &Node) -> Option<NodeId> {
+        let is_ours = lowering.options.skeletons.fold.is_none();
+        let input = *node.inputs.first()?;
+        (is_push(lowering, input) || (self.gathers(node, 0) && is_ours)).then_some(input)
+    }
+    fn hear<'a>(
+        &'a self,
+        lowering: &'a Lowering<'a>,
+        common: &Common,
+        group: Vec<Listeners>,
+    ) -> Result<Hearing<'a>, Error> {
+        let lost = || Error::Program("a fold has no array".into());
+        // How many blocks there are is known when the producer's kernels have been built.
+        let mut types = Vec::new();
+        let (mut parts, mut lifts) = (Vec::new(), Vec::new());
+        for listeners in &group {
+            let node = lowering.program.node(listeners.producer);
+            let (Some(fold), Some(input)) = (node.operation.as_any().downcast_ref::<Fold>(), node.inputs.first())
+            else {
+                return Err(lost());
+            };
+            let operator = lowering.fuser.with_classes(&fold.operator);
+            let initial = fold.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
+            let same = function(&operator.result_types(), <[Term]>::to_vec);
+            let reduction = match common.producer() {
+                None => Reduction::new(FusedElements { function: same, loose: false }, operator, initial),
+                // A block that has nothing to do leaves its result as it is: absent.
+                Some(_) => Reduction::of_present(&same, operator, initial),
+            };
+            lifts.push((*input, reduction.elements.clone(), types.len()));
+            types.extend(reduction.types.iter().copied());
+            parts.push(Part { reduction, heard: listeners.heard.clone() });
+        }
+        let (partial, mut before) = lowering.temporary(&types, 0);
+        if common.producer().is_some() {
+            before.extend(lowering.buffers_of(partial).into_iter().map(Step::Zero));
+        }
+        let mut heard = Vec::new();
+        for (part, (input, lift, first)) in parts.iter_mut().zip(lifts) {
+            let columns = first..first + part.reduction.types.len();
+            part.reduction.elements = chunk_results(partial, columns.start, &part.reduction.types);
+            let gathering = Gathering { slot: partial, columns, lift, reduction: part.reduction.clone() };
+            heard.extend(common.heard(lowering, input, Rc::new(gathering)));
+        }
+        let node = lowering.program.node(group.first().ok_or_else(lost)?.producer);
+        let after = move |blocks: u64| fold_blocks(lowering, node, &parts, (partial, blocks as i64));
+        Ok(Hearing { before, heard, after: Box::new(after) })
     }
 
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
@@ -144,14 +194,9 @@ impl Operation for Fold {
     }
 }
 
-/// The array whose indices a fold goes through: of a filtered one that is not in memory, the one that was filtered.
-fn space_of(lowering: &Lowering<'_>, input: NodeId) -> NodeId {
-    if lowering.fuser.forms.is_manifest(input) { input } else { lowering.fuser.space(input) }
-}
-
 /// Whether an array is folded as a whole, whatever shape its elements have: a filtered one is.
 fn is_folded_whole(lowering: &Lowering<'_>, input: NodeId) -> bool {
-    let space = space_of(lowering, input);
+    let space = lowering.space_of(input);
     space != input && lowering.program.node(space).rank != 1
 }
 
@@ -173,7 +218,7 @@ impl Fold {
     fn tiled<'a>(&self, lowering: &Lowering<'_>, node: &'a Node) -> Option<Tiled<'a>> {
         let (input, initial) = (*node.inputs.first()?, self.initial.as_ref()?);
         let (extents, fuser) = (lowering.extents, &lowering.fuser);
-        let is_plain = space_of(lowering, input) == input && extents.is_known(input);
+        let is_plain = lowering.space_of(input) == input && extents.is_known(input);
         if node.rank < 2 || !is_plain || lowering.options.skeletons.fold.is_some() {
             return None;
         }
@@ -207,52 +252,24 @@ impl Fold {
             initial: fuser.with_classes(initial),
         })
     }
-
-    /// Folds what the producer of the input hands on: a partial result a block, and those once more.
-    fn gather(
-        &self,
-        lowering: &Lowering<'_>,
-        node: &Node,
-        input: NodeId,
-        listeners: &Listeners,
-    ) -> Result<Vec<Step>, Error> {
-        let operator = lowering.fuser.with_classes(&self.operator);
-        let initial = self.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
-        let types = [&[ScalarType::Bool][..], &operator.result_types()].concat();
-        // How many blocks there are is known when the producer's kernel has been built.
-        let (partial, mut steps) = lowering.temporary(&types, 0);
-        let reduction = Reduction::of_flagged(chunk_results(partial, &types), operator, initial);
-        let gathering = Rc::new(Gathering { slot: partial, reduction: reduction.clone() });
-        let heard = lowering.listening(input, gathering);
-        let producer = lowering.program.node(heard.producer);
-        // A block that has nothing to do leaves its result as it is: absent.
-        steps.extend(lowering.buffers_of(partial).into_iter().map(Step::Zero));
-        steps.extend(producer.operation.produce(lowering, vec![heard])?);
-        let blocks = launched_blocks(&steps)? as i64;
-        lowering.resize(partial, blocks);
-        let part = Part { heard: listeners.heard.clone(), reduction };
-        let last = Listeners { producer: node.id, heard: finished(std::slice::from_ref(&part)) };
-        let (reduction, rows) = (&part.reduction, 1);
-        let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
-        let task = FoldTask { rows, columns: blocks, bytes, commutes: true, columns_are_contiguous: false };
-        let plan = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
-        let columns = Columns::Chunks(blocks);
-        let space = Space { rows: RowCount::One, columns, size: (rows, blocks), is_known: true };
-        let name = node.place.operation();
-        steps.extend(fold_kernel(lowering, node, name, space, plan, &reduction.elements, reduction, &last)?);
-        Ok(steps)
-    }
 }
 
 /// Folds what it hears, to a partial result a block.
 struct Gathering {
     slot: usize,
+    /// Its columns of the slot.
+    columns: Range<usize>,
+    /// From what it hears to what is folded.
+    lift: Function,
     reduction: Reduction,
 }
 
 impl Consumer for Gathering {
     fn listener(&self, parameters: &Rc<Parameters>) -> Rc<dyn Listener> {
-        let memories = parameters.memories(self.slot, &self.reduction.types, Access::Write);
+        let column = |(column, ty): (usize, &ScalarType)| {
+            parameters.memory(self.slot, column, *ty, Access::Write)
+        };
+        let memories: Vec<_> = self.columns.clone().zip(&self.reduction.types).map(column).collect();
         let (operator, all) = (self.reduction.operator.clone(), parameters.clone());
         let combine = Rc::new(move |a: Scalars, b: Scalars| all.apply_to(&operator, &[&a, &b]));
         let neutral = Scalars(parameters.apply(&self.reduction.neutral, &[]));
@@ -262,7 +279,7 @@ impl Consumer for Gathering {
                 unsafe { store(*memory, block.term(), term) };
             }
         });
-        Rc::new(Present(fold))
+        Rc::new(Lifted { lift: self.lift.clone(), parameters: parameters.clone(), fold })
     }
 
     fn way(&self) -> Option<String> {
@@ -270,20 +287,41 @@ impl Consumer for Gathering {
     }
 }
 
-/// Hears elements that are all there.
-struct Present(GatherFold);
+/// Hears elements, and folds what a function makes of them.
+struct Lifted {
+    lift: Function,
+    parameters: Rc<Parameters>,
+    fold: GatherFold,
+}
 
-impl Listener for Present {
+impl Listener for Lifted {
     fn start(&self, block: Ix) {
-        self.0.start(block);
+        self.fold.start(block);
     }
     fn element(&self, index: Ix, value: Scalars) {
-        let flagged = std::iter::once(Constant::from(true).into()).chain(value.0).collect();
-        self.0.element(index, Scalars(flagged));
+        self.fold.element(index, self.parameters.apply_to(&self.lift, &[&value]));
     }
     fn finish(&self, block: Ix) {
-        self.0.finish(block);
+        self.fold.finish(block);
     }
+}
+
+/// Folds the partial results of so many blocks.
+fn fold_blocks(
+    lowering: &Lowering<'_>,
+    node: &Node,
+    parts: &[Part],
+    (partial, blocks): (usize, i64),
+) -> Result<Vec<Step>, Error> {
+    lowering.resize(partial, blocks);
+    let together = Reduction::together(parts.iter().map(|part| &part.reduction));
+    let last = Listeners { producer: node.id, heard: finished(parts) };
+    let bytes = together.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+    let task = FoldTask { rows: 1, columns: blocks, bytes, commutes: true, columns_are_contiguous: false };
+    let plan = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
+    let columns = Columns::Chunks(blocks);
+    let space = Space { rows: RowCount::One, columns, size: (1, blocks), is_known: true };
+    fold_kernel(lowering, node, node.place.operation(), space, plan, &together.elements, &together, &last)
 }
 
 /// One fold of several that are done together.
@@ -337,7 +375,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
     let lost = || Error::Program("a fold has no array".into());
     let first = lowering.program.node(group.first().ok_or_else(lost)?.producer);
     let input = *first.inputs.first().ok_or_else(lost)?;
-    let space = space_of(lowering, input);
+    let space = lowering.space_of(input);
     let whole = is_folded_whole(lowering, input);
     let mut parts = Vec::new();
     for listeners in group {
@@ -404,7 +442,7 @@ pub(super) fn fold_rows(
     // The chunks' results are a matrix in memory, folded once more.
     let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
     let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
-    let partial = chunk_results(between, types);
+    let partial = chunk_results(between, 0, types);
     let space = Space { columns: Columns::Chunks(chunks), ..space };
     steps.extend(step(again, space, &partial, &last, name)?);
     Ok(steps)
@@ -430,32 +468,21 @@ fn finished(parts: &[Part]) -> Vec<Heard> {
             let value = instantiate(&part.reduction.finish, &terms[mine.clone()]);
             std::iter::once(terms[0]).chain(value).collect()
         });
-        all.extend(part.heard.iter().map(|heard| {
-            let through = match &heard.through {
-                None => FusedElements { function: finish.clone(), loose: false },
-                Some(after) => FusedElements {
-                    function: function(&parameters, |terms| {
-                        let between = instantiate(&finish, terms);
-                        instantiate(&after.function, &between)
-                    }),
-                    loose: after.loose,
-                },
-            };
-            Heard { through: Some(through), consumer: heard.consumer.clone() }
-        }));
+        let finished = FusedElements { function: finish, loose: false };
+        all.extend(part.heard.iter().map(|heard| heard.behind(finished.clone())));
     }
     all
 }
 
-/// The elements of a matrix of chunks' results.
-fn chunk_results(slot: usize, types: &[ScalarType]) -> Function {
+/// The elements of a matrix of chunks' results: columns of a slot from one on.
+fn chunk_results(slot: usize, first: usize, types: &[ScalarType]) -> Function {
     function(&[ScalarType::I64; 2], |index| {
         let count = Variable::Extent { array: CHUNKS as u64, dimension: 0 };
         let count = Term::variable(count, ScalarType::I64);
         let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
         // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is what the slot was added with.
         let load = |(column, ty): (usize, &ScalarType)| unsafe {
-            Term::load(crate::fuser::load_key(slot, column), *ty, linear, false)
+            Term::load(crate::fuser::load_key(slot, first + column), *ty, linear, false)
         };
         types.iter().enumerate().map(load).collect()
     })

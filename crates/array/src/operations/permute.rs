@@ -7,13 +7,12 @@
 use super::{Listed, Parts};
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
-use crate::form::Form;
 use crate::interpret::{Elements, Interpreter};
-use crate::lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters, Step};
+use crate::lower::{Common, Consumer, Hearing, Listeners, Lowering, Parameters, Step};
 use crate::operation::{Listens, Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
-use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener};
-use pumice_kernel::{Dynamic, Ix, Mutable, Pull, Scalars};
+use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener, Rounds};
+use pumice_kernel::{Dynamic, Ix, Mutable, Profile, Scalars};
 use pumice_program::Access;
 use pumice_scalar::{
     Constant, Exp, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function,
@@ -105,12 +104,36 @@ impl Operation for Permute {
     }
 
     fn consume(&self, lowering: &Lowering<'_>, node: &Node) -> Result<Vec<Step>, Error> {
-        let [defaults, source] = node.inputs[..] else {
-            return Err(Error::Program(format!("arrays are missing in {}", node.place)));
-        };
-        let mut steps = begin(lowering, node, defaults)?;
-        steps.extend(self.combine_all(lowering, node, defaults, source)?);
-        Ok(steps)
+        lowering.hear(vec![Listeners { producer: node.id, heard: Vec::new() }])
+    }
+    fn gathered(&self, _: &Lowering<'_>, node: &Node) -> Option<NodeId> {
+        node.inputs.get(SOURCE).copied()
+    }
+    fn hears_as_well(&self, lowering: &Lowering<'_>, node: &Node, others: usize) -> bool {
+        let Some(source) = node.inputs.get(SOURCE) else { return false };
+        let cost = lowering.fuser.linear_of_input(*source).function.cost();
+        let plan = |hearers| self.plan(lowering, node, None, Some(cost), hearers).how;
+        plan(1) == plan(others as u32 + 2)
+    }
+    fn hear<'a>(
+        &'a self,
+        lowering: &'a Lowering<'a>,
+        common: &Common,
+        group: Vec<Listeners>,
+    ) -> Result<Hearing<'a>, Error> {
+        let (mut before, mut heard) = (Vec::new(), Vec::new());
+        for listeners in group {
+            let node = lowering.program.node(listeners.producer);
+            let (Some(permute), [defaults, source]) =
+                (node.operation.as_any().downcast_ref::<Permute>(), &node.inputs[..])
+            else {
+                return Err(Error::Program(format!("arrays are missing in {}", node.place)));
+            };
+            before.extend(begin(lowering, node, *defaults)?);
+            let consumer = permute.consumer(lowering, node, common, &mut before)?;
+            heard.extend(common.heard(lowering, *source, Rc::new(consumer)));
+        }
+        Ok(Hearing { before, heard, after: Box::new(|_| Ok(Vec::new())) })
     }
 
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
@@ -158,72 +181,58 @@ fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> Result<Vec<S
 }
 
 impl Permute {
-    /// The steps that combine all elements of the source into the result.
-    fn combine_all(
+    /// How elements are combined that come from a producer, or from a pull whose elements cost so much, to which so many
+    /// operations listen.
+    fn plan(
         &self,
         lowering: &Lowering<'_>,
         node: &Node,
-        defaults: NodeId,
-        source: NodeId,
-    ) -> Result<Vec<Step>, Error> {
-        let fuser = &lowering.fuser;
-        let in_memory = fuser.forms.is_manifest(source);
-        let producer = match fuser.forms.of(source) {
-            Some(Form::Push { producer, .. }) if !in_memory => Some(*producer),
-            _ => None,
-        };
-        let space = if in_memory { source } else { fuser.space(source) };
-        let elements = producer.is_none().then(|| fuser.linear_of_input(source));
-        let loose = elements.as_ref().is_some_and(|elements| elements.loose);
-        let combine = fuser.with_classes(&self.combine);
-        let target = fuser.target(node, &self.target, (source, space), defaults, loose);
+        producer: Option<NodeId>,
+        cost: Option<u32>,
+        hearers: u32,
+    ) -> CombinePlan {
+        let combine = lowering.fuser.with_classes(&self.combine);
+        let space = lowering.space_of(node.inputs[SOURCE]);
         let task = CombineTask {
             operator: &combine,
-            targets: lowering.extents.size(defaults),
+            targets: lowering.extents.size(node.id),
             elements: lowering.extents.size(space),
-            cost: elements.as_ref().map_or(u32::MAX, |elements| elements.function.cost()),
+            cost: cost.unwrap_or(u32::MAX),
             wanted: lowering.options.combine,
         };
-        let plan = match producer {
-            None => CombinePlan::new(lowering.profile, &task),
-            Some(producer) => match lowering.program.node(producer).operation.hands_on_loose() {
-                true => CombinePlan::going_round(lowering.profile, &task),
-                false => CombinePlan::without_tables(lowering.profile, &task),
-            },
-        };
-        let (locks, mut steps) = match plan.how {
-            Combine::Lock => {
-                let (slot, mut steps) = lowering.temporary(&[ScalarType::I32], plan.locks.into());
-                steps.extend(lowering.buffers_of(slot).into_iter().map(Step::Zero));
-                (Some(slot), steps)
-            }
-            _ => (None, Vec::new()),
-        };
+        // Others have tables too, or trees of partial results.
+        let shared_bytes = lowering.profile.shared_bytes / hearers.max(1);
+        let profile = &Profile { shared_bytes, ..lowering.profile.clone() };
+        match producer.map(|producer| &lowering.program.node(producer).operation) {
+            None if hearers == 1 => CombinePlan::new(profile, &task),
+            None => CombinePlan::beside_others(profile, &task),
+            Some(operation) if operation.hands_on_loose() => CombinePlan::going_round(profile, &task),
+            Some(_) => CombinePlan::without_tables(profile, &task),
+        }
+    }
+
+    /// What combines the elements of the source into the result. Steps that it needs before are added.
+    fn consumer(
+        &self,
+        lowering: &Lowering<'_>,
+        node: &Node,
+        common: &Common,
+        before: &mut Vec<Step>,
+    ) -> Result<Combining, Error> {
+        let (defaults, source) = (node.inputs[DEFAULTS], node.inputs[SOURCE]);
+        let plan = self.plan(lowering, node, common.producer(), common.cost(source), common.hearers);
+        let locks = (plan.how == Combine::Lock).then(|| {
+            let (slot, steps) = lowering.temporary(&[ScalarType::I32], plan.locks.into());
+            before.extend(steps);
+            before.extend(lowering.buffers_of(slot).into_iter().map(Step::Zero));
+            slot
+        });
+        let combine = lowering.fuser.with_classes(&self.combine);
+        let target = lowering.fuser.target(node, &self.target, (source, lowering.space_of(source)), defaults);
         let (slot, types, place) = (lowering.slot(node.id)?, node.types.clone(), node.place);
         let classes = lowering.extents.classes(defaults).to_vec();
         let size = lowering.extents.is_known(defaults).then(|| lowering.extents.size(defaults));
-        let consumer = Rc::new(Combining { plan, slot, types, classes, size, locks, combine, target, place });
-        let Some(elements) = elements else {
-            let listeners = lowering.listening(source, consumer);
-            let producer = lowering.program.node(listeners.producer);
-            steps.extend(producer.operation.produce(lowering, vec![listeners])?);
-            return Ok(steps);
-        };
-        let name = KernelName {
-            node,
-            name: node.place.operation(),
-            skeleton: "combine",
-            threads: plan.rounds.threads,
-        };
-        let listeners = Listeners { producer: source, heard: vec![Heard { through: None, consumer }] };
-        steps.extend(lowering.kernel(name, &listeners, |parameters| {
-            let size = lowering.size(space, parameters);
-            let apply = parameters.clone();
-            let at = move |index: Ix| Scalars(apply.apply(&elements.function, &[index.term()]));
-            let blocks = parameters.number("blocks", plan.blocks.into());
-            plan.rounds.push(Pull::<Dynamic, Ix>::new(size, at), blocks)
-        })?);
-        Ok(steps)
+        Ok(Combining { plan, slot, types, classes, size, locks, combine, target, place })
     }
 }
 
@@ -275,6 +284,10 @@ impl Consumer for Combining {
 
     fn way(&self) -> Option<String> {
         Some(self.plan.how.to_string())
+    }
+
+    fn rounds(&self) -> Option<(Rounds, u32)> {
+        Some((self.plan.rounds, self.plan.blocks))
     }
 
     fn division(&self) -> Option<(u32, u32)> {

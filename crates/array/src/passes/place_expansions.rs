@@ -1,22 +1,25 @@
 //! Gives the elements of expansions an index, where somebody needs one.
 //!
-//! Needs: nothing. Leaves: every `expand` has one user, which takes its elements in any order and does not ask how many there
-//! are, perhaps through maps and filters. Any other expansion has become one in order: sizes are added up (`ends`), their sum is
+//! Needs: nothing. Leaves: whoever uses an `expand` takes its elements in any order and does not ask how many there are, perhaps
+//! through maps, filters and further expansions. Any other expansion has become one in order: sizes are added up (`ends`), their sum is
 //! the extent, and a push hands every element on at its index.
 
 use crate::error::Error;
+use crate::form::RECOMPUTE;
 use crate::operation::{Listens, Nature};
 use crate::operations::{Expand, ExpandInOrder, Fold, Gives, Scan, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId, renumbered};
 use crate::reduction::instantiate;
 use crate::verify::CheckedProgram;
-use pumice_scalar::{ElementOf, Exp, Function, Op, ScalarType, Term, function};
-use std::collections::HashMap;
+use pumice_scalar::{ElementOf, Exp, Function, Node as ScalarNode, Op, ScalarType, Term, function};
+use std::collections::{HashMap, HashSet};
 
 /// Rewrites a program; without fusion no expansion is left.
 pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram, Error> {
-    let is_placed =
-        |node: &Node| node.operation.as_any().is::<Expand>() && !(fuse && is_only_gathered(program, node.id));
+    let is_placed = |node: &Node| {
+        let expand = node.operation.as_any().downcast_ref::<Expand>();
+        expand.is_some_and(|expand| !(fuse && is_only_gathered(program, node, expand)))
+    };
     if !program.nodes().iter().any(is_placed) {
         return Ok(program.clone());
     }
@@ -37,28 +40,73 @@ pub(super) fn run(program: &CheckedProgram, fuse: bool) -> Result<CheckedProgram
     CheckedProgram::new(rewritten)
 }
 
-/// Whether an array's elements go to one operation alone, which takes them as they come.
-fn is_only_gathered(program: &ArrayProgram, array: NodeId) -> bool {
-    let mentions = |node: &&Node| {
-        node.reads().contains(&array) || node.mentions().any(|(mentioned, _)| mentioned == array)
-    };
-    if program.results().contains(&array) || program.nodes().iter().any(|node| mentions(&node)) {
-        return false;
-    }
-    let mut uses = program.nodes().iter().flat_map(|node| {
-        let positions = node.inputs.iter().enumerate().filter(|(_, input)| **input == array);
-        positions.map(move |(position, _)| (node, position))
-    });
-    let (Some((user, position)), None) = (uses.next(), uses.next()) else { return false };
-    let operation = &user.operation;
-    match operation.nature() {
-        Nature::Pull | Nature::Loose => {
-            operation.listens(position) == Listens::Maps
-                && user.inputs.len() == 1
-                && is_only_gathered(program, user.id)
+/// Whether the elements of an expansion go only to operations that take them as they come. Of those that need each other's
+/// results every one makes the elements anew, which must cost little.
+fn is_only_gathered(program: &ArrayProgram, expansion: &Node, expand: &Expand) -> bool {
+    let Some(hearers) = hearers(program, expansion.id, !reads_arrays(&expand.get)) else { return false };
+    let costs_little = expand.size.cost().saturating_add(expand.get.cost()) <= RECOMPUTE;
+    costs_little || !depend_on_each_other(program, &hearers)
+}
+
+/// The operations that take the elements of an expansion as they come, through maps, filters and further expansions; `None` if
+/// somebody needs an index or the number of elements. `steady` is whether the elements of a source differ only by their
+/// number.
+fn hearers(program: &ArrayProgram, expansion: NodeId, steady: bool) -> Option<HashSet<NodeId>> {
+    let mut hearers = HashSet::new();
+    let mut waiting = vec![(expansion, steady)];
+    while let Some((array, steady)) = waiting.pop() {
+        if program.results().contains(&array) {
+            return None;
         }
-        _ => operation.gathers(user, position) && operation.takes_loose(position),
+        for user in program.nodes() {
+            if user.reads().contains(&array) || user.mentions().any(|(mentioned, _)| mentioned == array) {
+                return None;
+            }
+            let operation = &user.operation;
+            for (position, _) in user.inputs.iter().enumerate().filter(|(_, input)| **input == array) {
+                let is_steady = |functions: &[&Function]| !functions.iter().any(|of| reads_arrays(of));
+                match (operation.nature(), operation.expands()) {
+                    (Nature::Pull | Nature::Loose, _) => {
+                        if operation.listens(position) != Listens::Maps || user.inputs.len() != 1 {
+                            return None;
+                        }
+                        waiting.push((user.id, steady && is_steady(&operation.functions())));
+                    }
+                    // One thread makes all elements of one. Sizes that do not come from memory change little from one to the
+                    // next, so no thread is left with most of the work.
+                    (_, Some((size, get))) if steady && is_steady(&[size]) => {
+                        waiting.push((user.id, is_steady(&[get])));
+                    }
+                    _ if operation.gathers(user, position) && operation.takes_loose(position) => {
+                        hearers.insert(user.id);
+                    }
+                    _ => return None,
+                }
+            }
+        }
     }
+    Some(hearers)
+}
+
+/// Whether a function reads elements of arrays by index.
+fn reads_arrays(function: &Function) -> bool {
+    function.nodes().iter().any(|node| matches!(node, ScalarNode::Element { .. }))
+}
+
+/// Whether one of these arrays is computed from another one.
+fn depend_on_each_other(program: &ArrayProgram, arrays: &HashSet<NodeId>) -> bool {
+    let mut after: HashSet<NodeId> = HashSet::new();
+    for node in program.nodes() {
+        let mentioned = node.mentions().map(|(array, _)| array);
+        let mut before = node.inputs.iter().copied().chain(node.reads()).chain(mentioned);
+        if before.any(|array| arrays.contains(&array) || after.contains(&array)) {
+            if arrays.contains(&node.id) {
+                return true;
+            }
+            after.insert(node.id);
+        }
+    }
+    false
 }
 
 /// Adds the operations that give the elements of an expansion by index; returns the last one's number.

@@ -136,6 +136,15 @@ impl CombinePlan {
         CombinePlan::with(profile, task, &updates, tables)
     }
 
+    /// As [`CombinePlan::new`], for a pull array to which others listen too.
+    pub fn beside_others(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
+        let updates = column_updates(task.operator).unwrap_or_default();
+        let tables = Tables::new(profile, task, &updates).filter(|tables| tables.parts == 1);
+        let plan = CombinePlan::with(profile, task, &updates, tables);
+        let items = Rounds::new(profile).items.min(plan.rounds.items);
+        CombinePlan { asks_first: false, rounds: Rounds { items, ..plan.rounds }, ..plan }
+    }
+
     /// As [`CombinePlan::new`], for a producer with blocks of its own, which are too many to have tables.
     pub fn without_tables(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
@@ -177,7 +186,7 @@ impl CombinePlan {
         let elements = task.elements.max(0) as u64;
         let plain = CombinePlan {
             how,
-            rounds: rounds(profile),
+            rounds: Rounds::new(profile),
             blocks: 1,
             table: 0,
             copies: 1,
@@ -204,21 +213,6 @@ impl CombinePlan {
             plan.blocks = elements.div_ceil(plan.rounds.tile()).clamp(1, most.max(1)) as u32;
         }
         plan
-    }
-}
-
-/// How a pull array is handed on to be combined, on a device like this. A CPU's thread goes alone through a stretch of
-/// memory; neighbouring threads of a GPU take neighbouring pieces, as wide as an access.
-fn rounds(profile: &Profile) -> Rounds {
-    match profile.coalesces {
-        true => Rounds {
-            threads: profile.threads,
-            items: (profile.vector_bytes / 4).clamp(1, 4),
-            unroll: 4,
-            parts: 1,
-            stretch: false,
-        },
-        false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true },
     }
 }
 
@@ -263,7 +257,7 @@ impl Tables {
             }
             false => {
                 let copies = if size * bytes * 4 <= CACHED_BYTES { 4 } else { 1 };
-                (copies, rounds(profile).threads, profile.busy_blocks)
+                (copies, Rounds::new(profile).threads, profile.busy_blocks)
             }
         };
         let worth = elements / (ELEMENTS_PER_TARGET * size);

@@ -6,7 +6,7 @@ use crate::effects;
 use crate::item::{Ix, Scalars, Storable};
 use crate::level::{Block, Grid, Loops, Within};
 use crate::push::now;
-use crate::{Pull, Push, named, quotient, remainder};
+use crate::{Profile, Pull, Push, named, quotient, remainder};
 use pumice_scalar::Exp;
 
 /// How a pull array is handed on in rounds.
@@ -26,6 +26,21 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// How elements are handed on, one like the other, on a device like this. A CPU's thread goes alone through a stretch of
+    /// memory; neighbouring threads of a GPU take neighbouring pieces, as wide as an access.
+    pub fn new(profile: &Profile) -> Rounds {
+        match profile.coalesces {
+            true => Rounds {
+                threads: profile.threads,
+                items: (profile.vector_bytes / 4).clamp(1, 4),
+                unroll: 4,
+                parts: 1,
+                stretch: false,
+            },
+            false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true },
+        }
+    }
+
     /// Elements that a block takes in one round.
     pub fn tile(&self) -> u64 {
         u64::from(self.threads) * u64::from(self.items) * u64::from(self.unroll)

@@ -38,6 +38,7 @@ pub mod segments;
 pub mod shapes;
 pub mod sorting;
 pub mod stencils;
+pub mod together;
 pub mod views;
 
 /// Calls a macro with the list of all cases, by module: `callback! { module { case case } module { case } }`.
@@ -69,6 +70,12 @@ macro_rules! for_each_case {
                 values_beyond_32_bits_from_indices
                 values_beyond_32_bits_from_memory
                 an_argument_as_the_result
+            }
+            together {
+                consumers_of_an_expansion
+                expansions_of_expansions
+                consumers_of_an_array
+                arrays_of_one_shape
             }
             expansions {
                 in_order

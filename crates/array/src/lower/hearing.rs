@@ -1,0 +1,262 @@
+//! Operations that take the elements of one producer in any order, each in its own way: one kernel, and what each of them does
+//! before and after it.
+//!
+//! The producer is a push, or it is the shape that several pulls have in common, whose elements are computed together.
+
+use super::{Consumer, Heard, Hop, KernelName, Listeners, Lowering, Step, launched_blocks};
+use crate::error::Error;
+use crate::form::Form;
+use crate::fuser::Elements;
+use crate::program::{Node, NodeId};
+use crate::reduction::instantiate;
+use pumice_kernel::skeletons::Rounds;
+use pumice_kernel::{Dynamic, Ix, Pull, Scalars};
+use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Term, function};
+use std::rc::Rc;
+
+/// Where elements come from that are taken in any order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HeardFrom {
+    /// From a push.
+    Producer(NodeId),
+    /// From pulls with extents of these classes.
+    Space(Vec<usize>),
+}
+
+/// What operations do around the kernels of a producer that they hear.
+pub struct Hearing<'a> {
+    /// The steps before those kernels.
+    pub before: Vec<Step>,
+    /// What listens in them.
+    pub heard: Vec<Heard>,
+    /// The steps after them, given the number of their blocks.
+    pub after: Box<dyn FnOnce(u64) -> Result<Vec<Step>, Error> + 'a>,
+}
+
+/// A producer, as it is heard by several.
+pub struct Common {
+    from: From,
+    /// How many operations hear it.
+    pub hearers: u32,
+}
+
+enum From {
+    Producer(NodeId),
+    /// All columns of these pulls, from the number of an element, and which of them each has; a loose one has a flag first.
+    Pulls { space: NodeId, columns: Function, inputs: Vec<PickedInput> },
+}
+
+struct PickedInput {
+    input: NodeId,
+    columns: Vec<usize>,
+    loose: bool,
+    cost: u32,
+}
+
+impl Common {
+    /// The push that is heard, if it is one.
+    pub fn producer(&self) -> Option<NodeId> {
+        match self.from {
+            From::Producer(producer) => Some(producer),
+            From::Pulls { .. } => None,
+        }
+    }
+
+    /// What an element of an input costs besides those of others; unknown of one that is handed on.
+    pub fn cost(&self, input: NodeId) -> Option<u32> {
+        self.picked(input).map(|picked| picked.cost)
+    }
+
+    fn picked(&self, input: NodeId) -> Option<&PickedInput> {
+        match &self.from {
+            From::Producer(_) => None,
+            From::Pulls { inputs, .. } => inputs.iter().find(|picked| picked.input == input),
+        }
+    }
+
+    /// A consumer that hears the elements of an input.
+    pub fn heard(&self, lowering: &Lowering<'_>, input: NodeId, consumer: Rc<dyn Consumer>) -> Vec<Heard> {
+        let (From::Pulls { columns, .. }, Some(picked)) = (&self.from, self.picked(input)) else {
+            return lowering.listening(input, consumer).heard;
+        };
+        let types = [&[ScalarType::I64][..], &columns.result_types()].concat();
+        if !picked.loose && picked.columns.iter().copied().eq(0..columns.results().len()) {
+            return vec![Heard { through: Vec::new(), consumer }];
+        }
+        let pick = function(&types, |terms| {
+            let picked = picked.columns.iter().map(|column| terms[1 + column]);
+            std::iter::once(terms[0]).chain(picked).collect()
+        });
+        let through = vec![Hop::Elements(Elements { function: pick, loose: picked.loose })];
+        vec![Heard { through, consumer }]
+    }
+}
+
+impl Lowering<'_> {
+    /// From where the kernel that writes an array may take elements in any order, perhaps together with others.
+    pub(crate) fn hears(&self, node: &Node) -> Option<HeardFrom> {
+        let hearer = match self.fuser.forms.of(node.id)? {
+            Form::Pull | Form::Alone => node.id,
+            Form::Push { producer, .. } => *producer,
+            Form::Given | Form::Loose { .. } => return None,
+        };
+        let input = self.gathered(hearer)?;
+        let forms = self.fuser.forms;
+        Some(match forms.of(input) {
+            Some(Form::Push { producer, .. }) if !forms.is_manifest(input) => HeardFrom::Producer(*producer),
+            _ => HeardFrom::Space(self.extents.classes(self.space_of(input))),
+        })
+    }
+
+    /// Whether two operations that hear pulls of one shape load some element in common.
+    pub(crate) fn load_in_common(&self, one: NodeId, other: NodeId) -> bool {
+        let elements = [one, other].into_iter().filter_map(|hearer| {
+            let input = self.gathered(hearer)?;
+            Some(self.heard_elements(input, input == hearer).function)
+        });
+        let functions: Vec<Function> = elements.collect();
+        let loads = |function: &Function| {
+            let is_load = |node: &&ScalarNode| matches!(node, ScalarNode::Load { .. });
+            function.nodes().iter().filter(is_load).count()
+        };
+        let together = function(&[ScalarType::I64], |index| {
+            functions.iter().flat_map(|function| instantiate(function, index)).collect()
+        });
+        loads(&together) < functions.iter().map(loads).sum()
+    }
+
+    /// The elements of an input from their number: computed, or read from memory if they are there.
+    fn heard_elements(&self, input: NodeId, computed: bool) -> Elements {
+        match computed {
+            true => self.fuser.linear(input),
+            false => self.fuser.linear_of_input(input),
+        }
+    }
+
+    /// The array whose elements an operation takes in any order: for a pull that is to be written, itself.
+    fn gathered(&self, hearer: NodeId) -> Option<NodeId> {
+        let node = self.program.node(hearer);
+        match self.fuser.forms.of(hearer) {
+            Some(Form::Pull) => {
+                let plain = self.options.skeletons.write.is_none() && self.extents.is_known(hearer);
+                plain.then_some(hearer)
+            }
+            _ => node.operation.gathered(self, node),
+        }
+    }
+
+    /// The array whose indices those of an array come from: of a filtered one that is not in memory, the one that was filtered.
+    pub(crate) fn space_of(&self, input: NodeId) -> NodeId {
+        if self.fuser.forms.is_manifest(input) { input } else { self.fuser.space(input) }
+    }
+
+    /// The steps of operations that hear one producer. Each comes with who listens to what it makes of the elements.
+    pub(crate) fn hear(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let lost = || Error::Program("nothing is heard in a kernel".into());
+        let first = self.program.node(group.first().ok_or_else(lost)?.producer);
+        let inputs = group.iter().map(|listeners| {
+            let input = self.gathered(listeners.producer).ok_or_else(lost)?;
+            Ok((input, input == listeners.producer))
+        });
+        let common = self.common(&inputs.collect::<Result<Vec<_>, Error>>()?);
+        let (mut steps, mut heard, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        let mut waiting = group;
+        while let Some(listeners) = waiting.first() {
+            let node = self.program.node(listeners.producer);
+            if matches!(self.fuser.forms.of(node.id), Some(Form::Pull)) {
+                let own = listeners.heard.iter();
+                heard.extend(own.flat_map(|own| common.heard(self, node.id, Rc::new(own.clone()))));
+                waiting.remove(0);
+                continue;
+            }
+            let alike = |listeners: &Listeners| {
+                self.program.node(listeners.producer).operation.keyword() == node.operation.keyword()
+            };
+            let (these, others) = waiting.into_iter().partition(alike);
+            waiting = others;
+            let hearing = node.operation.hear(self, &common, these)?;
+            steps.extend(hearing.before);
+            heard.extend(hearing.heard);
+            after.push(hearing.after);
+        }
+        let produced = match &common.from {
+            From::Producer(producer) => {
+                let listeners = Listeners { producer: *producer, heard };
+                self.program.node(*producer).operation.produce(self, vec![listeners])?
+            }
+            From::Pulls { space, columns, .. } => self.hand_on_rounds(first, *space, columns, heard)?,
+        };
+        let blocks = launched_blocks(&produced)?;
+        steps.extend(produced);
+        for after in after {
+            steps.extend(after(blocks)?);
+        }
+        Ok(steps)
+    }
+
+    /// The producer of these inputs, each with whether it is computed here even if it is to be in memory.
+    fn common(&self, inputs: &[(NodeId, bool)]) -> Common {
+        let forms = self.fuser.forms;
+        let hearers = inputs.len() as u32;
+        if let Some((first, _)) = inputs.first()
+            && let Some(Form::Push { producer, .. }) = forms.of(*first)
+            && !forms.is_manifest(*first)
+        {
+            return Common { from: From::Producer(*producer), hearers };
+        }
+        let elements = inputs.iter().map(|(input, computed)| self.heard_elements(*input, *computed));
+        let elements: Vec<Elements> = elements.collect();
+        let mut picked: Vec<Vec<usize>> = Vec::new();
+        let columns = function(&[ScalarType::I64], |index| {
+            let mut all: Vec<Term> = Vec::new();
+            picked = elements.iter().map(|elements| columns_among(&mut all, elements, index)).collect();
+            all
+        });
+        let inputs = inputs.iter().zip(elements).zip(picked).map(|(((input, _), elements), columns)| {
+            let (loose, cost) = (elements.loose, elements.function.cost());
+            PickedInput { input: *input, columns, loose, cost }
+        });
+        let inputs: Vec<PickedInput> = inputs.collect();
+        let space = inputs.first().map_or(NodeId(0), |picked| self.space_of(picked.input));
+        Common { from: From::Pulls { space, columns, inputs }, hearers }
+    }
+
+    /// Hands on columns that are computed from the number of an element of a space, in rounds of few blocks.
+    fn hand_on_rounds(
+        &self,
+        node: &Node,
+        space: NodeId,
+        columns: &Function,
+        heard: Vec<Heard>,
+    ) -> Result<Vec<Step>, Error> {
+        let asked = heard.iter().filter_map(|heard| heard.consumer.rounds());
+        let with_tables = heard.iter().filter(|heard| heard.consumer.division().is_some());
+        let with_tables = with_tables.filter_map(|heard| heard.consumer.rounds()).next();
+        let (rounds, blocks) = with_tables.or(asked.into_iter().next()).unwrap_or_else(|| {
+            let rounds = Rounds::new(self.profile);
+            let tiles = (self.extents.size(space).max(0) as u64).div_ceil(rounds.tile());
+            (rounds, tiles.clamp(1, self.profile.busy_blocks.max(1)) as u32)
+        });
+        let name = node.place.operation();
+        let called = KernelName { node, name, skeleton: "combine", threads: rounds.threads };
+        let listeners = Listeners { producer: node.id, heard };
+        self.kernel(called, &listeners, |parameters| {
+            let size = self.size(space, parameters);
+            let (apply, columns) = (parameters.clone(), columns.clone());
+            let at = move |index: Ix| Scalars(apply.apply(&columns, &[index.term()]));
+            let blocks = parameters.number("blocks", blocks.into());
+            rounds.push(Pull::<Dynamic, Ix>::new(size, at), blocks)
+        })
+    }
+}
+
+/// The numbers of some elements' columns among all, to which those are added that are new.
+fn columns_among(all: &mut Vec<Term>, elements: &Elements, index: &[Term]) -> Vec<usize> {
+    let place = |term: Term| {
+        all.iter().position(|known| known.id() == term.id()).unwrap_or_else(|| {
+            all.push(term);
+            all.len() - 1
+        })
+    };
+    instantiate(&elements.function, index).into_iter().map(place).collect()
+}
