@@ -48,10 +48,14 @@ impl Writer<'_> {
         let is_cursor = |operand: &Operand, cursors: &HashSet<Var>| matches!(operand, Operand::Var(var) if cursors.contains(var));
         for stmt in body {
             match stmt {
-                Stmt::Load { vars, memory, index } if shared(*memory) && written.contains(&(*memory, *index)) => {
+                Stmt::Load { vars, memory, index }
+                    if shared(*memory) && written.contains(&(*memory, *index)) =>
+                {
                     cursors.extend(vars);
                 }
-                Stmt::Let { var, operands, .. } if operands.iter().any(|operand| is_cursor(operand, &cursors)) => {
+                Stmt::Let { var, operands, .. }
+                    if operands.iter().any(|operand| is_cursor(operand, &cursors)) =>
+                {
                     cursors.insert(*var);
                 }
                 Stmt::Store { memory, index, values } => {

@@ -1,5 +1,7 @@
 //! Sorts of rows as steps: passes over digits of keys, or runs that are merged.
 
+mod stretches;
+
 use super::place::counts_reduction;
 use super::scan::element_of;
 use super::{KernelName, Listeners, Lowering, Parameters, ScanJob, ScanSource, Step};
@@ -8,8 +10,8 @@ use crate::fuser::rows_and_columns;
 use crate::operations::Order;
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{
-    CountAt, Digit, ElementAt, FoundDigit, KeyOf, LimitAt, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState,
-    SortTask, SortWay, merge, sort_runs,
+    CountAt, Digit, ElementAt, KeyOf, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState, SortTask,
+    SortWay, merge, sort_runs,
 };
 use pumice_kernel::{Ix, Scalars, parts_for, quotient};
 use pumice_program::Access;
@@ -242,48 +244,6 @@ impl<'a, 'b> SortJob<'a, 'b> {
         Sort { rows, columns, tiles, tile, types, at, digits }
     }
 
-    /// Sorts by the digits that keys have between the smallest and the largest.
-    fn by_stretches(
-        &self,
-        plan: SortPlan,
-        keys: &Function,
-        bits: &[u32],
-        listeners: &Listeners,
-    ) -> Result<Vec<Step>, Error> {
-        let skeleton = "sort by stretches";
-        let passes = bits.iter().map(|bits| plan.passes(*bits)).sum::<u32>() as usize;
-        let all_keys = |parameters: &Rc<Parameters>| -> Vec<KeyOf> {
-            (0..bits.len()).map(|key| key_of(keys, key, parameters)).collect()
-        };
-        let (limits, mut steps) = match passes {
-            0 | 1 => (None, Vec::new()),
-            _ => {
-                let (limits, mut steps) = self.lowering.temporary(&[ScalarType::U64], 2 * bits.len() as i64);
-                steps.extend(self.lowering.buffers_of(limits).into_iter().map(Step::Zero));
-                let called = KernelName { name: "find_limits", ..self.called(skeleton, plan.threads) };
-                steps.push(self.lowering.launch(called, &[], |parameters| {
-                    let memory = parameters.memory(limits, 0, ScalarType::U64, Access::ReadWrite);
-                    let sort = self.skeleton(&self.given(), plan, parameters);
-                    // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
-                    unsafe { sort.find_limits(&all_keys(parameters), memory) };
-                })?);
-                (Some(limits), steps)
-            }
-        };
-        steps.extend(self.one_after_the_other(passes, listeners, |number, source, listeners| {
-            let digit = |parameters: &Rc<Parameters>| {
-                PassDigit::Found(FoundDigit {
-                    keys: all_keys(parameters),
-                    limits: limits.map(|limits| limit_at(limits, parameters)),
-                    after: (passes - 1 - number) as i64,
-                    moved: (number > 0).then(|| self.at(&source, parameters)),
-                })
-            };
-            self.with_counts(plan, skeleton, &digit, &self.given(), listeners)
-        })?);
-        Ok(steps)
-    }
-
     /// One pass, after tiles have been counted by themselves.
     fn with_counts(
         &self,
@@ -434,15 +394,6 @@ fn counts_at(slot: usize, parameters: &Rc<Parameters>, index: impl Fn(Ix, Ix) ->
     let count = element_of(parameters.memories(slot, &types, Access::Read), types);
     Rc::new(move |row, place| {
         count(index(row, place)).0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
-    })
-}
-
-/// The limits of keys in a slot.
-fn limit_at(slot: usize, parameters: &Rc<Parameters>) -> LimitAt {
-    let types = vec![ScalarType::U64];
-    let limit = element_of(parameters.memories(slot, &types, Access::Read), types);
-    Rc::new(move |cell| {
-        limit(Exp::from(cell)).0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
     })
 }
 

@@ -60,10 +60,10 @@ fn group_extremes(n: usize, keys: usize) -> Workload {
     Workload::new(format!("group extremes i64 {keys}"), n, 16 * n, move |timing| {
         let rows = rows(n, keys);
         let groups = by_key(&rows, keys, |x| (x, x), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let expected: Vec<(i64, i64, i64)> = groups.iter().map(|(key, (min, max))| (*key, *min, *max)).collect();
-        let program = |rows: Acc<Vector<(i64, i64)>>| {
-            comp![(key, min![x], max![x]) | (key, x) <- rows, group by key]
-        };
+        let expected: Vec<(i64, i64, i64)> =
+            groups.iter().map(|(key, (min, max))| (*key, *min, *max)).collect();
+        let program =
+            |rows: Acc<Vector<(i64, i64)>>| comp![(key, min![x], max![x]) | (key, x) <- rows, group by key];
         timing.median(program, Vector::from(rows.as_slice()), |found| check_exactly(&found, &expected))
     })
 }
@@ -73,14 +73,13 @@ fn join(n: usize, keys: usize) -> Workload {
     Workload::new(format!("join i64 {keys}"), n, 24 * n, move |timing| {
         let rows = rows(n, 2 * keys);
         // Every even key once, in no order: the factor is a prime.
-        let table: Vec<(i64, i64)> = (0..keys as i64).map(|i| (i * 2 * 7919 % (2 * keys as i64), i)).collect();
+        let table: Vec<(i64, i64)> =
+            (0..keys as i64).map(|i| (i * 2 * 7919 % (2 * keys as i64), i)).collect();
         let mut place = vec![None; 2 * keys];
         table.iter().for_each(|(key, x)| place[*key as usize] = Some(*x));
         let expected: Vec<(i64, i64)> =
             rows.iter().filter_map(|(key, x)| Some((*x, place[*key as usize]?))).collect();
-        let program = |rows: Acc<Vector<(i64, i64)>>, table: Acc<Vector<(i64, i64)>>| {
-            comp![(x, y) | (key, x) <- rows, (of, y) <- table, key == of]
-        };
+        let program = |rows: Acc<Vector<(i64, i64)>>, table: Acc<Vector<(i64, i64)>>| comp![(x, y) | (key, x) <- rows, (of, y) <- table, key == of];
         let arguments = (Vector::from(rows.as_slice()), Vector::from(table.as_slice()));
         timing.median(program, arguments, |found| check_exactly(&found, &expected))
     })

@@ -12,6 +12,7 @@ use super::sparse;
 use super::tables::{self, TableSizes};
 use super::timing::Timing;
 use pumice::prelude::*;
+use pumice_algorithms::irregular::sieve::STRETCH;
 use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
 
@@ -110,7 +111,7 @@ impl Sizes {
             sources: &[200_000],
             sparse_rows: 1 << 17,
             triples: 1000,
-            nested: NestedSizes { limit: 100_000_000, scale: 20, faces: 100_000 },
+            nested: NestedSizes { limit: 100_000_000, stretch: STRETCH, scale: 20, faces: 100_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
         }
     }
@@ -130,7 +131,7 @@ impl Sizes {
             sources: &[200_000, 10_000_000],
             sparse_rows: 1 << 20,
             triples: 1000,
-            nested: NestedSizes { limit: 100_000_000, scale: 20, faces: 1_000_000 },
+            nested: NestedSizes { limit: 100_000_000, stretch: 100_000_000, scale: 20, faces: 1_000_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
         }
     }
@@ -148,7 +149,7 @@ impl Sizes {
             sources: &[1000],
             sparse_rows: 1 << 10,
             triples: 30,
-            nested: NestedSizes { limit: 1000, scale: 8, faces: 200 },
+            nested: NestedSizes { limit: 1000, stretch: 100, scale: 8, faces: 200 },
             tables: TableSizes { rows: 3000, keys: [10, 1000], customers: 30 },
         }
     }

@@ -124,12 +124,18 @@ impl ExpandPlan {
         let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
+        // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
+        let for_queue = match division {
+            Division::Stretch if sources >= 16 * profile.busy_blocks => FOR_QUEUE_OF_MANY,
+            _ if leaves_idle => FOR_QUEUE_OF_FEW,
+            _ => FOR_QUEUE,
+        };
         ExpandPlan {
             division,
             threads,
             blocks: blocks as u32,
             queue_blocks: most.clamp(1, 1 << 20) as u32,
-            for_queue: if leaves_idle { FOR_QUEUE_OF_FEW } else { FOR_QUEUE },
+            for_queue,
         }
     }
 
@@ -149,6 +155,7 @@ const MANY: u32 = 12;
 /// Elements from which on a source is queued: some chunks, or what takes a warp as long as it takes to begin a chunk.
 const FOR_QUEUE: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
+const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);

@@ -191,8 +191,8 @@ pub struct FoundDigit {
     pub keys: Vec<KeyOf>,
     /// The limits of the keys; `None` if the only pass takes the only digit.
     pub limits: Option<LimitAt>,
-    /// How many passes come after this one.
-    pub after: i64,
+    /// How many passes come after this one: an argument of the launch, so that passes share kernels.
+    pub after: Ix,
     /// The elements as the passes before have moved them; `None` if there are none.
     pub moved: Option<ElementAt>,
 }

@@ -35,7 +35,11 @@ pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], lim
             let found = effects::sequential(start.term()..end.term(), one, &both, |column, so_far| {
                 let keys = keys_at(Exp::from_term(column)).into_iter();
                 let pairs = keys.zip(so_far.chunks(2));
-                pairs.flat_map(|(key, so_far)| [so_far[0].binary(Op::Min, key), so_far[1].binary(Op::Max, key)]).collect()
+                pairs
+                    .flat_map(|(key, so_far)| {
+                        [so_far[0].binary(Op::Min, key), so_far[1].binary(Op::Max, key)]
+                    })
+                    .collect()
             });
             for (cell, found) in (0..).zip(&found) {
                 // Memory is zero at first, so the largest complement is found of what is to be smallest.
@@ -50,7 +54,7 @@ pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], lim
 
 /// A pass that has been told its digit.
 struct Settled {
-    /// Whether there is a digit for it, if that is not certain.
+    /// Whether there is a digit for it; `None` if there is for every pass.
     takes_part: Option<Exp<bool>>,
     /// Whether no pass before it did anything.
     is_first: Exp<bool>,
@@ -74,8 +78,9 @@ impl FoundDigit {
         let count = self.keys.len() as i64;
         let lowest: Vec<Exp<u64>> = (0..count).map(|key| !limit(2 * key)).collect();
         // The last pass takes the highest digit of the first key, those before it what is left: this one is so far from the end.
-        let (mut left, mut taken) = (Exp::<i64>::from(self.after), Exp::from(false));
-        let (mut chosen, mut shift, mut total) = (Exp::<i64>::from(0), Exp::<i64>::from(0), Exp::<i64>::from(0));
+        let (mut left, mut taken) = (self.after, Exp::from(false));
+        let (mut chosen, mut shift, mut total) =
+            (Exp::<i64>::from(0), Exp::<i64>::from(0), Exp::<i64>::from(0));
         for (key, lowest) in (0..).zip(&lowest) {
             let width = Exp::<i64>::from(64) - (limit(2 * key + 1) - *lowest).leading_zeros().cast::<i64>();
             let digits = (width + (bits - 1)) / bits;
@@ -85,7 +90,9 @@ impl FoundDigit {
             (left, taken, total) = (left - digits, taken | is_here, total + digits);
         }
         let passes = total.max(1);
-        let terms = [passes.term(), chosen.term(), shift.term()].into_iter().chain(lowest.iter().map(|low| low.term()));
+        let terms = [passes.term(), chosen.term(), shift.term()]
+            .into_iter()
+            .chain(lowest.iter().map(|low| low.term()));
         let known = effects::compute(&terms.collect::<Vec<Term>>());
         let [passes, chosen] = [known[0], known[1]].map(Exp::<i64>::from_term);
         let (shift, lowest, keys) = (known[2], known[3..].to_vec(), self.keys.clone());
@@ -97,10 +104,11 @@ impl FoundDigit {
             };
             let mut digits = (0..).zip(keys.iter().zip(&lowest).map(shifted));
             let first = digits.next().map_or(Exp::from(0), |(_, first)| Exp::<u32>::from_term(first));
-            digits.fold(first, |digit, (key, other)| chosen.eq(key).select(Exp::from_term(other), digit)) & mask
+            digits.fold(first, |digit, (key, other)| chosen.eq(key).select(Exp::from_term(other), digit))
+                & mask
         };
         Settled {
-            takes_part: (self.after > 0).then(|| passes.gt(self.after)),
+            takes_part: Some(passes.gt(self.after)),
             is_first: passes.eq(self.after + 1),
             digit: Rc::new(digit),
         }
