@@ -68,6 +68,12 @@ def fewest_bytes(workload, n, rows=0):
     }
     if workload.startswith("row prefix sums"):
         return 8 * n
+    if workload.startswith("group"):
+        return 16 * n
+    if workload.startswith("join"):
+        return 24 * n
+    if workload.startswith("breadth-first"):
+        return 128 * n
     if workload.startswith("bins"):
         return 4 * n
     if workload == SELECT:
@@ -410,18 +416,22 @@ class Peer:
 
 
 def measure_all(device, vector_length, option_count, libraries):
+    """Runs each (name, measure) of `libraries` on the inputs and prints what they measured; leaves the process."""
+    inputs = Inputs(vector_length, option_count)
+    measure_reports(device, [(name, lambda report, measure=measure: measure(inputs, report)) for name, measure in libraries])
+
+
+def measure_reports(device, libraries):
     """Runs each (name, measure) of `libraries` and prints what they measured; leaves the process.
 
     A library that is missing is named and left out. One that fails or computes something wrong is named, too,
     and makes the exit status say so.
     """
-    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
-    report = Report(device, wanted)
-    inputs = Inputs(vector_length, option_count)
+    report = Report(device, sys.argv[1] if len(sys.argv) > 1 else "")
     has_failed = False
     for name, measure in libraries:
         try:
-            measure(inputs, report)
+            measure(report)
         except (ImportError, Unavailable) as reason:
             note(f"{name} is left out: {reason}")
         except WrongResult as wrong:

@@ -284,23 +284,35 @@ pub fn grouped<T: Elt, K: Lift, L: Lift>(
     let pairs = vector.mapped(|x| (key(x), value(x)), place);
     let sorted = by_first::<K, L::Elt>(pairs, place);
     let keys: Acc<Vector<K::Elt>> = sorted.clone().mapped(|(key, _)| key, place);
-    let Some(neutral) = lifted(|(a, b): (L, L)| combine(a, b)).neutral() else {
-        let heads = keys.starts(place).mapped(|(start, _)| start, place);
-        return sorted.fold_heads(&heads, |(key, a): (K, L), (_, b): (K, L)| (key, combine(a, b)), place);
-    };
-    // Groups are reduced as sources of an expansion are, so a large one is shared by many threads.
+    // Groups are reduced as sources of an expansion are: large ones are shared by many threads, small ones are not.
     let (runs, most) = (keys.runs(place), nullary(|| vec![sorted.size().term()]));
-    let neutral = L::from_terms(&mut neutral.into_iter().map(Term::from));
+    let size = |(_, length, _): (Exp<i64>, Exp<i64>, K)| length;
     let element = |(start, _, _): (Exp<i64>, Exp<i64>, K), number: Exp<i64>| -> L {
         sorted.element(&[(start + number).term()], None).1
     };
-    let sums = runs.clone().reduced(|(_, length, _)| length, element, neutral, &combine, Some(most), place);
+    let sums = match lifted(|(a, b): (L, L)| combine(a, b)).neutral() {
+        Some(neutral) => {
+            let neutral = L::from_terms(&mut neutral.into_iter().map(Term::from));
+            runs.clone().reduced(size, element, neutral, &combine, Some(most), place)
+        }
+        None => {
+            let element = |run, number| some(element(run, number));
+            let sums = runs.clone().reduced_some(size, element, &combine, Some(most), place);
+            sums.mapped(|sum| expanding::present(sum, place), place)
+        }
+    };
     runs.zipped(&sums, |(_, _, key), sum| (key, sum), place)
 }
 
-/// A vector by key, for joins.
+/// A vector by key, for joins: in the order of its keys, with a directory that says about where each key is.
+///
+/// The ranks of the first scalar of keys, from the smallest to the largest, are cut into buckets of equal width, a power of two, at
+/// most as many as there are elements. So a search begins with few elements where keys are spread evenly, and halves what is left
+/// where they are not.
 pub struct Table<T: Elt, K: Lift> {
     sorted: Acc<Vector<(K::Elt, T)>>,
+    /// For each bucket how many elements are in those before it, and more numbers than there are buckets.
+    directory: Acc<Vector<i64>>,
 }
 
 impl<T: Elt, K: Lift> Table<T, K> {
@@ -309,27 +321,81 @@ impl<T: Elt, K: Lift> Table<T, K> {
     pub fn new(vector: Acc<Vector<T>>, key: impl FnOnce(T::Exp) -> K) -> Table<T, K> {
         let place = Place::caller("join");
         let keyed = vector.mapped(|x| (without_sign_of_zero(key(x)), x), place);
-        Table { sorted: by_first::<K, T>(keyed, place) }
+        let sorted = by_first::<K, T>(keyed, place);
+        let buckets = sorted.clone();
+        let directory = sorted.clone().with_index(
+            |number: Exp<i64>, _: <(K::Elt, T) as Elt>::Exp| {
+                let ranks = Ranks::of::<K, T>(&buckets);
+                buckets.found(|(key, _): (K, T::Exp)| ranks.bucket(first_rank(key)).lt(number))
+            },
+            place,
+        );
+        Table { sorted, directory }
     }
 
     /// Where the elements with a key are: the first of them, and the one behind the last. What is not a number equals nothing.
     pub fn range(&self, key: K) -> (Exp<i64>, Exp<i64>) {
         let key = without_sign_of_zero(key);
-        let keys = ranks(key);
-        let order = |x: <(K::Elt, T) as Elt>::Exp, equal: bool| before(&ranks(x.0), &keys, equal);
-        let first = self.sorted.found(|x| order(x, false));
-        let end = self.sorted.found(|x| order(x, true));
+        let (keys, rank, size) = (ranks(key), first_rank(key), self.sorted.size());
         let is_number = key
             .terms()
             .into_iter()
             .fold(Exp::from(true), |all, term| all & Exp::from_term(term.compare(Op::Eq, term)));
-        (first, is_number.select(end, first))
+        let order = |x: <(K::Elt, T) as Elt>::Exp, equal: bool| before(&ranks(x.0), &keys, equal);
+        let none = (Exp::from(0), Exp::from(0));
+        let search = || {
+            let ranks = Ranks::of::<K, T>(&self.sorted);
+            let search = || {
+                let bucket = ranks.bucket(rank);
+                let next = (bucket + 1).min(size - 1);
+                let [start, end] = [bucket, next].map(|bucket| element(&self.directory, bucket));
+                let end = next.gt(bucket).select(end, size);
+                let first = self.sorted.found_between((start, end), |x| order(x, false));
+                (first, self.sorted.found_between((first, end), |x| order(x, true)))
+            };
+            cond(ranks.lowest.le(rank) & rank.le(ranks.highest), search, || none)
+        };
+        cond(is_number & size.gt(0), search, || none)
     }
 
     /// An element, in the order of keys.
     pub fn element(&self, number: Exp<i64>) -> T::Exp {
         self.sorted.element(&[number.term()], None).1
     }
+}
+
+/// The ranks of the keys of a table that has elements, and how they are cut into buckets.
+struct Ranks {
+    lowest: Exp<u64>,
+    highest: Exp<u64>,
+    /// The bits of a difference of ranks that do not matter for the bucket.
+    shift: Exp<u64>,
+}
+
+impl Ranks {
+    fn of<K: Lift, T: Elt>(sorted: &Acc<Vector<(K::Elt, T)>>) -> Ranks
+    where
+        (K::Elt, T): Elt<Exp = (K, T::Exp)>,
+    {
+        let size = sorted.size();
+        let rank = |number: Exp<i64>| first_rank(sorted.element(&[number.term()], None).0);
+        let (lowest, highest) = (rank(Exp::from(0)), rank(size - 1));
+        // The bits that the largest difference has, and those that every number below a power of two has, which is not larger than
+        // the size.
+        let bits = Exp::<i64>::from(64) - (highest - lowest).leading_zeros().cast::<i64>();
+        let kept = Exp::<i64>::from(63) - size.leading_zeros();
+        Ranks { lowest, highest, shift: (bits - kept).max(0).min(63).cast::<u64>() }
+    }
+
+    /// The bucket of a rank that is not outside: below the size of the table.
+    fn bucket(&self, rank: Exp<u64>) -> Exp<i64> {
+        ((rank - self.lowest) >> self.shift).cast::<i64>()
+    }
+}
+
+/// The rank of the first scalar of a key; of a key without any, always the same.
+fn first_rank<K: Lift>(key: K) -> Exp<u64> {
+    ranks(key).first().map_or(Exp::from(0), |rank| Exp::from_term(rank.cast(ScalarType::U64)))
 }
 
 /// A key in which -0.0 is 0.0, as for `==`.

@@ -36,12 +36,21 @@ impl<T: Elt> Acc<Vector<T>> {
 
     /// How many elements come before something, inside a function.
     pub(crate) fn found(&self, before: impl FnOnce(T::Exp) -> Exp<bool>) -> Exp<i64> {
+        self.found_between((Exp::from(0), self.size()), before)
+    }
+
+    /// The same, where at least so many come before it, and at most so many.
+    pub(crate) fn found_between(
+        &self,
+        limits: (Exp<i64>, Exp<i64>),
+        before: impl FnOnce(T::Exp) -> Exp<bool>,
+    ) -> Exp<i64> {
         let halve = |(low, high): (Exp<i64>, Exp<i64>)| {
             let middle = (low + high) >> 1;
             let is_before = before(self.element(&[middle.term()], None));
             (is_before.select(middle + 1, low), is_before.select(high, middle))
         };
-        while_((Exp::from(0), self.size()), |(low, high)| low.lt(high), halve).0
+        while_(limits, |(low, high)| low.lt(high), halve).0
     }
 }
 

@@ -30,7 +30,7 @@ fn cpu_like() -> Profile {
         threads: 64,
         lanes: 16,
         max_threads: 4096,
-        shared_bytes: 256 << 10,
+        shared_bytes: 8 << 20,
         max_blocks: i64::MAX as u64,
         busy_blocks: 16,
         vector_bytes: 0,

@@ -17,6 +17,9 @@ static MATH: LazyLock<Library> = LazyLock::new(|| library(include_str!("math.c")
 /// Private memory of a block up to this size is on the stack of its worker, which may be as small as 2 MiB.
 const STACK_BYTES: u64 = 64 << 10;
 
+/// The same for memory that the threads of a block share, all of it together.
+const SHARED_STACK_BYTES: u32 = 256 << 10;
+
 /// The dialect.
 pub(crate) struct C;
 
@@ -70,11 +73,13 @@ impl Language for C {
 
     fn open_blocks(&self, kernel: &Kernel, block: &str, _blocks: &str, text: &mut Text) {
         text.open(&format!("for (i64 {block} = first_block; {block} < last_block; {block}++)"));
+        // What is too large for the stack of a worker is kept by it. One worker does one block at a time.
+        let kept = if kernel.shared_bytes > SHARED_STACK_BYTES { "static _Thread_local " } else { "" };
         for array in &kernel.shared {
             let (element, name, length) = (self.element(array.ty), &array.name, array.length);
             // Through such a pointer gcc sees that lanes' values, which are arrays too, do not change with it, and keeps them in
             // registers while a loop goes through shared memory. No other name begins with an underscore.
-            text.line(&format!("{element} _of_{name}[{length}] __attribute__((aligned(64)));"));
+            text.line(&format!("{kept}{element} _of_{name}[{length}] __attribute__((aligned(64)));"));
             text.line(&format!("{element} *restrict {name} = _of_{name};"));
         }
     }

@@ -21,6 +21,7 @@ impl Writer<'_> {
                 let head = self.for_head(*var, *start, *end, *step);
                 self.sink().open(&head);
                 self.statements(body);
+                self.prefetch_behind_cursors(body);
                 self.update(carried);
                 self.sink().close();
             }

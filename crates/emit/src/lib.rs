@@ -23,6 +23,7 @@ mod atomics;
 mod c;
 mod collectives;
 mod cuda;
+mod cursors;
 mod dialect;
 mod effort;
 mod expression;

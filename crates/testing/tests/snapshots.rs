@@ -29,7 +29,7 @@ const CPU: Profile = Profile {
     threads: 2048,
     lanes: 32,
     max_threads: 4096,
-    shared_bytes: 256 << 10,
+    shared_bytes: 8 << 20,
     max_blocks: 1 << 40,
     busy_blocks: 8,
     vector_bytes: 0,

@@ -24,6 +24,7 @@ const PEERS: &[Peer] = &[
     Peer { device: "cpu", source: "sorting.cpp", make: |places| build_cpp(places, "sorting") },
     Peer { device: "cpu", source: "cpu.py", make: |places| python(places, "cpu.py") },
     Peer { device: "cpu", source: "irregular.py", make: |places| python(places, "irregular.py") },
+    Peer { device: "cpu", source: "tables.py", make: |places| python(places, "tables.py") },
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
     Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
     Peer { device: "cuda", source: "irregular.cu", make: |places| build_cuda(places, "irregular") },

@@ -2,9 +2,13 @@
 //! never in memory.
 //!
 //! [`primes`] keeps a flag for every number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
-//! memory.
+//! memory. In either case the multiples of all primes come stretch by stretch of the numbers: the flags of a stretch stay in a
+//! processor's cache while they are struck out.
 
 use pumice::prelude::*;
+
+/// Numbers of a stretch: the flags of so many are in a cache, and the multiples of a prime among them are worth finding.
+pub const STRETCH: i64 = 1 << 20;
 
 /// Returns the primes below `n`. Striking out needs the primes below the root of `n`, so a loop squares the limit until it is `n`:
 /// the primes below 2, 4, 16, 256, 65536 and 2³².
@@ -31,7 +35,14 @@ pub fn primes(n: Exp<i64>) -> Acc<Vector<i64>> {
 
 /// Returns the primes below `n` from those below its root, or further ones.
 pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
-    let multiples = comp![(p * k, false) | p <- primes, k <- p..(n + p - 1) / p];
+    // Multiples from p² on, within a stretch.
+    let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p);
+    let end = |start: Exp<i64>, p: Exp<i64>| ((start + STRETCH).min(n) + p - 1) / p;
+    let multiples = comp![
+        (p * k, false)
+        | stretch <- 0..(n + STRETCH - 1) / STRETCH, p <- primes,
+        k <- first(stretch * STRETCH, p)..end(stretch * STRETCH, p)
+    ];
     let prime = multiples.permute_pairs(|new, _| new, fill(n, true));
     comp![number | number <- 0.. | flag <- prime, flag && number > 1]
 }
@@ -45,10 +56,36 @@ pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn count_odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>) -> Acc<Scalar<i64>> {
-    // The odd multiples p (2 j + 1) that are not below p² and lie in the segment, by their places among its odd numbers.
-    let first = |p: Exp<i64>| ((from + p - 1) / p).max(p) / 2;
-    let last = |p: Exp<i64>| ((to + p - 1) / p) / 2;
-    let multiples = comp![((p * (2 * j + 1) - from) / 2, false) | p <- primes, p > 2, j <- first(p)..last(p)];
+    count_odd_primes_by(primes, from, to, STRETCH)
+}
+
+/// As [`count_odd_primes`], with stretches of so many numbers, which is even.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice_algorithms::irregular::sieve;
+/// let program = |primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>| sieve::count_odd_primes_by(primes, from, to, 10);
+/// let count = pumice::Compiler::on("sim")?.compile(program)?;
+/// assert_eq!(count.run((&[2, 3, 5], 20, 44))?.to_value()?, 6);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn count_odd_primes_by(
+    primes: Acc<Vector<i64>>,
+    from: Exp<i64>,
+    to: Exp<i64>,
+    stretch: i64,
+) -> Acc<Scalar<i64>> {
+    // The odd multiples p (2 j + 1) that are not below p² and lie in a stretch, by their places among the odd numbers. Of 2 there are none.
+    let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p) / 2;
+    let end = |start: Exp<i64>, p: Exp<i64>| {
+        let end = ((start + stretch).min(to) + p - 1) / p / 2;
+        p.gt(2).select(end, Exp::from(0))
+    };
+    let multiples = comp![
+        (p * j + (p - 1 - from) / 2, false)
+        | number <- 0..(to - from + (stretch - 1)) / stretch, let start = from + number * stretch,
+        p <- primes, j <- first(start, p)..end(start, p)
+    ];
     let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
     count![place <- 0.. | flag <- prime, flag && from + place > 0]
 }

@@ -30,9 +30,8 @@ impl Lowering<'_> {
         let called = KernelName { node, name, skeleton: &skeleton, threads: plan.threads };
         steps.extend(self.kernel(called, listeners, |parameters| {
             let blocks = parameters.number("blocks", plan.blocks.into());
-            let stretch = parameters.number("stretch", plan.stretch);
             let queue = queue.map(|queue| queue.filled(parameters));
-            work.expansion(parameters).push(plan, blocks, stretch, queue)
+            work.expansion(parameters).push(plan, blocks, queue)
         })?);
         let Some(queue) = queue else { return Ok(steps) };
         let later = |heard: &Heard| heard.clone().after(plan.blocks.into());

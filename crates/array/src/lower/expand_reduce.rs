@@ -54,9 +54,9 @@ impl Lowering<'_> {
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: "fold of sources", threads: plan.threads };
         steps.extend(self.kernel(called, &listeners, |parameters| {
-            let stretch = parameters.number("stretch", plan.stretch);
+            let stretches = parameters.number("stretches", plan.stretches);
             let queue = queue.map(|queue| queue.filled(parameters));
-            fold(parameters).push(plan, stretch, queue)
+            fold(parameters).push(plan, stretches, queue)
         })?);
         let Some(queue) = queue else { return Ok(steps) };
         let (partial, allocate) = self.temporary(&reduction.types, FoldSourcesPlan::CHUNKS);

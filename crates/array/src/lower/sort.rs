@@ -1,5 +1,7 @@
 //! Sorts of rows as steps: passes over digits of keys, or runs that are merged.
 
+mod stretches;
+
 use super::place::counts_reduction;
 use super::scan::element_of;
 use super::{KernelName, Listeners, Lowering, Parameters, ScanJob, ScanSource, Step};
@@ -8,10 +10,10 @@ use crate::fuser::rows_and_columns;
 use crate::operations::Order;
 use crate::program::{Node, NodeId};
 use pumice_kernel::skeletons::{
-    CountAt, Digit, ElementAt, KeyOf, Runs, ScanKind, Sort, SortPlan, SortState, SortTask, SortWay, merge,
-    sort_runs,
+    CountAt, Digit, ElementAt, KeyOf, PassDigit, Runs, ScanKind, Sort, SortPlan, SortState, SortTask,
+    SortWay, merge, sort_runs,
 };
-use pumice_kernel::{Ix, Scalars, parts_for};
+use pumice_kernel::{Ix, Scalars, parts_for, quotient};
 use pumice_program::Access;
 use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, function};
 use std::rc::Rc;
@@ -179,8 +181,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let task = SortTask { rows: self.rows, columns: self.columns, types };
         let plan = SortPlan::new(self.lowering.profile, &task);
         let bits: Vec<u32> = keys.result_types().iter().map(|ty| key_bits(*ty)).collect();
-        if plan.way == SortWay::Alone {
-            return self.alone(plan, keys, &bits, listeners);
+        match plan.way {
+            SortWay::Alone => return self.alone(plan, keys, &bits, listeners),
+            SortWay::Stretches => return self.by_stretches(plan, keys, &bits, listeners),
+            _ => {}
         }
         let digits = (0..bits.len())
             .rev()
@@ -198,7 +202,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
             let Some(pass) = passes.get(number).copied() else { return Ok(Vec::new()) };
             match state {
                 Some(state) => self.with_look_back(plan, keys, pass, state, &source, listeners),
-                None => self.with_counts(plan, keys, pass, &source, listeners),
+                None => {
+                    let digit = |parameters: &Rc<Parameters>| PassDigit::Fixed(digit(keys, pass, parameters));
+                    self.with_counts(plan, "sort with counts", &digit, &source, listeners)
+                }
             }
         })?);
         Ok(steps)
@@ -229,7 +236,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
             _ => parameters.number("tiles", plan.tiles),
         };
         let tile = match plan.way {
-            SortWay::Stretches if plan.tiles > 1 => parameters.number("tile", plan.tile),
+            SortWay::Stretches if plan.tiles > 1 => quotient(columns + (tiles - 1), tiles),
             _ => columns,
         };
         let (types, at) = (self.node.types.clone(), self.at(source, parameters));
@@ -241,15 +248,11 @@ impl<'a, 'b> SortJob<'a, 'b> {
     fn with_counts(
         &self,
         plan: SortPlan,
-        keys: &Function,
-        pass: Pass,
+        skeleton: &'static str,
+        digit: &dyn Fn(&Rc<Parameters>) -> PassDigit,
         source: &Source,
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
-        let skeleton = match plan.way {
-            SortWay::Stretches => "sort by stretches",
-            _ => "sort with counts",
-        };
         let called = self.called(skeleton, plan.threads);
         let columns = plan.tiles * plan.digits();
         let (counts, mut steps) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
@@ -258,12 +261,12 @@ impl<'a, 'b> SortJob<'a, 'b> {
         let count = KernelName { name: "count_digits", ..called };
         let writes = Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(counts)] };
         steps.extend(self.lowering.kernel(count, &writes, |parameters| {
-            let digit = digit(keys, pass, parameters);
+            let digit = digit(parameters);
             self.skeleton(source, plan, parameters).tile_counts(plan, digit)
         })?);
         steps.extend(self.scan(counts, before, self.rows, columns)?);
         steps.extend(self.lowering.kernel(called, listeners, |parameters| {
-            let digit = digit(keys, pass, parameters);
+            let digit = digit(parameters);
             let sort = self.skeleton(source, plan, parameters);
             let columns = sort.tiles * plan.digits();
             let counts = counts_at(before, parameters, move |row, place| row * columns + place);

@@ -8,7 +8,7 @@
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of, whole_number};
 use crate::error::Error;
-use crate::operation::{Signature, ensure};
+use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;

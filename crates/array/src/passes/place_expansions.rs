@@ -8,7 +8,7 @@ use super::rewrite;
 use crate::error::Error;
 use crate::form::RECOMPUTE;
 use crate::operation::{Listens, Nature};
-use crate::operations::{Expand, ExpandInOrder, Fold, Gives, Scan, ZipWith};
+use crate::operations::{Compute, Expand, ExpandInOrder, Fold, Gives, Scan, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId};
 use crate::reduction::instantiate;
 use crate::verify::CheckedProgram;
@@ -99,6 +99,9 @@ fn depend_on_each_other(program: &ArrayProgram, arrays: &HashSet<NodeId>) -> boo
     false
 }
 
+/// Instructions, roughly, from which on sources are computed once and kept: those of a loop.
+const COSTLY: u32 = 1000;
+
 /// Adds the operations that give the elements of an expansion by index; returns the last one's number.
 fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: NodeId) -> NodeId {
     const WHOLE: &[ScalarType] = &[ScalarType::I64];
@@ -107,6 +110,13 @@ fn place(program: &mut ArrayProgram, expand: &Expand, node: &Node, sources: Node
         let sizes = instantiate(&expand.size, source);
         sizes.into_iter().map(|size| Exp::<i64>::from_term(size).max(0).term()).collect()
     });
+    // The host reads the sum of sizes before the rest is planned: what is searched for, as joins do, is not searched for again then.
+    let source = program.node(sources);
+    let is_costly = source.operation.functions().iter().any(|function| function.cost() >= COSTLY);
+    let sources = match is_costly {
+        true => program.add(Compute, &[sources], 1, &types, place),
+        false => sources,
+    };
     let sizes = program.add(ZipWith { function: size }, &[sources], 1, WHOLE, place);
     let scan = Scan { operator: saturating_sum(), initial: None, gives: Gives::Inclusive, from_right: false };
     let ends = program.add(scan, &[sizes], 1, WHOLE, place);

@@ -14,6 +14,7 @@ mod reference;
 mod row;
 mod sorting;
 mod sparse;
+mod tables;
 mod timing;
 mod workloads;
 

@@ -17,6 +17,8 @@ const EDGES: usize = 16;
 pub struct NestedSizes {
     /// Primes are below this.
     pub limit: i64,
+    /// Numbers that are sieved at a time.
+    pub stretch: i64,
     /// The number of vertices is two to the power of this.
     pub scale: u32,
     /// About how many faces are drawn.
@@ -25,16 +27,16 @@ pub struct NestedSizes {
 
 /// All of them.
 pub fn workloads(sizes: NestedSizes) -> Vec<Workload> {
-    vec![primes(sizes.limit), search(sizes.scale), pictures(sizes.faces)]
+    vec![primes(sizes.limit, sizes.stretch), search(sizes.scale), pictures(sizes.faces)]
 }
 
-fn primes(limit: i64) -> Workload {
+fn primes(limit: i64, stretch: i64) -> Workload {
     Workload::new(format!("primes below {limit}"), limit as usize, limit as usize / 2, move |timing| {
         let roots = sieve::plain::primes(limit.isqrt() + 1);
         // All but 2 are odd.
         let expected = sieve::plain::primes(limit).len() as i64 - 1;
         let program = move |primes: Acc<Vector<i64>>, limit: Exp<i64>| {
-            sieve::count_odd_primes(primes, Exp::from(0), limit)
+            sieve::count_odd_primes_by(primes, Exp::from(0), limit, stretch)
         };
         timing.median(program, (Vector::from(roots.as_slice()), limit), |found| {
             check_exactly(&found, &[expected])

@@ -9,8 +9,10 @@ use super::nested::{self, NestedSizes};
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
 use super::sparse;
+use super::tables::{self, TableSizes};
 use super::timing::Timing;
 use pumice::prelude::*;
+use pumice_algorithms::irregular::sieve::STRETCH;
 use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
 
@@ -92,6 +94,7 @@ pub struct Sizes {
     sparse_rows: usize,
     triples: i64,
     nested: NestedSizes,
+    tables: TableSizes,
 }
 
 impl Sizes {
@@ -108,7 +111,8 @@ impl Sizes {
             sources: &[200_000],
             sparse_rows: 1 << 17,
             triples: 1000,
-            nested: NestedSizes { limit: 100_000_000, scale: 18, faces: 100_000 },
+            nested: NestedSizes { limit: 100_000_000, stretch: STRETCH, scale: 20, faces: 100_000 },
+            tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
         }
     }
 
@@ -127,7 +131,8 @@ impl Sizes {
             sources: &[200_000, 10_000_000],
             sparse_rows: 1 << 20,
             triples: 1000,
-            nested: NestedSizes { limit: 100_000_000, scale: 20, faces: 1_000_000 },
+            nested: NestedSizes { limit: 100_000_000, stretch: 100_000_000, scale: 20, faces: 1_000_000 },
+            tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
         }
     }
 
@@ -144,7 +149,8 @@ impl Sizes {
             sources: &[1000],
             sparse_rows: 1 << 10,
             triples: 30,
-            nested: NestedSizes { limit: 1000, scale: 8, faces: 200 },
+            nested: NestedSizes { limit: 1000, stretch: 100, scale: 8, faces: 200 },
+            tables: TableSizes { rows: 3000, keys: [10, 1000], customers: 30 },
         }
     }
 }
@@ -182,6 +188,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(expansions::workloads(sizes.sources, every_division));
     all.extend(sparse::workloads(sizes.sparse_rows, sizes.vector.min(SORTED), sizes.triples));
     all.extend(nested::workloads(sizes.nested));
+    all.extend(tables::workloads(sizes.tables));
     all.push(planning());
     all
 }
@@ -313,6 +320,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 56);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 62);
     }
 }

@@ -119,6 +119,8 @@ const MOST_COPIES: u64 = 32;
 const ELEMENTS_PER_TARGET: u64 = 4;
 /// Bytes of tables that stay in the fastest memory of a CPU.
 const CACHED_BYTES: u64 = 16 << 10;
+/// Bytes of tables that stay in the memory that is next to it.
+const NEAR_BYTES: u64 = 256 << 10;
 /// Looking at all elements this often is still better than atomic operations in global memory; not if an element costs more
 /// than a few instructions.
 const MOST_PARTS: u64 = 4;
@@ -139,7 +141,7 @@ impl CombinePlan {
     /// As [`CombinePlan::new`], for a pull array to which others listen too.
     pub fn beside_others(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let tables = Tables::new(profile, task, &updates).filter(|tables| tables.parts == 1);
+        let tables = Tables::new(profile, task, &updates).filter(Tables::is_small);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
         CombinePlan { asks_first: false, rounds: Rounds { items, ..plan.rounds }, ..plan }
@@ -155,7 +157,7 @@ impl CombinePlan {
     /// As [`CombinePlan::new`], for a producer that goes round in as few blocks as [`CombinePlan::division`] says.
     pub fn going_round(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let tables = Tables::new(profile, task, &updates).filter(|tables| tables.parts == 1);
+        let tables = Tables::new(profile, task, &updates).filter(Tables::is_small);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
     }
@@ -228,9 +230,16 @@ struct Tables {
     blocks: u32,
     /// Whether they are better than atomic operations in global memory.
     pays: bool,
+    /// Whether they are larger than the fast caches of a CPU.
+    is_large: bool,
 }
 
 impl Tables {
+    /// Whether one of them is for all targets, and pays also if others have tables too, or elements are fewer than they could be.
+    fn is_small(&self) -> bool {
+        self.parts == 1 && !self.is_large
+    }
+
     fn new(profile: &Profile, task: &CombineTask<'_>, updates: &[ColumnUpdate]) -> Option<Tables> {
         let columns = task.operator.parameters().iter().zip(updates);
         let columns = columns.filter(|(_, update)| **update != ColumnUpdate::Keep);
@@ -264,7 +273,11 @@ impl Tables {
         let blocks = (most_blocks / parts).clamp(1, worth.max(1)).min(MOST_BLOCKS) as u32;
         let whole = |value: u64| value.min(u32::MAX.into()) as u32;
         let tables = (whole(size), whole(copies), whole(parts));
-        Some(Tables { size: tables.0, copies: tables.1, parts: tables.2, threads, blocks, pays: worth > 0 })
+        // A table that no fast cache holds gains only that its worker needs no atomic operations, if all workers have one.
+        let is_large = !profile.coalesces && size * bytes > NEAR_BYTES;
+        let least = if is_large { profile.busy_blocks / 4 } else { 1 };
+        let pays = worth >= least.max(1);
+        Some(Tables { size: tables.0, copies: tables.1, parts: tables.2, threads, blocks, pays, is_large })
     }
 }
 

@@ -81,8 +81,6 @@ pub struct ExpandPlan {
     pub blocks: u32,
     /// Blocks of the second kernel, which takes what is queued.
     pub queue_blocks: u32,
-    /// Sources of a block's stretch.
-    pub stretch: i64,
     /// Elements from which on a source is queued.
     pub for_queue: i64,
 }
@@ -128,14 +126,19 @@ impl ExpandPlan {
         let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
+        // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
+        let for_queue = match division {
+            Division::Stretch if sources >= 16 * profile.busy_blocks => FOR_QUEUE_OF_MANY,
+            _ if leaves_idle => FOR_QUEUE_OF_FEW,
+            _ => FOR_QUEUE,
+        };
         ExpandPlan {
             division,
             why,
             threads,
             blocks: blocks as u32,
             queue_blocks: most.clamp(1, 1 << 20) as u32,
-            stretch: sources.div_ceil(blocks) as i64,
-            for_queue: if leaves_idle { FOR_QUEUE_OF_FEW } else { FOR_QUEUE },
+            for_queue,
         }
     }
 
@@ -155,25 +158,23 @@ const MANY: u32 = 12;
 /// Elements from which on a source is queued: some chunks, or what takes a warp as long as it takes to begin a chunk.
 const FOR_QUEUE: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
+const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
 impl Expansion {
-    /// Hands on all elements that are not queued, with so many blocks; each has a stretch of so many sources, if the
-    /// division is by stretches.
-    pub fn push(
-        self,
-        plan: ExpandPlan,
-        blocks: Ix,
-        stretch: Ix,
-        queue: Option<Queue>,
-    ) -> Push<Grid, Dynamic, Ix> {
+    /// Hands on all elements that are not queued, with so many blocks.
+    pub fn push(self, plan: ExpandPlan, blocks: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
         let threads = i64::from(plan.threads);
         Push::trusted(self.sources, move |write| {
             let blocks = named(blocks.max(1), "blocks");
             Block::parts(blocks, &|block| match plan.division {
-                Division::Stretch => self.by_stretch(plan, block, stretch, queue, write),
+                Division::Stretch => {
+                    // There may be far fewer sources than the bound that the blocks are for: all have equal shares of them.
+                    let stretch = named(quotient(self.sources + (blocks - 1), blocks), "stretch");
+                    self.by_stretch(plan, block, stretch, queue, write);
+                }
                 Division::Block => {
                     let rounds =
                         named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");

@@ -33,8 +33,9 @@ pub struct FoldSourcesPlan {
     pub team: u32,
     /// Blocks of the kernels that take what is queued.
     pub blocks: u32,
-    /// Sources that a block takes one after the other; 1 if each of its teams takes one.
-    pub stretch: i64,
+    /// Stretches of equal length that the sources are cut into, one per block, where a thread takes one source after the other;
+    /// 1 elsewhere. Stretches are cut when the number of sources is known, which may be far below its bound.
+    pub stretches: i64,
     /// Whether large sources are queued: not if none can be large.
     pub queues: bool,
     /// Whether lanes shuffle without memory.
@@ -56,8 +57,8 @@ impl FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
         let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
-            let stretch = (sources.max(0) as u64).div_ceil(busy * 8).max(1) as i64;
-            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretch, queues, shuffles: false };
+            let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
+            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretches, queues, shuffles: false };
         }
         let team = match (profile.native_warps, most) {
             (false, _) => 1,
@@ -69,7 +70,7 @@ impl FoldSourcesPlan {
             }
         };
         let (threads, shuffles) = (profile.threads, profile.native_warps);
-        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretch: 1, queues, shuffles }
+        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles }
     }
 
     /// Elements from which on a source is queued.
@@ -98,10 +99,11 @@ type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
 impl FoldSources {
     /// Hands on the results of all sources that are not queued, each at the source's number.
-    pub fn push(self, plan: FoldSourcesPlan, stretch: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
+    pub fn push(self, plan: FoldSourcesPlan, stretches: Ix, queue: Option<Queue>) -> Push<Grid, Dynamic, Ix> {
         let sources = self.expansion.sources;
         Push::trusted(sources, move |write| match plan.threads {
-            1 => Block::parts(quotient(sources + (stretch - 1), stretch.max(1)), &|block| {
+            1 => Block::parts(stretches, &|block| {
+                let stretch = named(quotient(sources + (stretches - 1), stretches.max(1)), "stretch");
                 let first = named(block * stretch, "first");
                 let count = named((sources - first).min(stretch).max(0), "count");
                 each_thread(1, |_| {

@@ -41,6 +41,7 @@ pub use replace::{
 pub use rounds::Rounds;
 pub use scan::{ElementAt, Scan, ScanKind, ScanPhases, ScanPlan, ScanTask, ScanWay};
 pub use sort::{
-    CountAt, Digit, KeyOf, Less, Runs, Sort, SortPlan, SortState, SortTask, SortWay, merge, sort_runs,
+    CountAt, Digit, FoundDigit, KeyOf, Less, LimitAt, PassDigit, Runs, Sort, SortPlan, SortState, SortTask,
+    SortWay, merge, sort_runs,
 };
 pub use write::{At, Interior, WritePlan, can_write_tiles, write, write_rows, write_tiles};

@@ -85,6 +85,8 @@ const GPU_DEPTH: u32 = 16;
 const GPU_BYTES: usize = 256;
 /// Bytes of its memory that a GPU's block takes, so that several blocks run side by side.
 const GPU_SHARED: usize = 32 << 10;
+/// Bytes of slices that stay in a cache of a CPU.
+const CPU_SHARED: usize = 256 << 10;
 /// Lanes of a CPU's tile, as many columns, and as much of the inner extent at a time.
 const CPU_LANES: u32 = 128;
 /// Rows of a CPU's tile.
@@ -103,7 +105,7 @@ impl ProductPlan {
         };
         let most = match profile.coalesces {
             true => (profile.shared_bytes as usize).min(GPU_SHARED),
-            false => profile.shared_bytes as usize,
+            false => (profile.shared_bytes as usize).min(CPU_SHARED),
         };
         let needed = |plan: &ProductPlan| {
             let side = |side: Side, bytes: usize| (side.tile() + PADDING) as usize * bytes;

@@ -63,7 +63,7 @@ pub struct SortPlan {
     pub items: u32,
     /// The bits of a digit.
     pub bits: u32,
-    /// Elements of a tile. With [`SortWay::Stretches`] that is an argument of the kernel, otherwise it is fixed in it.
+    /// Elements of a tile. With [`SortWay::Stretches`] it is computed of a row's actual length, otherwise it is fixed in the kernel.
     pub tile: i64,
     /// Tiles of a row.
     pub tiles: i64,
@@ -81,6 +81,8 @@ const THREAD_ELEMENTS: i64 = 18;
 const THREADS: u32 = 384;
 /// The fewest elements of a stretch.
 const STRETCH: i64 = 1 << 12;
+/// Elements of a row from which on larger digits are worth while, on a CPU.
+const MANY: i64 = 1 << 18;
 
 impl SortPlan {
     /// Divides a sort.
@@ -92,8 +94,12 @@ impl SortPlan {
             let wanted = (busy / rows).clamp(1, divide_rounding_up(columns, STRETCH));
             let tile = divide_rounding_up(columns, wanted);
             let tiles = divide_rounding_up(columns, tile);
-            // A table of counts that is larger than the row is not worth while.
-            let bits = if columns >= 256 { 8 } else { 4 };
+            // Few passes are better than many, but a table of counts that is larger than the row is not worth while.
+            let bits = match columns {
+                MANY.. => 11,
+                256.. => 8,
+                _ => 4,
+            };
             let way = SortWay::Stretches;
             return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, wide, votes: false };
         }
@@ -175,6 +181,30 @@ impl Digit {
     }
 }
 
+/// The smallest of a key (at twice its number; its complement) and the largest (behind it), as [`Sort::find_limits`] leaves them.
+pub type LimitAt = Rc<dyn Fn(i64) -> Exp<u64>>;
+
+/// The digit of a pass by stretches, which is found on the device.
+#[derive(Clone)]
+pub struct FoundDigit {
+    /// The keys, of which the first matters most.
+    pub keys: Vec<KeyOf>,
+    /// The limits of the keys; `None` if the only pass takes the only digit.
+    pub limits: Option<LimitAt>,
+    /// How many passes come after this one: an argument of the launch, so that passes share kernels.
+    pub after: Ix,
+    /// The elements as the passes before have moved them; `None` if there are none.
+    pub moved: Option<ElementAt>,
+}
+
+/// The digit that a pass with counts takes.
+pub enum PassDigit {
+    /// This one.
+    Fixed(Digit),
+    /// What is found on the device, for [`SortWay::Stretches`].
+    Found(FoundDigit),
+}
+
 /// A matrix whose rows are sorted.
 #[derive(Clone)]
 pub struct Sort {
@@ -220,8 +250,17 @@ impl Sort {
         tiles::count_all(&self, plan, digits, counts);
     }
 
+    /// Finds the smallest and the largest of each key, for passes by stretches.
+    ///
+    /// # Safety
+    ///
+    /// In every launch the memory has two elements of `u64` for each key, which are zero before, and nobody else uses it.
+    pub unsafe fn find_limits(self, keys: &[KeyOf], limits: MemoryId) {
+        self.each_tile(|row, tile| stretches::find_limits(&self, keys, [row, tile], limits));
+    }
+
     /// Counts how many elements of each tile have each value of a digit: row by row, value by value, a count for each tile.
-    pub fn tile_counts(self, plan: SortPlan, digit: Digit) -> Push<Grid, Dynamic, Ix> {
+    pub fn tile_counts(self, plan: SortPlan, digit: PassDigit) -> Push<Grid, Dynamic, Ix> {
         let values = plan.digits();
         let length = crate::bounds::area(self.rows, self.tiles * values);
         Push::trusted(length, move |write| {
@@ -230,9 +269,9 @@ impl Sort {
                 let write = |value: Ix, count: Ix| {
                     write(start + value * self.tiles, Scalars(vec![count.term()]));
                 };
-                match plan.way {
-                    SortWay::Stretches => stretches::count(&self, plan, &digit, [row, tile], &write),
-                    _ => tiles::count(&self, plan, &digit, [row, tile], &write),
+                match &digit {
+                    PassDigit::Found(digit) => stretches::count(&self, plan, digit, [row, tile], &write),
+                    PassDigit::Fixed(digit) => tiles::count(&self, plan, digit, [row, tile], &write),
                 }
             });
         })
@@ -240,17 +279,22 @@ impl Sort {
 
     /// Moves the elements by a digit, given how many stand before those of each value and tile in their row: the scan of
     /// [`Sort::tile_counts`].
-    pub fn push_with_counts(self, plan: SortPlan, digit: Digit, before: CountAt) -> Push<Grid, Dynamic, Ix> {
+    pub fn push_with_counts(
+        self,
+        plan: SortPlan,
+        digit: PassDigit,
+        before: CountAt,
+    ) -> Push<Grid, Dynamic, Ix> {
         let length = crate::bounds::area(self.rows, self.columns);
         Push::trusted(length, move |write| {
             self.each_tile(|row, tile| {
                 let before = |value: Ix| before(row, value * self.tiles + tile);
-                match plan.way {
-                    SortWay::Stretches => {
-                        stretches::write(&self, plan, &digit, [row, tile], &before, write);
+                match &digit {
+                    PassDigit::Found(digit) => {
+                        stretches::write(&self, plan, digit, [row, tile], &before, write);
                     }
-                    _ => {
-                        SortTile::new(&self, plan, [row, tile]).write(&digit, &Before::Counts(&before), write)
+                    PassDigit::Fixed(digit) => {
+                        SortTile::new(&self, plan, [row, tile]).write(digit, &Before::Counts(&before), write)
                     }
                 }
             });

@@ -241,6 +241,24 @@ pub fn joins(h: &Harness) -> Outcome {
     Ok(())
 }
 
+/// Keys that are far apart, the smallest and the largest that there are, and many that are equal; what is searched for lies among and
+/// outside of them.
+pub fn joins_of_uneven_keys(h: &Harness) -> Outcome {
+    let program = h.compile(
+        |xs: Acc<Vector<i64>>, ys: Acc<Vector<(i64, i64)>>| comp![(x, y) | x <- xs, (k, y) <- ys, x == k],
+    )?;
+    let close: Vec<i64> = (0..100).map(|i| i % 7).chain([1 << 40, -5]).collect();
+    let extreme = vec![i64::MIN, i64::MAX, 0, i64::MIN, -1, i64::MAX - 1];
+    for keys in [close, extreme, vec![3; 20]] {
+        let ys: Vec<(i64, i64)> = keys.into_iter().zip(0..).collect();
+        let xs = [-5, 3, 0, 6, 7, 1 << 40, (1 << 40) - 1, i64::MIN, i64::MAX, i64::MAX - 1, -1, 3];
+        let pairs =
+            xs.iter().flat_map(|x| ys.iter().filter(move |(k, _)| k == x).map(move |(_, y)| (*x, *y)));
+        program.check((&xs, &ys), &pairs.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
 /// How many Pythagorean triples there are below a number, and which.
 pub fn pythagorean_triples(h: &Harness) -> Outcome {
     let listed = h.compile(

@@ -100,6 +100,7 @@ macro_rules! for_each_case {
                 orders
                 groups
                 joins
+                joins_of_uneven_keys
                 pythagorean_triples
                 drawings
                 rows_of_different_lengths
@@ -217,6 +218,7 @@ macro_rules! for_each_case {
                 sorts_of_every_type
                 floats_and_options_in_order
                 sorts_are_stable
+                sorts_by_keys_of_any_range
                 sorts_by_any_order
                 rows_are_sorted
                 rows_of_rank_three

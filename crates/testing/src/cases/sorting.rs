@@ -80,6 +80,23 @@ pub fn sorts_are_stable(h: &Harness) -> Outcome {
     h.expect_failure(by_root.run((&[(300, 1)], &table)), &["index 300", "at", file!()])
 }
 
+/// Keys that differ in few bits, or in all, or not at all: a device may leave out what they share.
+pub fn sorts_by_keys_of_any_range(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Vector<(i64, u32, i64)>>| xs.sort_by_key(|(a, b, _)| (a, b)))?;
+    let ranges: [(fn(i64) -> i64, fn(i64) -> u32); 5] = [
+        (|_| 5, |_| 7),
+        (|i| i * 37 % 11 - 5, |_| 0),
+        (|_| -1, |i| (i * 7919 % 1000) as u32 * 4_000_000),
+        (|i| [i64::MIN, i64::MAX, 0][(i % 3) as usize], |i| (i % 2) as u32),
+        (|i| (i * 7919 % 1000) << 30, |i| (i % 5) as u32 + 1000),
+    ];
+    for (a, b) in ranges {
+        let xs: Vec<(i64, u32, i64)> = (0..1000).map(|i| (a(i), b(i), i)).collect();
+        program.check(&xs, &sorted(&xs, |x, y| (x.0, x.1).cmp(&(y.0, y.1))))?;
+    }
+    Ok(())
+}
+
 pub fn sorts_by_any_order(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<(u32, i32)>>| {
         xs.map(|(key, place)| (key + 1, place)).sort_by(|(a, _), (b, _)| (a % 10).gt(b % 10))

@@ -1,25 +1,142 @@
-//! A sort's pass on a CPU: a worker goes through a stretch of a row in order and counts, or moves, each element.
+//! A sort's passes on a CPU: a worker goes through a stretch of a row in order and counts, or moves, each element.
+//!
+//! Keys seldom have as many different bits as their type. So the smallest and the largest of each key are found first, and digits are
+//! those of the difference to the smallest. A sort has passes for all bits of its keys, the last of which do the work and the others
+//! nothing: which digit a pass takes is found on the device.
 
-use super::{Digit, Sort, SortPlan};
+use super::{FoundDigit, KeyOf, Sort, SortPlan};
 use crate::item::{Ix, Scalars};
 use crate::skeletons::compact::number;
-use crate::skeletons::monoid::{Cells, each_thread, now};
-use crate::skeletons::scan::Write;
+use crate::skeletons::monoid::{Cells, each_thread, now, only_if};
+use crate::skeletons::scan::{ElementAt, Write};
 use crate::{effects, named};
-use pumice_scalar::{Exp, ScalarType};
+use pumice_program::{AtomicOp, MemoryId};
+use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
+use std::rc::Rc;
+
+/// Where a worker's stretch of a row begins and ends.
+fn stretch(sort: &Sort, tile: Ix) -> [Ix; 2] {
+    let start = named(tile * sort.tile, "start");
+    [start, named((start + sort.tile).min(sort.columns).max(start), "end")]
+}
+
+/// Finds the smallest and the largest of each key in all stretches.
+pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], limits: MemoryId) {
+    let [start, end] = stretch(sort, tile);
+    let keys_at = |column: Ix| -> Vec<Term> {
+        let element = (sort.at)(row, column);
+        keys.iter().map(|key| key(&element)).collect()
+    };
+    each_thread(1, |_| {
+        only_if(start.lt(end), || {
+            let first = effects::compute(&keys_at(start));
+            let both: Vec<Term> = first.iter().flat_map(|key| [*key, *key]).collect();
+            let one = Exp::<i64>::from(1).term();
+            let found = effects::sequential(start.term()..end.term(), one, &both, |column, so_far| {
+                let keys = keys_at(Exp::from_term(column)).into_iter();
+                let pairs = keys.zip(so_far.chunks(2));
+                pairs
+                    .flat_map(|(key, so_far)| {
+                        [so_far[0].binary(Op::Min, key), so_far[1].binary(Op::Max, key)]
+                    })
+                    .collect()
+            });
+            for (cell, found) in (0..).zip(&found) {
+                // Memory is zero at first, so the largest complement is found of what is to be smallest.
+                let found = Exp::<u64>::from_term(found.cast(ScalarType::U64));
+                let value = if cell % 2 == 0 { !found } else { found };
+                let cell = Exp::<i64>::from(cell).term();
+                effects::atomic(AtomicOp::Max, limits, ScalarType::U64, cell, &[value.term()], false);
+            }
+        });
+    });
+}
+
+/// A pass that has been told its digit.
+struct Settled {
+    /// Whether there is a digit for it; `None` if there is for every pass.
+    takes_part: Option<Exp<bool>>,
+    /// Whether no pass before it did anything.
+    is_first: Exp<bool>,
+    /// The digit of an element.
+    digit: Rc<dyn Fn(&Scalars) -> Exp<u32>>,
+}
+
+impl FoundDigit {
+    fn settle(&self, plan: SortPlan) -> Settled {
+        let mask = (plan.digits() - 1) as u32;
+        let Some(limit) = &self.limits else {
+            let key = self.keys.first().cloned();
+            let zero = || Term::from(Constant::zero(ScalarType::U32));
+            let digit = move |element: &Scalars| {
+                let key = key.as_ref().map_or_else(zero, |key| key(element));
+                Exp::<u32>::from_term(key.cast(ScalarType::U32)) & mask
+            };
+            return Settled { takes_part: None, is_first: Exp::from(true), digit: Rc::new(digit) };
+        };
+        let bits = i64::from(plan.bits);
+        let count = self.keys.len() as i64;
+        let lowest: Vec<Exp<u64>> = (0..count).map(|key| !limit(2 * key)).collect();
+        // The last pass takes the highest digit of the first key, those before it what is left: this one is so far from the end.
+        let (mut left, mut taken) = (self.after, Exp::from(false));
+        let (mut chosen, mut shift, mut total) =
+            (Exp::<i64>::from(0), Exp::<i64>::from(0), Exp::<i64>::from(0));
+        for (key, lowest) in (0..).zip(&lowest) {
+            let width = Exp::<i64>::from(64) - (limit(2 * key + 1) - *lowest).leading_zeros().cast::<i64>();
+            let digits = (width + (bits - 1)) / bits;
+            let is_here = !taken & left.lt(digits);
+            chosen = is_here.select(Exp::from(key), chosen);
+            shift = is_here.select((digits - 1 - left) * bits, shift);
+            (left, taken, total) = (left - digits, taken | is_here, total + digits);
+        }
+        let passes = total.max(1);
+        let terms = [passes.term(), chosen.term(), shift.term()]
+            .into_iter()
+            .chain(lowest.iter().map(|low| low.term()));
+        let known = effects::compute(&terms.collect::<Vec<Term>>());
+        let [passes, chosen] = [known[0], known[1]].map(Exp::<i64>::from_term);
+        let (shift, lowest, keys) = (known[2], known[3..].to_vec(), self.keys.clone());
+        let digit = move |element: &Scalars| {
+            let shifted = |(key, lowest): (&KeyOf, &Term)| {
+                let key = key(element);
+                let difference = key.binary(Op::Sub, lowest.cast(key.ty()));
+                difference.binary(Op::Shr, shift.cast(key.ty())).cast(ScalarType::U32)
+            };
+            let mut digits = (0..).zip(keys.iter().zip(&lowest).map(shifted));
+            let first = digits.next().map_or(Exp::from(0), |(_, first)| Exp::<u32>::from_term(first));
+            digits.fold(first, |digit, (key, other)| chosen.eq(key).select(Exp::from_term(other), digit))
+                & mask
+        };
+        Settled {
+            takes_part: Some(passes.gt(self.after)),
+            is_first: passes.eq(self.after + 1),
+            digit: Rc::new(digit),
+        }
+    }
+}
 
 /// Goes through a stretch with a number for each value of the digit: first `begin` says which, then `each` changes one.
 fn go_through(
     sort: &Sort,
-    (plan, digit): (SortPlan, &Digit),
+    (plan, pass): (SortPlan, &FoundDigit),
     [row, tile]: [Ix; 2],
     begin: impl Fn(Ix) -> Ix,
     each: impl Fn(Ix, Scalars),
 ) -> Cells {
-    let start = named(tile * sort.tile, "start");
-    let end = named((start + sort.tile).min(sort.columns).max(start), "end");
+    let [start, end] = stretch(sort, tile);
+    let settled = pass.settle(plan);
     let table = Cells::shared(&[ScalarType::I64], plan.digits());
     let one = Exp::<i64>::from(1).term();
+    let elements = |at: &ElementAt| {
+        effects::sequential(start.term()..end.term(), one, &[], |column, _| {
+            let element = now(&at(row, Exp::from_term(column)));
+            let value = (settled.digit)(&element).cast::<i64>();
+            let count = number::<i64>(&table.read(value));
+            table.write(value, &Scalars(vec![(count + 1).term()]));
+            each(count, element);
+            Vec::new()
+        });
+    };
     each_thread(1, |_| {
         let values = Exp::<i64>::from(plan.digits()).term();
         effects::sequential(Exp::<i64>::from(0).term()..values, one, &[], |value, _| {
@@ -27,21 +144,23 @@ fn go_through(
             table.write(value, &Scalars(vec![begin(value).term()]));
             Vec::new()
         });
-        effects::sequential(start.term()..end.term(), one, &[], |column, _| {
-            let element = now(&(sort.at)(row, Exp::from_term(column)));
-            let value = digit.of(plan, &element).cast::<i64>();
-            let count = number::<i64>(&table.read(value));
-            table.write(value, &Scalars(vec![(count + 1).term()]));
-            each(count, element);
-            Vec::new()
-        });
+        let from_somewhere = || match &pass.moved {
+            None => elements(&sort.at),
+            Some(moved) => {
+                effects::either(settled.is_first.term(), || elements(&sort.at), || elements(moved));
+            }
+        };
+        match settled.takes_part {
+            None => from_somewhere(),
+            Some(takes_part) => only_if(takes_part, from_somewhere),
+        }
     });
     table
 }
 
-/// Counts the elements of a stretch by the value of a digit.
-pub(super) fn count(sort: &Sort, plan: SortPlan, digit: &Digit, place: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
-    let table = go_through(sort, (plan, digit), place, |_| Exp::from(0), |_, _| {});
+/// Counts the elements of a stretch by the value of a digit. A pass without a digit counts none.
+pub(super) fn count(sort: &Sort, plan: SortPlan, pass: &FoundDigit, place: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
+    let table = go_through(sort, (plan, pass), place, |_| Exp::from(0), |_, _| {});
     each_thread(1, |_| {
         let (one, values) = (Exp::<i64>::from(1).term(), Exp::<i64>::from(plan.digits()).term());
         effects::sequential(Exp::<i64>::from(0).term()..values, one, &[], |value, _| {
@@ -56,13 +175,13 @@ pub(super) fn count(sort: &Sort, plan: SortPlan, digit: &Digit, place: [Ix; 2], 
 pub(super) fn write(
     sort: &Sort,
     plan: SortPlan,
-    digit: &Digit,
+    pass: &FoundDigit,
     place: [Ix; 2],
     before: &dyn Fn(Ix) -> Ix,
     write: Write<'_>,
 ) {
     let first = named(place[0] * sort.columns, "first");
-    go_through(sort, (plan, digit), place, before, |index, element| {
+    go_through(sort, (plan, pass), place, before, |index, element| {
         // As many elements were counted, so that this changes nothing but what can be seen of the range.
         write(first + index.clamp(0, sort.columns - 1), element);
     });

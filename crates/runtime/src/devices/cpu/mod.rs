@@ -63,7 +63,7 @@ impl Cpu {
             threads: 2048,
             lanes: 32,
             max_threads: 4096,
-            shared_bytes: 256 << 10,
+            shared_bytes: 8 << 20,
             max_blocks: i64::MAX as u64,
             busy_blocks: RANGES * workers::count() as u64,
             vector_bytes: 0,
