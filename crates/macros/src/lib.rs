@@ -31,8 +31,9 @@ fn reduced(name: &str, input: TokenStream) -> TokenStream {
 /// Describes a vector by its elements: `comp![e | qualifiers]`.
 ///
 /// Qualifiers are generators `p <- xs` (over vectors, ranges `a..b`, parts `xs[a..b]`, rows `m[i]` and comprehensions `[e | …]`; in step:
-/// `x <- xs | y <- ys`), conditions, `let p = e`, `order by k`, `take n`, `group by k` and `distinct`. The guide, `docs/comprehensions.md`,
-/// has all of them. If `e` is a comprehension in brackets, the result has rows of different lengths: a `pumice::AccRagged`.
+/// `x <- xs | y <- ys`), conditions, `let p = e`, `order by k`, `take n`, `group by k`, `distinct` and `while c { x = e }`. A comprehension
+/// in brackets that depends on elements is an inner array: `let row = [e | …]`. If `e` is one, the result has rows of different lengths:
+/// a `pumice::AccRagged`. The guide, `docs/comprehensions.md`, has all of them.
 ///
 /// ```
 /// use pumice::prelude::*;
