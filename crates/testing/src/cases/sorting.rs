@@ -80,10 +80,13 @@ pub fn sorts_are_stable(h: &Harness) -> Outcome {
     h.expect_failure(by_root.run((&[(300, 1)], &table)), &["index 300", "at", file!()])
 }
 
+/// The two keys of an element, from its number.
+type Keys = (fn(i64) -> i64, fn(i64) -> u32);
+
 /// Keys that differ in few bits, or in all, or not at all: a device may leave out what they share.
 pub fn sorts_by_keys_of_any_range(h: &Harness) -> Outcome {
     let program = h.compile(|xs: Acc<Vector<(i64, u32, i64)>>| xs.sort_by_key(|(a, b, _)| (a, b)))?;
-    let ranges: [(fn(i64) -> i64, fn(i64) -> u32); 5] = [
+    let ranges: [Keys; 5] = [
         (|_| 5, |_| 7),
         (|i| i * 37 % 11 - 5, |_| 0),
         (|_| -1, |i| (i * 7919 % 1000) as u32 * 4_000_000),

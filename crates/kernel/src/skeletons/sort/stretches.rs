@@ -52,14 +52,16 @@ pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], lim
     });
 }
 
+/// The digit of an element.
+type DigitOf = Rc<dyn Fn(&Scalars) -> Exp<u32>>;
+
 /// A pass that has been told its digit.
 struct Settled {
     /// Whether there is a digit for it; `None` if there is for every pass.
     takes_part: Option<Exp<bool>>,
     /// Whether no pass before it did anything.
     is_first: Exp<bool>,
-    /// The digit of an element.
-    digit: Rc<dyn Fn(&Scalars) -> Exp<u32>>,
+    digit: DigitOf,
 }
 
 impl FoundDigit {
