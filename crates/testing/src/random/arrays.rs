@@ -749,8 +749,8 @@ mod tests {
         let (mut loops, mut branches) = (0, 0);
         for number in 0..400 {
             let recipe = Recipe::from_seed(11, number);
-            let root = program(&mut Choices::new(&recipe.bytes)).root;
-            let program = ArrayProgram::of(&[root]);
+            let roots = program(&mut Choices::new(&recipe.bytes)).roots;
+            let program = ArrayProgram::of(&roots);
             let text = program.full_text();
             loops += text.matches(" = while ").count();
             branches += text.matches(" = branch ").count();
