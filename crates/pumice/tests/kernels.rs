@@ -224,7 +224,7 @@ fn an_index_out_of_bounds_is_an_error_with_its_place() -> Result<()> {
 fn what_a_device_cannot_run_is_refused() -> Result<()> {
     let copy = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> { xs.push() };
     let large = |xs: Pull<i64, Ix>| -> Push<Grid, i64, Ix> {
-        xs.split_up(1 << 20).map(|part| part.push::<Block>().force().reverse().push::<Block>()).concat()
+        xs.split_up(1 << 21).map(|part| part.push::<Block>().force().reverse().push::<Block>()).concat()
     };
     for compiler in compilers() {
         for (threads, text) in [(0, "no threads"), (1 << 20, "1048576 threads")] {

@@ -222,7 +222,7 @@ body {
         };
         let crowded = parse(&ADD.replace("threads 4", "threads 100000"));
         let large = parse(
-            "kernel large\nmemory @s: shared i64[1000000]\nthreads 1\nprologue {\n}\n\
+            "kernel large\nmemory @s: shared i64[2000000]\nthreads 1\nprologue {\n}\n\
              blocks %b.0: i64 < 1:i64\nbody {\n  parallel %i.1: i64 < 1:i64 {\n    store @s[%i.1] = %i.1\n  }\n}\n",
         );
         let private = parse(
@@ -243,7 +243,7 @@ body {
                 (message(&crowded).unwrap_or_default(), message(&large).unwrap_or_default());
             assert!(crowded.contains("`add` has 100000 threads in a block, and the limit is "), "{crowded}");
             assert!(
-                large.contains("`large` needs 8000000 bytes of shared memory"),
+                large.contains("`large` needs 16000000 bytes of shared memory"),
                 "{}: {large}",
                 device.name()
             );
