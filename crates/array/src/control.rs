@@ -71,6 +71,25 @@ pub trait Control: Send + Sync + 'static {
     -> Option<Vec<Vec<usize>>>;
 }
 
+/// Checks that a loop's state, which are inputs of these types, is made anew by its step, and begins with its result.
+pub(crate) fn check_state(
+    signature: &Signature<'_>,
+    state: Option<&[(usize, &[ScalarType])]>,
+    step: &ArrayProgram,
+) -> Result<(), String> {
+    let state: Vec<ArrayType> =
+        state.unwrap_or(&[]).iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
+    ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
+    ensure(
+        results_of(step) == state,
+        "the next state of a loop has other ranks or element types than the first",
+    )?;
+    ensure(
+        state.first() == Some(&(signature.rank, signature.types.to_vec())),
+        "the result of a loop has another rank or element type than its state",
+    )
+}
+
 /// Nothing is known of what it gives before it has run, and then that is in memory.
 impl<C: Control + Clone> Operation for C {
     fn keyword(&self) -> &'static str {

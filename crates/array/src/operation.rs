@@ -121,8 +121,8 @@ pub trait Operation: Send + Sync + 'static {
         None
     }
 
-    /// Whether it hears its input in a kernel with so many others of its kind as well as alone.
-    fn hears_as_well(&self, _lowering: &Lowering<'_>, _node: &Node, _others: usize) -> bool {
+    /// Whether it hears its input as well in a kernel of so many operations as alone.
+    fn hears_as_well(&self, _lowering: &Lowering<'_>, _node: &Node, _hearers: u32) -> bool {
         true
     }
 

@@ -386,8 +386,9 @@ impl Planner<'_> {
             }
             // What is written here and read in step is computed once, and not read back.
             let written = group.iter().filter(|node| group.len() > 1 && self.is_written_pull(node));
-            let forms = &forms.computing(&written.map(|node| node.id).collect::<Vec<_>>());
-            let fuser = Fuser::new(program, extents, forms, &slots);
+            let written: Vec<NodeId> = written.map(|node| node.id).collect();
+            let computing = (!written.is_empty()).then(|| forms.computing(&written));
+            let fuser = Fuser::new(program, extents, computing.as_ref().unwrap_or(forms), &slots);
             let lowering = Lowering {
                 profile,
                 options,
@@ -461,7 +462,7 @@ impl Planner<'_> {
         };
         if let Some(from) = lowering.hears(node) {
             let is_common = matches!(from, HeardFrom::Producer(_));
-            let (mut heard, first) = (0, producer(node).unwrap_or(node));
+            let (mut hearers, first) = (1, producer(node).unwrap_or(node));
             let in_step = |other: &Node, read: NodeId| {
                 let hearer = producer(other).unwrap_or(other);
                 lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
@@ -473,8 +474,8 @@ impl Planner<'_> {
                     && (is_common
                         || lowering.load_in_common(first.id, hearer.id)
                         || self.reads(other).contains(&node.id))
-                    && hearer.operation.hears_as_well(lowering, hearer, heard);
-                heard += usize::from(hears);
+                    && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);
+                hearers += u32::from(hears);
                 hears
             });
             let all = |form: fn(&Form) -> bool| group.iter().all(|node| forms.of(node.id).is_some_and(form));
@@ -483,7 +484,7 @@ impl Planner<'_> {
             }
             // A CPU's thread takes elements one by one, which is slower than a fold by itself.
             let pays = is_common || (profile.coalesces && !all(|form| matches!(form, Form::Push { .. })));
-            if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, heard) {
+            if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }
         }

@@ -100,6 +100,15 @@ impl Compiler {
     }
 
     /// Whether arrays that are described alike are computed once. On by default.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let twice = |xs: Acc<Vector<i32>>| (xs.clone().sort().reverse(), xs.sort().sum());
+    /// let compiler = pumice::Compiler::on("sim")?;
+    /// let once = compiler.compile(twice)?.skeletons(&[2, 1])?.len();
+    /// assert!(once < compiler.share(false).compile(twice)?.skeletons(&[2, 1])?.len());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn share(mut self, on: bool) -> Compiler {
         self.plan.share = on;
         self
@@ -107,6 +116,15 @@ impl Compiler {
 
     /// Whether arrays that need the same elements are computed by one kernel: several folds of an array, say, or several consumers of
     /// an expansion. On by default.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let both = |xs: Acc<Vector<f32>>| (xs.clone().sum(), xs.max());
+    /// let compiler = pumice::Compiler::on("sim")?;
+    /// assert_eq!(compiler.compile(both)?.skeletons(&[1.0])?.len(), 1);
+    /// assert_eq!(compiler.together(false).compile(both)?.skeletons(&[1.0])?.len(), 2);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn together(mut self, on: bool) -> Compiler {
         self.plan.together = on;
         self

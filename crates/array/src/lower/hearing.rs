@@ -107,10 +107,9 @@ impl Lowering<'_> {
             Form::Given | Form::Loose { .. } => return None,
         };
         let input = self.gathered(hearer)?;
-        let forms = self.fuser.forms;
-        Some(match forms.of(input) {
-            Some(Form::Push { producer, .. }) if !forms.is_manifest(input) => HeardFrom::Producer(*producer),
-            _ => {
+        Some(match self.producer_of(input) {
+            Some(producer) => HeardFrom::Producer(producer),
+            None => {
                 let space = self.space_of(input);
                 let wants_index =
                     || input == hearer && self.wants_index(input, &self.fuser.linear(input).function);
@@ -167,8 +166,15 @@ impl Lowering<'_> {
 
     /// Whether an array's elements are handed on by a producer.
     pub(crate) fn is_handed_on(&self, array: NodeId) -> bool {
-        let forms = self.fuser.forms;
-        !forms.is_manifest(array) && matches!(forms.of(array), Some(Form::Push { .. }))
+        self.producer_of(array).is_some()
+    }
+
+    /// The producer that hands on an array's elements, if they are not in memory.
+    fn producer_of(&self, array: NodeId) -> Option<NodeId> {
+        match self.fuser.forms.of(array) {
+            Some(Form::Push { producer, .. }) if !self.fuser.forms.is_manifest(array) => Some(*producer),
+            _ => None,
+        }
     }
 
     /// The array whose elements an operation takes in any order: for a pull that is to be written, itself.
@@ -234,13 +240,9 @@ impl Lowering<'_> {
 
     /// The producer of these inputs, each with whether it is computed here even if it is to be in memory.
     fn common(&self, inputs: &[(NodeId, bool)]) -> Common {
-        let forms = self.fuser.forms;
         let hearers = inputs.len() as u32;
-        if let Some((first, _)) = inputs.first()
-            && let Some(Form::Push { producer, .. }) = forms.of(*first)
-            && !forms.is_manifest(*first)
-        {
-            return Common { from: From::Producer(*producer), hearers };
+        if let Some(producer) = inputs.first().and_then(|(first, _)| self.producer_of(*first)) {
+            return Common { from: From::Producer(producer), hearers };
         }
         let elements = inputs.iter().map(|(input, computed)| self.heard_elements(*input, *computed));
         let elements: Vec<Elements> = elements.collect();
@@ -267,10 +269,11 @@ impl Lowering<'_> {
         columns: &Function,
         heard: Vec<Heard>,
     ) -> Result<Vec<Step>, Error> {
-        let asked = heard.iter().filter_map(|heard| heard.consumer.rounds());
-        let with_tables = heard.iter().filter(|heard| heard.consumer.division().is_some());
-        let with_tables = with_tables.filter_map(|heard| heard.consumer.rounds()).next();
-        let (rounds, blocks) = with_tables.or(asked.into_iter().next()).unwrap_or_else(|| {
+        // Tables want blocks as they are planned for; everything else takes any.
+        let has_tables = |heard: &&Heard| heard.consumer.division().is_some();
+        let asks =
+            heard.iter().find(has_tables).or(heard.iter().find(|heard| heard.consumer.rounds().is_some()));
+        let (rounds, blocks) = asks.and_then(|heard| heard.consumer.rounds()).unwrap_or_else(|| {
             let rounds = Rounds::new(self.profile);
             let tiles = (self.extents.size(space).max(0) as u64).div_ceil(rounds.tile());
             (rounds, tiles.clamp(1, self.profile.busy_blocks.max(1)) as u32)

@@ -109,14 +109,14 @@ impl Operation for Permute {
     fn gathered(&self, _: &Lowering<'_>, node: &Node) -> Option<NodeId> {
         node.inputs.get(SOURCE).copied()
     }
-    fn hears_as_well(&self, lowering: &Lowering<'_>, node: &Node, others: usize) -> bool {
+    fn hears_as_well(&self, lowering: &Lowering<'_>, node: &Node, hearers: u32) -> bool {
         let source = node.inputs[SOURCE];
         let (producer, cost) = match lowering.hears(node) {
             Some(HeardFrom::Producer(producer)) => (Some(producer), None),
             _ => (None, Some(lowering.fuser.linear_of_input(source).function.cost())),
         };
         let plan = |hearers| self.plan(lowering, node, producer, cost, hearers).how;
-        plan(1) == plan(others as u32 + 2)
+        plan(1) == plan(hearers)
     }
     fn hear<'a>(
         &'a self,

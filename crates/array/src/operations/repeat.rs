@@ -6,7 +6,7 @@
 //! every round. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of, whole_number};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, results_of, whole_number};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -50,17 +50,7 @@ impl Control for Repeat {
             signature.inputs.first() == Some(&(0, &[ScalarType::I64])),
             "the number of rounds of a loop is not one whole number",
         )?;
-        let state = signature.inputs.get(1..).and_then(|rest| rest.get(..self.state)).unwrap_or(&[]);
-        ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
-        let state: Vec<ArrayType> = state.iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
-        ensure(
-            results_of(step) == state,
-            "the next state of a loop has other ranks or element types than the first",
-        )?;
-        ensure(
-            state.first() == Some(&(signature.rank, signature.types.to_vec())),
-            "the result of a loop has another rank or element type than its state",
-        )
+        check_state(signature, signature.inputs.get(1..).and_then(|rest| rest.get(..self.state)), step)
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.nested.programs()

@@ -5,7 +5,7 @@
 //! the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, is_true, results_of};
+use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, is_true, results_of};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -45,21 +45,11 @@ impl Control for While {
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
         let [condition, step] = self.nested.check(signature)?;
-        let state = signature.inputs.get(..self.state).unwrap_or(&[]);
-        ensure(!state.is_empty(), "a loop has fewer inputs than its state, or no state")?;
-        let state: Vec<ArrayType> = state.iter().map(|(rank, types)| (*rank, types.to_vec())).collect();
         ensure(
             results_of(condition) == [(0, vec![ScalarType::Bool])],
             "the condition of a loop is not one truth value",
         )?;
-        ensure(
-            results_of(step) == state,
-            "the next state of a loop has other ranks or element types than the first",
-        )?;
-        ensure(
-            state.first() == Some(&(signature.rank, signature.types.to_vec())),
-            "the result of a loop has another rank or element type than its state",
-        )
+        check_state(signature, signature.inputs.get(..self.state), step)
     }
     fn programs(&self) -> &[ArrayProgram] {
         self.nested.programs()
