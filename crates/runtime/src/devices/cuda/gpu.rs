@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::KIND;
-use super::driver::{self, Driver, Handle, code};
+use super::driver::{self, Driver, GraphFunctions, Handle, code};
 use super::memory::Buffer;
 use crate::device::WaitCounter;
 use crate::error::{Error, Result};
@@ -226,6 +226,17 @@ impl Gpu {
         Ok(event)
     }
 
+    /// The driver's functions for graphs.
+    pub(super) fn graphs(&self) -> Result<&GraphFunctions> {
+        let lacks = || Error::Invalid(format!("the driver of `{}` has no graphs", self.name));
+        self.driver.graphs.as_ref().ok_or_else(lacks)
+    }
+
+    /// The context.
+    pub(super) fn context(&self) -> Handle {
+        self.context
+    }
+
     /// Makes the context this thread's: the driver remembers it for each thread, and other code may have changed it.
     pub(super) fn enter(&self) -> Result<()> {
         // SAFETY: the context is valid as long as this value.
@@ -266,6 +277,18 @@ pub struct Module {
 unsafe impl Send for Module {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Module {}
+
+impl Module {
+    /// The kernel.
+    pub(super) fn function(&self) -> Handle {
+        self.function
+    }
+
+    /// Bytes of shared memory that a launch asks for.
+    pub(super) fn shared(&self) -> u32 {
+        self.shared
+    }
+}
 
 impl Drop for Module {
     fn drop(&mut self) {

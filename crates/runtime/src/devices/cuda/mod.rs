@@ -1,10 +1,11 @@
 //! The `cuda` device: programs as CUDA C, compiled by NVRTC for the GPU's own architecture, run by NVIDIA's driver.
 //!
 //! Both libraries are opened at run time; a machine without them pays one failed look-up. Launches are asynchronous and
-//! in order, in one stream.
+//! in order, in one stream; work that comes again is a graph, and loops in it need no host.
 
 mod driver;
 mod gpu;
+mod graph;
 mod library;
 mod memory;
 pub mod nvrtc;
@@ -12,7 +13,7 @@ pub mod nvrtc;
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
-use pumice_emit::{Dialect, EmitOptions};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::{Capabilities, Verified};
 
@@ -23,6 +24,7 @@ use self::nvrtc::Nvrtc;
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::work::{self, Memo, Work};
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +46,8 @@ pub struct CudaDevice {
     gpu: Arc<Gpu>,
     nvrtc: &'static Nvrtc,
     profile: Profile,
+    /// The kernel by which loops go on, once there was one.
+    go_on: OnceLock<Result<Module>>,
 }
 
 /// Returns the names of the GPUs that the driver shows.
@@ -83,7 +87,18 @@ impl CudaDevice {
                 ..pumice_emit::capabilities(Dialect::Cuda)
             },
         };
-        CudaDevice { id: DeviceId::new(gpu.name()), gpu: Arc::new(gpu), nvrtc, profile }
+        let (id, go_on) = (DeviceId::new(gpu.name()), OnceLock::new());
+        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, go_on }
+    }
+
+    /// The kernel by which loops go on.
+    fn go_on(&self) -> Result<&Module> {
+        let make = || {
+            let (name, architecture) = (graph::GO_ON_NAME, self.gpu.facts().architecture);
+            let binary = self.nvrtc.compile(name, graph::GO_ON, architecture, false, Effort::Full)?;
+            self.gpu.load(name, name, &binary, 0)
+        };
+        self.go_on.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     /// Makes a kernel whose launches ask for so much shared memory.
@@ -207,6 +222,23 @@ impl Device for CudaDevice {
         let grid = blocks.min(self.profile.max_blocks) as u32;
         // SAFETY: there is a value for each parameter, of its type: the arguments were checked against the signature.
         unsafe { self.gpu.launch(module, grid, threads, &mut addresses) }
+    }
+
+    unsafe fn perform(&self, work: &[Work<'_>], memo: &Memo) -> Result<()> {
+        // One launch is as quick by itself.
+        let is_more = work.len() > 1 || matches!(work, [Work::Rounds(_)]);
+        if is_more
+            && self.gpu.graphs().is_ok()
+            && let Some(mut kept) = memo.try_lock()
+        {
+            let (gpu, device, max_blocks) = (&self.gpu, self.id, self.profile.max_blocks);
+            let graphs = graph::Maker { gpu, device, go_on: &|| self.go_on(), max_blocks };
+            if graphs.start(work, &mut kept)? {
+                return Ok(());
+            }
+        }
+        // SAFETY: as the caller promises.
+        unsafe { work::in_order(self, work, &|| Ok(())) }
     }
 
     fn synchronize(&self) -> Result<()> {

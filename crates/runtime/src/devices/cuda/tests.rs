@@ -25,7 +25,7 @@ fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
 fn signature() -> Signature {
     let scalar = LaunchParameter::Scalar;
     let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
-    let parameters = [LaunchParameter::Buffer].into_iter().chain(kinds).collect();
+    let parameters = [LaunchParameter::Buffer(Access::ReadWrite)].into_iter().chain(kinds).collect();
     Signature { name: "fill".into(), threads: 128, parameters, stop: None }
 }
 
