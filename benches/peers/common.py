@@ -109,8 +109,8 @@ class Report:
     def wants(self, workload):
         return self.wanted in workload
 
-    def add(self, workload, implementation, n, median_ms, rows=0):
-        moved = fewest_bytes(workload, n, rows)
+    def add(self, workload, implementation, n, median_ms, rows=0, work=None):
+        """A row; `work` is its field for bytes or operations, where they are not those of `fewest_bytes`."""
         self.rows.append(
             {
                 "workload": workload,
@@ -118,7 +118,7 @@ class Report:
                 "implementation": implementation,
                 "n": n,
                 "median_ms": median_ms,
-                "fewest_bytes": moved,
+                **(work or {"fewest_bytes": fewest_bytes(workload, n, rows)}),
             }
         )
         note(f"{workload}, {implementation}: {median_ms:.3f} ms")

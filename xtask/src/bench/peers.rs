@@ -25,11 +25,13 @@ const PEERS: &[Peer] = &[
     Peer { device: "cpu", source: "cpu.py", make: |places| python(places, "cpu.py") },
     Peer { device: "cpu", source: "irregular.py", make: |places| python(places, "irregular.py") },
     Peer { device: "cpu", source: "tables.py", make: |places| python(places, "tables.py") },
+    Peer { device: "cpu", source: "programs_cpu.py", make: |places| python(places, "programs_cpu.py") },
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
     Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
     Peer { device: "cuda", source: "irregular.cu", make: |places| build_cuda(places, "irregular") },
     Peer { device: "cuda", source: "nested.cu", make: |places| build_cuda(places, "nested") },
     Peer { device: "cuda", source: "gpu.py", make: |places| python(places, "gpu.py") },
+    Peer { device: "cuda", source: "programs_gpu.py", make: |places| python(places, "programs_gpu.py") },
 ];
 
 /// Where the peers' sources are and where their programs go.

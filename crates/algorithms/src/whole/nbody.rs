@@ -27,12 +27,37 @@ type Vector3 = (Exp<f32>, Exp<f32>, Exp<f32>);
 pub fn advance(bodies: Acc<Vector<Body>>, step: Exp<f32>, steps: Exp<i64>) -> Acc<Vector<Body>> {
     let (positions, velocities, masses) = bodies.unzip3();
     let (positions, velocities) = iterate(steps, (positions, velocities), |(positions, velocities)| {
-        let half_way = positions.zip_with(velocities.clone(), |p, v| plus(p, times(v, step * 0.5)));
-        let forces = forces(half_way.clone(), masses.clone());
-        let velocities = velocities.zip_with(forces, |v, a| plus(v, times(a, step)));
-        (half_way.zip_with(velocities.clone(), |p, v| plus(p, times(v, step * 0.5))), velocities)
+        moved(positions, velocities, masses.clone(), step)
     });
     positions.zip_with3(velocities, masses, |p, v, m| (p, v, m))
+}
+
+/// The bodies after one step of a length in time: as [`advance`] for a single step, without a loop.
+///
+/// ```
+/// use pumice_algorithms::whole::nbody;
+/// let step = pumice::Compiler::on("sim")?.compile(nbody::step)?;
+/// let found = step.run((&[((0.0, 1.0, 2.0), (4.0, 0.0, -1.0), 1.0)], 0.5))?;
+/// assert_eq!(found.to_vec()?, [((2.0, 1.0, 1.5), (4.0, 0.0, -1.0), 1.0)]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn step(bodies: Acc<Vector<Body>>, step: Exp<f32>) -> Acc<Vector<Body>> {
+    let (positions, velocities, masses) = bodies.unzip3();
+    let (positions, velocities) = moved(positions, velocities, masses.clone(), step);
+    positions.zip_with3(velocities, masses, |p, v, m| (p, v, m))
+}
+
+/// Positions and velocities after one step.
+fn moved(
+    positions: Acc<Vector<Triple>>,
+    velocities: Acc<Vector<Triple>>,
+    masses: Acc<Vector<f32>>,
+    step: Exp<f32>,
+) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>) {
+    let half_way = positions.zip_with(velocities.clone(), |p, v| plus(p, times(v, step * 0.5)));
+    let forces = forces(half_way.clone(), masses);
+    let velocities = velocities.zip_with(forces, |v, a| plus(v, times(a, step)));
+    (half_way.zip_with(velocities.clone(), |p, v| plus(p, times(v, step * 0.5))), velocities)
 }
 
 /// What all bodies together do to each, for its mass.

@@ -1,7 +1,7 @@
 //! How a program is timed: checked, warmed up, and run often enough for a median to mean something.
 
 use super::workloads::Measured;
-use pumice::{Acc, Arguments, Array, Compiler, Elt, Function, Shape};
+use pumice::{Acc, Arguments, Array, Compiler, Elt, Function, ProgramResult, Shape};
 use pumice_algorithms::Program;
 use std::time::Instant;
 
@@ -10,6 +10,8 @@ const BUDGET_MS: f64 = 1000.0;
 const FEWEST_RUNS: usize = 7;
 const MOST_RUNS: usize = 101;
 const WARM_UP_RUNS: usize = 3;
+/// Runs of what takes seconds.
+const FEW_RUNS: usize = 3;
 
 /// Times programs with one compiler.
 #[derive(Clone)]
@@ -36,15 +38,49 @@ impl Timing {
         arguments: impl Arguments<P> + Clone,
         check: impl FnOnce(Vec<T>) -> Result<(), String>,
     ) -> Result<f64, String> {
+        let check = |result: Array<D, T>| check(result.to_vec().map_err(|error| error.to_string())?);
+        self.median_of_results(program, arguments, check)
+    }
+
+    /// As [`Timing::median`], for a program with any results. Of one that runs a loop or a branch it is the host's clock around a whole
+    /// run, up to the end of the device's work.
+    pub fn median_of_results<P, R: ProgramResult>(
+        &self,
+        program: impl Function<P, Result = R>,
+        arguments: impl Arguments<P> + Clone,
+        check: impl FnOnce(R::Value) -> Result<(), String>,
+    ) -> Result<f64, String> {
         let told = |error: pumice::Error| error.to_string();
         let program = self.compiler.compile(program).map_err(told)?;
-        if program.plan(arguments.clone()).map_err(told)?.launches().next().is_none() {
+        let first = program.plan(arguments.clone()).map_err(told)?;
+        if first.launches().next().is_none() && first.reads().is_none() {
             return Err("nothing is launched, so there is nothing to time".into());
         }
-        let result = program.run(arguments.clone()).map_err(told)?;
-        check(result.to_vec().map_err(|error| error.to_string())?)?;
-        drop(result);
+        check(program.run(arguments.clone()).map_err(told)?)?;
         self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
+    }
+
+    /// What programs are compiled with.
+    pub fn compiler(&self) -> &Compiler {
+        &self.compiler
+    }
+
+    /// The median of a few runs of what takes seconds, in milliseconds by the host's clock. Each run is prepared first, which does
+    /// not count.
+    pub fn median_of_few<T>(
+        &self,
+        mut prepare: impl FnMut() -> Result<T, String>,
+        mut run: impl FnMut(T) -> Result<(), String>,
+    ) -> Result<f64, String> {
+        let mut once = || {
+            let prepared = prepare()?;
+            let start = Instant::now();
+            run(prepared)?;
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        };
+        // The first one warms up.
+        once()?;
+        (0..FEW_RUNS).map(|_| once()).collect::<Result<Vec<f64>, String>>().map(median)
     }
 
     /// The median time that the host takes to describe, check and plan a program, in milliseconds.

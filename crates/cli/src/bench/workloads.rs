@@ -6,9 +6,12 @@ use super::irregular;
 use super::matrices;
 use super::neighbours;
 use super::nested::{self, NestedSizes};
+use super::overheads;
+use super::programs::{self as whole_programs, ProgramSizes};
 use super::reference::{self, check, check_all, check_length};
 use super::sorting;
 use super::sparse;
+use super::streams;
 use super::tables::{self, TableSizes};
 use super::timing::Timing;
 use pumice::prelude::*;
@@ -95,6 +98,12 @@ pub struct Sizes {
     triples: i64,
     nested: NestedSizes,
     tables: TableSizes,
+    /// Rounds of loops, and elements that they change.
+    rounds: i64,
+    looped: [usize; 2],
+    programs: ProgramSizes,
+    /// Chunks of a stream, of `options` each.
+    chunks: usize,
 }
 
 impl Sizes {
@@ -113,6 +122,10 @@ impl Sizes {
             triples: 1000,
             nested: NestedSizes { limit: 100_000_000, stretch: STRETCH, scale: 20, faces: 100_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
+            rounds: 1000,
+            looped: [1 << 20, 1000],
+            programs: ProgramSizes { points: 1 << 20, bodies: 4096, pages: 1 << 20, grid: (512, 200) },
+            chunks: 16,
         }
     }
 
@@ -133,6 +146,10 @@ impl Sizes {
             triples: 1000,
             nested: NestedSizes { limit: 100_000_000, stretch: 100_000_000, scale: 20, faces: 1_000_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
+            rounds: 10_000,
+            looped: [1 << 20, 1000],
+            programs: ProgramSizes { points: 1 << 20, bodies: 1 << 14, pages: 1 << 20, grid: (2048, 200) },
+            chunks: 64,
         }
     }
 
@@ -151,6 +168,10 @@ impl Sizes {
             triples: 30,
             nested: NestedSizes { limit: 1000, stretch: 100, scale: 8, faces: 200 },
             tables: TableSizes { rows: 3000, keys: [10, 1000], customers: 30 },
+            rounds: 20,
+            looped: [5000, 100],
+            programs: ProgramSizes { points: 1000, bodies: 64, pages: 1 << 8, grid: (32, 10) },
+            chunks: 5,
         }
     }
 }
@@ -189,30 +210,14 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(sparse::workloads(sizes.sparse_rows, sizes.vector.min(SORTED), sizes.triples));
     all.extend(nested::workloads(sizes.nested));
     all.extend(tables::workloads(sizes.tables));
-    all.push(planning());
+    all.extend(overheads::workloads(sizes.rounds, sizes.looped));
+    all.extend(whole_programs::workloads(sizes.vector, sizes.programs));
+    all.extend(streams::workloads(sizes.chunks, sizes.options));
     all
 }
 
 pub(super) fn matrix(rows: usize, columns: usize, values: &[f32]) -> Result<Matrix<f32>, String> {
     Array::from_slice([rows, columns], values).map_err(|error| error.to_string())
-}
-
-/// What the host does before anything is launched, for a program of twenty operations.
-fn planning() -> Workload {
-    Workload::new("planning 20 operations", 20, 0, |timing| {
-        let xs = Vector::from(uniform(1000, 0).as_slice());
-        timing.planning(twenty_operations, (&xs, &xs))
-    })
-}
-
-fn twenty_operations(xs: Acc<Vector<f32>>, ys: Acc<Vector<f32>>) -> Acc<Vector<f32>> {
-    let sums = xs.clone().zip_with(ys.clone(), |x, y| x * y).map(|x| x + 1.0).scanl1(|a, b| a + b);
-    let kept = sums.clone().map(|x| x * 0.5).filter(|x| x.gt(2.0)).map(|x| x - 2.0).sum();
-    let table = ys.reverse().map(|y| y * y).reshape((10, 100)).transpose();
-    let rows = table.clone().sum().zip_with(table.max(), |sum, most| sum / most);
-    let counts = xs.histogram(100, |x| (x * 100.0).cast::<i64>().clamp(0, 99)).map(|n| n.cast::<f32>());
-    let totals = rows.zip_with3(counts, sums.take(100), |a, b, c| a + b * c).rotate(3);
-    totals.zip_with(kept.replicate(100), |x, total| x / total)
 }
 
 fn copy(n: usize) -> Workload {
@@ -320,6 +325,6 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 62);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 73);
     }
 }

@@ -1,0 +1,98 @@
+//! Workloads of data that comes from the host and goes back to it, chunk after chunk: prices of options by `map_stream`, and beside it
+//! what copying the same bytes takes alone, in each direction.
+
+use super::inputs::uniform;
+use super::reference::{self, check, check_length};
+use super::timing::Timing;
+use super::workloads::Workload;
+use pumice::layers::runtime::{Device, DeviceMemory};
+use pumice::prelude::*;
+use pumice_testing::programs;
+
+/// Vectors of a chunk that are brought to the device, and that are brought back.
+const TO_DEVICE: usize = 3;
+const TO_HOST: usize = 2;
+
+/// All of them, for so many chunks of so many options.
+pub fn workloads(chunks: usize, options: usize) -> Vec<Workload> {
+    let copies = |way: &str, vectors: usize, copy: Copy| {
+        let (name, n) = (format!("stream {way} {chunks}x{options}"), chunks * options);
+        let bytes = 4 * options;
+        Workload::new(name, n, vectors * chunks * bytes, move |timing| {
+            copied(timing, vectors, chunks * vectors, bytes, copy)
+        })
+    };
+    let upload: Copy = |device, memory, host| device.upload(memory, host);
+    let download: Copy = |device, memory, host| device.download(memory, host);
+    vec![
+        black_scholes(chunks, options),
+        copies("upload", TO_DEVICE, upload),
+        copies("download", TO_HOST, download),
+    ]
+}
+
+type Copy = fn(&dyn Device, &DeviceMemory, &mut [u8]) -> pumice::Result<()>;
+
+/// Copies as often as it is said between the host and so many memories in turn.
+fn copied(timing: &Timing, memories: usize, times: usize, bytes: usize, copy: Copy) -> Result<f64, String> {
+    let device = timing.compiler().device();
+    let memory = || -> pumice::Result<_> {
+        let (memory, host) = (device.allocate(bytes)?, vec![1u8; bytes]);
+        // Whatever is copied from has been written, so that nobody counts the time of first touching it.
+        device.upload(&memory, &host)?;
+        Ok((memory, host))
+    };
+    let told = |error: pumice::Error| error.to_string();
+    let mut places = (0..memories).map(|_| memory()).collect::<pumice::Result<Vec<_>>>().map_err(told)?;
+    let mut run = || -> pumice::Result<()> {
+        for time in 0..times {
+            let (memory, host) = &mut places[time % memories];
+            copy(&**device, memory, host)?;
+        }
+        device.synchronize()
+    };
+    timing.median_of_few(|| device.synchronize().map_err(told), |()| run().map_err(told))
+}
+
+/// Chunks whose contents differ: each takes the same vectors in another order.
+const DIFFERENT: usize = 3;
+
+fn black_scholes(chunks: usize, options: usize) -> Workload {
+    let n = chunks * options;
+    let bytes = 4 * (TO_DEVICE + TO_HOST) * n;
+    Workload::new(format!("stream black-scholes {chunks}x{options}"), n, bytes, move |timing| {
+        let told = |error: pumice::Error| error.to_string();
+        let numbers = [0, 1, 2].map(|stream| uniform(options, stream));
+        let of_chunk = |chunk: usize| [0, 1, 2].map(|place| &numbers[(chunk + place) % DIFFERENT]);
+        // New arrays for every run: the device keeps copies of those that live on.
+        let make = |chunks: usize| -> Vec<_> {
+            let chunk = |chunk: usize| {
+                let [x, y, z] = of_chunk(chunk).map(|numbers| Vector::from(numbers.as_slice()));
+                (x, y, z)
+            };
+            (0..chunks).map(chunk).collect()
+        };
+        let program = timing.compiler().compile(programs::black_scholes_scaled).map_err(told)?;
+        for (chunk, found) in program.map_stream(make(DIFFERENT.min(chunks))).enumerate() {
+            let found = found.map_err(told)?.to_vec().map_err(|error| error.to_string())?;
+            check_length(&found, options)?;
+            let [x, y, z] = of_chunk(chunk);
+            found.iter().enumerate().try_for_each(|(i, (call, put))| {
+                let expected = reference::black_scholes(x[i], y[i], z[i]);
+                check(&format!("call {i} of chunk {chunk}"), *call, 5e-5, expected.0)?;
+                check(&format!("put {i} of chunk {chunk}"), *put, 5e-5, expected.1)
+            })?;
+        }
+        timing.median_of_few(
+            || Ok(make(chunks)),
+            |inputs| {
+                let mut results = program.map_stream(inputs);
+                let count = results.try_fold(0, |count, found| found.map(|found| count + found.len()));
+                match count.map_err(told)? {
+                    count if count == n => Ok(()),
+                    count => Err(format!("{count} prices came, expected {n}")),
+                }
+            },
+        )
+    })
+}
