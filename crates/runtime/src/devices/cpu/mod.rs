@@ -313,6 +313,7 @@ mod tests {
     use super::*;
     use crate::device::LaunchParameter;
     use pumice_emit::Effort;
+    use pumice_program::Access;
     use pumice_scalar::ScalarType;
     use rayon::prelude::*;
 

@@ -26,9 +26,12 @@ functions! {
     fn set_current(Handle) = "cuCtxSetCurrent";
     fn stream_create(*mut Handle, c_uint) = "cuStreamCreate";
     fn stream_synchronize(Handle) = "cuStreamSynchronize";
+    fn stream_wait(Handle, Handle, c_uint) = "cuStreamWaitEvent";
     fn stream_destroy(Handle) = "cuStreamDestroy_v2";
     fn allocate(*mut u64, usize) = "cuMemAlloc_v2";
     fn free(u64) = "cuMemFree_v2";
+    fn allocate_host(*mut *mut c_void, usize, c_uint) = "cuMemHostAlloc";
+    fn free_host(*mut c_void) = "cuMemFreeHost";
     fn upload(u64, *const c_void, usize, Handle) = "cuMemcpyHtoDAsync_v2";
     fn download(*mut c_void, u64, usize, Handle) = "cuMemcpyDtoHAsync_v2";
     fn copy(u64, u64, usize, Handle) = "cuMemcpyDtoDAsync_v2";

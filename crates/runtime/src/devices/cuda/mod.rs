@@ -1,7 +1,7 @@
 //! The `cuda` device: programs as CUDA C, compiled by NVRTC for the GPU's own architecture, run by NVIDIA's driver.
 //!
 //! Both libraries are opened at run time; a machine without them pays one failed look-up. Launches are asynchronous and
-//! in order, in one stream; work that comes again is a graph, and loops in it need no host.
+//! in order, in one stream; work that comes again is a graph, and loops in it need no host. Large transfers happen beside it.
 
 mod driver;
 mod gpu;
@@ -9,6 +9,7 @@ mod graph;
 mod library;
 mod memory;
 pub mod nvrtc;
+mod transfer;
 
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +22,7 @@ use self::driver::Driver;
 use self::gpu::{Gpu, Module};
 use self::memory::Buffer;
 use self::nvrtc::Nvrtc;
+use self::transfer::{LARGE, Lanes};
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
@@ -46,6 +48,7 @@ pub struct CudaDevice {
     gpu: Arc<Gpu>,
     nvrtc: &'static Nvrtc,
     profile: Profile,
+    lanes: Lanes,
     /// The kernel by which loops go on, once there was one.
     go_on: OnceLock<Result<Module>>,
 }
@@ -88,7 +91,7 @@ impl CudaDevice {
             },
         };
         let (id, go_on) = (DeviceId::new(gpu.name()), OnceLock::new());
-        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, go_on }
+        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes: Lanes::default(), go_on }
     }
 
     /// The kernel by which loops go on.
@@ -154,13 +157,21 @@ impl Device for CudaDevice {
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(self.id)?;
-        if from.is_empty() { Ok(()) } else { buffer.write(from) }
+        match from.len() {
+            0 => Ok(()),
+            1..LARGE => buffer.write(from),
+            _ => self.lanes.write(buffer, from),
+        }
     }
 
     fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
         let buffer = from.handle::<Buffer>(self.id)?;
-        if to.is_empty() { self.synchronize() } else { buffer.read(to) }
+        match to.len() {
+            0 => self.synchronize(),
+            1..LARGE => buffer.read(to),
+            _ => self.lanes.read(buffer, to),
+        }
     }
 
     fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::LaunchParameter;
+use pumice_program::Access;
 use pumice_scalar::ScalarType;
 
 const SUMS: &str = "
