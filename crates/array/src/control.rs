@@ -13,6 +13,7 @@ use crate::operation::{Given, Nature, Operation, RANK, Signature, TYPES, ensure}
 use crate::program::{ArrayProgram, Node};
 use pumice_scalar::{Function, Place, ScalarType};
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
@@ -62,6 +63,11 @@ pub trait Control: Send + Sync + 'static {
     /// The ranks and element types of the arrays that it gives.
     fn gives(&self) -> Vec<ArrayType>;
 
+    /// What it repeats, if it is a loop whose state is made anew as long as an element says so, or so many times.
+    fn as_loop(&self) -> Option<Loop> {
+        None
+    }
+
     /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
     fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
 
@@ -69,6 +75,26 @@ pub trait Control: Send + Sync + 'static {
     /// programs' results.
     fn foresee(&self, inputs: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>])
     -> Option<Vec<Vec<usize>>>;
+}
+
+/// What a loop repeats.
+#[derive(Clone)]
+pub struct Loop {
+    /// The inputs that are the state before the first round.
+    pub state: Range<usize>,
+    /// How long it goes on.
+    pub rounds: Rounds,
+    /// The number of the program that makes the next state.
+    pub step: usize,
+}
+
+/// How long a loop goes on.
+#[derive(Clone, Copy)]
+pub enum Rounds {
+    /// As long as the program of this number gives true.
+    While(usize),
+    /// As many times as the input of this number says.
+    Times(usize),
 }
 
 /// Checks that a loop's state, which are inputs of these types, is made anew by its step, and begins with its result.

@@ -118,6 +118,17 @@ impl Untyped {
                     reading.values.insert(node, element(&*result)?);
                     reading.add(inputs, node, result);
                 }
+                Read::Inputs(control) => {
+                    for (input, result) in self.program.node(control).inputs.iter().zip(results) {
+                        // A failure has no extents.
+                        result.extents();
+                        reading.add(inputs, *input, result);
+                    }
+                }
+                Read::Given(control) => {
+                    let given = self.program.given_by(control).map(|(id, _)| id);
+                    given.zip(results).for_each(|(id, result)| reading.add(inputs, id, result));
+                }
                 Read::Run { control, .. } => {
                     self.run_control(inputs, control, results, &mut reading, clock)?;
                 }

@@ -6,7 +6,7 @@
 //! every round. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, results_of, whole_number};
+use crate::control::{ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, results_of, whole_number};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -63,6 +63,9 @@ impl Control for Repeat {
     }
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
+    }
+    fn as_loop(&self) -> Option<Loop> {
+        Some(Loop { state: 1..1 + self.state, rounds: Rounds::Times(0), step: 0 })
     }
     fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let mut arrays = inputs;

@@ -5,7 +5,7 @@
 //! the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, is_true, results_of};
+use crate::control::{ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, is_true, results_of};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -62,6 +62,9 @@ impl Control for While {
     }
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().last().map(results_of).unwrap_or_default()
+    }
+    fn as_loop(&self) -> Option<Loop> {
+        Some(Loop { state: 0..self.state, rounds: Rounds::While(0), step: 1 })
     }
     fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let mut arrays = inputs;
