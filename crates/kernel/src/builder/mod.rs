@@ -20,7 +20,7 @@ use crate::place::users;
 use memories::drop_memories;
 use pumice_program::{AtomicOp, Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers};
 use pumice_scalar::{
-    Constant, Id, MAX_NESTING, Place, ScalarType, Site, Term, TooDeep, Variable, scope, scope_depth,
+    Constant, Id, MAX_NESTING, Op, Place, ScalarType, Site, Term, TooDeep, Variable, scope, scope_depth,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -265,14 +265,19 @@ impl Builder {
         flagged.into_iter().for_each(|flagged| self.push_one(flagged));
     }
 
-    /// The statement that raises the flag for failures if this one records one, where there is a flag.
-    fn flagged(&self, statement: &Stmt) -> Option<Stmt> {
-        let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else { return None };
-        let (index, raised) = (Constant::from(0i64), Constant::from(1u32));
-        let operands = vec![Operand::Constant(raised)];
+    /// The statements that raise the flag for failures if this one records one, where there is a flag.
+    fn flagged(&mut self, statement: &Stmt) -> Vec<Stmt> {
+        let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else { return Vec::new() };
+        let failed = self.new_var(ScalarType::Bool, "failed");
+        let (index, operands) =
+            (Operand::Constant(Constant::from(0i64)), vec![Operand::Constant(Constant::from(1u32))]);
         // Any number of threads may fail at once.
-        let raise = Stmt::Atomic { var: None, op: AtomicOp::Or, memory, index: Operand::Constant(index), operands };
-        Some(Stmt::If { condition: *unless, then: Vec::new(), otherwise: vec![raise], results: Vec::new() })
+        let raise = Stmt::Atomic { var: None, op: AtomicOp::Or, memory, index, operands };
+        let (condition, then) = (Operand::Var(failed), vec![raise]);
+        vec![
+            Stmt::Let { var: failed, op: Op::Not, operands: vec![*unless] },
+            Stmt::If { condition, then, otherwise: Vec::new(), results: Vec::new() },
+        ]
     }
 
     fn push_one(&mut self, statement: Stmt) {
