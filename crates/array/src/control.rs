@@ -3,7 +3,8 @@
 //! Such an operation has array programs of its own, which are closed: whatever they need besides scalar arguments is an array
 //! argument, the operation's input of the same number. How it goes on is decided by the elements of an array, so whoever
 //! executes a program runs it where the plan of what stands before it ends ([`crate::Read::Run`]), one nested program
-//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means.
+//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means. Loops whose arrays are
+//! small are not run in this way on a device: they are kernels (`lower/small_loop.rs`).
 
 use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;

@@ -15,6 +15,7 @@ use pumice_kernel::Profile;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, Place, ScalarType, Site};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -207,14 +208,14 @@ pub enum Read {
 impl Plan {
     /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
     /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
-    /// another one is made with what is known then.
+    /// another one is made with what is known then. Loops that fit one block are kernels of the plan.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
-        let mut fitted = program.clone();
+        let mut fitted = Cow::Borrowed(program);
         // The first loop that is one kernel.
         let mut first = None;
         let plan = loop {
@@ -229,7 +230,7 @@ impl Plan {
                             {
                                 break Plan { reads: Some(Read::Inputs(control)), ..plan };
                             }
-                            fitted = with_kernel;
+                            fitted = Cow::Owned(with_kernel);
                             first = first.or(Some(control));
                             continue;
                         }

@@ -103,7 +103,7 @@ struct Needs {
 }
 
 impl Needs {
-    /// Adds an array of shared memory.
+    /// Adds an array that is so many times in shared memory.
     fn memory(&mut self, size: i64, types: &[ScalarType], copies: u64) {
         let bytes: usize = types.iter().map(|ty| ty.bytes()).sum();
         self.largest = self.largest.max(size);
@@ -280,7 +280,7 @@ impl Judge<'_> {
             Ok((forms, judged))
         };
         let (forms, judged) = match attempt(self.options.fuse) {
-            Err(_) if self.options.fuse => attempt(false)?,
+            Err(reason) if self.options.fuse => attempt(false).map_err(|_: Reason| reason)?,
             other => other?,
         };
         needs.add(judged);
@@ -288,6 +288,8 @@ impl Judge<'_> {
         Ok(Body { program, extents, forms })
     }
 }
+
+const FOUND_ON_DEVICE: Reason = "how long one of its arrays is is found on the device";
 
 /// What an element costs at least: it is loaded, stored and counted.
 const LEAST_COST: u64 = 8;
@@ -298,25 +300,29 @@ fn judge(program: &CheckedProgram, extents: &Extents, forms: &Forms) -> Result<N
     let slots = program.nodes().iter().map(|node| (node.id, node.id.0 as usize)).collect();
     let fuser = Fuser::new(program, extents, forms, &slots);
     for node in program.nodes() {
-        let Some(form) = forms.of(node.id) else { continue };
-        if !extents.is_known(node.id) {
-            return Err("how long one of its arrays is is found on the device");
+        if !forms.is_manifest(node.id) {
+            continue;
         }
-        if *form == Form::Given {
+        if forms.of(node.id) == Some(&Form::Given) {
             match node.operation.given() {
                 Some(Given::Argument(_)) => continue,
                 _ => return Err("it holds data of its own: write `use_` before the loop"),
             }
         }
-        if !forms.is_manifest(node.id) {
-            continue;
+        if !extents.is_known(node.id) {
+            return Err(FOUND_ON_DEVICE);
         }
         let job = Job::new(&fuser, node)?;
         let size = extents.size(node.id);
-        if node.rank > 0 || !matches!(job, Job::Pull(_)) {
-            needs.memory(size, &node.types, 1);
-        }
-        job.add_needs(size, &mut needs);
+        // The next state is written where it is to be, and what an inner loop gives is where that has it.
+        let is_elsewhere = node.rank > 0 && program.results().contains(&node.id);
+        let copies = match job {
+            Job::Loop(_) | Job::Picked => 0,
+            Job::Pull(_) if node.rank == 0 => 0,
+            _ => u64::from(!is_elsewhere),
+        };
+        needs.memory(size, &node.types, copies);
+        job.add_needs(size, extents, &mut needs)?;
         needs.jobs += 1;
     }
     Ok(needs)

@@ -41,6 +41,7 @@ pub(crate) use expand_in_order::ExpandInOrder;
 pub use expand_reduce::ExpandReduce;
 pub use filter::Filter;
 pub use fold::Fold;
+pub(crate) use fold::as_one_row;
 pub use foreign::{Foreign, ForeignFunction};
 pub use generate::Generate;
 pub use kernel::KernelCall;

@@ -1,12 +1,15 @@
 //! What a block does for one array that a round of a loop writes.
 
-use super::{LEAST_COST, MOST_THREADS, Needs, Reason, SmallLoop, capacity};
+use super::scan::lanes;
+use super::{FOUND_ON_DEVICE, LEAST_COST, MOST_THREADS, Needs, Reason, SmallLoop, capacity};
 use crate::form::Form;
 use crate::fuser::{Fuser, rows_and_columns};
-use crate::operations::{Fold, Gives, Scan, SmallLoopResult};
+use crate::extents::Extents;
+use crate::operations::{Fold, Gives, Scan, SmallLoopResult, as_one_row};
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
-use pumice_scalar::{Function, ScalarType, function};
+use pumice_kernel::skeletons::FoldPlan;
+use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Variable, function};
 use std::sync::Arc;
 
 /// How an array is computed.
@@ -64,20 +67,34 @@ impl Job {
     }
 
     /// Adds what it needs besides memory for its result, which has so many elements.
-    pub fn add_needs(&self, size: i64, needs: &mut Needs) {
+    pub fn add_needs(&self, size: i64, extents: &Extents, needs: &mut Needs) -> Result<(), Reason> {
+        let is_found_on_device = |node: &ScalarNode| match node {
+            ScalarNode::Variable(Variable::Extent { array, .. }, _) => {
+                extents.length(*array as usize).cell.is_some()
+            }
+            _ => false,
+        };
         for (function, times) in self.functions(size) {
+            if function.nodes().iter().any(is_found_on_device) {
+                return Err(FOUND_ON_DEVICE);
+            }
             needs.work = needs.work.saturating_add((u64::from(function.cost()) + LEAST_COST) * times as u64);
             needs.can_fail |= function.sites().next().is_some();
         }
-        if let Job::Fold(rows) | Job::Scan { rows, .. } = self {
-            let (count, columns) = rows.size;
-            let elements = count.saturating_mul(columns);
-            needs.widest = needs.widest.max(elements);
-            // The results of lanes, and those of half of them, and so on.
-            let lanes = elements.min(MOST_THREADS.into()).max(count);
-            let bytes: usize = rows.reduction.types.iter().map(|ty| ty.bytes()).sum();
-            needs.shared_bytes += 2 * u64::from(capacity(lanes)) * bytes as u64;
-        }
+        let (rows, partial) = match self {
+            Job::Fold(rows) => {
+                let (count, columns) = rows.size;
+                let plan = FoldPlan::for_one_block(count as u32, columns as u32, MOST_THREADS, false);
+                // The results of lanes, and those of half of them, and so on.
+                (rows, 2 * i64::from(plan.threads))
+            }
+            Job::Scan { rows, .. } => (rows, rows.size.0 * lanes(rows.size, MOST_THREADS)),
+            Job::Pull(_) | Job::Loop(_) | Job::Picked => return Ok(()),
+        };
+        needs.widest = needs.widest.max(rows.size.0.saturating_mul(rows.size.1));
+        let bytes: usize = rows.reduction.types.iter().map(|ty| ty.bytes()).sum();
+        needs.shared_bytes += u64::from(capacity(partial)) * bytes as u64;
+        Ok(())
     }
 }
 
@@ -100,12 +117,21 @@ impl Rows {
 fn push(fuser: &Fuser<'_>, producer: &Node, stages: &[NodeId]) -> Result<Job, Reason> {
     let operation = producer.operation.as_any();
     let input = *producer.inputs.first().ok_or(OTHER)?;
-    let is_there = fuser.forms.is_manifest(input) || fuser.forms.of(input) == Some(&Form::Pull);
-    if !is_there {
-        return Err("one of its operations hears another");
+    let space = match fuser.forms.of(input) {
+        _ if fuser.forms.is_manifest(input) => input,
+        Some(Form::Pull) => input,
+        // What a filter leaves is folded where it is, and is nowhere else.
+        Some(Form::Loose { space }) if operation.is::<Fold>() => *space,
+        _ => return Err("one of its operations hears another"),
+    };
+    if !fuser.extents.is_known(space) {
+        return Err(FOUND_ON_DEVICE);
     }
-    let elements = fuser.rows_of_input(input);
-    let size = rows_and_columns(&fuser.extents.bounds(input));
+    // A filtered array is one row, whatever shape its elements have.
+    let (elements, size) = match space == input || fuser.program.node(space).rank == 1 {
+        true => (fuser.rows_of_input(input), rows_and_columns(&fuser.extents.bounds(space))),
+        false => (as_one_row(fuser.linear(input)), (1, fuser.extents.size(space))),
+    };
     let rows = |reduction: Reduction| {
         let after = fuser.stages(producer.id, stages);
         let types = [&[ScalarType::I64][..], &reduction.types].concat();

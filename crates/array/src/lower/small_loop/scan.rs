@@ -14,11 +14,11 @@ use std::rc::Rc;
 
 /// Scans rows, and writes the results.
 pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_right: bool, held: &Held) {
-    let (count, length) = rows.size;
+    let (count, _) = rows.size;
     if count == 0 {
         return;
     }
-    let lanes = lanes(count, length);
+    let lanes = lanes(rows.size, block_threads());
     let (columns, row_count) = (inside.column_count(rows), inside.row_count(rows));
     let stretch = (columns + (lanes - 1)) / lanes;
     let Reduction { types, elements, operator, neutral, .. } = &rows.reduction;
@@ -83,10 +83,9 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
     });
 }
 
-/// How many lanes share a row: about as many as a lane has elements, if there are threads.
-fn lanes(rows: i64, columns: i64) -> i64 {
-    let threads = (i64::from(block_threads()) / rows).max(1);
+/// How many lanes share a row, of so many rows and columns: about as many as a lane has elements, if there are threads.
+pub(super) fn lanes((rows, columns): (i64, i64), threads: u32) -> i64 {
+    let threads = (i64::from(threads) / rows.max(1)).max(1);
     let root = columns.max(1).isqrt().max(1);
-    let most = threads.min(root) as u64;
-    1 << most.ilog2()
+    1 << threads.min(root).ilog2()
 }
