@@ -3,7 +3,8 @@
 //! Such an operation has array programs of its own, which are closed: whatever they need besides scalar arguments is an array
 //! argument, the operation's input of the same number. How it goes on is decided by the elements of an array, so whoever
 //! executes a program runs it where the plan of what stands before it ends ([`crate::Read::Run`]), one nested program
-//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means.
+//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means. Loops whose arrays are
+//! small are not run in this way on a device: they are kernels (`lower/small_loop.rs`).
 
 use crate::data::{ArrayData, whole_columns};
 use crate::error::Error;
@@ -63,14 +64,13 @@ pub trait Control: Send + Sync + 'static {
     /// The ranks and element types of the arrays that it gives.
     fn gives(&self) -> Vec<ArrayType>;
 
-    /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
-    fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
-
-    /// How it goes on, if it is a loop: for a runtime that makes rounds which are all alike in another way than [`Control::run`], which
-    /// says what they mean.
-    fn looping(&self) -> Option<Looping> {
+    /// What it repeats, if it is a loop whose state is made anew as long as an element says so, or so many times.
+    fn as_loop(&self) -> Option<Loop> {
         None
     }
+
+    /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
+    fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
 
     /// The extents of what it gives, as far as they do not depend on how it goes on, from those of its inputs and of the
     /// programs' results.
@@ -78,22 +78,24 @@ pub trait Control: Send + Sync + 'static {
     -> Option<Vec<Vec<usize>>>;
 }
 
-/// How a loop goes on.
-pub struct Looping {
-    /// The inputs that are the state.
+/// What a loop repeats.
+#[derive(Clone)]
+pub struct Loop {
+    /// The inputs that are the state before the first round.
     pub state: Range<usize>,
+    /// How long it goes on.
+    pub rounds: Rounds,
     /// The number of the program that makes the next state.
     pub step: usize,
-    /// When it ends.
-    pub until: LoopEnd,
 }
 
-/// When a loop ends.
-pub enum LoopEnd {
-    /// When the program of this number gives `false`.
-    Condition(usize),
-    /// After as many rounds as the input of this number says.
-    Count(usize),
+/// How long a loop goes on.
+#[derive(Clone, Copy)]
+pub enum Rounds {
+    /// As long as the program of this number gives true.
+    While(usize),
+    /// As many times as the input of this number says.
+    Times(usize),
 }
 
 /// Checks that a loop's state, which are inputs of these types, is made anew by its step, and begins with its result.

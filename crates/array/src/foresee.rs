@@ -55,6 +55,15 @@ impl Foreseeing<'_> {
             let (node, inputs) = match (reads, results) {
                 (None, results) => return Ok(results),
                 (Some(Read::Run { control, .. }), Some(inputs)) => (program.node(control), inputs),
+                (Some(Read::Inputs(control)), Some(inputs)) => {
+                    knowledge.computed.extend(program.node(control).inputs.iter().copied().zip(inputs));
+                    continue;
+                }
+                (Some(Read::Given(control)), Some(given)) => {
+                    let ids = program.given_by(control).map(|(id, _)| id);
+                    knowledge.computed.extend(ids.zip(given));
+                    continue;
+                }
                 _ => return Ok(None),
             };
             let Some(control) = node.operation.control() else { return Ok(None) };

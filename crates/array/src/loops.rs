@@ -52,7 +52,9 @@ tuples!(A B C D);
 /// state is an array or a tuple of up to four, whose extents may change from round to round.
 ///
 /// Both functions describe programs and are called once. They may use arrays from outside, which are computed before the loop.
-/// The host reads the condition in every round; the state stays on the device.
+/// The state stays on the device. Where its arrays fit one block and keep their extents, and the functions consist of maps, folds, scans
+/// and the like, the whole loop is one kernel, which runs to its end once it has begun, or to the deadline if there is one. Otherwise the
+/// host reads the condition in every round. `explain` says which it is, and why.
 ///
 /// ```
 /// use pumice::{prelude::*, run};
@@ -77,7 +79,8 @@ pub fn awhile<S: AccTuple>(
 
 /// Makes `next` of an array, or of a tuple of up to four, so many times: not at all if `rounds` is not positive.
 ///
-/// The host reads the number of rounds before the first one, and nothing after it: rounds are described ahead of the device.
+/// Where the arrays are small the loop is one kernel, as for [`awhile`]. Otherwise the host reads the number of rounds before the first
+/// one, and nothing after it: rounds are described ahead of the device.
 ///
 /// ```
 /// use pumice::prelude::*;

@@ -7,13 +7,15 @@ use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length, Unplanned};
 use crate::form::{Form, Forms};
 use crate::fuser::Fuser;
-use crate::lower::{HeardFrom, Listeners, Lowering};
+use crate::lower::{HeardFrom, Listeners, Lowering, Reason, SmallLoop};
+use crate::operations::SmallLoopResult;
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, Place, ScalarType, Site};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -120,6 +122,8 @@ pub struct PlanOptions {
     pub share: bool,
     /// Whether arrays that need the same elements are computed by one kernel.
     pub together: bool,
+    /// Whether a loop over arrays that fit one block is one kernel.
+    pub small_loops: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
@@ -141,6 +145,7 @@ impl Default for PlanOptions {
             fuse: true,
             share: true,
             together: true,
+            small_loops: true,
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,
@@ -189,39 +194,103 @@ pub enum Read {
         control: NodeId,
         /// What the user calls it, and where they wrote it.
         place: Place,
+        /// Why a loop is not one kernel of this plan.
+        by_host: Option<Reason>,
     },
+    /// The results are the inputs of this loop, whose checks must have held before it is planned: on zeros it might not end.
+    Inputs(NodeId),
+    /// The results are what this loop gives, which is part of this plan; see [`ArrayProgram::given_by`].
+    ///
+    /// [`ArrayProgram::given_by`]: crate::ArrayProgram::given_by
+    Given(NodeId),
 }
 
 impl Plan {
     /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
     /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
-    /// another one is made with what is known then.
+    /// another one is made with what is known then. Loops that fit one block are kernels of the plan.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
-        let extents = match Extents::new(program, knowledge) {
-            Ok(extents) => extents,
-            Err(Unplanned::NeedsLength(array)) => {
-                let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
-                return Ok(Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan });
-            }
-            Err(Unplanned::NeedsRun(control)) => {
-                let Node { inputs, place, .. } = program.node(control);
-                let plan = Plan::new(&program.giving(inputs), profile, knowledge, options)?;
-                let run = Read::Run { control, place: *place };
-                return Ok(Plan { reads: plan.reads.or(Some(run)), ..plan });
-            }
-            Err(Unplanned::NeedsValue(array)) => {
-                let plan = Plan::new(&program.up_to(array), profile, knowledge, options)?;
-                return Ok(Plan { reads: plan.reads.or(Some(Read::Value(array))), ..plan });
-            }
-            Err(other) => return Err(other.into_error()),
+        let mut fitted = Cow::Borrowed(program);
+        // The first loop that is one kernel.
+        let mut first = None;
+        let plan = loop {
+            let (control, by_host) = match Extents::new(&fitted, knowledge) {
+                Ok(extents) => break Plan::with_extents(&fitted, profile, knowledge, options, &extents)?,
+                Err(Unplanned::NeedsRun(control)) => {
+                    match SmallLoop::fit(&fitted, control, profile, knowledge, options) {
+                        Ok(with_kernel) => {
+                            let before = fitted.giving(&fitted.node(control).inputs);
+                            if SmallLoop::may_not_end(&fitted, control)
+                                && let Some(plan) = Plan::that_can_fail(&before, profile, knowledge, options)?
+                            {
+                                break Plan { reads: Some(Read::Inputs(control)), ..plan };
+                            }
+                            fitted = Cow::Owned(with_kernel);
+                            first = first.or(Some(control));
+                            continue;
+                        }
+                        Err(reason) => {
+                            let is_loop = fitted
+                                .node(control)
+                                .operation
+                                .control()
+                                .is_some_and(|it| it.as_loop().is_some());
+                            (control, is_loop.then_some(reason))
+                        }
+                    }
+                }
+                Err(Unplanned::NeedsLength(array)) => {
+                    let plan = Plan::new(&fitted.up_to(array), profile, knowledge, options)?;
+                    break Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan };
+                }
+                Err(Unplanned::NeedsValue(array)) => {
+                    let plan = Plan::new(&fitted.up_to(array), profile, knowledge, options)?;
+                    break Plan { reads: plan.reads.or(Some(Read::Value(array))), ..plan };
+                }
+                Err(other) => return Err(other.into_error()),
+            };
+            let Node { inputs, place, .. } = fitted.node(control);
+            let plan = Plan::new(&fitted.giving(inputs), profile, knowledge, options)?;
+            let run = Read::Run { control, place: *place, by_host };
+            break Plan { reads: plan.reads.or(Some(run)), ..plan };
         };
+        match (plan.reads, first) {
+            // Of a plan that is not the last one nothing is left but what it reads. A loop is run once.
+            (Some(_), Some(control)) => {
+                let given: Vec<NodeId> = fitted.given_by(control).map(|(id, _)| id).collect();
+                let plan = Plan::new(&fitted.giving(&given), profile, knowledge, options)?;
+                Ok(Plan { reads: plan.reads.or(Some(Read::Given(control))), ..plan })
+            }
+            _ => Ok(plan),
+        }
+    }
+
+    /// The plan of a program to its end, if it has no loop that must be run before and can fail.
+    fn that_can_fail(
+        program: &CheckedProgram,
+        profile: &Profile,
+        knowledge: &Knowledge,
+        options: &PlanOptions,
+    ) -> Result<Option<Plan>, Error> {
+        let plan = Plan::new(program, profile, knowledge, options)?;
+        Ok((plan.reads.is_none() && !plan.sites.is_empty()).then_some(plan))
+    }
+
+    /// Plans a program whose extents are known, or bounds of them.
+    fn with_extents(
+        program: &CheckedProgram,
+        profile: &Profile,
+        knowledge: &Knowledge,
+        options: &PlanOptions,
+        extents: &Extents,
+    ) -> Result<Plan, Error> {
         let computed = knowledge.computed.keys().copied().collect();
-        let forms = Forms::new(program, &extents, &computed, options.fuse);
+        let forms = Forms::new(program, extents, &computed, options.fuse);
         // Memory for far more elements than there may be is not allocated: they are counted first.
         let is_large = |node: &&Node| {
             let bytes: usize = node.types.iter().map(|ty| ty.bytes()).sum();
@@ -235,7 +304,7 @@ impl Plan {
             let plan = Plan::new(&program.count(cell), profile, knowledge, &fused)?;
             return Ok(Plan { reads: plan.reads.or(Some(Read::Count(cell))), ..plan });
         }
-        Planner { program, profile, options, knowledge, extents: &extents, forms: &forms }.plan()
+        Planner { program, profile, options, knowledge, extents, forms: &forms }.plan()
     }
 
     /// What is to be read when the steps have been executed, before the rest of the program is planned.
@@ -329,6 +398,8 @@ enum Together {
     Heard,
     /// As pulls of one shape, which are written.
     Written,
+    /// As the arrays of one loop.
+    Looped,
 }
 
 struct Planner<'a> {
@@ -426,6 +497,9 @@ impl Planner<'_> {
 
     /// The steps that write arrays which are computed together.
     fn lower(&self, lowering: &Lowering<'_>, group: &[&Node], how: Together) -> Result<Vec<Step>, Error> {
+        if let ([node, ..], Together::Looped) = (group, how) {
+            return node.operation.consume(lowering, node);
+        }
         if let [node] = group {
             return match lowering.is_idle(node.id) {
                 true => Ok(Vec::new()),
@@ -445,6 +519,7 @@ impl Planner<'_> {
             Together::Produced => self.program.node(first.producer).operation.produce(lowering, listeners),
             Together::Heard => lowering.hear(listeners),
             Together::Written => lowering.write_together(listeners),
+            Together::Looped => Ok(Vec::new()),
         }
     }
 
@@ -457,6 +532,10 @@ impl Planner<'_> {
         lowering: &Lowering<'_>,
     ) -> (Vec<&'b Node>, Together) {
         let Planner { program, profile, options, extents, forms, .. } = *self;
+        if node.operation.as_any().is::<SmallLoopResult>() {
+            let given = program.given_by(node.id).filter(|(id, _)| forms.is_manifest(*id));
+            return (given.map(|(id, _)| program.node(id)).collect(), Together::Looped);
+        }
         if !options.fuse || !options.together || extents.size(node.id) == 0 {
             return (vec![node], Together::Produced);
         }
@@ -663,9 +742,14 @@ impl fmt::Display for Plan {
             Some(Read::Extents(_)) => writeln!(f, "read its length, and plan the rest with it")?,
             Some(Read::Value(_)) => writeln!(f, "read its element, and plan the rest with it")?,
             Some(Read::Count(_)) => writeln!(f, "read the count, and plan the rest with it")?,
-            Some(Read::Run { place, .. }) => {
-                writeln!(f, "run {place}, and plan the rest with what it gives")?
+            Some(Read::Run { place, by_host, .. }) => {
+                writeln!(f, "run {place}, and plan the rest with what it gives")?;
+                if let Some(reason) = by_host {
+                    writeln!(f, "// the host runs the loop, which is not one kernel of one block: {reason}")?;
+                }
             }
+            Some(Read::Inputs(_)) => writeln!(f, "read whether checks have failed, and plan the loop")?,
+            Some(Read::Given(_)) => writeln!(f, "plan the rest with what the loop gives")?,
             None => {}
         }
         Ok(())

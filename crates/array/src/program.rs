@@ -179,6 +179,13 @@ impl ArrayProgram {
         self.nodes.truncate(last.map_or(0, |last| last + 1));
     }
 
+    /// Makes an array the result of another operation on the same inputs.
+    pub(crate) fn replace_operation(&mut self, id: NodeId, operation: Arc<dyn Operation>) {
+        if let Some(node) = self.nodes.get_mut(id.0 as usize) {
+            node.operation = operation;
+        }
+    }
+
     /// The nodes, inputs before users.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

@@ -4,13 +4,14 @@
 //! extents are checked by [`crate::extents`] when arguments are there.
 
 use crate::error::Error;
-use crate::operation::{Signature, ensure};
+use crate::operation::{Operation, Signature, ensure};
 use crate::operations::{Fold, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId, read};
 use pumice_scalar::{
     Constant, ElementOf, Function, Id, Node as ScalarNode, Op, ScalarType, Variable, function,
 };
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// Scalars of an element are numbered in 16 bits.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -35,6 +36,16 @@ impl CheckedProgram {
     pub(crate) fn giving(&self, results: &[NodeId]) -> CheckedProgram {
         let mut program = self.0.clone();
         program.replace_results(results);
+        CheckedProgram(program)
+    }
+
+    /// The program with other operations in the place of some, which have the same signatures and mean the same.
+    pub(crate) fn with_operations(
+        &self,
+        operations: impl Iterator<Item = (NodeId, Arc<dyn Operation>)>,
+    ) -> CheckedProgram {
+        let mut program = self.0.clone();
+        operations.for_each(|(id, operation)| program.replace_operation(id, operation));
         CheckedProgram(program)
     }
 

@@ -31,6 +31,7 @@ impl Writer<'_> {
                 let condition = self.value(*condition).within(Binding::Unary);
                 let stopped = self.or_stopped(stmt);
                 self.sink().line(&format!("if (!{condition}{stopped}) break;"));
+                self.waits_conditionally |= header.iter().chain(body).any(waits);
                 self.statements(body);
                 self.update(carried);
                 self.sink().close();
@@ -163,7 +164,7 @@ impl Writer<'_> {
             }
         }
         self.sink().close();
-        self.waits_on_both_sides |= [then, otherwise].iter().all(|side| side.iter().any(waits));
+        self.waits_conditionally |= [then, otherwise].iter().all(|side| side.iter().any(waits));
         self.end_branch(then.iter().chain(otherwise));
     }
 }

@@ -97,8 +97,9 @@ pub struct Source {
     pub dialect: Dialect,
     /// How hard its compiler should try.
     pub effort: Effort,
-    /// Whether threads wait for each other on both sides of a branch, which some compilers do not optimise rightly.
-    pub waits_on_both_sides: bool,
+    /// Whether threads wait for each other on both sides of a branch or in a `while` loop, which some compilers do not optimise
+    /// rightly.
+    pub waits_conditionally: bool,
     /// Threads of a block.
     pub threads: u32,
     /// Bytes of memory that the threads of a block share, in all.

@@ -28,7 +28,7 @@ pub(crate) struct Piece {
     text: Text,
     helpers: BTreeSet<Helper>,
     uses_lanes: bool,
-    waits_on_both_sides: bool,
+    waits_conditionally: bool,
     effort: Effort,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn write(
         cell: Cell::default(),
         uses_lanes: false,
         orders_memory: program.body.iter().any(is_ordering),
-        waits_on_both_sides: false,
+        waits_conditionally: false,
         made_of_truth: match language.threads() {
             Threads::Lanes => made_of_truth(program),
             _ => vec![false; program.vars.len()],
@@ -82,8 +82,8 @@ pub(crate) fn write(
     writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
     writer.body(&kernel);
-    let Writer { text, helpers, uses_lanes, waits_on_both_sides, .. } = writer;
-    Piece { kernel, text, helpers, uses_lanes, waits_on_both_sides, effort: Effort::of(program) }
+    let Writer { text, helpers, uses_lanes, waits_conditionally, .. } = writer;
+    Piece { kernel, text, helpers, uses_lanes, waits_conditionally, effort: Effort::of(program) }
 }
 
 /// Puts programs together in one text: what they build on stands there once.
@@ -112,14 +112,14 @@ pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOpt
 impl Piece {
     /// What there is to know of the program, with the text that it stands in.
     pub(crate) fn source(self, text: Arc<str>, dialect: Dialect) -> Source {
-        let Piece { kernel, effort, waits_on_both_sides, .. } = self;
+        let Piece { kernel, effort, waits_conditionally, .. } = self;
         let exchanged = kernel.exchange.as_ref().map_or(0, Exchange::bytes);
         Source {
             text,
             entry: kernel.entry,
             dialect,
             effort,
-            waits_on_both_sides,
+            waits_conditionally,
             threads: kernel.threads,
             shared_bytes: kernel.shared_bytes.saturating_add(exchanged),
             dynamic_shared: if kernel.shared_is_dynamic { kernel.shared_bytes } else { 0 },

@@ -62,8 +62,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) uses_lanes: bool,
     /// Whether anything in the program orders what threads see of each other's writes.
     pub(crate) orders_memory: bool,
-    /// Whether threads wait for each other on both sides of a branch.
-    pub(crate) waits_on_both_sides: bool,
+    /// Whether threads wait for each other on both sides of a branch, or in a `while` loop.
+    pub(crate) waits_conditionally: bool,
     /// The integers that are computed from truth values, where one worker runs the threads.
     pub(crate) made_of_truth: Vec<bool>,
 }

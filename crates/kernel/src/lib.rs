@@ -44,7 +44,10 @@ pub use built::BuiltKernel;
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define};
 pub use define_data::define_data;
-pub use effects::{block_threads, block_warps, comment, distribute, either, parallel, sequential, sync};
+pub use effects::{
+    allocate_shared, block_threads, block_warps, comment, compute, distribute, either, flag_failures,
+    parallel, repeat_while, sequential, sync,
+};
 pub use embed::Embedded;
 pub use error::BuildError;
 pub use force::{Forced, Layout, force_scalar};
@@ -58,7 +61,7 @@ pub use profile::Profile;
 pub use pull::{Pull, Rows, generate, iota, replicate};
 pub use pumice_program::{AtomicOp, Order};
 pub use push::Push;
-pub use raw::{length_parameter, memory_parameter, read, scalar_parameter, store};
+pub use raw::{length_parameter, memory_parameter, read, read_now, scalar_parameter, store};
 pub use simulated::{SimArgument, SimResult, Simulated, simulate_bound};
 pub use size::{IntoSize, Length, Size, StaticLength, parts_for, quotient, remainder};
 pub use specialise::{KernelArgument, Specialised};

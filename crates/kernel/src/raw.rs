@@ -49,6 +49,15 @@ pub unsafe fn read(memory: MemoryId, ty: ScalarType, index: Term, guarded: bool)
     }
 }
 
+/// An element of memory as it is now, which may change later.
+///
+/// # Safety
+///
+/// In every launch, the index is below the length of the memory where this stands.
+pub unsafe fn read_now(memory: MemoryId, ty: ScalarType, index: Term) -> Term {
+    effects::read_now(memory, ty, index)
+}
+
 /// Writes an element.
 ///
 /// # Safety

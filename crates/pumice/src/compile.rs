@@ -130,6 +130,24 @@ impl Compiler {
         self
     }
 
+    /// Whether a loop over arrays that fit one block is one kernel, of one block: then its rounds cost no launches, and the host does not
+    /// read its condition. On by default. [`Compiled::explain`](crate::Compiled::explain) says why a loop is run by the host.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let doubled = |xs: Acc<Vector<i32>>| awhile(xs, |xs| xs.any(|x| x.lt(100)), |xs| xs.map(|x| x * 2));
+    /// let compiler = pumice::Compiler::on("sim")?;
+    /// let program = compiler.compile(doubled)?;
+    /// assert_eq!(program.run(&[1, 50])?.to_vec()?, [128, 6400]);
+    /// assert_eq!(program.skeletons(&[1, 50])?.len(), 1);
+    /// assert_eq!(compiler.small_loops(false).compile(doubled)?.run(&[1, 50])?.to_vec()?, [128, 6400]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn small_loops(mut self, on: bool) -> Compiler {
+        self.plan.small_loops = on;
+        self
+    }
+
     /// Whether neighbouring accesses become wide ones where the device has them. On by default.
     pub fn vectorise(mut self, on: bool) -> Compiler {
         self.plan.vectorise = on;

@@ -2,15 +2,15 @@
 //!
 //! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or what a
 //! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
-//! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`Loop`]).
+//! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
 
 use pumice_array::{
     Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
-    LoopEnd, Looping, NodeId, Plan, Read, foresee, whole_columns, whole_number,
+    Loop, NodeId, Plan, Read, Rounds, foresee, whole_columns, whole_number,
 };
 use pumice_runtime::work::Memo;
 use pumice_runtime::{
-    Choices, Device, Engine, Error, Execution, Inputs, Loop, Plans, PreparedPlan, Result, Until,
+    Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result, UniformLoop, Until,
 };
 use pumice_scalar::{Constant, Place};
 use std::cell::Cell;
@@ -127,6 +127,17 @@ impl Untyped {
                     reading.values.insert(node, element(&*result)?);
                     reading.add(inputs, node, result);
                 }
+                Read::Inputs(control) => {
+                    for (input, result) in self.program.node(control).inputs.iter().zip(results) {
+                        // A failure has no extents.
+                        result.extents();
+                        reading.add(inputs, *input, result);
+                    }
+                }
+                Read::Given(control) => {
+                    let given = self.program.given_by(control).map(|(id, _)| id);
+                    given.zip(results).for_each(|(id, result)| reading.add(inputs, id, result));
+                }
                 Read::Run { control, .. } => {
                     self.run_control(inputs, control, results, &mut reading, clock)?;
                 }
@@ -164,9 +175,9 @@ impl Untyped {
             true => given.iter().map(|data| self.engine.shared(data)).collect::<Result<_>>()?,
             false => given,
         };
-        let alike = nested.zip(control.looping());
-        let alike = alike
-            .map(|(nested, looping)| nested.rounds(&self.engine, &looping, &given, &inputs.scalars, clock));
+        let alike = nested.zip(control.as_loop());
+        let alike =
+            alike.map(|(nested, shape)| nested.rounds(&self.engine, &shape, &given, &inputs.scalars, clock));
         let found = match alike.transpose()?.flatten() {
             Some(found) => found,
             None => control.run(node.place, given, &mut run)?,
@@ -253,7 +264,7 @@ impl Nested {
     fn rounds(
         &self,
         engine: &Arc<Engine>,
-        looping: &Looping,
+        shape: &Loop,
         given: &Arrays,
         scalars: &[Constant],
         clock: &Clock<'_>,
@@ -269,17 +280,15 @@ impl Nested {
             let plan = clock.while_preparing(|| program.prepare(&inputs, &Reading::default())).ok()?;
             Some((&**program.program(), plan))
         };
-        let until = match looping.until {
-            LoopEnd::Condition(number) => {
-                planned(number).map(|(program, plan)| Until::Condition(program, plan))
-            }
-            LoopEnd::Count(input) => match given.get(input) {
+        let until = match shape.rounds {
+            Rounds::While(number) => planned(number).map(|(program, plan)| Until::Condition(program, plan)),
+            Rounds::Times(input) => match given.get(input) {
                 Some(count) => Some(Until::Count(whole_number(&**count)?.try_into().unwrap_or(0))),
                 None => None,
             },
         };
-        let (Some(until), Some(step)) = (until, planned(looping.step)) else { return Ok(None) };
-        let looped = Loop { step, until, state: looping.state.clone(), inputs: given, scalars };
+        let (Some(until), Some(step)) = (until, planned(shape.step)) else { return Ok(None) };
+        let looped = UniformLoop { step, until, state: shape.state.clone(), inputs: given, scalars };
         if !looped.is_uniform() {
             return Ok(None);
         }

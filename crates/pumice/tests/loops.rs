@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The devices that work here.
+/// The devices that work here, where the host runs all loops (`small_loops.rs` is about those that are one kernel).
 fn compilers() -> impl Iterator<Item = Compiler> {
-    device_names().into_iter().filter_map(|name| Compiler::on(&name).ok())
+    device_names().into_iter().filter_map(|name| Some(Compiler::on(&name).ok()?.small_loops(false)))
 }
 
 /// One test at a time: a device counts its waits for all threads of the process.
@@ -149,7 +149,7 @@ fn loops_nest_only_so_deep() -> pumice::Result<()> {
 #[test]
 fn the_plans_of_a_loop_are_explained() -> pumice::Result<()> {
     let _alone = alone();
-    let program = Compiler::on("sim")?.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
+    let program = Compiler::on("sim")?.small_loops(false).compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
         let (xs, done) = halved(xs.map(|x| x * 3), n);
         xs.map(|x| x - done.the().cast::<i32>())
     })?;

@@ -36,4 +36,4 @@ pub use identity::{DeviceId, DeviceName};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
 pub use plan_table::{Choices, PlanTable, Plans};
 pub use pumice_emit::EmitOptions;
-pub use rounds::{Loop, Until};
+pub use rounds::{UniformLoop, Until};

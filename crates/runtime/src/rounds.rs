@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A loop, with the plans of its programs for the arrays of the first round.
-pub struct Loop<'a> {
+pub struct UniformLoop<'a> {
     /// Makes the next state.
     pub step: (&'a ArrayProgram, Arc<PreparedPlan>),
     /// When it ends.
@@ -42,7 +42,7 @@ pub enum Until<'a> {
 /// Fewer rounds than these are not worth a copy of the state.
 const FEWEST_ROUNDS: u64 = 8;
 
-impl Loop<'_> {
+impl UniformLoop<'_> {
     /// Whether its rounds are alike: nothing is read between them, the state has the same extents after each, and there is no
     /// deadline, which is for single plans.
     pub fn is_uniform(&self) -> bool {
@@ -64,7 +64,7 @@ impl Loop<'_> {
             && results.iter().zip(state).all(|(result, data)| fixed(result, data.extents()))
     }
 
-    /// Runs a loop that is [uniform](Loop::is_uniform), and returns its last state. An error of `go_on` ends it; without one the
+    /// Runs a loop that is [uniform](UniformLoop::is_uniform), and returns its last state. An error of `go_on` ends it; without one the
     /// device need not ask the host.
     pub fn run(
         &self,
@@ -210,7 +210,7 @@ fn clearing<'a>(bound: &'a Execution<'_>) -> Result<Option<Work<'a>>> {
 
 /// Does what will not come again.
 fn perform_once(engine: &Engine, work: &[Work<'_>]) -> Result<()> {
-    // SAFETY: see `Loop::run`.
+    // SAFETY: see `UniformLoop::run`.
     unsafe { work::in_order(&**engine.device(), work, &|| Ok(())) }
 }
 

@@ -17,6 +17,7 @@ mod parameters;
 mod place;
 mod scan;
 mod separate;
+mod small_loop;
 mod sort;
 
 pub(crate) use consumers::launched_blocks;
@@ -30,6 +31,8 @@ pub use parameters::Parameters;
 pub(crate) use parameters::ScalarParameter;
 pub(crate) use scan::{ScanJob, ScanSource};
 pub(crate) use separate::{Separated, separate};
+pub use small_loop::Reason;
+pub(crate) use small_loop::SmallLoop;
 pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;

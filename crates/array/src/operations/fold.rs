@@ -442,7 +442,7 @@ pub(super) fn fold_rows(
 }
 
 /// A function of one index as one of row and column, of a single row.
-fn as_one_row(elements: FusedElements) -> FusedElements {
+pub(crate) fn as_one_row(elements: FusedElements) -> FusedElements {
     let linear = elements.function;
     let function = function(&[ScalarType::I64; 2], |index| instantiate(&linear, &index[1..]));
     FusedElements { function, ..elements }

@@ -7,7 +7,7 @@
 
 use super::{Listed, Parts};
 use crate::control::{
-    ArrayType, Arrays, Control, LoopEnd, Looping, Nested, RunNested, check_state, results_of, whole_number,
+    ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, results_of, whole_number,
 };
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
@@ -66,6 +66,9 @@ impl Control for Repeat {
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
     }
+    fn as_loop(&self) -> Option<Loop> {
+        Some(Loop { state: 1..1 + self.state, rounds: Rounds::Times(0), step: 0 })
+    }
     fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let mut arrays = inputs;
         let rounds = arrays.first().ok_or_else(|| Error::Program("a loop has no number of rounds".into()))?;
@@ -76,9 +79,6 @@ impl Control for Repeat {
         }
         arrays.truncate(self.state + 1);
         Ok(arrays.split_off(1))
-    }
-    fn looping(&self) -> Option<Looping> {
-        Some(Looping { state: 1..self.state + 1, step: 0, until: LoopEnd::Count(0) })
     }
     fn foresee(
         &self,

@@ -6,7 +6,7 @@
 
 use super::{Listed, Parts};
 use crate::control::{
-    ArrayType, Arrays, Control, LoopEnd, Looping, Nested, RunNested, check_state, is_true, results_of,
+    ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, is_true, results_of,
 };
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
@@ -65,6 +65,9 @@ impl Control for While {
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().last().map(results_of).unwrap_or_default()
     }
+    fn as_loop(&self) -> Option<Loop> {
+        Some(Loop { state: 0..self.state, rounds: Rounds::While(0), step: 1 })
+    }
     fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
         let mut arrays = inputs;
         loop {
@@ -79,9 +82,6 @@ impl Control for While {
             // The state of the round before is dropped here, and its memory is used again.
             drop(arrays.splice(..self.state.min(arrays.len()), next));
         }
-    }
-    fn looping(&self) -> Option<Looping> {
-        Some(Looping { state: 0..self.state, step: 1, until: LoopEnd::Condition(0) })
     }
     fn foresee(
         &self,

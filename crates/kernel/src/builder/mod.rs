@@ -18,9 +18,11 @@ use crate::effects::describe;
 use crate::error::BuildError;
 use crate::place::users;
 use memories::drop_memories;
-use pumice_program::{Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers};
+use pumice_program::{
+    AtomicOp, Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers,
+};
 use pumice_scalar::{
-    Constant, Id, MAX_NESTING, Place, ScalarType, Site, Term, TooDeep, Variable, scope, scope_depth,
+    Constant, Id, MAX_NESTING, Op, Place, ScalarType, Site, Term, TooDeep, Variable, scope, scope_depth,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -114,6 +116,8 @@ pub(crate) struct Builder {
     pub guards: Vec<Term>,
     /// Between which values some variables are.
     pub ranges: Ranges,
+    /// Memory of the block whose first element is set where a failure is recorded; see [`crate::flag_failures`].
+    pub failure_flag: Option<MemoryId>,
     /// Cells that hold lengths, with their bounds; see `device_length.rs`.
     pub length_cells: HashMap<MemoryId, Term>,
     /// Memories that were only looked at; see [`probe`].
@@ -175,6 +179,7 @@ pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<BuiltKernel, 
             guarded: false,
             guards: Vec::new(),
             ranges: Ranges::new(),
+            failure_flag: None,
             length_cells: HashMap::new(),
             spare: BTreeSet::new(),
             depth: scope_depth(),
@@ -257,6 +262,29 @@ impl Builder {
 
     /// Adds a statement, after a comment that says where it comes from if that is news.
     pub fn push(&mut self, statement: Stmt) {
+        let flagged = self.flagged(&statement);
+        self.push_one(statement);
+        flagged.into_iter().for_each(|flagged| self.push_one(flagged));
+    }
+
+    /// The statements that raise the flag for failures if this one records one, where there is a flag.
+    fn flagged(&mut self, statement: &Stmt) -> Vec<Stmt> {
+        let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else {
+            return Vec::new();
+        };
+        let failed = self.new_var(ScalarType::Bool, "failed");
+        let (index, operands) =
+            (Operand::Constant(Constant::from(0i64)), vec![Operand::Constant(Constant::from(1u32))]);
+        // Any number of threads may fail at once.
+        let raise = Stmt::Atomic { var: None, op: AtomicOp::Or, memory, index, operands };
+        let (condition, then) = (Operand::Var(failed), vec![raise]);
+        vec![
+            Stmt::Let { var: failed, op: Op::Not, operands: vec![*unless] },
+            Stmt::If { condition, then, otherwise: Vec::new(), results: Vec::new() },
+        ]
+    }
+
+    fn push_one(&mut self, statement: Stmt) {
         let place = self.place;
         if let Some(frame) = self.frames.last_mut() {
             if let (Some(place), true) = (place, frame.noted != place) {
@@ -351,7 +379,9 @@ impl Builder {
         };
         let var = self.new_var(ScalarType::I32, "one");
         let extent = Operand::Constant(Constant::from(1i32));
-        self.push(Stmt::Parallel { workers, var, extent, body: vec![statement] });
+        let flagged = self.flagged(&statement);
+        let body = std::iter::once(statement).chain(flagged).collect();
+        self.push(Stmt::Parallel { workers, var, extent, body });
     }
 
     /// Whether the list of statements that is open writes shared memory.

@@ -91,6 +91,19 @@ pub fn zeros(like: &[Term]) -> Vec<Term> {
     like.iter().map(|term| Constant::zero(term.ty()).into()).collect()
 }
 
+/// Memory of the block that says whether a failure is recorded in what `f` describes, besides the record that the host reads: its
+/// only element is zero before, and one afterwards if there was a failure. `f` is given the memory.
+pub fn flag_failures<R>(f: impl FnOnce(MemoryId) -> R) -> R {
+    let flag = allocate_shared(ScalarType::U32, 1);
+    parallel(Constant::from(1i64).into(), |index| store(flag, index, Constant::from(0u32).into()));
+    sync();
+    during(
+        |builder| builder.failure_flag.replace(flag),
+        |builder, before| builder.failure_flag = before,
+        || f(flag),
+    )
+}
+
 /// Writes an element.
 pub fn store(memory: MemoryId, index: Term, value: Term) {
     if let Some(ty) = with(|builder| builder.program.memories.get(memory.0 as usize).map(|memory| memory.ty))

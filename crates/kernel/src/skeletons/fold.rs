@@ -100,6 +100,16 @@ impl FoldPlan {
         }
     }
 
+    /// Divides a fold that a single block of so many threads does, however many rows there are: it is as if it had threads for all.
+    pub fn for_one_block(rows: u32, columns: u32, threads: u32, commutes: bool) -> FoldPlan {
+        let wanted = (columns / GROUPS_PER_LANE as u32).max(1).next_power_of_two();
+        let rows = rows.max(1).next_power_of_two();
+        let spare = (threads / rows).max(1);
+        let lanes = wanted.min(1 << spare.ilog2());
+        let threads = lanes * rows;
+        FoldPlan { lanes, threads, items: 1, unroll: 1, chunks: 1, fixed_columns: None, commutes }
+    }
+
     /// Rows that a block folds at once.
     pub fn rows_at_once(&self) -> usize {
         (self.threads / self.lanes).max(1) as usize
@@ -160,6 +170,11 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
         });
         // The indices are those of the whole already.
         blocks.concat_trusted(0, rows * chunks)
+    }
+
+    /// Folds all rows in one block that is at work already.
+    pub fn in_block(&self, plan: FoldPlan) -> Push<Block, T, Ix> {
+        self.block(plan, Exp::from(0), self.rows, Exp::from(0))
     }
 
     /// The results of one block: `here` rows from `first_row` on, one chunk of each.

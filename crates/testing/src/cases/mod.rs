@@ -38,6 +38,7 @@ pub mod scalars;
 pub mod scans;
 pub mod segments;
 pub mod shapes;
+pub mod small_loops;
 pub mod sorting;
 pub mod stencils;
 pub mod together;
@@ -395,6 +396,17 @@ macro_rules! for_each_case {
                 functions_of_the_host
                 functions_on_a_device
                 traced_arrays
+            }
+            small_loops {
+                maps_and_a_counter
+                neighbours_of_elements
+                arrays_that_change_places
+                folds_in_order
+                rows_that_are_folded
+                scans_in_rounds
+                loops_in_loops
+                filters_that_are_folded
+                failures_that_would_never_end
             }
             failures {
                 shapes_that_differ

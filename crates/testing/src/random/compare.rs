@@ -25,6 +25,8 @@ pub enum Setting {
     NotShared,
     /// Every array has kernels of its own.
     Apart,
+    /// The host runs all loops.
+    LoopsOfTheHost,
     /// No wide accesses.
     NotVectorised,
     /// All indices have 64 bits.
@@ -35,7 +37,7 @@ impl Setting {
     /// Takes the first choice of a program.
     pub fn choose(choices: &mut Choices<'_>) -> Setting {
         use Setting::*;
-        choices.pick(&[Usual, Unfused, Usual, NotVectorised, Usual, NotNarrowed, NotShared, Apart])
+        choices.pick(&[Usual, Unfused, LoopsOfTheHost, NotVectorised, Usual, NotNarrowed, NotShared, Apart])
     }
 
     fn options(self) -> PlanOptions {
@@ -43,6 +45,7 @@ impl Setting {
             fuse: self != Setting::Unfused,
             share: self != Setting::NotShared,
             together: self != Setting::Apart,
+            small_loops: self != Setting::LoopsOfTheHost,
             vectorise: self != Setting::NotVectorised,
             narrow: self != Setting::NotNarrowed,
             ..PlanOptions::default()
@@ -57,6 +60,7 @@ impl fmt::Display for Setting {
             Setting::Unfused => "without fusion",
             Setting::NotShared => "with copies of what is described twice",
             Setting::Apart => "with kernels of its own for each array",
+            Setting::LoopsOfTheHost => "with loops that the host runs",
             Setting::NotVectorised => "without wide accesses",
             Setting::NotNarrowed => "without narrow indices",
         })
@@ -109,6 +113,7 @@ impl PlannedArrays {
                 .fuse(options.fuse)
                 .share(options.share)
                 .together(options.together)
+                .small_loops(options.small_loops)
                 .vectorise(options.vectorise)
                 .narrow(options.narrow);
             return compiler.compile_program((*self.program).clone())?.run_all(inputs);

@@ -255,8 +255,9 @@ impl Device for OpenClDevice {
 
     fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
         let sources = super::emit(programs, Dialect::OpenCl, options, &self.profile, |_| PRIVATE_BYTES)?;
-        // PoCL's optimiser breaks a branch with barriers on both sides: threads write what is not theirs.
-        let broken = self.platform == POCL && sources.iter().any(|source| source.waits_on_both_sides);
+        // PoCL's optimiser breaks a branch with barriers on both sides: threads write what is not theirs. Of a loop that is left
+        // by a test and has barriers, it loses the values before the first round.
+        let broken = self.platform == POCL && sources.iter().any(|source| source.waits_conditionally);
         super::compile_unit(programs, &sources, |name, source| {
             let effort = if broken { Effort::None } else { source.effort };
             self.compile(name, &source.text, options.fast_math, effort)
