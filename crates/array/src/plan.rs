@@ -120,6 +120,8 @@ pub struct PlanOptions {
     pub share: bool,
     /// Whether arrays that need the same elements are computed by one kernel.
     pub together: bool,
+    /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them.
+    pub float: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
@@ -141,6 +143,7 @@ impl Default for PlanOptions {
             fuse: true,
             share: true,
             together: true,
+            float: true,
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,

@@ -28,6 +28,7 @@ macro_rules! files {
 files! {
     "affine_maps"
     "affine_scan"
+    "before_rounds"
     "branches"
     "collatz"
     "combined_maxima"
@@ -38,6 +39,7 @@ files! {
     "extent_of_element"
     "filtered_sum"
     "filters"
+    "floating"
     "foreign"
     "gather"
     "histogram"
@@ -55,6 +57,7 @@ files! {
     "refused_inputs"
     "refused_nested"
     "refused_keys"
+    "refused_once"
     "refused_order"
     "refused_outside"
     "refused_permute"
