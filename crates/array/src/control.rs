@@ -60,6 +60,11 @@ pub trait Control: Send + Sync + 'static {
     /// What the programs are called, for people.
     fn names(&self) -> &'static [&'static str];
 
+    /// How many of its first inputs the operation itself looks at, whatever its programs take.
+    fn looks_at(&self) -> usize {
+        0
+    }
+
     /// The inputs that differ from round to round, if it is a loop: its state.
     fn state(&self) -> Option<Range<usize>> {
         None

@@ -460,7 +460,9 @@ impl Planner<'_> {
         lowering: &Lowering<'_>,
     ) -> (Vec<&'b Node>, Together) {
         let Planner { program, profile, options, extents, forms, .. } = *self;
-        if !options.fuse || !options.together || extents.size(node.id) == 0 {
+        // What has no elements, or elements without scalars, takes no kernel that others could share.
+        let is_nothing = |node: &Node| extents.size(node.id) == 0 || node.types.is_empty();
+        if !options.fuse || !options.together || is_nothing(node) {
             return (vec![node], Together::Produced);
         }
         let producer = |node: &Node| match forms.of(node.id) {
@@ -481,7 +483,7 @@ impl Planner<'_> {
                         || lowering.load_in_common(first.id, hearer.id)
                         || self.reads(other).contains(&node.id)
                 };
-                let hears = extents.size(other.id) > 0
+                let hears = !is_nothing(other)
                     && lowering.hears(other).as_ref() == Some(&from)
                     && ((in_common && pays()) || (self.is_small_pull(node) && self.is_small_pull(other)))
                     && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);

@@ -126,3 +126,17 @@ fn what_only_one_side_needs_is_computed_there() {
     let plans = written(result.described());
     assert!(plans[0].1.iter().any(|name| name == "sort"), "{plans:?}");
 }
+
+#[test]
+fn an_extent_alone_needs_no_array_in_memory() {
+    let xs = Xs::argument(0);
+    let doubled = xs.clone().map(|x| x * 2.0).filter(|x| x.gt(0.0)).map(|x| x + 1.0);
+    let longer = xs.clone().append(xs.clone().map(|x| x.sqrt()));
+    let result = iterate(3, xs.clone(), |ys| {
+        let (size, other) = (longer.size(), longer.size());
+        iterate(2, ys.map(move |y| y + size.cast::<f32>()), |zs| zs.map(move |z| z * other.cast::<f32>()))
+    });
+    let result = result.zip_with(doubled.sum().replicate(xs.size()), |x, y| x + y);
+    let plans = floated(result.described());
+    assert_eq!(plans[0], of(&[("", &["unit"])])[0], "{plans:?}");
+}

@@ -37,6 +37,7 @@ files! {
     "elements"
     "expansions"
     "extent_of_element"
+    "extents_outside"
     "filtered_sum"
     "filters"
     "floating"

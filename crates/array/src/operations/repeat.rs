@@ -80,6 +80,9 @@ impl Control for Repeat {
         let rounds = rounds.and_then(|rounds| rounds.first()?.as_integer());
         program == 0 && rounds.is_some_and(|rounds| rounds > 0)
     }
+    fn looks_at(&self) -> usize {
+        1
+    }
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
     }

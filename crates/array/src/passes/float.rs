@@ -386,10 +386,10 @@ fn only_for(program: &ArrayProgram, branch: &Node, side: usize) -> HashSet<NodeI
         let is_it = |node: &Node| matches!(node.operation.given(), Some(Given::Argument(number)) if number as usize == input);
         nested.nodes().iter().any(is_it)
     };
-    // The first input decides which side is run.
+    let looks_at = branch.operation.control().map_or(0, |control| control.looks_at());
     let is_mine = |input: usize| {
         let mut programs = branch.programs().iter().enumerate();
-        input > 0 && programs.all(|(number, nested)| takes(nested, input) == (number == side))
+        input >= looks_at && programs.all(|(number, nested)| takes(nested, input) == (number == side))
     };
     let mut users: HashMap<NodeId, Vec<&Node>> = HashMap::new();
     for node in program.nodes() {

@@ -1,6 +1,7 @@
 //! Passes over array programs, before they are planned: one a file. None depends on extents, so a program is rewritten once.
 
 mod float;
+mod only_extents;
 mod place_expansions;
 mod share;
 
@@ -21,7 +22,11 @@ impl CheckedProgram {
             true => float::inwards(&simple, options.fuse)?,
             false => simple,
         };
-        place_expansions::run(&floated, options.fuse)
+        let extents = match options.fuse {
+            true => only_extents::run(&floated)?,
+            false => floated,
+        };
+        place_expansions::run(&extents, options.fuse)
     }
 }
 
