@@ -61,6 +61,32 @@ pub trait Control: Send + Sync + 'static {
     /// What the programs are called, for people.
     fn names(&self) -> &'static [&'static str];
 
+    /// How many of its first inputs the operation itself looks at, whatever its programs take.
+    fn looks_at(&self) -> usize {
+        0
+    }
+
+    /// The program, if there is one, that is run once before the first round of a loop, and not at all if there is none. What it
+    /// gives are further arguments of the step, after the inputs: what is the same in every round.
+    fn once(&self) -> Option<usize> {
+        None
+    }
+
+    /// The same loop with one more program, which it runs once.
+    fn with_once(&self, _once: ArrayProgram) -> Option<Arc<dyn Operation>> {
+        None
+    }
+
+    /// Whether a program is run at least once whenever the operation is, for these inputs.
+    fn always_runs(&self, _program: usize, _inputs: &[&Node]) -> bool {
+        false
+    }
+
+    /// Whether others than the program see that it is run, and how often.
+    fn is_seen(&self) -> bool {
+        false
+    }
+
     /// The ranks and element types of the arrays that it gives.
     fn gives(&self) -> Vec<ArrayType>;
 
@@ -175,20 +201,46 @@ impl Nested {
         &self,
         signature: &Signature<'_>,
     ) -> Result<&[ArrayProgram; N], String> {
-        let too_deep = || format!("loops and branches nest more than {MOST_NESTED} deep");
-        let programs = self.0.as_deref().ok_or_else(too_deep)?;
-        let programs: Option<&[ArrayProgram; N]> = programs.try_into().ok();
+        let programs: Option<&[ArrayProgram; N]> = self.shallow()?.try_into().ok();
         let programs = programs.ok_or_else(|| format!("an operation has other than {N} programs"))?;
-        for node in programs.iter().flat_map(ArrayProgram::nodes) {
-            let Some(Given::Argument(number)) = node.operation.given() else { continue };
-            let input = signature.inputs.get(number as usize);
-            let missing = || format!("the operation has no input {number}, which its program takes");
-            let (rank, types) = input.ok_or_else(missing)?;
-            ensure(*rank == node.rank, RANK)?;
-            ensure(*types == node.types, TYPES)?;
+        programs.iter().try_for_each(|program| check_arguments(program, &signature.inputs))?;
+        Ok(programs)
+    }
+
+    /// As [`Nested::check`] for the programs of a loop, of which the last is its step; one more may be there, which is run once and
+    /// gives further arguments of the step.
+    pub(crate) fn check_loop<const N: usize>(
+        &self,
+        signature: &Signature<'_>,
+    ) -> Result<&[ArrayProgram; N], String> {
+        let programs = self.shallow()?;
+        let split = programs.split_first_chunk::<N>().filter(|(_, once)| once.len() <= 1);
+        let (programs, once) = split.ok_or_else(|| format!("a loop has other than {N} programs"))?;
+        let given: Vec<ArrayType> = once.iter().flat_map(results_of).collect();
+        let given = given.iter().map(|(rank, types)| (*rank, &types[..]));
+        let inputs = &signature.inputs;
+        let further: Vec<(usize, &[ScalarType])> = inputs.iter().copied().chain(given).collect();
+        for (number, program) in programs.iter().chain(once).enumerate() {
+            check_arguments(program, if number + 1 == N { &further } else { inputs })?;
         }
         Ok(programs)
     }
+
+    fn shallow(&self) -> Result<&[ArrayProgram], String> {
+        self.0.as_deref().ok_or_else(|| format!("loops and branches nest more than {MOST_NESTED} deep"))
+    }
+}
+
+/// Checks that the arguments of a program are arrays of these types.
+fn check_arguments(program: &ArrayProgram, inputs: &[(usize, &[ScalarType])]) -> Result<(), String> {
+    for node in program.nodes() {
+        let Some(Given::Argument(number)) = node.operation.given() else { continue };
+        let missing = || format!("the operation has no input {number}, which its program takes");
+        let (rank, types) = inputs.get(number as usize).ok_or_else(missing)?;
+        ensure(*rank == node.rank, RANK)?;
+        ensure(*types == node.types, TYPES)?;
+    }
+    Ok(())
 }
 
 /// The ranks and element types of a program's results.
@@ -199,7 +251,7 @@ pub(crate) fn results_of(program: &ArrayProgram) -> Vec<ArrayType> {
 }
 
 /// The value of an array that is one truth value.
-pub(crate) fn is_true(data: &dyn ArrayData) -> Result<bool, Error> {
+pub fn is_true(data: &dyn ArrayData) -> Result<bool, Error> {
     match whole_columns(data)?.first().and_then(|column| column.first()) {
         Some(byte) => Ok(*byte != 0),
         None => Err(Error::Program("a condition has no value".into())),

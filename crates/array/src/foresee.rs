@@ -3,7 +3,9 @@
 
 use crate::error::Error;
 use crate::extents::Knowledge;
+use crate::operation::Given;
 use crate::plan::{Plan, PlanOptions, Read};
+use crate::program::Node;
 use crate::verify::CheckedProgram;
 use pumice_kernel::Profile;
 use std::collections::HashMap;
@@ -67,18 +69,28 @@ impl Foreseeing<'_> {
                 _ => return Ok(None),
             };
             let Some(control) = node.operation.control() else { return Ok(None) };
-            let mut results = Vec::new();
-            for (nested, name) in control.programs().iter().zip(control.names()) {
+            let mut results = vec![None; control.programs().len()];
+            // What is run once comes first: the step is given what it gives.
+            let once = control.once();
+            let others = (0..results.len()).filter(|number| Some(*number) != once);
+            for number in once.into_iter().chain(others) {
+                let (nested, name) = (&control.programs()[number], control.names()[number]);
                 let within = [within, &[format!("{name} of {}", node.place)]].concat();
-                let arguments: HashMap<u32, Vec<usize>> = (0..).zip(inputs.iter().cloned()).collect();
+                let further = once.and_then(|once| results[once].clone()).unwrap_or_default();
+                let arguments: HashMap<u32, Vec<usize>> =
+                    (0..).zip(inputs.iter().cloned().chain(further)).collect();
+                let is_missing = |node: &Node| matches!(node.operation.given(), Some(Given::Argument(k)) if !arguments.contains_key(&k));
+                if nested.nodes().iter().any(is_missing) {
+                    continue;
+                }
                 let knowledge = Knowledge::of(arguments, &knowledge.scalars);
                 let nested =
                     CheckedProgram::new(nested.clone()).and_then(|nested| nested.ready(self.options));
                 let found = nested.and_then(|nested| self.program(&nested, knowledge, &within));
-                results.push(found.unwrap_or_else(|error| {
+                results[number] = found.unwrap_or_else(|error| {
                     self.plans.push(Foreseen { within, plan: Err(error) });
                     None
-                }));
+                });
             }
             let Some(gives) = control.foresee(&inputs, &results) else { return Ok(None) };
             knowledge.computed.extend(node.inputs.iter().copied().zip(inputs));

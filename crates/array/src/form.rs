@@ -95,6 +95,15 @@ impl Forms {
     }
 }
 
+/// The arrays of a program that are written to memory or are there already, whatever extents they have.
+pub(crate) fn in_memory(program: &ArrayProgram, fuse: bool) -> HashSet<NodeId> {
+    if !fuse {
+        return program.nodes().iter().map(|node| node.id).collect();
+    }
+    let deciding = Deciding { program, computed: &HashSet::new() };
+    deciding.manifest().into_iter().filter_map(|(id, in_memory)| in_memory.then_some(id)).collect()
+}
+
 /// How an array would exist if nobody needed it in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {

@@ -72,8 +72,15 @@ fn describe_node(node: &Node, before: &[Arc<Described>], passed: &Passed) -> Arc
                 scalars: passed.scalars.clone(),
             };
             let mut outside = Outside::new(parameters);
-            let programs = control.programs().iter();
-            let programs = programs.map(|program| outside.close(&describe(program, &inner))).collect();
+            // What is run once before a loop becomes a part of its step again.
+            let (once, all) = (control.once(), control.programs());
+            let programs = (0..).zip(all).filter(|(number, _)| Some(*number) != once).map(|(_, program)| {
+                let mut inner = inner.clone();
+                let further = once.map_or(Vec::new(), |once| describe(&all[once], &inner));
+                inner.arrays.extend((inner.arrays.len() as u32..).zip(further));
+                outside.close(&describe(program, &inner))
+            });
+            let programs = programs.collect();
             inputs.extend(outside.arrays.into_iter().skip(inner.arrays.len()));
             control.with_programs(programs)
         }

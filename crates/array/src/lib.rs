@@ -54,7 +54,9 @@ mod verify;
 mod views;
 
 pub use acc::{Acc, KernelInput, kernel, scalar_argument};
-pub use control::{ArrayType, Arrays, Control, Loop, MOST_NESTED, Nested, Rounds, RunNested, whole_number};
+pub use control::{
+    ArrayType, Arrays, Control, Loop, MOST_NESTED, Nested, Rounds, RunNested, is_true, whole_number,
+};
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;

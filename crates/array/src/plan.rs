@@ -124,6 +124,8 @@ pub struct PlanOptions {
     pub together: bool,
     /// Whether a loop over arrays that fit one block is one kernel.
     pub small_loops: bool,
+    /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them.
+    pub float: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
@@ -146,6 +148,7 @@ impl Default for PlanOptions {
             share: true,
             together: true,
             small_loops: true,
+            float: true,
             vectorise: true,
             narrow: true,
             most_unread: 4 << 30,
@@ -536,7 +539,9 @@ impl Planner<'_> {
             let given = program.given_by(node.id).filter(|(id, _)| forms.is_manifest(*id));
             return (given.map(|(id, _)| program.node(id)).collect(), Together::Looped);
         }
-        if !options.fuse || !options.together || extents.size(node.id) == 0 {
+        // What has no elements, or elements without scalars, takes no kernel that others could share.
+        let is_nothing = |node: &Node| extents.size(node.id) == 0 || node.types.is_empty();
+        if !options.fuse || !options.together || is_nothing(node) {
             return (vec![node], Together::Produced);
         }
         let producer = |node: &Node| match forms.of(node.id) {
@@ -557,7 +562,7 @@ impl Planner<'_> {
                         || lowering.load_in_common(first.id, hearer.id)
                         || self.reads(other).contains(&node.id)
                 };
-                let hears = extents.size(other.id) > 0
+                let hears = !is_nothing(other)
                     && lowering.hears(other).as_ref() == Some(&from)
                     && ((in_common && pays()) || (self.is_small_pull(node) && self.is_small_pull(other)))
                     && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);

@@ -148,6 +148,24 @@ impl Compiler {
         self
     }
 
+    /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them. On by
+    /// default.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let scaled = |xs: Acc<Vector<f32>>| iterate(3, xs.clone(), |ys| ys.map(|y| y / xs.clone().max().the()));
+    /// let compiler = pumice::Compiler::on("sim")?;
+    /// let (once, each) = (compiler.clone().compile(scaled)?, compiler.float(false).compile(scaled)?);
+    /// assert_eq!(once.run(&[1.0, 2.0])?.to_vec()?, each.run(&[1.0, 2.0])?.to_vec()?);
+    /// // The largest element is found before the loop, or in each of its rounds.
+    /// assert_eq!((once.skeletons(&[1.0])?.len(), each.skeletons(&[1.0])?.len()), (2, 1));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn float(mut self, on: bool) -> Compiler {
+        self.plan.float = on;
+        self
+    }
+
     /// Whether neighbouring accesses become wide ones where the device has them. On by default.
     pub fn vectorise(mut self, on: bool) -> Compiler {
         self.plan.vectorise = on;

@@ -6,7 +6,7 @@
 
 use pumice_array::{
     Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
-    Loop, NodeId, Plan, Read, Rounds, foresee, whole_columns, whole_number,
+    Loop, NodeId, Plan, Read, Rounds, foresee, is_true, whole_columns, whole_number,
 };
 use pumice_runtime::work::Memo;
 use pumice_runtime::{
@@ -264,31 +264,55 @@ impl Nested {
     fn rounds(
         &self,
         engine: &Arc<Engine>,
-        shape: &Loop,
+        (shape, once): (&Loop, Option<usize>),
         given: &Arrays,
         scalars: &[Constant],
         clock: &Clock<'_>,
     ) -> Result<Option<Arrays>> {
-        let inputs = Inputs {
+        let inputs_of = |given: &Arrays| Inputs {
             arrays: (0..).zip(given.iter().cloned()).collect(),
             scalars: scalars.to_vec(),
             computed: HashMap::new(),
         };
         // What cannot be planned is told when it is run.
-        let planned = |number: usize| {
+        let planned = |number: usize, inputs: &Inputs| {
             let program = self.programs.get(number)?;
-            let plan = clock.while_preparing(|| program.prepare(&inputs, &Reading::default())).ok()?;
-            Some((&**program.program(), plan))
+            let plan = clock.while_preparing(|| program.prepare(inputs, &Reading::default())).ok()?;
+            plan.plan().reads().is_none().then(|| (&**program.program(), plan))
         };
+        let mut inputs = inputs_of(given);
         let until = match shape.rounds {
-            Rounds::While(number) => planned(number).map(|(program, plan)| Until::Condition(program, plan)),
+            Rounds::While(number) => {
+                planned(number, &inputs).map(|(program, plan)| Until::Condition(program, plan))
+            }
             Rounds::Times(input) => match given.get(input) {
                 Some(count) => Some(Until::Count(whole_number(&**count)?.try_into().unwrap_or(0))),
                 None => None,
             },
         };
-        let (Some(until), Some(step)) = (until, planned(shape.step)) else { return Ok(None) };
-        let looped = UniformLoop { step, until, state: shape.state.clone(), inputs: given, scalars };
+        let Some(until) = until else { return Ok(None) };
+        let mut given = given.clone();
+        // What is computed before the first round is only computed if there is one.
+        if let Some(once) = once {
+            if planned(once, &inputs).is_none() {
+                return Ok(None);
+            }
+            let run = |number: usize| match self.programs.get(number) {
+                Some(program) => program.run_until(&inputs, clock),
+                None => Ok(Vec::new()),
+            };
+            let begins = match shape.rounds {
+                Rounds::While(number) => is_true(&*first(run(number)?)?)?,
+                Rounds::Times(_) => matches!(until, Until::Count(1..)),
+            };
+            if !begins {
+                return Ok(given.get(shape.state.clone()).map(<[_]>::to_vec));
+            }
+            given.extend(run(once)?);
+            inputs = inputs_of(&given);
+        }
+        let Some(step) = planned(shape.step, &inputs) else { return Ok(None) };
+        let looped = UniformLoop { step, until, state: shape.state.clone(), inputs: &given, scalars };
         if !looped.is_uniform() {
             return Ok(None);
         }

@@ -18,11 +18,12 @@ impl Lowering<'_> {
     /// Hands the elements of a pull to listeners.
     pub fn write(&self, node: &Node, listeners: Listeners) -> Result<Vec<Step>, Error> {
         let (rows, indexed) = (|| self.fuser.rows(node.id), || self.fuser.indexed(node.id));
-        let ways = Ways { linear: self.fuser.linear(node.id).function, rows: &rows, indexed: &indexed };
+        let by_index = Some(ByIndex { rows: &rows, indexed: &indexed });
+        let ways = Ways { linear: self.fuser.linear(node.id).function, by_index };
         self.write_elements(node, node, ways, listeners)
     }
 
-    /// Writes pulls of one shape, whose elements are computed together.
+    /// Writes pulls of one size, whose elements are computed together.
     pub(crate) fn write_together(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let Some(first) = group.first() else { return Ok(Vec::new()) };
         let node = self.program.node(first.producer);
@@ -47,7 +48,11 @@ impl Lowering<'_> {
         }
         let rows = || joined(&|node| self.fuser.rows(node));
         let indexed = || joined(&|node| self.fuser.indexed(node));
-        let ways = Ways { linear, rows: &rows, indexed: &indexed };
+        // Those of different shapes have only the numbers of their elements in common.
+        let classes = |listeners: &Listeners| self.extents.classes(listeners.producer);
+        let of_one_shape = group.iter().all(|listeners| classes(listeners) == classes(first));
+        let by_index = of_one_shape.then_some(ByIndex { rows: &rows, indexed: &indexed });
+        let ways = Ways { linear, by_index };
         self.write_elements(node, node, ways, Listeners { producer: node.id, heard })
     }
 
@@ -55,7 +60,7 @@ impl Lowering<'_> {
     pub fn write_input(&self, node: &Node, input: NodeId, listeners: Listeners) -> Result<Vec<Step>, Error> {
         let (rows, indexed) = (|| self.fuser.rows_of_input(input), || self.fuser.indexed_of_input(input));
         let linear = self.fuser.linear_of_input(input).function;
-        let ways = Ways { linear, rows: &rows, indexed: &indexed };
+        let ways = Ways { linear, by_index: Some(ByIndex { rows: &rows, indexed: &indexed }) };
         self.write_elements(node, self.program.node(input), ways, listeners)
     }
 
@@ -100,14 +105,15 @@ impl Lowering<'_> {
         let extents = self.extents.bounds(node.id);
         let (rows, columns) = rows_and_columns(&extents);
         let divided = divides(&linear);
-        let wants_index = self.wants_index(node.id, &linear);
-        let indexed = wants_index.then(|| (ways.indexed)().function);
+        let by_index = ways.by_index.filter(|_| self.wants_index(node.id, &linear));
+        let indexed = by_index.as_ref().map(|by_index| (by_index.indexed)().function);
         let apart = indexed.as_ref().and_then(|function| interior(function, &self.extents.classes(node.id)));
         let apart = apart.filter(|apart| apart.function.cost() <= EXPENSIVE);
         let cost = apart.as_ref().map_or(linear.cost(), |apart| apart.function.cost());
         let mut plan = self.write_plan(node.id, cost);
         let indexed = indexed.filter(|_| divided || apart.is_some());
-        let turned = (divided && apart.is_none() && wants_index).then(|| (ways.rows)().function);
+        let turned =
+            by_index.filter(|_| divided && apart.is_none()).map(|by_index| (by_index.rows)().function);
         let turned = turned.filter(|function| columns_are_contiguous(function, self.extents));
         let all_bytes = types.iter().map(|ty| ty.bytes()).sum();
         let tiled =
@@ -171,6 +177,11 @@ const MANY: i64 = 16;
 struct Ways<'a> {
     /// Of the number of an element.
     linear: Function,
+    by_index: Option<ByIndex<'a>>,
+}
+
+/// Functions of an array's elements that depend on its shape.
+struct ByIndex<'a> {
     /// Of the numbers of row and column.
     rows: &'a dyn Fn() -> Elements,
     /// Of the index, one parameter per dimension.

@@ -92,7 +92,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether nothing is launched for an array: it has no elements, and nothing else is to be said. A user's kernel can fail
+    /// Whether nothing is launched for an array: it has no elements, or they have no scalars, and nothing else is to be said. A user's kernel can fail
     /// even if it gives nothing, and a filter says how much it has kept.
     pub(crate) fn is_idle(&self, node: NodeId) -> bool {
         let speaks = match self.fuser.forms.of(node) {
@@ -100,7 +100,7 @@ impl Lowering<'_> {
             Some(Form::Push { producer, .. }) => self.program.node(*producer).operation.speaks_when_empty(),
             _ => true,
         };
-        !speaks && self.extents.size(node) == 0
+        !speaks && (self.extents.size(node) == 0 || self.program.node(node).types.is_empty())
     }
 
     /// What listens to an array's producer to write the array to a slot.

@@ -181,6 +181,9 @@ impl Judge<'_> {
         let node = program.node(control);
         let operation = node.operation.control().ok_or("it is no loop")?;
         let shape = operation.as_loop().ok_or("it is no loop over arrays")?;
+        if operation.once().is_some() {
+            return Err("what may fail is computed before its first round");
+        }
         let before = program.giving(&node.inputs);
         let extents = Extents::new(&before, knowledge).map_err(unknown)?;
         if !node.inputs.iter().all(|input| extents.is_known(*input)) {

@@ -60,6 +60,9 @@ impl Control for Branch {
     fn names(&self) -> &'static [&'static str] {
         &["then", "otherwise"]
     }
+    fn looks_at(&self) -> usize {
+        1
+    }
     fn gives(&self) -> Vec<ArrayType> {
         self.programs().first().map(results_of).unwrap_or_default()
     }

@@ -63,6 +63,9 @@ impl Control for Foreign {
     fn with_programs(&self, programs: Vec<ArrayProgram>) -> Arc<dyn Operation> {
         Arc::new(Foreign { fallback: Nested::new(programs), ..self.clone() })
     }
+    fn is_seen(&self) -> bool {
+        true
+    }
     fn names(&self) -> &'static [&'static str] {
         &["fallback"]
     }

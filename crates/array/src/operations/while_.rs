@@ -1,8 +1,9 @@
 //! `while`: arrays that a program makes anew, again and again, as long as another program says so.
 //!
 //! The first inputs are the state before the first round; its arrays may have other extents in every round, but always the
-//! same rank and element type. Further inputs are the same in every round. The result is the first array of the state after
-//! the last round; [`Pick`](super::Pick) gives the others.
+//! same rank and element type. Further inputs are the same in every round, and so is what a third program gives, which is run before
+//! the first round, if there is one. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the
+//! others.
 
 use super::{Listed, Parts};
 use crate::control::{
@@ -10,7 +11,7 @@ use crate::control::{
 };
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
-use crate::program::ArrayProgram;
+use crate::program::{ArrayProgram, Node};
 use pumice_scalar::{Place, ScalarType};
 use std::sync::Arc;
 
@@ -33,8 +34,9 @@ pub(super) const LISTED: Listed = Listed {
     keyword: "while",
     make: |Parts { attributes, programs, .. }| {
         let [state] = attributes[..] else { return None };
-        let [condition, step] = <[ArrayProgram; 2]>::try_from(programs).ok()?;
-        Some(Arc::new(While::new(usize::try_from(state).ok()?, condition, step)))
+        let state = usize::try_from(state).ok()?;
+        matches!(programs.len(), 2 | 3)
+            .then(|| Arc::new(While { state, nested: Nested::new(programs) }) as Arc<dyn Operation>)
     },
 };
 
@@ -46,7 +48,7 @@ impl Control for While {
         vec![self.state as i64]
     }
     fn check(&self, signature: &Signature<'_>) -> Result<(), String> {
-        let [condition, step] = self.nested.check(signature)?;
+        let [condition, step] = self.nested.check_loop(signature)?;
         ensure(
             results_of(condition) == [(0, vec![ScalarType::Bool])],
             "the condition of a loop is not one truth value",
@@ -60,16 +62,26 @@ impl Control for While {
         Arc::new(While { state: self.state, nested: Nested::new(programs) })
     }
     fn names(&self) -> &'static [&'static str] {
-        &["condition", "step"]
+        &["condition", "step", "before the first round"]
+    }
+    fn once(&self) -> Option<usize> {
+        (self.programs().len() > 2).then_some(2)
+    }
+    fn with_once(&self, once: ArrayProgram) -> Option<Arc<dyn Operation>> {
+        let programs = [self.programs(), &[once]].concat();
+        Some(self.with_programs(programs))
+    }
+    fn always_runs(&self, program: usize, _: &[&Node]) -> bool {
+        program == 0
     }
     fn gives(&self) -> Vec<ArrayType> {
-        self.programs().last().map(results_of).unwrap_or_default()
+        self.programs().get(1).map(results_of).unwrap_or_default()
     }
     fn as_loop(&self) -> Option<Loop> {
         Some(Loop { state: 0..self.state, rounds: Rounds::While(0), step: 1 })
     }
     fn run(&self, _: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error> {
-        let mut arrays = inputs;
+        let (mut arrays, mut once) = (inputs, self.once());
         loop {
             let condition = run(0, &arrays)?;
             let condition =
@@ -77,6 +89,9 @@ impl Control for While {
             if !is_true(&**condition)? {
                 arrays.truncate(self.state);
                 return Ok(arrays);
+            }
+            if let Some(once) = once.take() {
+                arrays.extend(run(once, &arrays)?);
             }
             let next = run(1, &arrays)?;
             // The state of the round before is dropped here, and its memory is used again.

@@ -1,5 +1,7 @@
 //! Passes over array programs, before they are planned: one a file. None depends on extents, so a program is rewritten once.
 
+mod float;
+mod only_extents;
 mod place_expansions;
 mod share;
 
@@ -14,12 +16,35 @@ use std::sync::Arc;
 impl CheckedProgram {
     /// The program as it is planned with these options: of the same results, by operations that a plan has steps for.
     pub fn ready(&self, options: &PlanOptions) -> Result<CheckedProgram, Error> {
-        let shared = match options.share {
-            true => share::run(self)?,
-            false => self.clone(),
+        let simple = simplified(self, options)?;
+        // What can be moved out of a loop is not moved into a branch in it, so this comes last.
+        let floated = match options.float {
+            true => float::inwards(&simple, options.fuse)?,
+            false => simple,
         };
-        place_expansions::run(&shared, options.fuse)
+        let extents = match options.fuse {
+            true => only_extents::run(&floated)?,
+            false => floated,
+        };
+        place_expansions::run(&extents, options.fuse)
     }
+}
+
+/// A program in which nothing is computed twice that need not be, and neither in those of its loops and branches.
+fn simplified(program: &CheckedProgram, options: &PlanOptions) -> Result<CheckedProgram, Error> {
+    let share = |program: &CheckedProgram| match options.share {
+        true => share::run(program),
+        false => Ok(program.clone()),
+    };
+    let shared = share(program)?;
+    if !options.float {
+        return Ok(shared);
+    }
+    let nested = |nested: &ArrayProgram| {
+        let nested = simplified(&CheckedProgram::new(nested.clone())?, options)?;
+        Ok(ArrayProgram::clone(&nested))
+    };
+    share(&float::outwards(&shared, options.fuse, nested)?)
 }
 
 /// A program with other operations in the place of some: `add` adds what gives the elements of an array, of an operation and inputs

@@ -155,6 +155,38 @@ pub fn arrays_from_outside(h: &Harness) -> Outcome {
     program.check((&[0, 0, 0], &[0, 0, 0]), &[0, 0, 0])
 }
 
+/// What no round changes is computed once, and not at all, nor does it fail, if there is no round.
+pub fn what_no_round_changes(h: &Harness) -> Outcome {
+    let program = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>, n: Exp<i64>| {
+        let most = table.clone().max();
+        let (xs, _) = awhile(
+            (xs, unit(0i64)),
+            |(_, done)| done.map(|done| done.lt(n) & done.lt(table.clone().sum().the())),
+            |(xs, done)| {
+                let next = iterate(2, xs, |xs| {
+                    let sorted = table.clone().sort();
+                    let first = table.at(n + 1);
+                    xs.map(move |x| sorted.at((x + first) % sorted.size()) + x)
+                });
+                (next, done.map(|done| done + 1))
+            },
+        );
+        acond(unit(n.gt(1)), || xs.clone().map(|x| x + most.the()), || xs.clone())
+    })?;
+    let (table, xs) = ([5i64, 0, 9, 2, 7], [3i64, 1, 0]);
+    let sorted = [0, 2, 5, 7, 9];
+    for n in [0, 1, 3] {
+        let round = |x: i64, first: i64| sorted[((x + first) % 5) as usize] + x;
+        let walk = |x: &i64| (0..2 * n).fold(*x, |x, _| round(x, table[n as usize + 1]));
+        let most = if n > 1 { 9 } else { 0 };
+        program.check((&table, &xs, n), &xs.iter().map(|x| walk(x) + most).collect::<Vec<i64>>())?;
+    }
+    // Nothing is looked up behind the end of the table, and no remainder of nothing is taken, where there is no round.
+    program.check((&[], &xs, -7), &xs)?;
+    program.check((&[0, 0], &xs, 1), &xs)?;
+    h.expect_failure(program.run((&table, &xs, 4)), &["index 5 out of bounds for length 5 in at", "loops.rs"])
+}
+
 pub fn failures_inside_loops(h: &Harness) -> Outcome {
     // The fourth round looks behind the end of the table.
     let program = h.compile(|table: Acc<Vector<i64>>, n: Exp<i64>| {

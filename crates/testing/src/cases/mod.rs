@@ -80,6 +80,7 @@ macro_rules! for_each_case {
                 expansions_of_expansions
                 consumers_of_an_array
                 arrays_of_one_shape
+                arrays_of_one_size
                 arrays_that_are_written_and_heard
             }
             expansions {
@@ -390,6 +391,7 @@ macro_rules! for_each_case {
                 loops_inside_loops_and_branches
                 only_one_side_is_run
                 arrays_from_outside
+                what_no_round_changes
                 failures_inside_loops
                 branches_on_what_loops_give
                 many_rounds

@@ -1,6 +1,6 @@
 //! Operations that are done in one kernel because they hear the same elements: those of an expansion, or of arrays of one shape.
 
-use crate::{Harness, Outcome};
+use crate::{Harness, Outcome, Tolerance};
 use pumice::OptionExp;
 use pumice::prelude::*;
 
@@ -179,4 +179,18 @@ pub fn arrays_that_are_written_and_heard(h: &Harness) -> Outcome {
         program.check(&xs, &(0..ys.len()).map(result).collect::<Vec<i64>>())?;
     }
     Ok(())
+}
+
+/// Arrays of one size and of different shapes, which have only the numbers of their elements in common.
+pub fn arrays_of_one_size(h: &Harness) -> Outcome {
+    let program = |xs: Acc<Vector<i64>>| {
+        let long = xs.clone().reshape((1, 600)).map(|x| x + 1);
+        let narrow = generate((300, 2), move |(row, column)| xs.at(row * 2 + column) + 1000 * row + column);
+        (long, narrow)
+    };
+    let xs: Vec<i64> = (0..600).map(|x| x * x % 17).collect();
+    let Some((long, narrow)) = h.results(program, &xs)? else { return Ok(()) };
+    h.expect(&long, &xs.iter().map(|x| x + 1).collect::<Vec<i64>>(), Tolerance::Exact)?;
+    let expected = (0..).zip(&xs).map(|(i, x)| x + 1000 * (i / 2) + i % 2);
+    h.expect(&narrow, &expected.collect::<Vec<i64>>(), Tolerance::Exact)
 }

@@ -11,8 +11,7 @@ use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{
     Constant, FailureKind, Function, Lift, Op, Place, ScalarType, Site, Term, function, scope,
 };
-use pumice::{AccTuple, Dim0, Dim1, Dim2, Dim3, Dim4, acond, iterate};
-use std::cell::RefCell;
+use pumice::{AccTuple, Dim1, Dim2, Dim3, Dim4};
 use std::sync::Arc;
 
 /// Mostly small ones, some of several blocks, and rarely none.
@@ -45,7 +44,7 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
             let given = maker.given(number as u32);
             maker.arrays.push(given);
         }
-        for number in 0..1 + maker.choices.below(8) {
+        for number in 0..2 + maker.choices.below(14) {
             if number > 0 && maker.choices.is_at_end() {
                 break;
             }
@@ -72,9 +71,9 @@ pub fn program(choices: &mut Choices<'_>) -> GivenProgram {
 
 /// An array of which the extents are known.
 #[derive(Clone)]
-struct Known {
-    array: Arc<Described>,
-    extents: Vec<usize>,
+pub(super) struct Known {
+    pub array: Arc<Described>,
+    pub extents: Vec<usize>,
 }
 
 impl AccTuple for Known {
@@ -84,7 +83,7 @@ impl AccTuple for Known {
 }
 
 #[track_caller]
-fn node(
+pub(super) fn node(
     operation: impl Operation,
     inputs: &[&Known],
     extents: &[usize],
@@ -131,14 +130,14 @@ fn data(choices: &mut Choices<'_>, extents: &[usize], types: &[ScalarType]) -> A
     Arc::new(HostData::new(extents.to_vec(), types.to_vec(), columns))
 }
 
-struct Maker<'a, 'b> {
-    choices: &'a mut Choices<'b>,
+pub(super) struct Maker<'a, 'b> {
+    pub choices: &'a mut Choices<'b>,
     /// The extents of a program are few, so that arrays fit each other.
     palette: [usize; 3],
     inputs: Inputs,
-    arrays: Vec<Known>,
+    pub arrays: Vec<Known>,
     /// How many loops and branches are being written, one inside the other.
-    nested: usize,
+    pub nested: usize,
 }
 
 impl Maker<'_, '_> {
@@ -157,7 +156,7 @@ impl Maker<'_, '_> {
     }
 
     /// An array to go on with: mostly one that nothing uses yet.
-    fn any(&mut self) -> Known {
+    pub(super) fn any(&mut self) -> Known {
         let unused = self.unused();
         match self.choices.below(3) {
             2 => self.arrays[self.choices.below(self.arrays.len())].clone(),
@@ -175,7 +174,7 @@ impl Maker<'_, '_> {
     }
 
     /// Brings an array that is not empty to the shape of another.
-    fn in_shape_of(&mut self, first: &Known, second: &Known) -> Known {
+    pub(super) fn in_shape_of(&mut self, first: &Known, second: &Known) -> Known {
         if second.extents == first.extents {
             return second.clone();
         }
@@ -218,7 +217,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    fn elements(&mut self, parameters: &[ScalarType], results: &[ScalarType]) -> Function {
+    pub(super) fn elements(&mut self, parameters: &[ScalarType], results: &[ScalarType]) -> Function {
         function(parameters, |terms| expressions(self.choices, terms, results))
     }
 
@@ -232,7 +231,7 @@ impl Maker<'_, '_> {
         node(Argument(number), &[], &extents, &types, "argument")
     }
 
-    fn step(&mut self) -> Known {
+    pub(super) fn step(&mut self) -> Known {
         match self.choices.below(19) {
             0 | 1 => {
                 let types = self.types();
@@ -263,49 +262,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A few rounds of a loop, or one of two sides of a branch.
-    fn control(&mut self) -> Known {
-        if self.nested == 2 {
-            return self.zip();
-        }
-        self.nested += 1;
-        let input = self.any();
-        let result = match self.choices.below(2) {
-            0 => {
-                let rounds: i64 = self.choices.pick(&[1, 2, 0, 3]);
-                iterate(rounds, input, |state| self.body(state))
-            }
-            _ => {
-                let element = self.elements(&[], &[ScalarType::Bool]);
-                let shape = function(&[], |_| Vec::new());
-                let condition = node(Generate { shape, element }, &[], &[], &[ScalarType::Bool], "unit");
-                let condition = Acc::<Array<Dim0, bool>>::from_described(condition.array);
-                let maker = RefCell::new(&mut *self);
-                let side = || maker.borrow_mut().body(input.clone());
-                acond(condition, side, side)
-            }
-        };
-        self.nested -= 1;
-        result
-    }
-
-    /// An array of the same extents and types as another one, of which any step is made on the way.
-    fn body(&mut self, state: Known) -> Known {
-        let outside = self.arrays.len();
-        self.arrays.push(state.clone());
-        let other = self.step();
-        self.arrays.truncate(outside);
-        let types = state.array.types().to_vec();
-        if other.extents.contains(&0) {
-            let function = self.elements(&types, &types);
-            return node(ZipWith { function }, &[&state], &state.extents, &types, "map");
-        }
-        let other = self.in_shape_of(&state, &other);
-        let function = self.elements(&[&types, other.array.types()].concat(), &types);
-        node(ZipWith { function }, &[&state, &other], &state.extents, &types, "zip_with")
-    }
-
-    fn zip(&mut self) -> Known {
+    pub(super) fn zip(&mut self) -> Known {
         let first = self.any();
         let fitting: Vec<Known> =
             self.arrays.iter().filter(|known| known.extents == first.extents).cloned().collect();
@@ -752,7 +709,7 @@ mod tests {
             let roots = program(&mut Choices::new(&recipe.bytes)).roots;
             let program = ArrayProgram::of(&roots);
             let text = program.full_text();
-            loops += text.matches(" = while ").count();
+            loops += text.matches(" = while ").count() + text.matches(" = repeat ").count();
             branches += text.matches(" = branch ").count();
             let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(again.full_text(), text);

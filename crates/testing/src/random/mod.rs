@@ -9,6 +9,7 @@
 mod arrays;
 mod choices;
 mod compare;
+mod control;
 mod ir;
 mod recipe;
 mod runner;
