@@ -117,6 +117,11 @@ const RESIDENT: u64 = 8;
 const MOST_COPIES: u64 = 32;
 /// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
 const ELEMENTS_PER_TARGET: u64 = 4;
+/// Blocks for each of a CPU's workers among those that keep it busy.
+const BLOCKS_PER_WORKER: u64 = 4;
+/// A CPU has more tables than workers only if each takes so many elements per target: they even out the work, but every
+/// target of a table is combined into the result by an atomic operation, which costs as much as dozens of elements.
+const ELEMENTS_PER_MERGED_TARGET: u64 = 128;
 /// Bytes of tables that stay in the fastest memory of a CPU.
 const CACHED_BYTES: u64 = 16 << 10;
 /// Bytes of tables that stay in the memory that is next to it.
@@ -266,7 +271,10 @@ impl Tables {
             }
             false => {
                 let copies = if size * bytes * 4 <= CACHED_BYTES { 4 } else { 1 };
-                (copies, Rounds::new(profile).threads, profile.busy_blocks)
+                let workers = (profile.busy_blocks / BLOCKS_PER_WORKER).max(1);
+                let affordable = elements / (ELEMENTS_PER_MERGED_TARGET * size);
+                let blocks = affordable.clamp(workers, profile.busy_blocks.max(workers));
+                (copies, Rounds::new(profile).threads, blocks)
             }
         };
         let worth = elements / (ELEMENTS_PER_TARGET * size);
@@ -275,7 +283,7 @@ impl Tables {
         let tables = (whole(size), whole(copies), whole(parts));
         // A table that no fast cache holds gains only that its worker needs no atomic operations, if all workers have one.
         let is_large = !profile.coalesces && size * bytes > NEAR_BYTES;
-        let least = if is_large { profile.busy_blocks / 4 } else { 1 };
+        let least = if is_large { profile.busy_blocks / BLOCKS_PER_WORKER } else { 1 };
         let pays = worth >= least.max(1);
         Some(Tables { size: tables.0, copies: tables.1, parts: tables.2, threads, blocks, pays, is_large })
     }

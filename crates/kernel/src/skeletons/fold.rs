@@ -24,6 +24,8 @@ pub struct FoldTask {
     pub commutes: bool,
     /// Whether it is the elements of a column that are neighbours in memory (the rows of a transposed matrix).
     pub columns_are_contiguous: bool,
+    /// Whether elements or the operator choose between values, by selects or branches.
+    pub chooses: bool,
 }
 
 /// How the work of a fold is divided. All of it but the number of chunks is fixed in the kernel; extents are not, unless
@@ -48,6 +50,9 @@ pub struct FoldPlan {
 
 /// Rows up to this length get a kernel of their own, without loops.
 const SHORT_ROW: i64 = 16;
+/// Compilers vectorise so many choices of a row after each other. Where a row has more, a CPU's lanes are rows, and the loop
+/// over columns goes around them.
+const FEW_CHOICES: i64 = 2;
 /// A lane wants so many groups of items, to have several loads under way.
 const GROUPS_PER_LANE: i64 = 4;
 /// A row is cut only into chunks that give a lane at least so many groups.
@@ -88,7 +93,8 @@ impl FoldPlan {
         let per_lane = columns / (chunks * group);
         let unroll =
             if profile.coalesces && !short && per_lane >= 4 && (commutes || lanes == 1) { 4 } else { 1 };
-        let fixed_columns = short.then_some(columns as u32);
+        let is_written_out = short && (profile.coalesces || !task.chooses || columns <= FEW_CHOICES);
+        let fixed_columns = is_written_out.then_some(columns as u32);
         FoldPlan {
             lanes,
             threads,

@@ -44,8 +44,14 @@ pub(super) fn plan(profile: &Profile, task: &ScanTask) -> ScanPlan {
     let wanted = (busy / rows).max(1) * STRANDS;
     let bytes = task.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let commutes = task.commutes;
-    let fold =
-        FoldTask { rows: 1, columns: columns / wanted, bytes, commutes, columns_are_contiguous: false };
+    let fold = FoldTask {
+        rows: 1,
+        columns: columns / wanted,
+        bytes,
+        commutes,
+        columns_are_contiguous: false,
+        chooses: false,
+    };
     let fold = FoldPlan { chunks: 1, ..FoldPlan::new(profile, fold) };
     let tile = divide_rounding_up(divide_rounding_up(columns, wanted), fold.step()) * fold.step();
     let tiles = divide_rounding_up(divide_rounding_up(columns, tile), STRANDS) * STRANDS;
