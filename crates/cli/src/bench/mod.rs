@@ -12,13 +12,13 @@ mod neighbours;
 mod nested;
 mod overheads;
 mod programs;
-mod reference;
+pub(crate) mod reference;
 mod row;
 mod sorting;
 mod sparse;
 mod streams;
 mod tables;
-mod timing;
+pub(crate) mod timing;
 mod workloads;
 
 use crate::error::{Error, Result};

@@ -110,8 +110,8 @@ impl Timing {
         Ok(Measured { median_ms, work: prepared.work() })
     }
 
-    /// The median of as many runs as make sense.
-    fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
+    /// The median of as many runs as make sense, of what measures one.
+    pub fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
         let mut times = |runs: usize| (0..runs).map(|_| once()).collect::<pumice::Result<Vec<f64>>>();
         let warm = median(times(WARM_UP_RUNS)?);
         times(if self.quick { FEWEST_RUNS } else { runs_for(warm) }).map(median)
