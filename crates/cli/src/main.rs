@@ -53,6 +53,7 @@ commands:
     --filter TEXT         only workloads whose name contains this
     --json FILE           write the rows as JSON
     --quick               small sizes and few runs, to see that everything works
+    --first-run           instead of it, run a program of 20 kernels once: its milliseconds, and kernels found on disk
   programs              run whole programs: launches, bytes and times, as a table in Markdown
     --device DEVICE       on this device
     --filter TEXT         only programs whose name contains this
@@ -126,7 +127,10 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
             selftest::run(&Options::parse(rest, &with_value, &["--unfused", "--large"], 0)?)
         }
         "random" => random::run(&Options::parse(rest, random::OPTIONS, &[], 0)?),
-        "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
+        "bench" => {
+            let with_value = ["--device", "--filter", "--json"];
+            bench::run(&Options::parse(rest, &with_value, &["--quick", "--first-run"], 0)?)
+        }
         "programs" => {
             let with_value = ["--device", "--filter", "--json", "--with"];
             programs::run(&Options::parse(rest, &with_value, &["--quick", "--launches"], 0)?)

@@ -5,6 +5,7 @@
 //! to the letter, and neither may change without the other.
 
 mod expansions;
+mod first_run;
 mod inputs;
 mod irregular;
 mod matrices;
@@ -34,6 +35,9 @@ use workloads::{Sizes, Workload};
 /// Measures the workloads of a device.
 pub fn run(options: &Options) -> Result<()> {
     let device = options.value("--device").map_or_else(default_device, open)?;
+    if options.has("--first-run") {
+        return first_run::run(&device);
+    }
     let quick = options.has("--quick");
     let sizes = match (device.name().kind(), quick) {
         ("sim", _) => {

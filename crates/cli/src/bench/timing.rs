@@ -60,6 +60,11 @@ impl Timing {
         self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
     }
 
+    /// Whether the fewest runs will do.
+    pub fn is_quick(&self) -> bool {
+        self.quick
+    }
+
     /// What programs are compiled with.
     pub fn compiler(&self) -> &Compiler {
         &self.compiler
@@ -124,7 +129,7 @@ fn runs_for(once_ms: f64) -> usize {
 }
 
 /// The middle one; nothing has none.
-fn median(mut times: Vec<f64>) -> f64 {
+pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

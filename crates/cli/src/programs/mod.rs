@@ -61,7 +61,8 @@ pub fn run(options: &Options) -> Result<()> {
         let timing = Timing::new(Compiler::with(device.clone()), quick);
         rows = examined(&entries, &device, &Subject::timing(timing))?;
         for row in &mut rows {
-            let other = counted.iter().find(|other| (&other.program, &other.size) == (&row.program, &row.size));
+            let other =
+                counted.iter().find(|other| (&other.program, &other.size) == (&row.program, &row.size));
             (row.launches, row.kernel_bytes) = other.map_or((None, None), |o| (o.launches, o.kernel_bytes));
         }
         if let Some(file) = options.value("--json") {

@@ -80,9 +80,10 @@ fn draw_julia(side: usize) -> Entry {
     const MOST: i32 = 200;
     Entry::new("Julia set", format!("{side}x{side} pixels"), move |subject| {
         let extent = side as i64;
-        let program = |real: Exp<f32>, imaginary: Exp<f32>, width: Exp<i64>, height: Exp<i64>, most: Exp<i32>| {
-            julia::coloured(julia::steps(real, imaginary, width, height, most), most)
-        };
+        let program =
+            |real: Exp<f32>, imaginary: Exp<f32>, width: Exp<i64>, height: Exp<i64>, most: Exp<i32>| {
+                julia::coloured(julia::steps(real, imaginary, width, height, most), most)
+            };
         let steps = julia::plain::steps(NUMBER.0, NUMBER.1, extent, extent, MOST);
         let expected = julia::plain::coloured(&steps, MOST);
         subject.examine(program, (NUMBER.0, NUMBER.1, extent, extent, MOST), equals(expected))
