@@ -49,7 +49,7 @@ fn runs(timing: &Timing) -> usize {
 /// What `pumice bench --first-run` does: one run, of which the milliseconds are printed, and how many kernels came from disk.
 pub fn run(device: &Arc<dyn Device>) -> Result<()> {
     let start = Instant::now();
-    let found = Compiler::with(device.clone()).compile(different_kernels)?.run(&numbers())?;
+    let found = Compiler::with(device.clone()).compile(different_kernels)?.run(numbers())?;
     let found = found.to_vec().map_err(|error| Error::Failed(error.to_string()))?;
     let time = start.elapsed().as_secs_f64() * 1e3;
     check_exactly(&found, &expected()).map_err(Error::Failed)?;
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn there_are_twenty_kernels_and_they_are_right() -> pumice::Result<()> {
         let program = Compiler::on("sim")?.compile(different_kernels)?;
-        assert_eq!(program.skeletons(&numbers())?.len() as u64, KERNELS);
-        assert_eq!(program.run(&numbers())?.to_vec()?, expected());
+        assert_eq!(program.skeletons(numbers())?.len() as u64, KERNELS);
+        assert_eq!(program.run(numbers())?.to_vec()?, expected());
         Ok(())
     }
 }
