@@ -13,6 +13,7 @@ use crate::operation::{Given, Nature, Operation, RANK, Signature, TYPES, ensure}
 use crate::program::{ArrayProgram, Node};
 use pumice_scalar::{Function, Place, ScalarType};
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Loops and branches nest at most so deep: nothing recurses to a depth that a text decides.
@@ -65,10 +66,34 @@ pub trait Control: Send + Sync + 'static {
     /// Its meaning: the arrays that it gives for these inputs, where the user wrote it at a place.
     fn run(&self, place: Place, inputs: Arrays, run: &mut RunNested<'_>) -> Result<Arrays, Error>;
 
+    /// How it goes on, if it is a loop: for a runtime that makes rounds which are all alike in another way than [`Control::run`], which
+    /// says what they mean.
+    fn looping(&self) -> Option<Looping> {
+        None
+    }
+
     /// The extents of what it gives, as far as they do not depend on how it goes on, from those of its inputs and of the
     /// programs' results.
     fn foresee(&self, inputs: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>])
     -> Option<Vec<Vec<usize>>>;
+}
+
+/// How a loop goes on.
+pub struct Looping {
+    /// The inputs that are the state.
+    pub state: Range<usize>,
+    /// The number of the program that makes the next state.
+    pub step: usize,
+    /// When it ends.
+    pub until: LoopEnd,
+}
+
+/// When a loop ends.
+pub enum LoopEnd {
+    /// When the program of this number gives `false`.
+    Condition(usize),
+    /// After as many rounds as the input of this number says.
+    Count(usize),
 }
 
 /// Checks that a loop's state, which are inputs of these types, is made anew by its step, and begins with its result.
@@ -180,7 +205,7 @@ pub(crate) fn is_true(data: &dyn ArrayData) -> Result<bool, Error> {
 }
 
 /// The value of an array that is one whole number.
-pub(crate) fn whole_number(data: &dyn ArrayData) -> Result<i64, Error> {
+pub fn whole_number(data: &dyn ArrayData) -> Result<i64, Error> {
     let columns = whole_columns(data)?;
     match columns.first().and_then(|column| column.first_chunk()) {
         Some(bytes) => Ok(i64::from_ne_bytes(*bytes)),

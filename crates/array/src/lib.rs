@@ -54,7 +54,9 @@ mod verify;
 mod views;
 
 pub use acc::{Acc, KernelInput, kernel, scalar_argument};
-pub use control::{ArrayType, Arrays, Control, MOST_NESTED, Nested, RunNested};
+pub use control::{
+    ArrayType, Arrays, Control, LoopEnd, Looping, MOST_NESTED, Nested, RunNested, whole_number,
+};
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
 pub use described::Described;

@@ -314,6 +314,9 @@ impl Buffers {
 /// Scalars that kernels compute together at most: each is a register or more in every thread.
 const MOST_TOGETHER: usize = 8;
 
+/// Elements up to which writing an array costs less than launching a kernel for it: one block's.
+const SMALL: i64 = 1024;
+
 /// The first slot that an array does not have yet.
 const FORESEEN: usize = 1 << 40;
 
@@ -349,17 +352,18 @@ impl Planner<'_> {
         let pulls = program.nodes().iter().filter(|node| self.is_written_pull(node));
         let mut foreseen: HashMap<NodeId, usize> =
             pulls.map(|node| (node.id, FORESEEN + node.id.0 as usize)).collect();
-        for node in program.nodes().iter().filter(|node| forms.is_manifest(node.id)) {
+        let manifest = || program.nodes().iter().filter(|node| forms.is_manifest(node.id));
+        // What is given is there for whoever comes first.
+        for node in manifest().filter(|node| matches!(forms.of(node.id), Some(Form::Given))) {
+            let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
+            slots.insert(node.id, slot);
+            foreseen.insert(node.id, slot);
+            done.insert(node.id);
+            let buffers = buffers.borrow().of(slot).to_vec();
+            inputs.push(Input { node: node.id, place: node.place, buffers });
+        }
+        for node in manifest() {
             if done.contains(&node.id) {
-                continue;
-            }
-            if matches!(forms.of(node.id), Some(Form::Given)) {
-                let slot = buffers.borrow_mut().add(&node.types, extents.size(node.id));
-                slots.insert(node.id, slot);
-                foreseen.insert(node.id, slot);
-                done.insert(node.id);
-                let buffers = buffers.borrow().of(slot).to_vec();
-                inputs.push(Input { node: node.id, place: node.place, buffers });
                 continue;
             }
             // Others that come out of the same kernel.
@@ -445,7 +449,7 @@ impl Planner<'_> {
     }
 
     /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
-    /// there yet.
+    /// there yet. Small pulls of one size need not read the same: what they save is a launch.
     fn group<'b>(
         &'b self,
         node: &'b Node,
@@ -467,19 +471,23 @@ impl Planner<'_> {
                 let hearer = producer(other).unwrap_or(other);
                 lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
             };
-            let group = self.readers(node, done, in_step, |other| {
+            let group = self.readers(node, done, in_step, |other, in_common| {
                 let hearer = producer(other).unwrap_or(other);
+                let pays = || {
+                    is_common
+                        || lowering.load_in_common(first.id, hearer.id)
+                        || self.reads(other).contains(&node.id)
+                };
                 let hears = extents.size(other.id) > 0
                     && lowering.hears(other).as_ref() == Some(&from)
-                    && (is_common
-                        || lowering.load_in_common(first.id, hearer.id)
-                        || self.reads(other).contains(&node.id))
+                    && ((in_common && pays()) || (self.is_small_pull(node) && self.is_small_pull(other)))
                     && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);
                 hearers += u32::from(hears);
                 hears
             });
+            let is_pull = |node: &&Node| forms.of(node.id) == Some(&Form::Pull);
             let all = |form: fn(&Form) -> bool| group.iter().all(|node| forms.of(node.id).is_some_and(form));
-            if group.len() > 1 && !is_common && all(|form| *form == Form::Pull) {
+            if group.len() > 1 && !is_common && group.iter().all(is_pull) {
                 return (group, Together::Written);
             }
             // A CPU's thread takes elements one by one, which is slower than a fold by itself.
@@ -487,13 +495,18 @@ impl Planner<'_> {
             if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }
+            // Pulls read in step only what other pulls have written, so they can do without the rest.
+            let pulls: Vec<&Node> = group.into_iter().filter(is_pull).collect();
+            if is_pull(&node) && pulls.len() > 1 {
+                return (pulls, Together::Written);
+            }
         }
         let key = |node: &Node| {
             let producer = producer(node)?;
             Some((producer.operation.keyword(), producer.operation.shares(lowering, producer)?))
         };
         let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
-        let alike = |other: &Node| key(other).as_ref() == Some(&mine);
+        let alike = |other: &Node, in_common: bool| in_common && key(other).as_ref() == Some(&mine);
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
     }
 
@@ -502,14 +515,19 @@ impl Planner<'_> {
         self.forms.is_manifest(node.id) && self.forms.of(node.id) == Some(&Form::Pull)
     }
 
-    /// An array and those of the others that `fits` says, and that read an array which it reads too, or itself in step. They need
-    /// nothing else that is not there yet.
+    /// Whether an array is written by such a kernel, in less time than launching it takes.
+    fn is_small_pull(&self, node: &Node) -> bool {
+        self.is_written_pull(node) && self.extents.size(node.id) <= SMALL
+    }
+
+    /// An array and those of the others that `fits` says, which is told whether one reads an array which the first reads too, or
+    /// itself in step. They need nothing that is not there yet.
     fn readers<'b>(
         &'b self,
         node: &'b Node,
         done: &HashSet<NodeId>,
         in_step: impl Fn(&Node, NodeId) -> bool,
-        mut fits: impl FnMut(&Node) -> bool,
+        mut fits: impl FnMut(&Node, bool) -> bool,
     ) -> Vec<&'b Node> {
         let (mut group, mut columns) = (vec![node], node.types.len());
         let mut reads = self.reads(node);
@@ -525,7 +543,7 @@ impl Planner<'_> {
                     && in_step(other, *read)
             };
             let ready = theirs.iter().all(|read| done.contains(read) || is_written(read));
-            if ready && theirs.iter().any(|read| reads.contains(read)) && fits(other) {
+            if ready && fits(other, theirs.iter().any(|read| reads.contains(read))) {
                 columns += other.types.len();
                 group.push(other);
             }

@@ -114,3 +114,38 @@ fn what_is_described_twice_is_computed_once() {
     let once = plan(&[sorted().described().clone()], 1 << 20);
     assert_eq!(sorts, skeletons(&once).iter().filter(|skeleton| skeleton.contains("sort")).count(), "{both}");
 }
+
+#[test]
+fn small_arrays_of_one_size_are_one_kernel_whatever_they_read() {
+    let (xs, ys) = (Acc::<Vector<f32>>::argument(0), unit(7i64));
+    let scalars = [
+        unit(1.5f32).described().clone(),
+        xs.clone().slice(2).map(|x| x * 2.0).described().clone(),
+        ys.map(|y| y + 1).described().clone(),
+    ];
+    let small = plan(&scalars, 5000);
+    assert_eq!(skeletons(&small), ["write"], "{small}");
+    let vectors = |size: usize| {
+        let (up, down) = (enum_from(size, 0i64, 1), fill(size, 2.5f32));
+        [up.described().clone(), down.described().clone()]
+    };
+    assert_eq!(skeletons(&plan(&vectors(1000), 5)), ["write"]);
+    assert_eq!(skeletons(&plan(&vectors(5000), 5)).len(), 2, "each has enough to do");
+}
+
+#[test]
+fn scalars_that_a_loop_begins_with_and_makes_anew_cost_one_kernel() {
+    let (sum, count, last) = awhile(
+        (unit(0i64), unit(0i32), unit(1.0f32)),
+        |(sum, _, _)| sum.map(|sum| sum.lt(100)),
+        |(sum, count, last)| (sum.map(|s| s + 7), count.map(|c| c + 1), last.map(|l| l * 0.5)),
+    );
+    let results = [sum.described().clone(), count.described().clone(), last.described().clone()];
+    let options = PlanOptions::default();
+    let program = CheckedProgram::new(ArrayProgram::of(&results)).and_then(|program| program.ready(&options));
+    let plans = program.and_then(|program| foresee(&program, &gpu(), &Knowledge::default(), &options));
+    let plans = plans.unwrap_or_else(|error| panic!("{error}"));
+    let launches =
+        plans.iter().map(|foreseen| foreseen.plan.as_ref().map_or(0, |plan| skeletons(plan).len()));
+    assert_eq!(launches.collect::<Vec<_>>(), [1, 1, 1, 0], "before, the condition, a round, after");
+}

@@ -2,13 +2,16 @@
 //!
 //! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or what a
 //! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
-//! find their plans again in every round that has the same extents.
+//! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`Loop`]).
 
 use pumice_array::{
     Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
-    NodeId, Plan, Read, foresee, whole_columns,
+    LoopEnd, Looping, NodeId, Plan, Read, foresee, whole_columns, whole_number,
 };
-use pumice_runtime::{Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result};
+use pumice_runtime::work::Memo;
+use pumice_runtime::{
+    Choices, Device, Engine, Error, Execution, Inputs, Loop, Plans, PreparedPlan, Result, Until,
+};
 use pumice_scalar::{Constant, Place};
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -25,7 +28,13 @@ pub struct Untyped {
     choices: Choices,
     plans: Plans,
     /// The programs of its loops and branches.
-    nested: HashMap<NodeId, Vec<Untyped>>,
+    nested: HashMap<NodeId, Nested>,
+}
+
+/// The programs of a loop or a branch, and what the device keeps of its rounds.
+struct Nested {
+    programs: Vec<Untyped>,
+    memo: Memo,
 }
 
 impl Untyped {
@@ -41,7 +50,7 @@ impl Untyped {
             };
             let programs = node.programs().iter().map(compile).collect::<Result<Vec<_>>>()?;
             if !programs.is_empty() {
-                nested.insert(node.id, programs);
+                nested.insert(node.id, Nested { programs, memo: Memo::default() });
             }
         }
         let plans = engine.plans().of(&program, &choices);
@@ -68,7 +77,7 @@ impl Untyped {
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         let (last, reading) = self.read(inputs, clock)?;
         let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-        execution.launch_while(&|| clock.check_cancelled())?;
+        clock.launch(&execution)?;
         execution.results()
     }
 
@@ -100,7 +109,7 @@ impl Untyped {
             let prepared = clock.while_preparing(|| self.prepare(reading.inputs(inputs), &reading))?;
             let Some(read) = prepared.plan().reads() else { return Ok((prepared, reading)) };
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
-            execution.launch_while(&|| clock.check_cancelled())?;
+            clock.launch(&execution)?;
             let results = execution.results()?;
             match read {
                 Read::Extents(node) => {
@@ -137,7 +146,8 @@ impl Untyped {
         let node = self.program.node(id);
         let lost = || Error::Invalid(format!("{} has nothing to run", node.place));
         let control = node.operation.control().ok_or_else(lost)?;
-        let nested = self.nested.get(&id).map_or(&[][..], Vec::as_slice);
+        let nested = self.nested.get(&id);
+        let programs = nested.map_or(&[][..], |nested| &nested.programs);
         for (input, data) in node.inputs.iter().zip(&given) {
             reading.add(inputs, *input, data.clone());
         }
@@ -146,7 +156,7 @@ impl Untyped {
                 clock.check(node.place)?;
                 let arrays = (0..).zip(arrays.iter().cloned()).collect();
                 let inputs = Inputs { arrays, scalars: inputs.scalars.clone(), computed: HashMap::new() };
-                nested.get(number).ok_or_else(lost)?.run_until(&inputs, clock)
+                programs.get(number).ok_or_else(lost)?.run_until(&inputs, clock)
             };
             round().map_err(|error| ArrayError::Device(Arc::new(error)))
         };
@@ -154,7 +164,13 @@ impl Untyped {
             true => given.iter().map(|data| self.engine.shared(data)).collect::<Result<_>>()?,
             false => given,
         };
-        let found = control.run(node.place, given, &mut run)?;
+        let alike = nested.zip(control.looping());
+        let alike = alike
+            .map(|(nested, looping)| nested.rounds(&self.engine, &looping, &given, &inputs.scalars, clock));
+        let found = match alike.transpose()?.flatten() {
+            Some(found) => found,
+            None => control.run(node.place, given, &mut run)?,
+        };
         for (id, number) in self.program.given_by(id) {
             reading.add(inputs, id, found.get(number).ok_or_else(lost)?.clone());
         }
@@ -232,6 +248,46 @@ impl Untyped {
     }
 }
 
+impl Nested {
+    /// Runs a loop whose rounds are alike; nothing if they are not, or if that is not known before it has run.
+    fn rounds(
+        &self,
+        engine: &Arc<Engine>,
+        looping: &Looping,
+        given: &Arrays,
+        scalars: &[Constant],
+        clock: &Clock<'_>,
+    ) -> Result<Option<Arrays>> {
+        let inputs = Inputs {
+            arrays: (0..).zip(given.iter().cloned()).collect(),
+            scalars: scalars.to_vec(),
+            computed: HashMap::new(),
+        };
+        // What cannot be planned is told when it is run.
+        let planned = |number: usize| {
+            let program = self.programs.get(number)?;
+            let plan = clock.while_preparing(|| program.prepare(&inputs, &Reading::default())).ok()?;
+            Some((&**program.program(), plan))
+        };
+        let until = match looping.until {
+            LoopEnd::Condition(number) => {
+                planned(number).map(|(program, plan)| Until::Condition(program, plan))
+            }
+            LoopEnd::Count(input) => match given.get(input) {
+                Some(count) => Some(Until::Count(whole_number(&**count)?.try_into().unwrap_or(0))),
+                None => None,
+            },
+        };
+        let (Some(until), Some(step)) = (until, planned(looping.step)) else { return Ok(None) };
+        let looped = Loop { step, until, state: looping.state.clone(), inputs: given, scalars };
+        if !looped.is_uniform() {
+            return Ok(None);
+        }
+        let go_on = || clock.check_cancelled();
+        looped.run(engine, &self.memo, clock.cancelled.map(|_| &go_on as &dyn Fn() -> _)).map(Some)
+    }
+}
+
 /// What planning may know.
 fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
     let extents = |data: &Arc<dyn ArrayData>| data.extents().to_vec();
@@ -264,6 +320,14 @@ impl Clock<'_> {
         match self.cancelled {
             Some(cancelled) if cancelled.load(Ordering::Relaxed) => Err(Error::Cancelled),
             _ => Ok(()),
+        }
+    }
+
+    /// Starts a plan's launches; one by one if the run may be cancelled.
+    fn launch(&self, execution: &Execution<'_>) -> Result<()> {
+        match self.cancelled {
+            Some(_) => execution.launch_while(&|| self.check_cancelled()),
+            None => execution.launch(),
         }
     }
 

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
-use pumice_program::{Param, Program, Verified};
+use pumice_program::{Access, Param, Program, Space, Verified};
 use pumice_scalar::{Constant, ScalarType};
 
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::work::{self, Memo, Work};
 
 /// Something that runs programs.
 ///
@@ -99,6 +100,16 @@ pub trait Device: Send + Sync {
         blocks: u64,
         arguments: &[LaunchArgument<'_>],
     ) -> Result<()>;
+
+    /// Does work in order, of which the device may keep in `memo` what makes it quicker the next time: the same work often comes
+    /// again. A device that can goes through [`Rounds`](crate::work::Rounds) without the host.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch), for each launch among it.
+    unsafe fn perform(&self, work: &[Work<'_>], _memo: &Memo) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { work::in_order(self, work, &|| Ok(())) }
+    }
 
     /// Returns the handle of the queue in which its work is done in order, for code that is not ours and is called next in this
     /// thread: a `CUstream` whose context is made current, a `cl_command_queue`, or 0 on a CPU. Nothing where other code
@@ -243,9 +254,9 @@ impl CompiledKernel {
         }
         for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
             match (parameter, argument) {
-                (LaunchParameter::Buffer, LaunchArgument::Memory(_)) => {}
+                (LaunchParameter::Buffer(_), LaunchArgument::Memory(_)) => {}
                 (LaunchParameter::Scalar(ty), LaunchArgument::Scalar(value)) if *ty == value.ty() => {}
-                (LaunchParameter::Buffer, LaunchArgument::Scalar(value)) => {
+                (LaunchParameter::Buffer(_), LaunchArgument::Scalar(value)) => {
                     return fail(format!("argument {number} must be memory, not the value {value:?}"));
                 }
                 (LaunchParameter::Scalar(ty), LaunchArgument::Memory(_)) => {
@@ -284,7 +295,10 @@ impl Signature {
     /// The signature of a program.
     pub fn of(program: &Program) -> Signature {
         let kind = |param: &Param| match param {
-            Param::Memory(_) => LaunchParameter::Buffer,
+            Param::Memory(memory) => LaunchParameter::Buffer(match program.memory(*memory).space {
+                Space::Global { access } => access,
+                _ => Access::ReadWrite,
+            }),
             Param::Scalar(var) => LaunchParameter::Scalar(program.var_type(*var)),
         };
         let parameters = program.params.iter().map(kind).collect();
@@ -299,8 +313,8 @@ impl Signature {
 /// The kind of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchParameter {
-    /// An address in the device's memory.
-    Buffer,
+    /// An address in the device's memory, and what the program does there.
+    Buffer(Access),
     /// A value, passed by copy.
     Scalar(ScalarType),
 }
@@ -338,7 +352,8 @@ pub(crate) mod tests {
     }
 
     fn kernel() -> CompiledKernel {
-        let parameters = vec![LaunchParameter::Buffer, LaunchParameter::Scalar(ScalarType::F32)];
+        let parameters =
+            vec![LaunchParameter::Buffer(Access::Write), LaunchParameter::Scalar(ScalarType::F32)];
         CompiledKernel::new(cpu(), Signature { name: "k".into(), threads: 64, parameters, stop: None }, ())
     }
 

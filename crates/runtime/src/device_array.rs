@@ -40,8 +40,9 @@ impl DeviceArray {
     }
 
     /// The same with extents that are in these cells, where there is one.
-    pub(crate) fn with_lengths(self, lengths: Vec<Option<Arc<Pooled>>>) -> DeviceArray {
-        DeviceArray { lengths, ..self }
+    pub(crate) fn with_lengths(mut self, lengths: Vec<Option<Arc<Pooled>>>) -> DeviceArray {
+        self.lengths = lengths;
+        self
     }
 
     /// Waits for the device and reads the extents that only it knows.
@@ -63,7 +64,7 @@ impl DeviceArray {
         self.status.check()?;
         let count: usize = self.extents().iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
-            let mut bytes = host_memory::zeroed(count.saturating_mul(ty.bytes()))?;
+            let mut bytes = host_memory::any(count.saturating_mul(ty.bytes()))?;
             self.engine.device().download(column.memory()?, &mut bytes)?;
             Ok(bytes)
         };
@@ -101,6 +102,37 @@ impl ArrayData for DeviceArray {
         }
         let columns = self.host.get().into_iter().flatten();
         Ok(columns.map(|column| Cow::Borrowed(column.as_slice())).collect())
+    }
+}
+
+impl Drop for DeviceArray {
+    fn drop(&mut self) {
+        host_memory::give_back(self.host.take().into_iter().flatten());
+    }
+}
+
+/// Elements of a device's array in the host's memory, which is used again.
+pub(crate) struct Fetched {
+    pub(crate) extents: Vec<usize>,
+    pub(crate) types: Arc<[ScalarType]>,
+    pub(crate) columns: Vec<Vec<u8>>,
+}
+
+impl ArrayData for Fetched {
+    fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+    fn types(&self) -> &[ScalarType] {
+        &self.types
+    }
+    fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
+        Ok(self.columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect())
+    }
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        host_memory::give_back(std::mem::take(&mut self.columns));
     }
 }
 

@@ -2,13 +2,13 @@
 
 use crate::deadline::{Deadline, STOP_BYTES};
 use crate::device::{CompiledKernel, Device};
-use crate::device_array::DeviceArray;
+use crate::device_array::{DeviceArray, Fetched};
 use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
 use crate::plan_table::PlanTable;
 use crate::pool::{Pool, Pooled};
 use crate::status::Status;
-use pumice_array::{ArrayData, Error as ArrayError, HostData, whole_columns};
+use pumice_array::{ArrayData, Error as ArrayError, whole_columns};
 use pumice_emit::EmitOptions;
 use pumice_program::{Verified, make_stoppable};
 use pumice_scalar::ScalarType;
@@ -214,8 +214,8 @@ impl Engine {
     /// An array with the same elements in the host's memory, where no copy of it is kept on the device.
     pub fn download(&self, data: &Arc<dyn ArrayData>) -> Result<Arc<dyn ArrayData>> {
         let Some(array) = self.device_array(&**data) else { return Ok(data.clone()) };
-        let columns = array.fetch()?;
-        Ok(Arc::new(HostData::new(data.extents().to_vec(), data.types().to_vec(), columns)))
+        let (columns, extents) = (array.fetch()?, data.extents().to_vec());
+        Ok(Arc::new(Fetched { extents, types: data.types().into(), columns }))
     }
 
     fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {

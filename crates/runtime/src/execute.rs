@@ -1,4 +1,4 @@
-//! The execution of plans: kernels compiled, memory bound, steps done in order.
+//! The execution of plans: kernels compiled, memory bound, steps given to the device as work.
 
 use crate::deadline::Deadline;
 use crate::device::{CompiledKernel, LaunchArgument};
@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::pool::Pooled;
 use crate::status::Status;
+use crate::work::{self, Memo, Work};
 use pumice_array::{ArrayData, ArrayProgram, Given, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
 use pumice_program::{FAILURE_BYTES, Stmt, Verified};
@@ -18,6 +19,8 @@ use std::time::Duration;
 
 /// A plan with its kernels, ready to be executed many times.
 pub struct PreparedPlan {
+    /// What the device keeps of the last run.
+    memo: Memo,
     plan: Arc<Plan>,
     /// The device that the kernels are for.
     device: DeviceId,
@@ -40,7 +43,8 @@ impl KeptPlan {
     pub(crate) fn prepared(&self) -> Option<PreparedPlan> {
         let launches = self.launches.iter().map(|(kernel, blocks)| Some((kernel.upgrade()?, *blocks)));
         let launches = launches.collect::<Option<Vec<_>>>()?;
-        Some(PreparedPlan { plan: self.plan.clone(), device: self.device, launches, limit: self.limit })
+        let memo = Memo::default();
+        Some(PreparedPlan { memo, plan: self.plan.clone(), device: self.device, launches, limit: self.limit })
     }
 }
 
@@ -77,7 +81,8 @@ impl PreparedPlan {
         let blocks = plan.launches().map(|launch| launch.blocks());
         let blocks = blocks.collect::<std::result::Result<Vec<u64>, _>>()?;
         let launches = kernels.into_iter().zip(blocks).collect();
-        Ok(PreparedPlan { plan: Arc::new(plan), device: engine.device().id(), launches, limit })
+        let memo = Memo::default();
+        Ok(PreparedPlan { memo, plan: Arc::new(plan), device: engine.device().id(), launches, limit })
     }
 
     /// The plan without a hold on its kernels.
@@ -89,6 +94,11 @@ impl PreparedPlan {
             launches: launches.collect(),
             limit: self.limit,
         }
+    }
+
+    /// Whether runs have a deadline.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.limit.is_some()
     }
 
     /// The plan.
@@ -103,6 +113,17 @@ impl PreparedPlan {
         engine: &Arc<Engine>,
         program: &ArrayProgram,
         inputs: &Inputs,
+    ) -> Result<Execution<'a>> {
+        self.bind_to(engine, program, inputs, &mut Target::default())
+    }
+
+    /// As [`PreparedPlan::bind`], with memory that is there.
+    pub(crate) fn bind_to<'a>(
+        &'a self,
+        engine: &Arc<Engine>,
+        program: &ArrayProgram,
+        inputs: &Inputs,
+        target: &mut Target,
     ) -> Result<Execution<'a>> {
         let (plan, id) = (&self.plan, engine.device().id());
         if id != self.device {
@@ -131,12 +152,13 @@ impl PreparedPlan {
                 given_data.insert(*buffer, data.clone());
             }
         }
-        let record = match plan.sites().is_empty() {
-            true => None,
-            false => Some(engine.allocate(FAILURE_BYTES)?),
+        let record = match (plan.sites().is_empty(), &target.record) {
+            (true, _) => None,
+            (false, Some(record)) => Some(record.clone()),
+            (false, None) => Some(engine.allocate(FAILURE_BYTES)?),
         };
-        // Work happens in order, so what is released can be written by a later launch.
-        let mut released: HashMap<usize, Vec<Arc<Pooled>>> = HashMap::new();
+        let mut placed = self.placed(&target.results, &given_data);
+        let released = &mut target.spare;
         let lost = || Error::Invalid("memory is used before it is allocated".into());
         let mut actions = Vec::new();
         let mut compiled = self.launches.iter();
@@ -144,7 +166,7 @@ impl PreparedPlan {
             match step {
                 Step::Allocate(number) => {
                     let bytes = plan.buffers()[*number].bytes();
-                    let again = released.get_mut(&bytes).and_then(Vec::pop);
+                    let again = placed.remove(number).or_else(|| released.get_mut(&bytes)?.pop());
                     memories[*number] = Some(again.map_or_else(|| engine.allocate(bytes), Ok)?);
                 }
                 Step::Release(number) => {
@@ -176,12 +198,7 @@ impl PreparedPlan {
                     let memory = memories[*number].clone().ok_or_else(lost)?;
                     actions.push(Action::Zero(memory, plan.buffers()[*number].bytes()));
                 }
-                // Who is changed and not needed any more is changed in place.
-                Step::Copy { from, to }
-                    if matches!(plan.steps().get(position + 1), Some(Step::Release(done)) if done == from)
-                        && !given_data.contains_key(from)
-                        && plan.buffers()[*from] == plan.buffers()[*to] =>
-                {
+                Step::Copy { from, to } if self.is_in_place(position, &given_data) => {
                     memories.swap(*from, *to);
                 }
                 Step::Copy { from, to } => {
@@ -195,9 +212,56 @@ impl PreparedPlan {
         let deadline = engine.deadline(self.limit, || places(plan).into())?;
         let (device, sites) = (engine.device().clone(), plan.sites().into());
         let status = Status::with_deadline(device, record.clone(), sites, before, deadline.clone());
-        let engine = engine.clone();
-        Ok(Execution { engine, plan, memories, given: given_data, record, deadline, actions, status })
+        let (engine, memo) = (engine.clone(), &self.memo);
+        Ok(Execution { engine, plan, memo, memories, given: given_data, record, deadline, actions, status })
     }
+
+    /// Whether the step at this position copies what is changed next and not needed any more as it is: then it is changed in place.
+    fn is_in_place(&self, position: usize, given: &HashMap<usize, Arc<dyn ArrayData>>) -> bool {
+        let (steps, buffers) = (self.plan.steps(), self.plan.buffers());
+        let Some(Step::Copy { from, to }) = steps.get(position) else { return false };
+        matches!(steps.get(position + 1), Some(Step::Release(done)) if done == from)
+            && !given.contains_key(from)
+            && buffers[*from] == buffers[*to]
+    }
+
+    /// The memory that buffers get, so that results end up in this one.
+    fn placed(
+        &self,
+        results: &[Option<Vec<Arc<Pooled>>>],
+        given: &HashMap<usize, Arc<dyn ArrayData>>,
+    ) -> HashMap<usize, Arc<Pooled>> {
+        let mut placed = HashMap::new();
+        for (result, columns) in self.plan.results().iter().zip(results) {
+            for (buffer, column) in result.buffers.iter().zip(columns.iter().flatten()) {
+                if !given.contains_key(buffer) {
+                    placed.entry(*buffer).or_insert_with(|| column.clone());
+                }
+            }
+        }
+        // What is changed in place was somewhere else before.
+        for (position, step) in self.plan.steps().iter().enumerate().rev() {
+            if let Step::Copy { from, to } = step
+                && self.is_in_place(position, given)
+                && let Some(memory) = placed.remove(to)
+            {
+                placed.insert(*from, memory);
+            }
+        }
+        placed
+    }
+}
+
+/// Memory that is there before a plan is bound.
+#[derive(Default)]
+pub(crate) struct Target {
+    /// For failures.
+    pub(crate) record: Option<Arc<Pooled>>,
+    /// For results, column by column. A result that is an input, or the same as another one, is not put there.
+    pub(crate) results: Vec<Option<Vec<Arc<Pooled>>>>,
+    /// By their bytes, memory that nobody needs after the work before. Work happens in order, so what a plan releases can be
+    /// written by a later launch.
+    pub(crate) spare: HashMap<usize, Vec<Arc<Pooled>>>,
 }
 
 /// The operations of a plan in which a run may be stopped: those whose kernels may loop for ever, or all if there is none.
@@ -238,6 +302,7 @@ enum Action {
 pub struct Execution<'a> {
     engine: Arc<Engine>,
     plan: &'a Plan,
+    memo: &'a Memo,
     memories: Vec<Option<Arc<Pooled>>>,
     given: HashMap<usize, Arc<dyn ArrayData>>,
     record: Option<Arc<Pooled>>,
@@ -249,44 +314,66 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
-        self.launch_while(&|| Ok(()))
+        let work = self.whole_work()?;
+        match self.deadline {
+            // SAFETY: see `work`.
+            None => unsafe { self.engine.device().perform(&work, self.memo) },
+            Some(_) => self.launch_while(&|| Ok(())),
+        }
     }
 
     /// As [`Execution::launch`], but an error of `go_on`, which is asked before each step, ends it.
     pub fn launch_while(&self, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-        if let Some(record) = &self.record {
-            self.engine.device().zero(record.memory()?, FAILURE_BYTES)?;
-        }
         if let Some(deadline) = &self.deadline {
             deadline.arm(&**self.engine.device())?;
         }
-        let device = self.engine.device();
-        for action in &self.actions {
-            go_on()?;
-            let (kernel, blocks, arguments) = match action {
-                Action::Zero(memory, bytes) => {
-                    device.zero(memory.memory()?, *bytes)?;
-                    continue;
-                }
-                Action::Copy { from, to, bytes } => {
-                    device.copy(from.memory()?, to.memory()?, *bytes)?;
-                    continue;
-                }
-                Action::Launch { kernel, blocks, arguments } => (kernel, blocks, arguments),
-            };
-            let stop =
-                self.deadline.iter().map(|deadline| deadline.record.memory().map(LaunchArgument::Memory));
-            let arguments = arguments.iter().map(|argument| match argument {
-                Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
-                Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
-            });
-            let arguments = arguments.chain(stop).collect::<Result<Vec<_>>>()?;
-            // SAFETY: the program and its arguments come from a plan, which only Plan::new makes: programs stay within the
-            // lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
-            // allocated for it.
-            unsafe { device.launch(kernel, *blocks, &arguments)? };
+        // SAFETY: see `work`.
+        unsafe { work::in_order(&**self.engine.device(), &self.whole_work()?, go_on) }
+    }
+
+    /// The work from an empty record of failures on.
+    fn whole_work(&self) -> Result<Vec<Work<'_>>> {
+        let mut work = Vec::with_capacity(self.actions.len() + 1);
+        if let Some(record) = &self.record {
+            work.push(Work::Zero { memory: record.memory()?, bytes: FAILURE_BYTES });
         }
-        Ok(())
+        work.extend(self.work()?);
+        Ok(work)
+    }
+
+    /// The steps as work. It can be performed: programs and arguments come from a plan, which only `Plan::new` makes; programs stay
+    /// within the lengths that it gives its buffers, `bind` checked that inputs have those lengths, and what is written was
+    /// allocated for it.
+    pub(crate) fn work<'a>(&'a self) -> Result<Vec<Work<'a>>> {
+        let stop =
+            || self.deadline.iter().map(|deadline| deadline.record.memory().map(LaunchArgument::Memory));
+        let work = |action: &'a Action| {
+            Ok(match action {
+                Action::Zero(memory, bytes) => Work::Zero { memory: memory.memory()?, bytes: *bytes },
+                Action::Copy { from, to, bytes } => {
+                    Work::Copy { from: from.memory()?, to: to.memory()?, bytes: *bytes }
+                }
+                Action::Launch { kernel, blocks, arguments } => {
+                    let arguments = arguments.iter().map(|argument| match argument {
+                        Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
+                        Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
+                    });
+                    let arguments = arguments.chain(stop()).collect::<Result<Vec<_>>>()?;
+                    Work::Launch { kernel, blocks: *blocks, arguments }
+                }
+            })
+        };
+        self.actions.iter().map(work).collect()
+    }
+
+    /// The record of failures, if something can fail.
+    pub(crate) fn record(&self) -> Option<&Arc<Pooled>> {
+        self.record.as_ref()
+    }
+
+    /// Whether the run failed, which is known once somebody looks.
+    pub(crate) fn status(&self) -> &Arc<Status> {
+        &self.status
     }
 
     /// Milliseconds that the launches take, by the device's clock.
@@ -295,7 +382,7 @@ impl Execution<'_> {
     }
 
     /// The results, which stay on the device until somebody looks.
-    pub fn results(self) -> Result<Vec<Arc<dyn ArrayData>>> {
+    pub fn results(&self) -> Result<Vec<Arc<dyn ArrayData>>> {
         let result = |result: &ResultArray| {
             let ResultArray { extents, cells, buffers } = result;
             // A program may return an argument as it is.

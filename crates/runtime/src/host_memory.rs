@@ -1,8 +1,53 @@
-//! Memory of the host whose size an array decides: an error where there is none, never the end of the process.
+//! Memory of the host whose size an array decides: an error where there is none, never the end of the process. Large pieces are used
+//! again, since touching new memory for the first time takes longer than filling it from a GPU.
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+
+/// Bytes from which on a piece is kept, and those that are kept in all, at most.
+const LARGE: usize = 1 << 20;
+const MOST_KEPT: usize = 1 << 30;
+
+/// Pieces that nobody uses, the oldest first.
+fn kept() -> MutexGuard<'static, Vec<Vec<u8>>> {
+    static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns as many bytes, of any value: those of a piece that was given back, or new ones.
+pub(crate) fn any(bytes: usize) -> Result<Vec<u8>> {
+    if bytes >= LARGE {
+        let mut kept = kept();
+        if let Some(place) = kept.iter().rposition(|piece| piece.len() == bytes) {
+            return Ok(kept.remove(place));
+        }
+    }
+    zeroed(bytes)
+}
+
+/// Takes pieces that will not be needed as they are.
+pub(crate) fn give_back(pieces: impl IntoIterator<Item = Vec<u8>>) {
+    let most = MOST_KEPT.min(physical() / 16);
+    let mut pieces = pieces.into_iter().filter(|piece| (LARGE..=most).contains(&piece.len())).peekable();
+    if pieces.peek().is_none() {
+        return;
+    }
+    let gone: Vec<Vec<u8>> = {
+        let mut kept = kept();
+        kept.extend(pieces);
+        let mut bytes: usize = kept.iter().map(Vec::len).sum();
+        let first = kept.iter().position(|piece| {
+            let fits = bytes <= most;
+            bytes -= if fits { 0 } else { piece.len() };
+            fits
+        });
+        let first = first.unwrap_or(kept.len());
+        kept.drain(..first).collect()
+    };
+    drop(gone);
+}
 
 /// Returns as many zeros. The system clears the pages when they are first touched, so a copy into them that runs on several
 /// threads clears them on all of these.
@@ -21,8 +66,25 @@ pub(crate) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
     if address.is_null() {
         return Err(exhausted);
     }
+    prefer_large_pages(address, bytes);
     // SAFETY: allocated by the global allocator for as many bytes, all of which are initialised; nobody else has it.
     Ok(unsafe { Vec::from_raw_parts(address, bytes, bytes) })
+}
+
+/// Asks the system for large pages, of which fewer have to be touched.
+fn prefer_large_pages(address: *mut u8, bytes: usize) {
+    #[cfg(target_os = "linux")]
+    if bytes >= LARGE {
+        const PAGE: usize = 4096;
+        let skipped = address.addr().next_multiple_of(PAGE) - address.addr();
+        // SAFETY: the range is within memory that was just allocated. What it holds stays as it is; a system that does not know the
+        // advice refuses it, which changes nothing.
+        unsafe {
+            libc::madvise(address.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, libc::MADV_HUGEPAGE)
+        };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (address, bytes);
 }
 
 /// Returns the bytes of memory that the machine has, or more if that is not known.
@@ -49,6 +111,11 @@ mod tests {
             let memory = zeroed(bytes);
             assert!(memory.is_ok_and(|memory| memory.len() == bytes && memory.iter().all(|byte| *byte == 0)));
         }
+        let piece = vec![7; LARGE + 1];
+        let address = piece.as_ptr();
+        give_back([piece, vec![1; 10]]);
+        let again = any(LARGE + 1);
+        assert!(again.is_ok_and(|again| again.as_ptr() == address && again.len() == LARGE + 1));
         for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
             assert_eq!(zeroed(bytes), Err(Error::OutOfHostMemory { bytes }));
         }

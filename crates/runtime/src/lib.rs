@@ -19,7 +19,9 @@ mod kernel_table;
 mod parallel;
 mod plan_table;
 mod pool;
+mod rounds;
 mod status;
+pub mod work;
 
 pub use call::{Callable, Change, Given};
 pub use device::{
@@ -34,3 +36,4 @@ pub use identity::{DeviceId, DeviceName};
 pub use kernel_table::{Counts, KernelTable, Limits, Removed, Usage};
 pub use plan_table::{Choices, PlanTable, Plans};
 pub use pumice_emit::EmitOptions;
+pub use rounds::{Loop, Until};

@@ -17,7 +17,9 @@ impl Lowering<'_> {
         let node = self.program.node(listeners.producer);
         let Some(sources) = node.inputs.first().copied() else { return Ok(Vec::new()) };
         let asked = listeners.heard.iter().find_map(|heard| heard.consumer.division());
-        let plan = ExpandPlan::new(self.profile, self.extents.size(sources), self.options.division, asked);
+        let loops = listeners.heard.iter().any(Heard::expands);
+        let count = self.extents.size(sources);
+        let plan = ExpandPlan::new(self.profile, count, loops, self.options.division, asked);
         let slices = self.slices(sources, listeners);
         let heard = listeners.heard.iter().map(|heard| heard.clone().in_slices(slices)).collect();
         let listeners = &Listeners { producer: listeners.producer, heard };

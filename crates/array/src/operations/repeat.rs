@@ -6,7 +6,9 @@
 //! every round. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, results_of, whole_number};
+use crate::control::{
+    ArrayType, Arrays, Control, LoopEnd, Looping, Nested, RunNested, check_state, results_of, whole_number,
+};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -74,6 +76,9 @@ impl Control for Repeat {
         }
         arrays.truncate(self.state + 1);
         Ok(arrays.split_off(1))
+    }
+    fn looping(&self) -> Option<Looping> {
+        Some(Looping { state: 1..self.state + 1, step: 0, until: LoopEnd::Count(0) })
     }
     fn foresee(
         &self,

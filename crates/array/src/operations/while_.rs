@@ -5,7 +5,9 @@
 //! the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, check_state, is_true, results_of};
+use crate::control::{
+    ArrayType, Arrays, Control, LoopEnd, Looping, Nested, RunNested, check_state, is_true, results_of,
+};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
@@ -77,6 +79,9 @@ impl Control for While {
             // The state of the round before is dropped here, and its memory is used again.
             drop(arrays.splice(..self.state.min(arrays.len()), next));
         }
+    }
+    fn looping(&self) -> Option<Looping> {
+        Some(Looping { state: 0..self.state, step: 1, until: LoopEnd::Condition(0) })
     }
     fn foresee(
         &self,

@@ -89,14 +89,16 @@ pub struct ExpandPlan {
 const STRETCHES: u64 = 8;
 
 impl ExpandPlan {
-    /// Divides the work of so many sources. A consumer may ask for so many threads of a block, and for at most so many
-    /// blocks.
+    /// Divides the work of so many sources, of whose elements each may be a loop by itself. A consumer may ask for so many threads of
+    /// a block, and for at most so many blocks.
     pub fn new(
         profile: &Profile,
         sources: i64,
+        loops: bool,
         wanted: Option<Division>,
         asked: Option<(u32, u32)>,
     ) -> ExpandPlan {
+        let busy = profile.busy_blocks.min(i64::MAX as u64) as i64;
         let (division, why) = match wanted {
             // Where warps are imitated, a vote costs more than an element.
             Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces
@@ -105,6 +107,10 @@ impl ExpandPlan {
                 false => (Division::Stretch, "since a worker is quickest with neighbours"),
             },
             Some(division) => (division, "as asked for"),
+            None if loops && (busy / 4..=2 * busy).contains(&sources) => (
+                Division::Block,
+                "since each element is a loop, and there are about as many sources as blocks",
+            ),
             None => (Division::Mixed, "since the device has warps; each size is met when its source is"),
         };
         let threads = asked.map_or(profile.threads, |(threads, _)| threads);
@@ -129,6 +135,7 @@ impl ExpandPlan {
         // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
         let for_queue = match division {
             Division::Stretch if sources >= 16 * profile.busy_blocks => FOR_QUEUE_OF_MANY,
+            _ if leaves_idle && loops => 1,
             _ if leaves_idle => FOR_QUEUE_OF_FEW,
             _ => FOR_QUEUE,
         };

@@ -313,6 +313,7 @@ mod tests {
     use super::*;
     use crate::device::LaunchParameter;
     use pumice_emit::Effort;
+    use pumice_program::Access;
     use pumice_scalar::ScalarType;
     use rayon::prelude::*;
 
@@ -327,8 +328,8 @@ mod tests {
     fn saxpy(cpu: &Cpu, fast_math: bool) -> Result<CompiledKernel> {
         let scalar = LaunchParameter::Scalar;
         let parameters = vec![
-            LaunchParameter::Buffer,
-            LaunchParameter::Buffer,
+            LaunchParameter::Buffer(Access::ReadWrite),
+            LaunchParameter::Buffer(Access::ReadWrite),
             scalar(ScalarType::F32),
             scalar(ScalarType::I64),
             scalar(ScalarType::Bool),
@@ -395,7 +396,7 @@ mod tests {
         let signature = Signature {
             name: "set".into(),
             threads: 1,
-            parameters: vec![LaunchParameter::Buffer],
+            parameters: vec![LaunchParameter::Buffer(Access::ReadWrite)],
             stop: None,
         };
         let memory = cpu.allocate(4)?;

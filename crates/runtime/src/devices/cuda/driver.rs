@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use super::KIND;
+use super::graph::NodeParameters;
 use super::library::functions;
 use crate::error::{Error, Result};
 use crate::identity::DeviceName;
@@ -25,9 +26,12 @@ functions! {
     fn set_current(Handle) = "cuCtxSetCurrent";
     fn stream_create(*mut Handle, c_uint) = "cuStreamCreate";
     fn stream_synchronize(Handle) = "cuStreamSynchronize";
+    fn stream_wait(Handle, Handle, c_uint) = "cuStreamWaitEvent";
     fn stream_destroy(Handle) = "cuStreamDestroy_v2";
     fn allocate(*mut u64, usize) = "cuMemAlloc_v2";
     fn free(u64) = "cuMemFree_v2";
+    fn allocate_host(*mut *mut c_void, usize, c_uint) = "cuMemHostAlloc";
+    fn free_host(*mut c_void) = "cuMemFreeHost";
     fn upload(u64, *const c_void, usize, Handle) = "cuMemcpyHtoDAsync_v2";
     fn download(*mut c_void, u64, usize, Handle) = "cuMemcpyDtoHAsync_v2";
     fn copy(u64, u64, usize, Handle) = "cuMemcpyDtoDAsync_v2";
@@ -46,6 +50,23 @@ functions! {
     fn event_destroy(Handle) = "cuEventDestroy_v2";
 }
 
+functions! {
+    /// The driver's functions for graphs, which older ones lack.
+    struct GraphFunctions;
+    fn create(*mut Handle, c_uint) = "cuGraphCreate";
+    fn add_node(
+        *mut Handle, Handle, *const Handle, *const c_void, usize, *mut NodeParameters,
+    ) = "cuGraphAddNode_v2";
+    fn condition(*mut u64, Handle, Handle, c_uint, c_uint) = "cuGraphConditionalHandleCreate";
+    fn instantiate(*mut Handle, Handle, u64) = "cuGraphInstantiateWithFlags";
+    fn launch(Handle, Handle) = "cuGraphLaunch";
+    fn destroy_executable(Handle) = "cuGraphExecDestroy";
+    fn destroy(Handle) = "cuGraphDestroy";
+}
+
+/// The first version of CUDA whose graphs have decisions between two ways.
+const WITH_GRAPHS: i32 = 12_080;
+
 /// The codes that are told apart; `cuda.h` lists all.
 pub(super) mod code {
     pub const OUT_OF_MEMORY: i32 = 2;
@@ -54,6 +75,8 @@ pub(super) mod code {
 /// The driver, ready to be used.
 pub struct Driver {
     pub(super) functions: Functions,
+    /// Those for graphs, if the driver has all that is needed of them.
+    pub(super) graphs: Option<GraphFunctions>,
     version: i32,
     count: u32,
 }
@@ -69,8 +92,12 @@ impl Driver {
         })?;
         let functions = Functions::load(library)
             .map_err(|reason| unavailable(format!("NVIDIA's driver library is too old: {reason}")))?;
-        let mut driver = Driver { functions, version: 0, count: 0 };
+        let mut driver = Driver { functions, graphs: None, version: 0, count: 0 };
         driver.initialize().map_err(as_unavailable)?;
+        if driver.version >= WITH_GRAPHS {
+            let again = super::library::open_first(names).ok();
+            driver.graphs = again.and_then(|library| GraphFunctions::load(library).ok());
+        }
         match driver.count {
             0 => Err(unavailable("the driver sees no GPU (CUDA_VISIBLE_DEVICES may hide it)".into())),
             _ => Ok(driver),

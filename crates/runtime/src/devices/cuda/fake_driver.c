@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum { OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500 };
-static char contexts[2], streams[2], modules[2], kernels[2];
+enum { FILL, COUNT, GO_ON, KERNELS };
+static char contexts[2], streams[2], modules[2], kernels[2][KERNELS];
 static __thread char *current;
 static int live;
 // Which of the two is current on this thread.
@@ -71,32 +72,58 @@ int cuMemsetD8Async(uint64_t to, unsigned char byte, size_t bytes, void *given) 
 }
 int cuModuleLoadData(void **result, const void *image) {
     REQUIRE(current, INVALID_CONTEXT);
-    REQUIRE(!memcmp(image, "image", 6), INVALID_IMAGE);
+    // Ours, or what the real compiler makes.
+    REQUIRE(!memcmp(image, "image", 6) || !memcmp(image, "\x7f" "ELF", 4), INVALID_IMAGE);
     live++;
     *result = &modules[which()];
     return 0;
 }
 int cuModuleGetFunction(void **result, void *given, const char *name) {
-    REQUIRE(given == &modules[which()] && !strcmp(name, "fill"), NOT_FOUND);
-    *result = &kernels[which()];
-    return 0;
+    static const char *names[KERNELS] = {"fill", "count", "pumice_go_on"};
+    REQUIRE(given == &modules[which()], NOT_FOUND);
+    for (int i = 0; i < KERNELS; i++)
+        if (!strcmp(name, names[i])) return *result = &kernels[which()][i], 0;
+    return NOT_FOUND;
 }
 static int most_shared;
 int cuFuncSetAttribute(void *f, int attribute, int value) {
     REQUIRE(current, INVALID_CONTEXT);
-    REQUIRE(f == &kernels[which()] && attribute == 8 && value <= 232448, 1);
+    REQUIRE(f == &kernels[which()][FILL] && attribute == 8 && value <= 232448, 1);
     most_shared = value;
     return 0;
 }
 int cuModuleUnload(void *given) { live--; return 0; }
 // fill(double *z, uchar on, float a, int64 n): z[i] = a + grid, block and shared memory for i < n, if on
+static void fill(unsigned blocks, unsigned threads, unsigned shared, void **arguments) {
+    double *z = *(double **)arguments[0];
+    if (*(uint8_t *)arguments[1] != 1) return;
+    for (int64_t i = 0; i < *(int64_t *)arguments[3]; i++)
+        z[i] = *(float *)arguments[2] + 1e3 * blocks + 1e6 * threads + 1e15 * shared;
+}
+// count(const int64 *from, int64 *to, uchar *on): one less, and whether that is more than 0
+static void count(void **arguments) {
+    int64_t *to = *(int64_t **)arguments[1];
+    *to = **(int64_t **)arguments[0] - 1;
+    **(uint8_t **)arguments[2] = *to > 0;
+}
+// The kernel of graph.rs; a handle is the address of its value.
+static void go_on(void **arguments) {
+    int64_t *one = *(int64_t **)arguments[4], *other = *(int64_t **)arguments[5];
+    int goes_on = **(uint8_t **)arguments[3] && (!one || !*one) && (!other || !*other);
+    **(unsigned **)arguments[0] = goes_on;
+    if (*(uint64_t *)arguments[2] && !goes_on) **(unsigned **)arguments[1] = 0;
+}
+static void run(void *f, unsigned blocks, unsigned threads, unsigned shared, void **arguments) {
+    if (f == &kernels[which()][FILL]) fill(blocks, threads, shared, arguments);
+    if (f == &kernels[which()][COUNT]) count(arguments);
+    if (f == &kernels[which()][GO_ON]) go_on(arguments);
+}
+static int is_kernel(void *f) { return (char *)f >= kernels[which()] && (char *)f < kernels[which()] + KERNELS; }
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *given, void **arguments, void **extra) {
     REQUIRE(current && given == &streams[which()], INVALID_CONTEXT);
-    REQUIRE(f == &kernels[which()] && gx && gy * gz * by * bz == 1 && shared <= most_shared && !extra, 1);
-    double *z = *(double **)arguments[0];
-    if (*(uint8_t *)arguments[1] != 1) return 0;
-    for (int64_t i = 0; i < *(int64_t *)arguments[3]; i++) z[i] = *(float *)arguments[2] + 1e3 * gx + 1e6 * bx + 1e15 * shared;
+    REQUIRE(is_kernel(f) && gx && gy * gz * by * bz == 1 && shared <= most_shared && !extra, 1);
+    run(f, gx, bx, shared, arguments);
     return 0;
 }
 int cuEventCreate(void **result, unsigned flags) { REQUIRE(current, INVALID_CONTEXT); live++; *result = malloc(1); return 0; }
@@ -104,3 +131,117 @@ int cuEventRecord(void *event, void *given) { return given == &streams[which()] 
 int cuEventSynchronize(void *event) { return 0; }
 int cuEventElapsedTime(float *ms, void *a, void *b) { *ms = a != b ? 1.5f : 0; return 0; }
 int cuEventDestroy_v2(void *event) { live--; free(event); return 0; }
+int cuStreamWaitEvent(void *given, void *event, unsigned flags) { return given == &streams[which()] ? 0 : INVALID_HANDLE; }
+int cuMemHostAlloc(void **result, size_t bytes, unsigned flags) { REQUIRE(current, INVALID_CONTEXT); live++; *result = malloc(bytes); return 0; }
+int cuMemFreeHost(void *address) { live--; free(address); return 0; }
+
+// Graphs. A node is done after those that it names, and of all that could be done, the last one is: whoever forgets to name one is found
+// out. The parameters are those of the driver's header.
+typedef struct Graph Graph;
+typedef struct Node {
+    int kind, done, before_count;
+    struct Node *before[64], *next;
+    struct { void *f; unsigned grid[3], block[3], shared; void **arguments, **extra; void *kernel, *context; } launch;
+    struct { uint64_t to; size_t pitch; unsigned value, element; size_t width, height; void *context; } clear;
+    struct { size_t origin[4]; int kind; void *host; uint64_t address; void *array, *reserved; size_t pitch, height; } from, to;
+    size_t extents[3];
+    struct { unsigned *value; int kind; unsigned count; Graph **graphs; void *context; } decide;
+    uint64_t values[6];
+    void *arguments[6];
+    Graph *graphs[2];
+} Node;
+struct Graph { Node *last; unsigned *values[4]; int count; };
+static int started;
+int fake_started(void) { return started; }
+static Graph *new_graph(void) { live++; return calloc(1, sizeof(Graph)); }
+int cuGraphCreate(void **result, unsigned flags) { REQUIRE(current, INVALID_CONTEXT); *result = new_graph(); return 0; }
+int cuGraphConditionalHandleCreate(uint64_t *result, void *given, void *context, unsigned value, unsigned flags) {
+    Graph *graph = given;
+    REQUIRE(context == current && graph->count < 4, 1);
+    *result = (uint64_t)(graph->values[graph->count++] = calloc(1, 4));
+    return 0;
+}
+int cuGraphAddNode_v2(void **result, void *given, void **before, const void *edges, size_t count, char *parameters) {
+    Graph *graph = given;
+    REQUIRE(current && !edges && count <= 64 && *(int64_t *)(parameters + 248) == 0, 1);
+    Node *node = calloc(1, sizeof(Node));
+    node->kind = *(int *)parameters;
+    for (size_t i = 0; i < count; i++) {
+        Node *other = graph->last;
+        while (other && other != before[i]) other = other->next;
+        REQUIRE(other, INVALID_HANDLE);
+        node->before[node->before_count++] = other;
+    }
+    parameters += 16;
+    switch (node->kind) {
+    case 0:
+        memcpy(&node->launch, parameters, sizeof node->launch);
+        REQUIRE(is_kernel(node->launch.f) && node->launch.grid[0] && node->launch.block[0], 1);
+        int arguments = node->launch.f == &kernels[which()][GO_ON] ? 6 : node->launch.f == &kernels[which()][COUNT] ? 3 : 4;
+        for (int i = 0; i < arguments; i++) {
+            memcpy(&node->values[i], node->launch.arguments[i], 8);
+            node->arguments[i] = &node->values[i];
+        }
+        break;
+    case 1:
+        REQUIRE(*(void **)(parameters + 8) == current, INVALID_CONTEXT);
+        memcpy(&node->from, parameters + 16, 88);
+        memcpy(&node->to, parameters + 104, 88);
+        memcpy(&node->extents, parameters + 192, 24);
+        REQUIRE(node->from.kind == 2 && node->to.kind == 2 && node->extents[1] * node->extents[2] == 1, 1);
+        break;
+    case 2:
+        memcpy(&node->clear, parameters, sizeof node->clear);
+        REQUIRE(node->clear.context == current && node->clear.element == 1 && node->clear.height == 1, 1);
+        break;
+    case 13:
+        memcpy(&node->decide, parameters, sizeof node->decide);
+        REQUIRE(node->decide.context == current && node->decide.count == (node->decide.kind ? 1 : 2), 1);
+        for (unsigned i = 0; i < node->decide.count; i++) node->graphs[i] = new_graph();
+        *(Graph ***)(parameters + 16) = node->graphs;
+        break;
+    default:
+        return 1;
+    }
+    node->next = graph->last;
+    graph->last = node;
+    *result = node;
+    return 0;
+}
+static int is_ready(Node *node) {
+    for (int i = 0; i < node->before_count; i++) if (!node->before[i]->done) return 0;
+    return !node->done;
+}
+static void start(Graph *graph) {
+    for (Node *node = graph->last; node; node = node->next) node->done = 0;
+    for (Node *node = graph->last; node;) {
+        if (!is_ready(node)) { node = node->next; continue; }
+        node->done = 1;
+        if (node->kind == 0) run(node->launch.f, node->launch.grid[0], node->launch.block[0], node->launch.shared, node->arguments);
+        if (node->kind == 1) memcpy((void *)node->to.address, (void *)node->from.address, node->extents[0]);
+        if (node->kind == 2) memset((void *)node->clear.to, node->clear.value, node->clear.width);
+        if (node->kind == 13 && node->decide.kind == 0) start(node->graphs[*node->decide.value ? 0 : 1]);
+        if (node->kind == 13 && node->decide.kind == 1) while (*node->decide.value) start(node->graphs[0]);
+        node = graph->last;
+    }
+}
+int cuGraphInstantiateWithFlags(void **result, void *graph, uint64_t flags) { live++; *result = graph; return 0; }
+int cuGraphLaunch(void *executable, void *given) {
+    REQUIRE(current && given == &streams[which()], INVALID_CONTEXT);
+    started++;
+    start(executable);
+    return 0;
+}
+int cuGraphExecDestroy(void *executable) { live--; return 0; }
+int cuGraphDestroy(void *given) {
+    Graph *graph = given;
+    for (int i = 0; i < graph->count; i++) free(graph->values[i]);
+    for (Node *node = graph->last, *next; node; node = next) {
+        next = node->next;
+        for (int i = 0; i < 2; i++) if (node->graphs[i]) cuGraphDestroy(node->graphs[i]);
+        free(node);
+    }
+    live--;
+    free(graph);
+    return 0;
+}

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::KIND;
-use super::driver::{self, Driver, Handle, code};
+use super::driver::{self, Driver, GraphFunctions, Handle, code};
 use super::memory::Buffer;
 use crate::device::WaitCounter;
 use crate::error::{Error, Result};
@@ -75,8 +75,6 @@ impl Gpu {
     }
 
     fn initialize(&mut self, number: u32) -> Result<()> {
-        /// The stream does not wait for work that others in the process give to the default stream.
-        const NON_BLOCKING: c_uint = 1;
         let number = c_int::try_from(number).unwrap_or(c_int::MAX);
         // SAFETY: the driver is initialised, and refuses a number that no device has; the calls write one handle each.
         unsafe {
@@ -84,10 +82,9 @@ impl Gpu {
             self.check("cuDeviceGet", status)?;
             let status = (self.driver.functions.retain)(&mut self.context, self.device);
             self.check("cuDevicePrimaryCtxRetain", status)?;
-            self.enter()?;
-            let status = (self.driver.functions.stream_create)(&mut self.stream, NON_BLOCKING);
-            self.check("cuStreamCreate", status)?;
         }
+        self.enter()?;
+        self.stream = self.new_stream()?;
         let mut name = [0u8; 256];
         let (text, length) = (name.as_mut_ptr().cast(), name.len() as c_int);
         // SAFETY: the call writes a C string that fits into so many bytes.
@@ -111,6 +108,17 @@ impl Gpu {
         let status = unsafe { (self.driver.functions.attribute)(&mut value, attribute, self.device) };
         self.check("cuDeviceGetAttribute", status)?;
         Ok(u32::try_from(value).unwrap_or(0))
+    }
+
+    /// Makes a stream. The context must be current.
+    pub(super) fn new_stream(&self) -> Result<Handle> {
+        /// The stream does not wait for work that others in the process give to the default stream.
+        const NON_BLOCKING: c_uint = 1;
+        let mut stream = ptr::null_mut();
+        // SAFETY: the context is current, and the call writes one handle.
+        let status = unsafe { (self.driver.functions.stream_create)(&mut stream, NON_BLOCKING) };
+        self.check("cuStreamCreate", status)?;
+        Ok(stream)
     }
 
     /// What the driver says of it.
@@ -220,10 +228,19 @@ impl Gpu {
         // SAFETY: the context is current, and the call writes one handle.
         let status = unsafe { (self.driver.functions.event_create)(&mut event.event, 0) };
         self.check("cuEventCreate", status)?;
-        // SAFETY: the event was just made, in the context of the stream.
-        let status = unsafe { (self.driver.functions.event_record)(event.event, self.stream) };
-        self.check("cuEventRecord", status)?;
+        event.record(self.stream)?;
         Ok(event)
+    }
+
+    /// The driver's functions for graphs.
+    pub(super) fn graphs(&self) -> Result<&GraphFunctions> {
+        let lacks = || Error::Invalid(format!("the driver of `{}` has no graphs", self.name));
+        self.driver.graphs.as_ref().ok_or_else(lacks)
+    }
+
+    /// The context.
+    pub(super) fn context(&self) -> Handle {
+        self.context
     }
 
     /// Makes the context this thread's: the driver remembers it for each thread, and other code may have changed it.
@@ -267,6 +284,18 @@ unsafe impl Send for Module {}
 // SAFETY: as above; nothing in it changes.
 unsafe impl Sync for Module {}
 
+impl Module {
+    /// The kernel.
+    pub(super) fn function(&self) -> Handle {
+        self.function
+    }
+
+    /// Bytes of shared memory that a launch asks for.
+    pub(super) fn shared(&self) -> u32 {
+        self.shared
+    }
+}
+
 impl Drop for Module {
     fn drop(&mut self) {
         // A launch may still be running it.
@@ -283,7 +312,43 @@ pub struct Event {
     event: Handle,
 }
 
+// SAFETY: events belong to a context and not to a thread.
+unsafe impl Send for Event {}
+// SAFETY: as above; the driver synchronises what threads do at once.
+unsafe impl Sync for Event {}
+
 impl Event {
+    /// A mark without a clock, which is nowhere yet. The context must be current.
+    pub(super) fn new(gpu: &Arc<Gpu>) -> Result<Event> {
+        const WITHOUT_CLOCK: c_uint = 2;
+        let mut event = Event { gpu: gpu.clone(), event: ptr::null_mut() };
+        // SAFETY: the context is current, and the call writes one handle.
+        let status = unsafe { (gpu.driver.functions.event_create)(&mut event.event, WITHOUT_CLOCK) };
+        gpu.check("cuEventCreate", status)?;
+        Ok(event)
+    }
+
+    /// Moves the mark behind what is in a stream of this GPU. The context must be current.
+    pub(super) fn record(&self, stream: Handle) -> Result<()> {
+        // SAFETY: the event belongs to the context of the stream, which is current.
+        let status = unsafe { (self.gpu.driver.functions.event_record)(self.event, stream) };
+        self.gpu.check("cuEventRecord", status)
+    }
+
+    /// Has what comes later in a stream of this GPU wait until the mark is reached. The context must be current.
+    pub(super) fn hold_up(&self, stream: Handle) -> Result<()> {
+        // SAFETY: the event belongs to the context of the stream, which is current.
+        let status = unsafe { (self.gpu.driver.functions.stream_wait)(stream, self.event, 0) };
+        self.gpu.check("cuStreamWaitEvent", status)
+    }
+
+    /// Waits until the mark is reached; one that is nowhere is. The context must be current.
+    pub(super) fn wait(&self) -> Result<()> {
+        // SAFETY: the event belongs to the context, which is current.
+        let status = unsafe { (self.gpu.driver.functions.event_synchronize)(self.event) };
+        self.gpu.check("cuEventSynchronize", status)
+    }
+
     /// Waits until the work before this mark is done; milliseconds since an earlier mark.
     pub fn since(&self, earlier: &Event) -> Result<f64> {
         self.gpu.enter()?;

@@ -1,18 +1,20 @@
 //! The `cuda` device: programs as CUDA C, compiled by NVRTC for the GPU's own architecture, run by NVIDIA's driver.
 //!
 //! Both libraries are opened at run time; a machine without them pays one failed look-up. Launches are asynchronous and
-//! in order, in one stream.
+//! in order, in one stream; work that comes again is a graph, and loops in it need no host. Large transfers happen beside it.
 
 mod driver;
 mod gpu;
+mod graph;
 mod library;
 mod memory;
 pub mod nvrtc;
+mod transfer;
 
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
-use pumice_emit::{Dialect, EmitOptions};
+use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::{Capabilities, Verified};
 
@@ -20,9 +22,11 @@ use self::driver::Driver;
 use self::gpu::{Gpu, Module};
 use self::memory::Buffer;
 use self::nvrtc::Nvrtc;
+use self::transfer::{LARGE, Lanes};
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::work::{self, Memo, Work};
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +48,9 @@ pub struct CudaDevice {
     gpu: Arc<Gpu>,
     nvrtc: &'static Nvrtc,
     profile: Profile,
+    lanes: Lanes,
+    /// The kernel by which loops go on, once there was one.
+    go_on: OnceLock<Result<Module>>,
 }
 
 /// Returns the names of the GPUs that the driver shows.
@@ -83,7 +90,18 @@ impl CudaDevice {
                 ..pumice_emit::capabilities(Dialect::Cuda)
             },
         };
-        CudaDevice { id: DeviceId::new(gpu.name()), gpu: Arc::new(gpu), nvrtc, profile }
+        let (id, go_on) = (DeviceId::new(gpu.name()), OnceLock::new());
+        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes: Lanes::default(), go_on }
+    }
+
+    /// The kernel by which loops go on.
+    fn go_on(&self) -> Result<&Module> {
+        let make = || {
+            let (name, architecture) = (graph::GO_ON_NAME, self.gpu.facts().architecture);
+            let binary = self.nvrtc.compile(name, graph::GO_ON, architecture, false, Effort::Full)?;
+            self.gpu.load(name, name, &binary, 0)
+        };
+        self.go_on.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     /// Makes a kernel whose launches ask for so much shared memory.
@@ -139,13 +157,21 @@ impl Device for CudaDevice {
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         to.check_copy("an upload", from.len())?;
         let buffer = to.handle::<Buffer>(self.id)?;
-        if from.is_empty() { Ok(()) } else { buffer.write(from) }
+        match from.len() {
+            0 => Ok(()),
+            1..LARGE => buffer.write(from),
+            _ => self.lanes.write(buffer, from),
+        }
     }
 
     fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
         from.check_copy("a download", to.len())?;
         let buffer = from.handle::<Buffer>(self.id)?;
-        if to.is_empty() { self.synchronize() } else { buffer.read(to) }
+        match to.len() {
+            0 => self.synchronize(),
+            1..LARGE => buffer.read(to),
+            _ => self.lanes.read(buffer, to),
+        }
     }
 
     fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
@@ -207,6 +233,23 @@ impl Device for CudaDevice {
         let grid = blocks.min(self.profile.max_blocks) as u32;
         // SAFETY: there is a value for each parameter, of its type: the arguments were checked against the signature.
         unsafe { self.gpu.launch(module, grid, threads, &mut addresses) }
+    }
+
+    unsafe fn perform(&self, work: &[Work<'_>], memo: &Memo) -> Result<()> {
+        // One launch is as quick by itself.
+        let is_more = work.len() > 1 || matches!(work, [Work::Rounds(_)]);
+        if is_more
+            && self.gpu.graphs().is_ok()
+            && let Some(mut kept) = memo.try_lock()
+        {
+            let (gpu, device, max_blocks) = (&self.gpu, self.id, self.profile.max_blocks);
+            let graphs = graph::Maker { gpu, device, go_on: &|| self.go_on(), max_blocks };
+            if graphs.start(work, &mut kept)? {
+                return Ok(());
+            }
+        }
+        // SAFETY: as the caller promises.
+        unsafe { work::in_order(self, work, &|| Ok(())) }
     }
 
     fn synchronize(&self) -> Result<()> {

@@ -7,10 +7,12 @@ use pumice_scalar::ScalarType;
 
 use super::*;
 use crate::device::LaunchParameter;
+use crate::work::{Rounds, Test};
+use pumice_program::Access;
 
-/// Compiles the fake driver, and gives it to a test.
-fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
-    let folder = std::env::temp_dir().join(format!("pumice-fake-cuda-{}", std::process::id()));
+/// Compiles the fake driver, and gives it to a test of this name.
+fn with_fake_driver(name: &str, test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("pumice-fake-cuda-{name}-{}", std::process::id()));
     let (source, library) = (folder.join("fake.c"), folder.join("libfake.so"));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
     std::fs::write(&source, include_str!("fake_driver.c")).expect("the fake driver's source");
@@ -25,7 +27,7 @@ fn with_fake_driver(test: impl FnOnce(&str) -> Result<()>) -> Result<()> {
 fn signature() -> Signature {
     let scalar = LaunchParameter::Scalar;
     let kinds = [scalar(ScalarType::Bool), scalar(ScalarType::F32), scalar(ScalarType::I64)];
-    let parameters = [LaunchParameter::Buffer].into_iter().chain(kinds).collect();
+    let parameters = [LaunchParameter::Buffer(Access::ReadWrite)].into_iter().chain(kinds).collect();
     Signature { name: "fill".into(), threads: 128, parameters, stop: None }
 }
 
@@ -48,7 +50,7 @@ fn fill(device: &CudaDevice, kernel: &CompiledKernel, blocks: u64, n: i64) -> Re
 #[test]
 fn the_driver_is_called_as_it_wants() -> Result<()> {
     let Ok(nvrtc) = nvrtc::nvrtc() else { return Ok(()) };
-    with_fake_driver(|path| {
+    with_fake_driver("calls", |path| {
         // SAFETY: our own library, and a function that it defines with this type.
         let library = unsafe { Library::new(path) }.expect("the fake driver");
         let live: Symbol<unsafe extern "C" fn() -> i32> =
@@ -208,4 +210,92 @@ fn a_gpu_computes_where_there_is_one() -> Result<()> {
     let bytes = 1 << 50;
     assert_eq!(device.allocate(bytes).err(), Some(Error::out_of_memory(device.name(), bytes)));
     Ok(())
+}
+
+/// What the fake driver's `count` takes.
+fn count_signature() -> Signature {
+    let parameters = [Access::Read, Access::Write, Access::Write].map(LaunchParameter::Buffer).to_vec();
+    Signature { name: "count".into(), threads: 1, parameters, stop: None }
+}
+
+fn count<'a>(kernel: &'a Arc<CompiledKernel>, memories: [&'a DeviceMemory; 3]) -> Work<'a> {
+    Work::Launch { kernel, blocks: 1, arguments: memories.map(LaunchArgument::Memory).to_vec() }
+}
+
+#[test]
+fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
+    let Ok(nvrtc) = nvrtc::nvrtc() else { return Ok(()) };
+    with_fake_driver("graphs", |path| {
+        // SAFETY: our own library, and functions that it defines with this type.
+        let library = unsafe { Library::new(path) }.expect("the fake driver");
+        let [live, started] = [&b"fake_live"[..], b"fake_started"].map(|name| {
+            let function: Symbol<unsafe extern "C" fn() -> i32> =
+                unsafe { library.get(name) }.expect("its function");
+            // SAFETY: the functions take nothing and return a number.
+            move || unsafe { function() }
+        });
+        let device = CudaDevice::with(Gpu::open(Arc::new(Driver::open(&[path])?), 0)?, nvrtc);
+        let kernel = Arc::new(device.load_entry(count_signature(), "count", b"image", 0)?);
+        let memory = |value: i64| {
+            let memory = device.allocate(8)?;
+            device.upload(&memory, &value.to_le_bytes())?;
+            Ok::<_, Error>(memory)
+        };
+        let value = |memory: &DeviceMemory| {
+            let mut bytes = [0; 8];
+            device.download(memory, &mut bytes)?;
+            Ok::<_, Error>(i64::from_le_bytes(bytes))
+        };
+        let [one, two, three, on] = [memory(9)?, memory(0)?, memory(0)?, memory(0)?];
+        let memo = Memo::default();
+        for (round, graphs) in [(1, 0), (2, 1), (3, 2)] {
+            let copy = Work::Copy { from: &three, to: &one, bytes: 8 };
+            let work = [count(&kernel, [&one, &two, &on]), count(&kernel, [&two, &three, &on]), copy];
+            // SAFETY: the kernel is given what it takes.
+            unsafe { device.perform(&work, &memo)? };
+            assert_eq!((value(&one)?, started()), (9 - 2 * round, graphs));
+        }
+        // Other memory is other work.
+        let copy = || [Work::Zero { memory: &one, bytes: 8 }, Work::Copy { from: &one, to: &two, bytes: 8 }];
+        for graphs in [2, 3] {
+            // SAFETY: there is no kernel.
+            unsafe { device.perform(&copy(), &memo)? };
+            assert_eq!((value(&two)?, started()), (0, graphs));
+        }
+
+        for (rounds, failed, left) in [(0, 0, 0), (1, 0, 0), (2, 0, 0), (7, 0, 0), (7, 256, 7)] {
+            let [first, second, record] = [memory(rounds)?, memory(0)?, memory(failed)?];
+            let [at_first, at_second] = [memory(rounds.min(1))?, memory(0)?];
+            let failures = [None, Some(&record)];
+            let work = || {
+                [Work::Rounds(Rounds {
+                    at_first: Test { condition: &at_first, failures },
+                    there: vec![count(&kernel, [&first, &second, &at_second])],
+                    at_second: Test { condition: &at_second, failures },
+                    back: vec![count(&kernel, [&second, &first, &at_first])],
+                    settle: vec![Work::Copy { from: &second, to: &first, bytes: 8 }],
+                })]
+            };
+            let before = started();
+            // SAFETY: the kernel is given what it takes.
+            unsafe { device.perform(&work(), &Memo::default())? };
+            assert_eq!((value(&first)?, started() - before), (left, 1));
+            device.upload(&first, &rounds.to_le_bytes())?;
+            device.upload(&at_first, &rounds.min(1).to_le_bytes())?;
+            // SAFETY: as above.
+            unsafe { work::in_order(&device, &work(), &|| Ok(()))? };
+            assert_eq!(value(&first)?, left, "piece by piece");
+        }
+
+        // A transfer in several pieces and lanes.
+        let bytes: Vec<u8> = (0..(11 << 20) + 7).map(|i| (i * 7 + i / 1000) as u8).collect();
+        let (large, mut found) = (device.allocate(bytes.len())?, vec![0; bytes.len()]);
+        device.upload(&large, &bytes)?;
+        device.download(&large, &mut found)?;
+        assert!(found == bytes);
+
+        drop((one, two, three, on, large, memo, kernel, device));
+        assert_eq!(live(), 0, "something was not released");
+        Ok(())
+    })
 }

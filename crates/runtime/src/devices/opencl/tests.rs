@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::LaunchParameter;
+use pumice_program::Access;
 use pumice_scalar::ScalarType;
 
 const SUMS: &str = "
@@ -33,7 +34,8 @@ fn open() -> Option<OpenClDevice> {
 
 fn sums(device: &OpenClDevice) -> Result<CompiledKernel> {
     let scalar = LaunchParameter::Scalar;
-    let (buffer, long, float) = (LaunchParameter::Buffer, scalar(ScalarType::I64), scalar(ScalarType::F32));
+    let (buffer, long, float) =
+        (LaunchParameter::Buffer(Access::ReadWrite), scalar(ScalarType::I64), scalar(ScalarType::F32));
     let parameters = vec![buffer, buffer, long, float, scalar(ScalarType::Bool)];
     let binary = device.compile("sums", SUMS, false, Effort::Full)?;
     device.load_entry(Signature { name: "sums".into(), threads: 64, parameters, stop: None }, "sums", &binary)

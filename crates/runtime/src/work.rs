@@ -1,0 +1,128 @@
+//! Work for a device, as data: what a plan does, or the rounds of a loop, so that a device can take it as a whole.
+//!
+//! A device that knows all that comes can prepare it once and start it with one call, and go through a loop without asking the
+//! host. What it prepares it keeps in a [`Memo`], which whoever gives it the work holds.
+
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument};
+use crate::error::Result;
+use std::any::Any;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// One piece of work. Pieces happen in order, as far as one needs what another wrote.
+pub enum Work<'a> {
+    /// The first bytes of memory become zero.
+    Zero {
+        /// The memory.
+        memory: &'a DeviceMemory,
+        /// How many.
+        bytes: usize,
+    },
+    /// The first bytes of one memory are copied to another.
+    Copy {
+        /// The memory that is read.
+        from: &'a DeviceMemory,
+        /// The memory that is written.
+        to: &'a DeviceMemory,
+        /// How many.
+        bytes: usize,
+    },
+    /// A kernel runs.
+    Launch {
+        /// The kernel.
+        kernel: &'a Arc<CompiledKernel>,
+        /// How many blocks of it.
+        blocks: u64,
+        /// Its arguments.
+        arguments: Vec<LaunchArgument<'a>>,
+    },
+    /// A loop runs.
+    Rounds(Rounds<'a>),
+}
+
+/// The rounds of a loop, whose state is in one place before an even number of them and in another before an odd one.
+pub struct Rounds<'a> {
+    /// Whether a round is made of the first state.
+    pub at_first: Test<'a>,
+    /// The round that makes the second state of the first.
+    pub there: Vec<Work<'a>>,
+    /// Whether a round is made of the second state.
+    pub at_second: Test<'a>,
+    /// The round that makes the first state of the second.
+    pub back: Vec<Work<'a>>,
+    /// Brings the second state to the first one's place, if the loop ends there.
+    pub settle: Vec<Work<'a>>,
+}
+
+/// Whether a loop goes on: its condition says so, and nothing failed.
+pub struct Test<'a> {
+    /// One truth value.
+    pub condition: &'a DeviceMemory,
+    /// Records of failures: the first word of each is 0 as long as nothing failed.
+    pub failures: [Option<&'a DeviceMemory>; 2],
+}
+
+impl Test<'_> {
+    /// Waits for the work before it and reads the outcome.
+    fn holds(&self, device: &(impl Device + ?Sized)) -> Result<bool> {
+        let mut condition = [0u8];
+        device.download(self.condition, &mut condition)?;
+        if condition == [0] {
+            return Ok(false);
+        }
+        for record in self.failures.iter().flatten() {
+            let mut code = [0u8; 8];
+            device.download(record, &mut code)?;
+            if code != [0; 8] {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What a device keeps of work that it may be given again.
+#[derive(Default)]
+pub struct Memo(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Memo {
+    /// What is kept, unless another thread is about to do the same work.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Option<Box<dyn Any + Send>>>> {
+        self.0.try_lock().ok()
+    }
+}
+
+/// Does work piece by piece. An error of `go_on`, which is asked before each, ends it.
+///
+/// # Safety
+/// As for [`Device::perform`].
+pub unsafe fn in_order(
+    device: &(impl Device + ?Sized),
+    work: &[Work<'_>],
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    for piece in work {
+        go_on()?;
+        match piece {
+            Work::Zero { memory, bytes } => device.zero(memory, *bytes)?,
+            Work::Copy { from, to, bytes } => device.copy(from, to, *bytes)?,
+            // SAFETY: as the caller promises.
+            Work::Launch { kernel, blocks, arguments } => unsafe {
+                device.launch(kernel, *blocks, arguments)?;
+            },
+            Work::Rounds(Rounds { at_first, there, at_second, back, settle }) => {
+                while at_first.holds(device)? {
+                    // SAFETY: as the caller promises.
+                    unsafe { in_order(device, there, go_on)? };
+                    let goes_on = at_second.holds(device)?;
+                    let next = if goes_on { back } else { settle };
+                    // SAFETY: as the caller promises.
+                    unsafe { in_order(device, next, go_on)? };
+                    if !goes_on {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
