@@ -118,12 +118,12 @@ def measurements(all_programs, implementation, median_ms, starts, to_numpy=np.as
 
 
 def of_libraries(libraries):
-    """The measurements of each (name, make) of `libraries`; of one that is missing, one that says so."""
+    """The measurements of each (name, make) of `libraries`; of one that is missing or broken, one that says so."""
     found = []
     for name, make in libraries:
         try:
             found.extend(make())
-        except (ImportError, common.Unavailable) as reason:
+        except Exception as reason:  # whatever a library throws: raised again where it is told
             found.append((name, functools.partial(leave_out, reason)))
     return found
 

@@ -11,6 +11,7 @@ mod doctor;
 mod emit;
 mod error;
 mod options;
+mod programs;
 mod progress;
 mod random;
 mod selftest;
@@ -51,6 +52,14 @@ commands:
     --device DEVICE       on this device
     --filter TEXT         only workloads whose name contains this
     --json FILE           write the rows as JSON
+    --quick               small sizes and few runs, to see that everything works
+    --first-run           instead of it, run a program of 20 kernels once: its milliseconds, and kernels found on disk
+  programs              run whole programs: launches, bytes and times, as a table in Markdown
+    --device DEVICE       on this device
+    --filter TEXT         only programs whose name contains this
+    --json FILE           write the rows as JSON
+    --with FILE,...       put rows of such files into the table, too; without --device only these
+    --launches            only count launches and bytes, and print the rows as JSON
     --quick               small sizes and few runs, to see that everything works
   emit NAME             what a built-in example or kernel-language program becomes
     --target TARGET       array, program, c, opencl or cuda
@@ -118,7 +127,14 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
             selftest::run(&Options::parse(rest, &with_value, &["--unfused", "--large"], 0)?)
         }
         "random" => random::run(&Options::parse(rest, random::OPTIONS, &[], 0)?),
-        "bench" => bench::run(&Options::parse(rest, &["--device", "--filter", "--json"], &["--quick"], 0)?),
+        "bench" => {
+            let with_value = ["--device", "--filter", "--json"];
+            bench::run(&Options::parse(rest, &with_value, &["--quick", "--first-run"], 0)?)
+        }
+        "programs" => {
+            let with_value = ["--device", "--filter", "--json", "--with"];
+            programs::run(&Options::parse(rest, &with_value, &["--quick", "--launches"], 0)?)
+        }
         "emit" => emit::run(&Options::parse(rest, &["--target", "--size", "--n"], &[], 1)?),
         "tune" => tune::run(&Options::parse(rest, &["--device", "--n", "--strategy"], &[], 1)?),
         "run" => simulate::run_once(&Options::parse(rest, &["--device", "--n"], &[], 1)?),
@@ -128,7 +144,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, emit, run, simulate, tune, explain, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, emit, run, simulate, tune, explain, cache, help, version"
         ))),
     }
 }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(60);
 
 const COMMANDS: &[&str] = &[
-    "selftest", "bench", "emit", "run", "simulate", "tune", "explain", "cache", "help", "version", "--help",
-    "-V",
+    "selftest", "bench", "programs", "emit", "run", "simulate", "tune", "explain", "cache", "help",
+    "version", "--help", "-V",
 ];
 
 const WORDS: &[&str] = &[

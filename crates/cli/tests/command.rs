@@ -207,6 +207,37 @@ fn every_workload_gives_the_right_result() {
 }
 
 #[test]
+fn programs_are_right_and_their_launches_are_counted() {
+    let text = stdout(&["programs", "--quick", "--launches", "--device", "sim"]);
+    let rows: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let rows = rows.as_array().map(Vec::as_slice).unwrap_or_default();
+    assert!(rows.len() > 30, "{text}");
+    let launches = |program: &str| {
+        rows.iter().find(|row| row["program"] == program).and_then(|row| row["launches"].as_u64())
+    };
+    // One kernel draws and colours; every generation is one.
+    assert_eq!((launches("Julia set"), launches("game of life")), (Some(1), Some(6)), "{text}");
+    assert!(rows.iter().all(|row| row["kernel_bytes"].as_u64().is_some_and(|bytes| bytes > 0)), "{text}");
+}
+
+#[test]
+fn a_table_of_programs_has_the_rows_of_other_machines() {
+    let [ours, theirs] = ["programs.json", "others.json"].map(scratch);
+    let [file, other] = [&ours, &theirs].map(|path| path.to_string_lossy().into_owned());
+    let text = stdout(&["programs", "--quick", "--device", "cpu", "--filter", "Julia", "--json", &file]);
+    assert!(text.starts_with("| program | size | MB in and out | launches on cpu |"), "{text}");
+    let rows = std::fs::read_to_string(&ours).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::write(&theirs, rows.replace("\"cpu\"", "\"cuda\"")).unwrap_or_else(|error| panic!("{error}"));
+    let text = stdout(&["programs", "--with", &format!("{file},{other}")]);
+    assert!(text.contains(" ms on cpu | launches on cuda |"), "{text}");
+    let line = text.lines().last().unwrap_or_default();
+    assert!(line.starts_with("| Julia set | 32x32 pixels | 0.0041 | 1 | 0.0041 | "), "{text}");
+    assert_eq!(line.matches('|').count(), 10, "{text}");
+    let (code, message) = refused(&["programs", "--with", "no-such-file.json"]);
+    assert!(code == Some(1) && message.contains("cannot read"), "{code:?}: {message}");
+}
+
+#[test]
 fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     let wrong = |arguments: &[&str], part: &str| {
         let (code, message) = refused(arguments);
@@ -226,6 +257,8 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["bench", "--device"], "--device needs a value");
     wrong(&["bench", "--device", "sim"], "has no speed");
     wrong(&["bench", "--device", "cpu", "--filter", "no such"], "copy f32");
+    wrong(&["programs", "--device", "sim"], "has no speed");
+    wrong(&["programs", "--device", "cpu", "--filter", "no such"], "no program has a name");
     wrong(&["emit"], "name an example");
     wrong(&["emit", "no_such", "--target", "c"], "black_scholes");
     wrong(&["emit", "reverse", "--target", "array"], "is written in the kernel language");

@@ -176,8 +176,9 @@ impl Untyped {
             false => given,
         };
         let alike = nested.zip(control.as_loop());
-        let alike =
-            alike.map(|(nested, shape)| nested.rounds(&self.engine, &shape, &given, &inputs.scalars, clock));
+        let alike = alike.map(|(nested, shape)| {
+            nested.rounds(&self.engine, (&shape, control.once()), &given, &inputs.scalars, clock)
+        });
         let found = match alike.transpose()?.flatten() {
             Some(found) => found,
             None => control.run(node.place, given, &mut run)?,

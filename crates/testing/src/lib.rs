@@ -14,6 +14,7 @@
     clippy::needless_borrows_for_generic_args
 )]
 mod cases;
+mod counting;
 mod data;
 pub mod files;
 mod harness;
@@ -22,5 +23,6 @@ pub mod programs;
 pub mod random;
 pub mod suite;
 
+pub use counting::Counting;
 pub use harness::{Harness, Outcome, Program, Tolerance};
 pub use suite::{Case, Summary, cases, cuda_like, large_cases, run_suite};

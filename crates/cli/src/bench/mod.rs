@@ -5,6 +5,7 @@
 //! to the letter, and neither may change without the other.
 
 mod expansions;
+mod first_run;
 mod inputs;
 mod irregular;
 mod matrices;
@@ -12,13 +13,13 @@ mod neighbours;
 mod nested;
 mod overheads;
 mod programs;
-mod reference;
+pub(crate) mod reference;
 mod row;
 mod sorting;
 mod sparse;
 mod streams;
 mod tables;
-mod timing;
+pub(crate) mod timing;
 mod workloads;
 
 use crate::error::{Error, Result};
@@ -34,6 +35,9 @@ use workloads::{Sizes, Workload};
 /// Measures the workloads of a device.
 pub fn run(options: &Options) -> Result<()> {
     let device = options.value("--device").map_or_else(default_device, open)?;
+    if options.has("--first-run") {
+        return first_run::run(&device);
+    }
     let quick = options.has("--quick");
     let sizes = match (device.name().kind(), quick) {
         ("sim", _) => {

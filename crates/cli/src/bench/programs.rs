@@ -79,13 +79,22 @@ const CENTRES: usize = 32;
 /// Each centre moves to the middle of the points that are nearest to it.
 fn moved_centres(points: Acc<Matrix<f32>>, centres: Acc<Matrix<f32>>) -> Acc<Matrix<f32>> {
     let (count, clusters) = (points.shape().0, centres.shape().0);
-    let distance = |(i, j): (Exp<i64>, Exp<i64>)| {
-        (0..COORDINATES).fold(constant(0f32), |sum, d| {
-            let way = points.at((i, d)) - centres.at((j, d));
-            sum + way * way
-        })
+    // A thread goes through the centres with a point that it has loaded once.
+    let nearest = |i: Exp<i64>| {
+        let point: Vec<Exp<f32>> = (0..COORDINATES).map(|d| points.at((i, d))).collect();
+        let (_, _, label) = while_(
+            (constant(0i64), constant(f32::INFINITY), constant(0i64)),
+            |(j, _, _)| j.lt(clusters),
+            |(j, best, label)| {
+                let ways = point.iter().enumerate().map(|(d, x)| *x - centres.at((j, d)));
+                let distance = ways.fold(constant(0f32), |sum, way| sum + way * way);
+                let is_nearer = distance.lt(best);
+                (j + 1, is_nearer.select(distance, best), is_nearer.select(j, label))
+            },
+        );
+        label
     };
-    let labels = generate((count, clusters), distance).argmin();
+    let labels = generate(count, nearest);
     let sums = points.permute(|a, b| a + b, fill(centres.shape(), 0.0), |(i, d)| (labels.at(i), d));
     let counts = labels.histogram(clusters, |label| label);
     sums.zip_with(centres, |sum, before| (sum, before)).imap(|(j, _), (sum, before)| {

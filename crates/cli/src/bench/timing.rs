@@ -60,6 +60,11 @@ impl Timing {
         self.repeat(|| program.time(arguments.clone(), 1).map(median)).map_err(told)
     }
 
+    /// Whether the fewest runs will do.
+    pub fn is_quick(&self) -> bool {
+        self.quick
+    }
+
     /// What programs are compiled with.
     pub fn compiler(&self) -> &Compiler {
         &self.compiler
@@ -110,8 +115,8 @@ impl Timing {
         Ok(Measured { median_ms, work: prepared.work() })
     }
 
-    /// The median of as many runs as make sense.
-    fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
+    /// The median of as many runs as make sense, of what measures one.
+    pub fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
         let mut times = |runs: usize| (0..runs).map(|_| once()).collect::<pumice::Result<Vec<f64>>>();
         let warm = median(times(WARM_UP_RUNS)?);
         times(if self.quick { FEWEST_RUNS } else { runs_for(warm) }).map(median)
@@ -124,7 +129,7 @@ fn runs_for(once_ms: f64) -> usize {
 }
 
 /// The middle one; nothing has none.
-fn median(mut times: Vec<f64>) -> f64 {
+pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,6 +1,7 @@
 //! The workloads: programs, inputs, and what must come out.
 
 use super::expansions;
+use super::first_run;
 use super::inputs::uniform;
 use super::irregular;
 use super::matrices;
@@ -210,6 +211,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(sparse::workloads(sizes.sparse_rows, sizes.vector.min(SORTED), sizes.triples));
     all.extend(nested::workloads(sizes.nested));
     all.extend(tables::workloads(sizes.tables));
+    all.extend(first_run::workloads());
     all.extend(overheads::workloads(sizes.rounds, sizes.looped));
     all.extend(whole_programs::workloads(sizes.vector, sizes.programs));
     all.extend(streams::workloads(sizes.chunks, sizes.options));
@@ -325,6 +327,21 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 73);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 75);
+    }
+
+    /// `pumice bench` has nothing to say about the simulator's speed, but what it measures must be right there too.
+    #[test]
+    fn whole_programs_loops_and_streams_are_right_on_the_simulator() -> pumice::Result<()> {
+        let sizes = Sizes::quick();
+        let mut all = whole_programs::workloads(1000, sizes.programs);
+        all.extend(overheads::workloads(sizes.rounds, [300, 1]));
+        all.extend(streams::workloads(sizes.chunks, 100));
+        let timing = Timing::new(pumice::Compiler::on("sim")?, true);
+        for workload in all {
+            let measured = workload.measure(&timing);
+            assert!(measured.is_ok_and(|measured| measured.median_ms > 0.0), "{}", workload.name);
+        }
+        Ok(())
     }
 }
