@@ -129,6 +129,8 @@ impl UniformLoop<'_> {
                 if rounds % 2 == 1 { &second } else { &first }
             }
             Until::Condition(program, plan) => {
+                // On what a failed run leaves behind, it might never end.
+                before.iter().try_for_each(|status| status.check())?;
                 let mut target = Target { spare: target.spare, ..Target::default() };
                 let at_first = plan.bind_to(engine, program, &self.inputs_with(&first), &mut target)?;
                 target.record = at_first.record().cloned();
