@@ -235,7 +235,11 @@ impl Plan {
                             continue;
                         }
                         Err(reason) => {
-                            let is_loop = fitted.node(control).operation.control().is_some_and(|it| it.as_loop().is_some());
+                            let is_loop = fitted
+                                .node(control)
+                                .operation
+                                .control()
+                                .is_some_and(|it| it.as_loop().is_some());
                             (control, is_loop.then_some(reason))
                         }
                     }

@@ -8,7 +8,11 @@ use std::collections::HashMap;
 use support::gpu;
 
 /// The plan of a result of a vector of so many elements.
-fn plan<D: Shape, T: pumice_scalar::Elt>(result: &Acc<Array<D, T>>, size: usize, options: &PlanOptions) -> Plan {
+fn plan<D: Shape, T: pumice_scalar::Elt>(
+    result: &Acc<Array<D, T>>,
+    size: usize,
+    options: &PlanOptions,
+) -> Plan {
     let program = CheckedProgram::new(ArrayProgram::of(&[result.described().clone()]));
     let knowledge = Knowledge::of(HashMap::from([(0, vec![size])]), &[]);
     let plan = program

@@ -45,8 +45,8 @@ pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define};
 pub use define_data::define_data;
 pub use effects::{
-    allocate_shared, block_threads, block_warps, comment, compute, distribute, either, flag_failures, parallel,
-    repeat_while, sequential, sync,
+    allocate_shared, block_threads, block_warps, comment, compute, distribute, either, flag_failures,
+    parallel, repeat_while, sequential, sync,
 };
 pub use embed::Embedded;
 pub use error::BuildError;

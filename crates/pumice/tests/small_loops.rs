@@ -31,7 +31,8 @@ fn a_loop_is_one_launch_with_what_comes_before_and_after_it() -> pumice::Result<
     for compiler in compilers() {
         let name = compiler.device().name().to_string();
         // What the loop begins with is computed in its kernel, and both arrays come out of it.
-        let program = compiler.compile(|xs: Acc<Vector<f32>>, n: Exp<i64>| approached(xs.map(|x| x + 1.0), n))?;
+        let program =
+            compiler.compile(|xs: Acc<Vector<f32>>, n: Exp<i64>| approached(xs.map(|x| x + 1.0), n))?;
         let arguments = (&vec![1.0f32; 1000], 10_000);
         let launches = program.skeletons(arguments)?;
         let skeletons: Vec<&str> = launches.iter().map(|launch| &launch.skeleton[..]).collect();
@@ -90,7 +91,10 @@ fn explain_says_why_a_loop_is_run_by_the_host() -> pumice::Result<()> {
         (explained(compiler.compile(sorted), 10)?, "it has an operation that takes kernels of its own"),
         (explained(compiler.compile(mapped), 10_000)?, "its rounds are enough work for more than one block"),
         (explained(compiler.compile(shorter), 10)?, "the extents of its arrays change from round to round"),
-        (explained(compiler.clone().small_loops(false).compile(mapped), 10)?, "loops in one block are switched off"),
+        (
+            explained(compiler.clone().small_loops(false).compile(mapped), 10)?,
+            "loops in one block are switched off",
+        ),
     ] {
         assert!(text.contains(&format!("{by_host}{reason}")), "{text}");
     }

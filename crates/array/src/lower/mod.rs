@@ -31,8 +31,8 @@ pub use parameters::Parameters;
 pub(crate) use parameters::ScalarParameter;
 pub(crate) use scan::{ScanJob, ScanSource};
 pub(crate) use separate::{Separated, separate};
-pub(crate) use small_loop::SmallLoop;
 pub use small_loop::Reason;
+pub(crate) use small_loop::SmallLoop;
 pub(crate) use sort::SortJob;
 
 pub use crate::plan::Step;

@@ -160,7 +160,8 @@ impl SmallLoop {
 
     /// Whether an input is read once, before the first round: then it can be a pull. Others are read in every round, from memory.
     pub(crate) fn reads_at_the_start(&self, input: usize) -> bool {
-        self.shape.state.contains(&input) || self.inputs.get(input).is_some_and(|input| input.extents.is_empty())
+        self.shape.state.contains(&input)
+            || self.inputs.get(input).is_some_and(|input| input.extents.is_empty())
     }
 
     fn state(&self) -> &[Whole] {
@@ -218,8 +219,9 @@ impl Judge<'_> {
             needs.memory(whole.size(), &whole.types, 2);
             needs.work += whole.size() as u64 * LEAST_COST;
         }
-        let arguments: HashMap<u32, Vec<usize>> =
-            (0..).zip(inputs.iter().map(|input| input.extents.iter().map(|extent| *extent as usize).collect())).collect();
+        let arguments: HashMap<u32, Vec<usize>> = (0..)
+            .zip(inputs.iter().map(|input| input.extents.iter().map(|extent| *extent as usize).collect()))
+            .collect();
         let mut bodies = Vec::new();
         for (number, program) in operation.programs().iter().enumerate() {
             let before = needs.shared_bytes;
@@ -246,7 +248,8 @@ impl Judge<'_> {
             return Err("its arrays do not fit the memory of a block");
         }
         let threads = match profile.coalesces {
-            true => capacity(needs.widest.min(MOST_THREADS.into())).clamp(WARP, MOST_THREADS.min(profile.max_threads)),
+            true => capacity(needs.widest.min(MOST_THREADS.into()))
+                .clamp(WARP, MOST_THREADS.min(profile.max_threads)),
             false => profile.threads.min(profile.max_threads),
         };
         around.add(needs);

@@ -6,7 +6,9 @@
 //! every round. The result is the first array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, results_of, whole_number};
+use crate::control::{
+    ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, results_of, whole_number,
+};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;

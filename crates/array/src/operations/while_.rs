@@ -5,7 +5,9 @@
 //! the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Listed, Parts};
-use crate::control::{ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, is_true, results_of};
+use crate::control::{
+    ArrayType, Arrays, Control, Loop, Nested, Rounds, RunNested, check_state, is_true, results_of,
+};
 use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;

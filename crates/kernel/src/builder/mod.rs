@@ -18,7 +18,9 @@ use crate::effects::describe;
 use crate::error::BuildError;
 use crate::place::users;
 use memories::drop_memories;
-use pumice_program::{AtomicOp, Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers};
+use pumice_program::{
+    AtomicOp, Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers,
+};
 use pumice_scalar::{
     Constant, Id, MAX_NESTING, Op, Place, ScalarType, Site, Term, TooDeep, Variable, scope, scope_depth,
 };
@@ -267,7 +269,9 @@ impl Builder {
 
     /// The statements that raise the flag for failures if this one records one, where there is a flag.
     fn flagged(&mut self, statement: &Stmt) -> Vec<Stmt> {
-        let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else { return Vec::new() };
+        let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else {
+            return Vec::new();
+        };
         let failed = self.new_var(ScalarType::Bool, "failed");
         let (index, operands) =
             (Operand::Constant(Constant::from(0i64)), vec![Operand::Constant(Constant::from(1u32))]);

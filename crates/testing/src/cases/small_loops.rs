@@ -65,7 +65,8 @@ pub fn arrays_that_change_places(h: &Harness) -> Outcome {
             let sums = ys.zip_with(zs.clone(), |y, z| y - z);
             (sums, xs, zs, m.clone().zip_with(m.transpose(), |x, y| x + 2.0 * y))
         });
-        let at = m.reshape(9).at(5);
+        let flat = m.reshape(9);
+        let at = flat.at(5);
         xs.zip_with(ys, |x, y| (x, y)).zip_with(zs, |(x, y), z| (x, y, z)).map(|(x, y, z)| (x, y, z, at))
     })?;
     let elements: [f64; 9] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
@@ -110,8 +111,10 @@ pub fn folds_in_order(h: &Harness) -> Outcome {
         xs.map(|(a, b)| (a, b, sum.the().1, rounds.the()))
     })?;
     for size in SIZES {
-        let given: Vec<(i64, i64)> =
-            values::<(i32, i32)>(123, size).iter().map(|(a, b)| ((a & 1023).into(), (b & 1023).into())).collect();
+        let given: Vec<(i64, i64)> = values::<(i32, i32)>(123, size)
+            .iter()
+            .map(|(a, b)| ((a & 1023).into(), (b & 1023).into()))
+            .collect();
         let (mut xs, mut sum, mut rounds) = (given.clone(), (0, 0), 0i64);
         while sum.1 % 5 != 3 && rounds < 6 {
             sum = xs.iter().fold((1, 0), |all, x| composed(all, *x));
@@ -140,7 +143,7 @@ pub fn rows_that_are_folded(h: &Harness) -> Outcome {
         for _ in 0..3 {
             let row = |i: usize| {
                 let product: i32 = (0..side).map(|k| elements[i * side + k] * v[k]).sum();
-                (product + v[i] * v[0]) & 0xffff
+                product.wrapping_add(v[i].wrapping_mul(v[0])) & 0xffff
             };
             v = (0..side).map(row).collect();
         }
@@ -152,7 +155,8 @@ pub fn rows_that_are_folded(h: &Harness) -> Outcome {
 
 /// What [`scans_in_rounds`] makes of numbers in one round.
 fn scanned(xs: &[i32]) -> Vec<i32> {
-    let (before, mut largest) = (xs.iter().scan(0i32, |sum, x| Some(std::mem::replace(sum, sum.wrapping_add(*x)))), i32::MIN);
+    let (before, mut largest) =
+        (xs.iter().scan(0i32, |sum, x| Some(std::mem::replace(sum, sum.wrapping_add(*x)))), i32::MIN);
     let total = xs.iter().fold(0i32, |sum, x| sum.wrapping_add(*x));
     let mut after: Vec<i32> = vec![7];
     xs.iter().rev().for_each(|x| after.insert(0, after[0].wrapping_add(*x)));
@@ -257,8 +261,14 @@ pub fn failures_that_would_never_end(h: &Harness) -> Outcome {
         awhile(unit(table.at(x)), |x| unit(table.at(x.the()).ne(9)), |x| x.map(|x| x + 1))
     })?;
     program.check((&[1i64, 2, 9], 0), &[2])?;
-    h.expect_failure(program.run((&[1i64, 2, 3], 0)), &["index 3 out of bounds for length 3 in at", file!()])?;
-    h.expect_failure(program.run((&[0i64, 2, 3], 5)), &["index 5 out of bounds for length 3 in at", file!()])?;
+    h.expect_failure(
+        program.run((&[1i64, 2, 3], 0)),
+        &["index 3 out of bounds for length 3 in at", file!()],
+    )?;
+    h.expect_failure(
+        program.run((&[0i64, 2, 3], 5)),
+        &["index 5 out of bounds for length 3 in at", file!()],
+    )?;
     // A failure of a kernel that comes before.
     let program = h.compile(|table: Acc<Vector<i64>>, i: Exp<i64>| {
         let ends = table.clone().map(|x| x + table.at(i)).compute();

@@ -2,9 +2,9 @@
 
 use super::scan::lanes;
 use super::{FOUND_ON_DEVICE, LEAST_COST, MOST_THREADS, Needs, Reason, SmallLoop, capacity};
+use crate::extents::Extents;
 use crate::form::Form;
 use crate::fuser::{Fuser, rows_and_columns};
-use crate::extents::Extents;
 use crate::operations::{Fold, Gives, Scan, SmallLoopResult, as_one_row};
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
@@ -19,11 +19,7 @@ pub(super) enum Job {
     /// By folding rows.
     Fold(Rows),
     /// By scanning rows.
-    Scan {
-        rows: Rows,
-        gives: Gives,
-        from_right: bool,
-    },
+    Scan { rows: Rows, gives: Gives, from_right: bool },
     /// By a loop inside the loop.
     Loop(Arc<SmallLoop>),
     /// With the loop that it is picked from.

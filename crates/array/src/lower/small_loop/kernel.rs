@@ -18,8 +18,8 @@ use crate::program::{Node, NodeId};
 use crate::reduction::Reduction;
 use pumice_kernel::skeletons::{Fold, FoldPlan};
 use pumice_kernel::{
-    Dynamic, Ix, Scalars, allocate_shared, block_threads, compute, distribute, flag_failures, parallel, read, read_now,
-    repeat_while, store, sync,
+    Dynamic, Ix, Scalars, allocate_shared, block_threads, compute, distribute, flag_failures, parallel, read,
+    read_now, repeat_while, store, sync,
 };
 use pumice_program::{Access, MemoryId};
 use pumice_scalar::{Constant, Exp, Function, Node as ScalarNode, Op, ScalarType, Term, Variable};
@@ -47,7 +47,8 @@ impl SmallLoop {
                 false => Input::Slot(lowering.slot(*input)?),
             });
         }
-        let fails = |input: &Input| matches!(input, Input::Function(function) if function.sites().next().is_some());
+        let fails =
+            |input: &Input| matches!(input, Input::Function(function) if function.sites().next().is_some());
         let can_fail = self.can_fail || inputs.iter().any(fails);
         let (name, skeleton) = (node.place.operation(), "loop in one kernel of one block");
         let called = KernelName { node, name, skeleton, threads: self.threads };
@@ -175,7 +176,9 @@ impl InBlock {
         let (mut outside, mut first, mut values) = (HashMap::new(), Vec::new(), Vec::new());
         for (number, input) in inputs.iter().enumerate() {
             let of_state = state.contains(&number).then(|| number - state.start);
-            let array = of_state.and_then(|number| small.state().get(number)).filter(|array| !array.extents.is_empty());
+            let array = of_state
+                .and_then(|number| small.state().get(number))
+                .filter(|array| !array.extents.is_empty());
             let slot = match (input, array) {
                 (Input::Slot(slot), _) => *slot,
                 (Input::Function(function), Some(array)) => {
@@ -196,7 +199,11 @@ impl InBlock {
         }
         let arguments = |slots: &[usize]| {
             let state = (state.start as u32..).zip(slots.iter().copied());
-            outside.iter().map(|(number, slot)| (*number, *slot)).chain(state).collect::<HashMap<u32, usize>>()
+            outside
+                .iter()
+                .map(|(number, slot)| (*number, *slot))
+                .chain(state)
+                .collect::<HashMap<u32, usize>>()
         };
         let goes_on = |slots: &[usize], round: Term| {
             let goes_on = match rounds {
@@ -215,7 +222,8 @@ impl InBlock {
             goes_on.binary(Op::And, failed.compare(Op::Eq, Constant::from(0u32).into()))
         };
         let begins = goes_on(&first, whole(0));
-        if !self.unsynced.borrow().is_empty() {
+        // The first round may raise the flag, which has just been read.
+        if self.flag.is_some() || !self.unsynced.borrow().is_empty() {
             self.sync();
         }
         let carried = [vec![begins, whole(0), whole(0)], values].concat();
@@ -225,11 +233,13 @@ impl InBlock {
             |carried| {
                 let (round, area, values) = (carried[1], carried[2], &carried[3..]);
                 let other = whole(1).binary(Op::Sub, area);
-                let now: Vec<usize> = state_memory.all(area, values).into_iter().map(|held| self.hold(held)).collect();
+                let now: Vec<usize> =
+                    state_memory.all(area, values).into_iter().map(|held| self.hold(held)).collect();
                 let next =
                     self.run_body(&small.bodies[*step], &arguments(&now), &state_memory.all(other, values));
                 let singles = small.state().iter().zip(&next).filter(|(array, _)| array.extents.is_empty());
-                let values: Vec<Term> = singles.flat_map(|(array, slot)| self.element(*slot, &array.types)).collect();
+                let values: Vec<Term> =
+                    singles.flat_map(|(array, slot)| self.element(*slot, &array.types)).collect();
                 let round = round.binary(Op::Add, whole(1));
                 let goes_on = goes_on(&next, round);
                 [vec![goes_on, round, other], values].concat()
@@ -277,7 +287,8 @@ impl InBlock {
                 };
                 let inputs: Vec<Input> = node.inputs.iter().enumerate().map(input).collect();
                 let last = self.run_loop(small, &inputs, &apply);
-                let given = program.given_by(node.id).filter_map(|(id, number)| Some((id, last.get(number)?)));
+                let given =
+                    program.given_by(node.id).filter_map(|(id, number)| Some((id, last.get(number)?)));
                 slots.extend(given.map(|(id, held)| (id, self.hold(held.clone()))));
                 continue;
             }
@@ -359,13 +370,16 @@ impl InBlock {
         }
         self.sync_before(&rows.functions());
         let Reduction { elements, operator, neutral, .. } = rows.reduction.clone();
-        let plan = FoldPlan::for_one_block(count as u32, columns as u32, block_threads(), operator.commutes());
+        let plan =
+            FoldPlan::for_one_block(count as u32, columns as u32, block_threads(), operator.commutes());
         let (at, combine) = (inside.clone(), inside.clone());
         let fold = Fold::<Dynamic, _> {
             rows: inside.row_count(rows),
             columns: inside.column_count(rows),
             cut: None,
-            at: Rc::new(move |row: Ix, column: Ix| Scalars(at.apply(&elements, &[row.term(), column.term()]))),
+            at: Rc::new(move |row: Ix, column: Ix| {
+                Scalars(at.apply(&elements, &[row.term(), column.term()]))
+            }),
             operator: move |a: Scalars, b: Scalars| Scalars(combine.apply(&operator, &[a.0, b.0].concat())),
             neutral: Scalars(inside.apply(&neutral, &[])),
         };
@@ -416,7 +430,8 @@ impl Held {
             Held::Shared(memories, start) => {
                 let cell = start.binary(Op::Add, index);
                 // SAFETY: the array has such an element, and has been written.
-                let column = |(memory, ty): (&MemoryId, &ScalarType)| unsafe { read(*memory, *ty, cell, false) };
+                let column =
+                    |(memory, ty): (&MemoryId, &ScalarType)| unsafe { read(*memory, *ty, cell, false) };
                 memories.iter().zip(types).map(column).collect()
             }
         }
@@ -486,11 +501,11 @@ impl Inside {
                     .get(number as usize)
                     .copied()
                     .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
-                Variable::Extent { array, .. } => self
-                    .extents
-                    .get(&(array as usize))
-                    .copied()
-                    .unwrap_or_else(|| Term::invalid(ty, "an extent of an array that is not part of the program")),
+                Variable::Extent { array, .. } => {
+                    self.extents.get(&(array as usize)).copied().unwrap_or_else(|| {
+                        Term::invalid(ty, "an extent of an array that is not part of the program")
+                    })
+                }
                 Variable::Argument(number) => parameters.scalar(ScalarParameter::Argument(number), ty),
                 Variable::Local(_) => Term::variable(variable, ty),
             },
@@ -498,7 +513,10 @@ impl Inside {
                 let (slot, column) = slot_and_column(key);
                 let (memory, index) = match self.block.at(slot) {
                     Some(Held::Values(values)) => {
-                        return values.get(column).copied().unwrap_or_else(|| Term::invalid(ty, "a column is missing"));
+                        return values
+                            .get(column)
+                            .copied()
+                            .unwrap_or_else(|| Term::invalid(ty, "a column is missing"));
                     }
                     Some(Held::Shared(memories, start)) => match memories.get(column) {
                         Some(memory) => (*memory, start.binary(Op::Add, index)),
