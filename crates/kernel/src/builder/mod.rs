@@ -272,6 +272,10 @@ impl Builder {
         let (Stmt::Fail { unless, .. }, Some(memory)) = (statement, self.failure_flag) else {
             return Vec::new();
         };
+        // So that a barrier stands between this round of a loop and the next one.
+        if let Some(frame) = self.frames.last_mut() {
+            frame.writes_shared = true;
+        }
         let failed = self.new_var(ScalarType::Bool, "failed");
         let (index, operands) =
             (Operand::Constant(Constant::from(0i64)), vec![Operand::Constant(Constant::from(1u32))]);

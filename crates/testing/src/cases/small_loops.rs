@@ -65,7 +65,8 @@ pub fn arrays_that_change_places(h: &Harness) -> Outcome {
             let sums = ys.zip_with(zs.clone(), |y, z| y - z);
             (sums, xs, zs, m.clone().zip_with(m.transpose(), |x, y| x + 2.0 * y))
         });
-        let at = m.reshape(9).at(5);
+        let flat = m.reshape(9);
+        let at = flat.at(5);
         xs.zip_with(ys, |x, y| (x, y)).zip_with(zs, |(x, y), z| (x, y, z)).map(|(x, y, z)| (x, y, z, at))
     })?;
     let elements: [f64; 9] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
@@ -142,7 +143,7 @@ pub fn rows_that_are_folded(h: &Harness) -> Outcome {
         for _ in 0..3 {
             let row = |i: usize| {
                 let product: i32 = (0..side).map(|k| elements[i * side + k] * v[k]).sum();
-                (product + v[i] * v[0]) & 0xffff
+                product.wrapping_add(v[i].wrapping_mul(v[0])) & 0xffff
             };
             v = (0..side).map(row).collect();
         }

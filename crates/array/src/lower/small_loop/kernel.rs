@@ -222,7 +222,8 @@ impl InBlock {
             goes_on.binary(Op::And, failed.compare(Op::Eq, Constant::from(0u32).into()))
         };
         let begins = goes_on(&first, whole(0));
-        if !self.unsynced.borrow().is_empty() {
+        // The first round may raise the flag, which has just been read.
+        if self.flag.is_some() || !self.unsynced.borrow().is_empty() {
             self.sync();
         }
         let carried = [vec![begins, whole(0), whole(0)], values].concat();
