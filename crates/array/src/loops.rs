@@ -1,8 +1,8 @@
 //! Loops and branches over arrays, as users write them.
 //!
-//! Their functions are called once, while the program is written. What a function describes itself is part of its program and
-//! is computed whenever that runs; arrays that were described before it was called are computed once, outside, and are
-//! further inputs of the loop or branch.
+//! Their functions are called once, while the program is written. What a function describes itself is part of its program;
+//! arrays that were described before it was called are outside, and are further inputs of the loop or branch. Where an array is
+//! computed that no round changes, or that only one side of a branch needs, is for planning to decide (`passes/float.rs`).
 
 use crate::acc::Acc;
 use crate::create::unit;
@@ -51,10 +51,12 @@ tuples!(A B C D);
 /// Makes `next` of the state again and again, as long as `condition` holds for it; gives the state for which it does not. The
 /// state is an array or a tuple of up to four, whose extents may change from round to round.
 ///
-/// Both functions describe programs and are called once. They may use arrays from outside, which are computed before the loop.
-/// The state stays on the device. Where its arrays fit one block and keep their extents, and the functions consist of maps, folds, scans
-/// and the like, the whole loop is one kernel, which runs to its end once it has begun, or to the deadline if there is one. Otherwise the
-/// host reads the condition in every round. `explain` says which it is, and why.
+/// Both functions describe programs and are called once. They may use arrays from outside. What does not depend on the state is
+/// computed once, wherever it is described, and what `next` describes not at all if there is no round. The state stays on the device.
+/// Where its arrays fit one block and keep their extents, and the functions consist of maps, folds, scans and the like, the whole loop is
+/// one kernel, which runs to its end once it has begun, or to the deadline if there is one. On CUDA a loop whose arrays keep their extents
+/// is a graph, which goes on without the host too. Otherwise the host reads the condition in every round. `explain` says which loops are
+/// kernels, and why others are not.
 ///
 /// ```
 /// use pumice::{prelude::*, run};
@@ -133,8 +135,8 @@ fn counted<S: AccTuple>(rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S,
 /// What `then` gives if the condition holds, and what `otherwise` gives if not: an array, or a tuple of up to four. Only that side
 /// is run. The extents may differ.
 ///
-/// Both functions describe programs and are called once. They may use arrays from outside, which are computed in any case; what is
-/// described inside a function is computed only if its side is run.
+/// Both functions describe programs and are called once. They may use arrays from outside. What only one side needs is computed only
+/// if that side is run, wherever it is described.
 ///
 /// ```
 /// use pumice::prelude::*;

@@ -259,7 +259,8 @@ impl<'a> Scheduler<'a> {
         }
         places.sort_unstable();
         places.dedup();
-        places
+        // One that has left a loop may stand around another one now.
+        self.without_inner(places)
     }
 
     /// Those of these blocks, which are in order, that are not inside another one of them.

@@ -108,6 +108,24 @@ fn a_check_that_two_branches_demand_is_printed_in_both() {
 }
 
 #[test]
+fn what_a_loop_and_another_one_in_a_branch_ask_of_a_third_is_computed_once() {
+    let to = |most: Term| {
+        let values =
+            repeat(&[i64(0)], |now| now[0].compare(Op::Lt, most), |now| vec![now[0].binary(Op::Add, i64(1))]);
+        values[0]
+    };
+    let function = function(&[I64], |p| {
+        let most = to(p[0]).binary(Op::And, i64(7));
+        let first = to(most);
+        let second =
+            repeat(&[first], |now| now[0].compare(Op::Lt, most), |now| vec![now[0].binary(Op::Add, i64(3))]);
+        vec![branch(first.compare(Op::Ne, i64(0)), &[second[0]], &[p[0]])[0]]
+    });
+    let text = check_round_trip(&function);
+    assert_eq!(text.matches("and").count(), 1, "{text}");
+}
+
+#[test]
 fn nested_loops_and_long_chains_of_branches_read_back() {
     let nested = function(&[I64], |p| {
         repeat(

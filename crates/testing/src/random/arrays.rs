@@ -232,7 +232,7 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn step(&mut self) -> Known {
-        match self.choices.below(19) {
+        match self.choices.below(22) {
             0 | 1 => {
                 let types = self.types();
                 let input = self.any();
@@ -254,7 +254,7 @@ impl Maker<'_, '_> {
             11 => self.view(),
             12 => self.concat(),
             13 => self.look_up(),
-            14 => self.control(),
+            14 | 18..=20 => self.control(),
             15 => self.sort(),
             16 => self.product(),
             17 => self.expand_reduce(),
@@ -703,14 +703,17 @@ mod tests {
 
     #[test]
     fn random_programs_read_back() {
-        let (mut loops, mut branches) = (0, 0);
+        let (mut loops, mut counted, mut branches, mut deep) = (0, 0, 0, 0);
         for number in 0..400 {
             let recipe = Recipe::from_seed(11, number);
             let roots = program(&mut Choices::new(&recipe.bytes)).roots;
             let program = ArrayProgram::of(&roots);
             let text = program.full_text();
-            loops += text.matches(" = while ").count() + text.matches(" = repeat ").count();
-            branches += text.matches(" = branch ").count();
+            loops += text.matches(") = while ").count();
+            counted += text.matches(") = repeat ").count();
+            let is_deep = |line: &&str| line.starts_with("            a") && line.contains(" = ");
+            deep += usize::from(text.lines().any(|line| is_deep(&line)));
+            branches += text.matches(") = branch ").count();
             let again: ArrayProgram = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(again.full_text(), text);
             assert_eq!(again.results(), program.results());
@@ -722,6 +725,10 @@ mod tests {
             }
             assert!(CheckedProgram::new(again).is_ok(), "{text}");
         }
-        assert!(loops > 20 && branches > 20, "{loops} loops and {branches} branches");
+        assert!(
+            loops > 20 && counted > 20 && branches > 20,
+            "{loops}, {counted} loops and {branches} branches"
+        );
+        assert!(deep > 10, "{deep} programs have loops and branches three deep");
     }
 }

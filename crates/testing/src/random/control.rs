@@ -114,7 +114,8 @@ impl Maker<'_, '_> {
         self.arrays.push(state.clone());
         let steps = if self.nested == DEEPEST { 1 } else { self.choices.pick(&[1, 1, 2, 3]) };
         for _ in 0..steps {
-            let next = self.step();
+            let is_control = self.nested < DEEPEST && self.choices.below(3) == 2;
+            let next = if is_control { self.control() } else { self.step() };
             self.arrays.push(next);
         }
         let made = self.arrays.split_off(outside);

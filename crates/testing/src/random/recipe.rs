@@ -50,7 +50,12 @@ impl Recipe {
             mixed(state)
         };
         let kind = if number % 4 == 3 { Kind::Kernel } else { Kind::Arrays };
-        let (shortest, spread) = if number % 8 < 6 { (40, 140) } else { (180, 220) };
+        let (shortest, spread) = match (kind, number % 8) {
+            (Kind::Arrays, ..6) => (40, 200),
+            (Kind::Arrays, _) => (240, 560),
+            (Kind::Kernel, ..6) => (40, 140),
+            (Kind::Kernel, _) => (180, 220),
+        };
         let length = shortest + next() % spread;
         Recipe { kind, bytes: (0..length).map(|_| (next() >> 32) as u8).collect() }
     }
