@@ -70,19 +70,30 @@ static inline float power_f32(i32 n) { return bits_i32_f32((n + 127) << 23); }
 // 2^n for -1022 <= n <= 1023.
 static inline double power_f64(i32 n) { return bits_i64_f64((i64)(n + 1023) << 52); }
 
-//@ scale_f32: power_f32
-// a * 2^n, also where 2^n is no float: in two steps, of which only the last can round.
+//@ scale_f32: power_f32 bits_f32_i32 bits_i32_f32
+// a * 2^n, also where 2^n is no float: in two steps, of which only the last can round. With fast maths a is around 1,
+// and n is from -126 to 127.
 static inline float scale_f32(float a, float n) {
+#ifdef __FAST_MATH__
+    return bits_i32_f32((i32)((u32)bits_f32_i32(a) + ((u32)(i32)n << 23)));
+#else
     i32 k = (i32)(n == n ? n : 0.0f);
     i32 h = k >> 1;
     return a * power_f32(h) * power_f32(k - h);
+#endif
 }
 
 //@ exp_f32: mad_f32 scale_f32
 static inline float exp_f32(float x) {
+#ifdef __FAST_MATH__
+    // Beyond these, about the smallest and the largest normal number.
+    x = x < -87.6f ? -87.6f : x;
+    x = x > 88.37f ? 88.37f : x;
+#else
     // Beyond these, 0 and infinity. Comparisons keep NaN.
     x = x < -104.0f ? -104.0f : x;
     x = x > 89.0f ? 89.0f : x;
+#endif
     // x = n ln 2 + r
     float n = __builtin_rintf(x * 1.44269504f);
     float r = mad_f32(n, -0.693359375f, x);
@@ -99,8 +110,13 @@ static inline float exp_f32(float x) {
 
 //@ exp2_f32: mad_f32 scale_f32
 static inline float exp2_f32(float x) {
+#ifdef __FAST_MATH__
+    x = x < -126.4f ? -126.4f : x;
+    x = x > 127.4f ? 127.4f : x;
+#else
     x = x < -151.0f ? -151.0f : x;
     x = x > 129.0f ? 129.0f : x;
+#endif
     float n = __builtin_rintf(x);
     float r = x - n;
     float p = 0x1.00f1bep-16f;
@@ -115,9 +131,14 @@ static inline float exp2_f32(float x) {
 
 //@ log_f32: mad_f32 bits_f32_i32 bits_i32_f32
 static inline float log_f32(float x) {
+#ifdef __FAST_MATH__
+    int small = 0;
+    float y = x;
+#else
     // Subnormal numbers are made normal first.
     int small = x < 0x1p-126f;
     float y = small ? x * 0x1p23f : x;
+#endif
     i32 i = bits_f32_i32(y);
     // y = m 2^k with m around 1
     i32 k = (i - 0x3f3504f3) >> 23;
@@ -140,9 +161,13 @@ static inline float log_f32(float x) {
     p = f + p;
     p = mad_f32(e, 0.693359375f, p);
     float infinity = __builtin_inff();
-    p = x < infinity ? p : x;
     p = x == 0.0f ? -infinity : p;
+#ifdef __FAST_MATH__
+    return p;
+#else
+    p = x < infinity ? p : x;
     return x < 0.0f ? infinity - infinity : p;
+#endif
 }
 
 //@ exp_core_f64: mad_f64 power_f64
