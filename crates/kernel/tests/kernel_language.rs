@@ -121,8 +121,14 @@ fn folding_takes_every_size_and_keeps_the_order() {
             for (commutes, columns_are_contiguous) in
                 [(true, false), (false, false), (true, true), (false, true)]
             {
-                let task =
-                    FoldTask { rows, columns, bytes: 4, commutes, columns_are_contiguous, chooses: !commutes };
+                let task = FoldTask {
+                    rows,
+                    columns,
+                    bytes: 4,
+                    commutes,
+                    columns_are_contiguous,
+                    chooses: !commutes,
+                };
                 let plan = FoldPlan { chunks: 1, ..FoldPlan::new(&profile, task) };
                 let input: Vec<i32> = (0..rows * columns).map(|i| (i * 7 % 23) as i32 - 3).collect();
                 // Not commutative: keep the left one unless it is zero. Commutative: the sum.
