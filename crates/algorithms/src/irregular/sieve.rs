@@ -1,7 +1,7 @@
 //! The sieve of Eratosthenes: each prime is expanded to its multiples, which are struck out as they are made. The multiples are
 //! never in memory.
 //!
-//! [`primes`] keeps a flag for every number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
+//! [`primes`] keeps a flag for every odd number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
 //! memory. In either case the multiples of all primes come stretch by stretch of the numbers: the flags of a stretch stay in a
 //! processor's cache while they are struck out.
 
