@@ -322,8 +322,8 @@ pub(crate) fn better_of<T: Number>(
 ) -> (Exp<T>, Exp<i64>) {
     let (x_is_nan, y_is_nan) = (x.ne(x), y.ne(y));
     let same = x.eq(y) | (x_is_nan & y_is_nan);
-    let first = better(x, y) | (x_is_nan & !y_is_nan);
-    let first = (first & !(y_is_nan & !x_is_nan)) | (same & i.lt(j));
+    // No number is better than a NaN: comparisons with one do not hold.
+    let first = better(x, y) | (x_is_nan & !y_is_nan) | (same & i.lt(j));
     (first.select(x, y), first.select(i, j))
 }
 

@@ -1,6 +1,6 @@
 //! BuiltKernel-language programs, built and run on the simulator, which finds races and out-of-bounds accesses on the way.
 
-use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, write};
+use pumice_kernel::skeletons::{Fold, FoldPlan, FoldTask, WritePlan, can_write_tiles, write, write_tiles};
 use pumice_kernel::{
     Block, BuiltKernel, Forces, Grid, Ix, Profile, Pull, Push, Size, Storable, build, memory_parameter,
     scalar_parameter,
@@ -108,6 +108,25 @@ fn writing_takes_every_size() {
             let doubled = kernel(plan.threads, |xs, out| write_to(&write(xs.map(|x| x + x), plan), out));
             let expected: Vec<i32> = input.iter().map(|x| x + x).collect();
             assert_eq!(run(doubled, &input, n as usize), expected, "{n} elements, {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn tiles_are_of_every_size() {
+    let profiles = profiles().map(|profile| Profile { threads: 32, shared_bytes: 1 << 16, ..profile });
+    for profile in profiles {
+        for (rows, columns) in [(32, 32), (32, 33), (65, 40), (33, 100)] {
+            assert!(can_write_tiles(&profile, rows, columns, 4));
+            let input: Vec<i32> = (0..(rows * columns) as i32).collect();
+            let turned = kernel(profile.threads, |xs, out| {
+                let at = move |row: Ix, column: Ix| xs.at(column * rows + row);
+                write_to(&write_tiles::<i32>(&profile, rows.into(), columns.into(), Rc::new(at)), out);
+            });
+            let element = |i: i64| input[(i % columns * rows + i / columns) as usize];
+            let expected: Vec<i32> = (0..rows * columns).map(element).collect();
+            let found = run(turned, &input, input.len());
+            assert_eq!(found, expected, "{rows} by {columns}, coalesces: {}", profile.coalesces);
         }
     }
 }

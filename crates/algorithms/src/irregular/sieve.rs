@@ -1,7 +1,7 @@
 //! The sieve of Eratosthenes: each prime is expanded to its multiples, which are struck out as they are made. The multiples are
 //! never in memory.
 //!
-//! [`primes`] keeps a flag for every number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
+//! [`primes`] keeps a flag for every odd number; [`count_primes`] goes through segments of a fixed size, so the limit may be larger than
 //! memory. In either case the multiples of all primes come stretch by stretch of the numbers: the flags of a stretch stay in a
 //! processor's cache while they are struck out.
 
@@ -33,18 +33,10 @@ pub fn primes(n: Exp<i64>) -> Acc<Vector<i64>> {
     primes
 }
 
-/// Returns the primes below `n` from those below its root, or further ones.
+/// Returns the primes below `n` from those below its root, or further ones. Flags are those of odd numbers, and 1 stands for 2.
 pub fn next_primes(primes: Acc<Vector<i64>>, n: Exp<i64>) -> Acc<Vector<i64>> {
-    // Multiples from p² on, within a stretch.
-    let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p);
-    let end = |start: Exp<i64>, p: Exp<i64>| ((start + STRETCH).min(n) + p - 1) / p;
-    let multiples = comp![
-        (p * k, false)
-        | stretch <- 0..(n + STRETCH - 1) / STRETCH, p <- primes,
-        k <- first(stretch * STRETCH, p)..end(stretch * STRETCH, p)
-    ];
-    let prime = multiples.permute_pairs(|new, _| new, fill(n, true));
-    comp![number | number <- 0.. | flag <- prime, flag && number > 1]
+    let prime = odd_primes(primes, 0.into(), n.gt(2).select(n, 0.into()), STRETCH);
+    comp![(place == 0).select(2.into(), place * 2 + 1) | place <- 0.. | flag <- prime, flag]
 }
 
 /// Counts the primes among the odd numbers from `from`, which is even, to below `to`. `primes` are those below the root of `to`.
@@ -75,6 +67,12 @@ pub fn count_odd_primes_by(
     to: Exp<i64>,
     stretch: i64,
 ) -> Acc<Scalar<i64>> {
+    let prime = odd_primes(primes, from, to, stretch);
+    count![place <- 0.. | flag <- prime, flag && from + place > 0]
+}
+
+/// Whether each odd number from `from`, which is even, to below `to` is a prime, as far as `primes` tell; 1 counts as one.
+fn odd_primes(primes: Acc<Vector<i64>>, from: Exp<i64>, to: Exp<i64>, stretch: i64) -> Acc<Vector<bool>> {
     // The odd multiples p (2 j + 1) that are not below p² and lie in a stretch, by their places among the odd numbers. Of 2 there are none.
     let first = |start: Exp<i64>, p: Exp<i64>| ((start + p - 1) / p).max(p) / 2;
     let end = |start: Exp<i64>, p: Exp<i64>| {
@@ -86,8 +84,7 @@ pub fn count_odd_primes_by(
         | number <- 0..(to - from + (stretch - 1)) / stretch, let start = from + number * stretch,
         p <- primes, j <- first(start, p)..end(start, p)
     ];
-    let prime = multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true));
-    count![place <- 0.. | flag <- prime, flag && from + place > 0]
+    multiples.permute_pairs(|new, _| new, fill((to - from) / 2, true))
 }
 
 /// Counts the primes below `n` in segments of so many numbers, with memory for the flags of one segment. A loop of the device goes from

@@ -145,7 +145,7 @@ impl Lowering<'_> {
                     (self.row_count(node.id, parameters), self.column_count(node.id, parameters));
                 let at =
                     move |row: Ix, column: Ix| Scalars(apply.apply(&function, &[row.term(), column.term()]));
-                write_tiles(rows, columns, Rc::new(at))
+                write_tiles(self.profile, rows, columns, Rc::new(at))
             } else if let Some(function) = indexed {
                 let extents = self.extents.classes(node.id).into_iter().map(|class| parameters.extent(class));
                 let at = |function: Function| -> At<Dynamic> {

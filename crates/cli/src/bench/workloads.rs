@@ -16,7 +16,6 @@ use super::streams;
 use super::tables::{self, TableSizes};
 use super::timing::Timing;
 use pumice::prelude::*;
-use pumice_algorithms::irregular::sieve::STRETCH;
 use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
 
@@ -121,7 +120,8 @@ impl Sizes {
             sources: &[200_000],
             sparse_rows: 1 << 17,
             triples: 1000,
-            nested: NestedSizes { limit: 100_000_000, stretch: STRETCH, scale: 20, faces: 100_000 },
+            // The flags of so many odd numbers are in a processor's nearest cache.
+            nested: NestedSizes { limit: 100_000_000, stretch: 1 << 16, scale: 20, faces: 100_000 },
             tables: TableSizes { rows: 10_000_000, keys: [1000, 1_000_000], customers: 150_000 },
             rounds: 1000,
             looped: [1 << 20, 1000],

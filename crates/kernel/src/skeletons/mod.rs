@@ -22,6 +22,7 @@ mod scan_stretches;
 mod scan_tiles;
 mod sort;
 mod write;
+mod write_tiles;
 
 pub use combine::{Combine, CombinePlan, CombineTask, Combiner, Route};
 pub use compact::{Compact, CompactPlan, CompactTask, counting};
@@ -44,4 +45,5 @@ pub use sort::{
     CountAt, Digit, FoundDigit, KeyOf, Less, LimitAt, PassDigit, Runs, Sort, SortPlan, SortState, SortTask,
     SortWay, merge, sort_runs,
 };
-pub use write::{At, Interior, WritePlan, can_write_tiles, write, write_rows, write_tiles};
+pub use write::{At, Interior, WritePlan, write, write_rows};
+pub use write_tiles::{can_write_tiles, write_tiles};

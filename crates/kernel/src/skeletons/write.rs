@@ -3,7 +3,7 @@
 use crate::effects::{self, sequential};
 use crate::item::{Ix, Storable};
 use crate::level::Loops;
-use crate::{Block, Grid, Profile, Pull, Push, Rows, named, parts_for, quotient, remainder};
+use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder};
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -302,37 +302,4 @@ impl Part {
         }
         (remainder(number, left), row)
     }
-}
-
-/// The side of a tile of [`write_tiles`].
-const TILE: usize = 32;
-
-/// Whether tiles of elements with so many bytes fit a block, and a matrix has some.
-pub fn can_write_tiles(profile: &Profile, rows: i64, columns: i64, bytes: usize) -> bool {
-    // Several blocks at once want to have theirs.
-    let tile = TILE * (TILE + 1) * bytes;
-    profile.coalesces && rows.min(columns) >= TILE as i64 && tile <= profile.shared_bytes as usize / 4
-}
-
-/// Writes a matrix whose elements are read down the columns: a block computes a tile with neighbouring threads in
-/// neighbouring rows, and writes it with neighbouring threads in neighbouring columns.
-pub fn write_tiles<T: Storable>(
-    rows: Ix,
-    columns: Ix,
-    at: Rc<dyn Fn(Ix, Ix) -> T::Form>,
-) -> Push<Grid, T, Ix> {
-    let turned: Rows<T> = Pull::new(columns, move |column| {
-        let at = at.clone();
-        Pull::new(rows, move |row| at(row, column))
-    });
-    turned
-        .split_2d(rows, TILE)
-        .map(|across| {
-            across.map(|tile| {
-                let (height, width) = (tile.len(), tile.get(0).len());
-                tile.force_2d(height, width, TILE).transpose(width)
-            })
-        })
-        .transpose(parts_for(rows, TILE))
-        .concat_2d(TILE, rows, columns)
 }
