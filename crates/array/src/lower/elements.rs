@@ -208,6 +208,30 @@ const LONG: i64 = 32;
 /// Whether the elements of a column, and not those of a row, are neighbours in memory: judged by the loads of a function
 /// of row and column.
 pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
+    let (mut by_row, mut by_column) = (0, 0);
+    for stride in load_strides(function, extents) {
+        match stride {
+            // The same few elements for every row: they are in the cache.
+            (Stride::None, _) => {}
+            (_, Stride::One) => by_row += 1,
+            (Stride::One, Stride::Many) => by_column += 1,
+            _ => {}
+        }
+    }
+    by_column > by_row
+}
+
+/// Whether everything that the elements of a row load is the same for the whole row, or the same in every row, and there is
+/// some of the first kind: a thread that takes a row alone loads that once, and what it loads for an element is what its
+/// neighbours load for theirs.
+pub fn rows_load_once(function: &Function, extents: &Extents) -> bool {
+    let strides = load_strides(function, extents);
+    strides.iter().any(|(_, column)| *column == Stride::None)
+        && strides.iter().all(|(row, column)| *row == Stride::None || *column == Stride::None)
+}
+
+/// How fast the indices of a function's loads grow with the row and the column of an element.
+fn load_strides(function: &Function, extents: &Extents) -> Vec<(Stride, Stride)> {
     let is_long = |id: &Id| match function.nodes()[id.0 as usize] {
         ScalarNode::Variable(Variable::Extent { array, .. }, _) => {
             extents.length(array as usize).bound >= LONG
@@ -215,7 +239,7 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
         _ => false,
     };
     let mut strides: Vec<(Stride, Stride)> = Vec::with_capacity(function.nodes().len());
-    let (mut by_row, mut by_column) = (0, 0);
+    let mut loads = Vec::new();
     for node in function.nodes() {
         let of = |id: &Id| strides[id.0 as usize];
         let add = |a: Stride, b: Stride| match (a, b) {
@@ -237,13 +261,7 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
                 }
             }
             ScalarNode::Load { index, .. } => {
-                match of(index) {
-                    // The same few elements for every row: they are in the cache.
-                    (Stride::None, _) => {}
-                    (_, Stride::One) => by_row += 1,
-                    (Stride::One, Stride::Many) => by_column += 1,
-                    _ => {}
-                }
+                loads.push(of(index));
                 (Stride::Many, Stride::Many)
             }
             ScalarNode::Constant(_) | ScalarNode::Variable(..) => NOWHERE,
@@ -251,5 +269,5 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
         };
         strides.push(stride);
     }
-    by_column > by_row
+    loads
 }

@@ -11,7 +11,7 @@ use crate::fuser::{Elements as FusedElements, rows_and_columns};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{
     Common, Consumer, Heard, Hearing, KernelName, Listeners, Lowering, Parameters, Separated, Step,
-    columns_are_contiguous, separate,
+    columns_are_contiguous, rows_load_once, separate,
 };
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
@@ -19,7 +19,7 @@ use crate::reduction::{Reduction, instantiate};
 use pumice_kernel::skeletons::{
     Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, GatherFold, Listener, within,
 };
-use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for, store};
+use pumice_kernel::{Dynamic, Ix, Profile, Pull, Scalars, comment, parts_for, store};
 use pumice_program::Access;
 use pumice_scalar::{Exp, Function, Op, ScalarType, Term, Variable, function};
 use std::any::Any;
@@ -410,8 +410,14 @@ pub(super) fn fold_rows(
     let types = &together.types;
     let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let commutes = together.operator.commutes();
-    let columns_are_contiguous =
-        contiguous.unwrap_or_else(|| columns_are_contiguous(&together.elements, lowering.extents));
+    let has_many_rows = || {
+        let Profile { threads, busy_blocks, coalesces, .. } = *lowering.profile;
+        coalesces && rows.max(0) as u64 >= busy_blocks.saturating_mul(threads.into())
+    };
+    let columns_are_contiguous = contiguous.unwrap_or_else(|| {
+        columns_are_contiguous(&together.elements, lowering.extents)
+            || (has_many_rows() && rows_load_once(&together.elements, lowering.extents))
+    });
     let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous };
     let plan = FoldPlan::new(lowering.profile, task);
     let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {
