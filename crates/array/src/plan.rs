@@ -329,6 +329,8 @@ enum Together {
     Heard,
     /// As pulls of one shape, which are written.
     Written,
+    /// As pulls of one shape, which are written, and operations that hear what they read of them in step.
+    WrittenAndHeard,
 }
 
 struct Planner<'a> {
@@ -389,7 +391,8 @@ impl Planner<'_> {
                 }
             }
             // What is written here and read in step is computed once, and not read back.
-            let written = group.iter().filter(|node| group.len() > 1 && self.is_written_pull(node));
+            let computes = group.len() > 1 && how != Together::WrittenAndHeard;
+            let written = group.iter().filter(|node| computes && self.is_written_pull(node));
             let written: Vec<NodeId> = written.map(|node| node.id).collect();
             let computing = (!written.is_empty()).then(|| forms.computing(&written));
             let fuser = Fuser::new(program, extents, computing.as_ref().unwrap_or(forms), &slots);
@@ -444,7 +447,8 @@ impl Planner<'_> {
         match how {
             Together::Produced => self.program.node(first.producer).operation.produce(lowering, listeners),
             Together::Heard => lowering.hear(listeners),
-            Together::Written => lowering.write_together(listeners),
+            Together::Written => lowering.write_together(listeners, Vec::new()),
+            Together::WrittenAndHeard => lowering.write_heard(listeners),
         }
     }
 
@@ -467,6 +471,12 @@ impl Planner<'_> {
         if let Some(from) = lowering.hears(node) {
             let is_common = matches!(from, HeardFrom::Producer(_));
             let (mut hearers, first) = (1, producer(node).unwrap_or(node));
+            // It is written row by row, and has a number of elements that others may hear.
+            let by_rows = profile.coalesces
+                && matches!(from, HeardFrom::Indices(_))
+                && self.is_written_pull(node)
+                && extents.is_known(node.id);
+            let numbers = HeardFrom::Numbers(extents.size(node.id));
             let in_step = |other: &Node, read: NodeId| {
                 let hearer = producer(other).unwrap_or(other);
                 lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
@@ -478,8 +488,15 @@ impl Planner<'_> {
                         || lowering.load_in_common(first.id, hearer.id)
                         || self.reads(other).contains(&node.id)
                 };
+                let theirs = lowering.hears(other);
+                let hears_rows = || {
+                    by_rows
+                        && theirs.as_ref() == Some(&numbers)
+                        && hearer.operation.hears_from_any_blocks()
+                        && self.reads(other).contains(&node.id)
+                };
                 let hears = extents.size(other.id) > 0
-                    && lowering.hears(other).as_ref() == Some(&from)
+                    && (theirs.as_ref() == Some(&from) || hears_rows())
                     && ((in_common && pays()) || (self.is_small_pull(node) && self.is_small_pull(other)))
                     && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);
                 hearers += u32::from(hears);
@@ -490,8 +507,15 @@ impl Planner<'_> {
             if group.len() > 1 && !is_common && group.iter().all(is_pull) {
                 return (group, Together::Written);
             }
+            let reads_another = |pull: &&Node| {
+                self.is_written_pull(pull) && group.iter().any(|other| self.reads(pull).contains(&other.id))
+            };
+            if by_rows && group.len() > 1 && !group.iter().any(reads_another) {
+                return (group, Together::WrittenAndHeard);
+            }
             // A CPU's thread takes elements one by one, which is slower than a fold by itself.
-            let pays = is_common || (profile.coalesces && !all(|form| matches!(form, Form::Push { .. })));
+            let pays = is_common
+                || (profile.coalesces && !by_rows && !all(|form| matches!(form, Form::Push { .. })));
             if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }

@@ -2,8 +2,9 @@
 
 mod support;
 
+use pumice::Boundary;
 use pumice::prelude::*;
-use pumice_array::{ArrayProgram, CheckedProgram, Described, Knowledge, Plan, PlanOptions};
+use pumice_array::{ArrayProgram, CheckedProgram, Described, Knowledge, Plan, PlanArgument, PlanOptions};
 use std::collections::HashMap;
 use std::sync::Arc;
 use support::gpu;
@@ -36,8 +37,45 @@ fn the_nearest_centre_of_a_point_is_found_by_one_thread() {
         count.gt(0).select(sum / count.cast::<f32>(), before)
     });
     let plan = plan(&[moved.described().clone()], &[&[1 << 20, 16], &[32, 16]]);
-    println!("{plan}");
-    for launch in plan.launches() {
-        println!("{}", launch.program);
-    }
+}
+
+#[test]
+fn a_stencil_is_written_and_folded_by_one_kernel() {
+    let direction = Acc::<Matrix<f64>>::argument(0);
+    let image = direction.clone().stencil(Boundary::Constant(0.0), |u| {
+        4.0 * u.at([0, 0]) - u.at([-1, 0]) - u.at([1, 0]) - u.at([0, -1]) - u.at([0, 1])
+    });
+    let length = direction.zip_with(image.clone(), |d, q| d * q).flatten().sum();
+    let plan = plan(&[image.described().clone(), length.described().clone()], &[&[2048, 2048]]);
+    let skeletons: Vec<&str> = plan.launches().map(|launch| launch.skeleton.as_str()).collect();
+    assert_eq!(skeletons, ["write_rows, folded block by block", "fold"], "{plan}");
+}
+
+#[test]
+fn a_round_of_conjugate_gradients_reads_its_image_once() {
+    let matrix = Acc::<Matrix<f64>>::argument;
+    let (u, residual, direction) = (matrix(0), matrix(1), matrix(2));
+    let square = Acc::<Scalar<f64>>::argument(3);
+    let dot = |a: &Acc<Matrix<f64>>, b: &Acc<Matrix<f64>>| {
+        a.clone().zip_with(b.clone(), |x, y| x * y).flatten().sum()
+    };
+    let image = direction.clone().stencil(Boundary::Constant(0.0), |u| {
+        4.0 * u.at([0, 0]) - u.at([-1, 0]) - u.at([1, 0]) - u.at([0, -1]) - u.at([0, 1])
+    });
+    let step = square.clone().zip_with(dot(&direction, &image), |square, length| square / length);
+    let u = u.zip_with(direction.clone(), |u, d| u + step.the() * d);
+    let residual = residual.zip_with(image, |r, q| r - step.the() * q);
+    let now = dot(&residual, &residual);
+    let ratio = now.clone().zip_with(square, |now, before| now / before);
+    let direction = residual.clone().zip_with(direction, |r, d| r + ratio.the() * d);
+    let results = [u.described(), residual.described(), direction.described(), now.described()];
+    let extents: &[usize] = &[2048, 2048];
+    let plan = plan(&results.map(Clone::clone), &[extents, extents, extents, &[]]);
+    // Matrices that kernels are given, each of which is read or written once.
+    let is_matrix = |argument: &PlanArgument| match argument {
+        PlanArgument::Buffer(buffer) => plan.buffers()[*buffer].length == 2048 * 2048,
+        _ => false,
+    };
+    let matrices = plan.launches().map(|launch| launch.arguments.iter().filter(|it| is_matrix(it)).count());
+    assert_eq!(matrices.sum::<usize>(), 11, "{plan}");
 }

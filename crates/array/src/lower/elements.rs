@@ -1,7 +1,7 @@
 //! A pull as a producer: its elements in the order and by the threads that suit memory best.
 
 use super::interior::{Interior, asks, interior};
-use super::{KernelName, Listeners, Lowering, Step};
+use super::{Heard, KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::fuser::{Elements, rows_and_columns};
@@ -22,8 +22,12 @@ impl Lowering<'_> {
         self.write_elements(node, node, ways, listeners)
     }
 
-    /// Writes pulls of one shape, whose elements are computed together.
-    pub(crate) fn write_together(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+    /// Writes pulls of one shape, whose elements are computed together. Others listen to all their columns.
+    pub(crate) fn write_together(
+        &self,
+        group: Vec<Listeners>,
+        others: Vec<Heard>,
+    ) -> Result<Vec<Step>, Error> {
         let Some(first) = group.first() else { return Ok(Vec::new()) };
         let node = self.program.node(first.producer);
         let joined = |elements: &dyn Fn(NodeId) -> Elements| {
@@ -45,6 +49,7 @@ impl Lowering<'_> {
             let own = Elements { function: own, loose: false };
             heard.extend(listeners.heard.iter().map(|heard| heard.behind(own.clone())));
         }
+        heard.extend(others);
         let rows = || joined(&|node| self.fuser.rows(node));
         let indexed = || joined(&|node| self.fuser.indexed(node));
         let ways = Ways { linear, rows: &rows, indexed: &indexed };
