@@ -376,6 +376,13 @@ impl Planner<'_> {
                     Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
                 self.group(node, &done, &lowering)
             };
+            // What nobody reads but in step, here, is not in memory at all.
+            let unread: Vec<NodeId> = match how {
+                Together::Heard | Together::Written => self.unread(&group),
+                Together::Produced | Together::WrittenAndHeard => Vec::new(),
+            };
+            done.extend(&unread);
+            let group: Vec<&Node> = group.into_iter().filter(|node| !unread.contains(&node.id)).collect();
             for member in &group {
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
@@ -393,7 +400,7 @@ impl Planner<'_> {
             // What is written here and read in step is computed once, and not read back.
             let computes = group.len() > 1 && how != Together::WrittenAndHeard;
             let written = group.iter().filter(|node| computes && self.is_written_pull(node));
-            let written: Vec<NodeId> = written.map(|node| node.id).collect();
+            let written: Vec<NodeId> = written.map(|node| node.id).chain(unread).collect();
             let computing = (!written.is_empty()).then(|| forms.computing(&written));
             let fuser = Fuser::new(program, extents, computing.as_ref().unwrap_or(forms), &slots);
             let lowering = Lowering {
@@ -532,6 +539,22 @@ impl Planner<'_> {
         let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
         let alike = |other: &Node, in_common: bool| in_common && key(other).as_ref() == Some(&mine);
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
+    }
+
+    /// Those of the arrays that are computed together which nothing else reads, and which are no results.
+    fn unread(&self, group: &[&Node]) -> Vec<NodeId> {
+        let is_here = |node: &Node| group.iter().any(|member| member.id == node.id);
+        let needs_memory = |array: NodeId| {
+            let others = self.program.nodes().iter().filter(|node| self.forms.is_manifest(node.id));
+            others.filter(|node| !is_here(node)).any(|other| self.reads(other).contains(&array))
+        };
+        let is_unread = |node: &&&Node| {
+            self.is_written_pull(node)
+                && !self.program.results().contains(&node.id)
+                && !needs_memory(node.id)
+                && group.iter().any(|other| self.reads(other).contains(&node.id))
+        };
+        group.iter().filter(is_unread).map(|node| node.id).collect()
     }
 
     /// Whether an array is written by a kernel that goes through its indices.

@@ -79,3 +79,30 @@ fn a_round_of_conjugate_gradients_reads_its_image_once() {
     let matrices = plan.launches().map(|launch| launch.arguments.iter().filter(|it| is_matrix(it)).count());
     assert_eq!(matrices.sum::<usize>(), 11, "{plan}");
 }
+
+#[test]
+fn a_round_of_page_rank_writes_what_links_and_later_kernels_read() {
+    const DAMPING: f32 = 0.85;
+    let offsets = Acc::<Vector<i64>>::argument(0);
+    let sources = Acc::<Vector<i32>>::argument(1);
+    let links = Acc::<Vector<u32>>::argument(2);
+    let ranks = Acc::<Vector<f32>>::argument(3);
+    let equal = 1.0 / ranks.size().cast::<f32>();
+    let lost = sum![rank | rank <- ranks | links <- links, links == 0];
+    let shares = comp![rank / (links as f32) | rank <- ranks | links <- links];
+    let followed = comp![
+        sum![shares[source as i64] | source <- sources[start..end]] | start <- offsets | end <- offsets[1..]
+    ];
+    let next =
+        comp![DAMPING * (followed + equal * lost.the()) + (1.0 - DAMPING) * equal | followed <- followed];
+    let change = sum![(new - old).abs() | new <- next | old <- ranks];
+    let pages = 1 << 20;
+    let plan = plan(
+        &[next.described().clone(), change.described().clone()],
+        &[&[pages + 1], &[16 * pages], &[pages], &[pages]],
+    );
+    // Pairs of ranks and links are needed for the lost ranks and for the shares, by one kernel, which writes shares alone.
+    let written =
+        plan.buffers().iter().skip(4).filter(|buffer| buffer.length == pages && buffer.ty.bytes() == 4);
+    assert_eq!(written.count(), 2, "shares and new ranks\n{plan}");
+}
