@@ -490,17 +490,15 @@ impl Planner<'_> {
             };
             let group = self.readers(node, done, in_step, |other, in_common| {
                 let hearer = producer(other).unwrap_or(other);
-                let pays = || {
-                    is_common
-                        || lowering.load_in_common(first.id, hearer.id)
-                        || self.reads(other).contains(&node.id)
-                };
+                // What is not there yet is written here.
+                let reads_written = || self.reads(other).iter().any(|read| !done.contains(read));
+                let pays = || is_common || lowering.load_in_common(first.id, hearer.id) || reads_written();
                 let theirs = lowering.hears(other);
                 let hears_rows = || {
                     by_rows
                         && theirs.as_ref() == Some(&numbers)
                         && hearer.operation.hears_from_any_blocks()
-                        && self.reads(other).contains(&node.id)
+                        && reads_written()
                 };
                 let hears = extents.size(other.id) > 0
                     && (theirs.as_ref() == Some(&from) || hears_rows())
@@ -568,7 +566,7 @@ impl Planner<'_> {
     }
 
     /// An array and those of the others that `fits` says, which is told whether one reads an array which the first reads too, or
-    /// itself in step. They need nothing that is not there yet.
+    /// one of these in step. They need nothing that is not there yet.
     fn readers<'b>(
         &'b self,
         node: &'b Node,
@@ -592,6 +590,7 @@ impl Planner<'_> {
             let ready = theirs.iter().all(|read| done.contains(read) || is_written(read));
             if ready && fits(other, theirs.iter().any(|read| reads.contains(read))) {
                 columns += other.types.len();
+                reads.insert(other.id);
                 group.push(other);
             }
         }

@@ -37,6 +37,9 @@ fn the_nearest_centre_of_a_point_is_found_by_one_thread() {
         count.gt(0).select(sum / count.cast::<f32>(), before)
     });
     let plan = plan(&[moved.described().clone()], &[&[1 << 20, 16], &[32, 16]]);
+    let nearest = plan.launches().next().unwrap_or_else(|| panic!("{plan}"));
+    let threads = nearest.blocks().unwrap_or(0) * u64::from(nearest.program.threads);
+    assert_eq!((nearest.skeleton.as_str(), threads), ("fold", 1 << 20), "{plan}");
 }
 
 #[test]
