@@ -126,6 +126,12 @@ pub trait Operation: Send + Sync + 'static {
         true
     }
 
+    /// Whether it hears elements as well from a producer that divides its work in a way of its own, as from one that it has
+    /// chosen the blocks of.
+    fn hears_from_any_blocks(&self) -> bool {
+        false
+    }
+
     /// What it does around the kernels of a producer that it hears ([`Operation::gathered`]). There is one entry for this operation,
     /// or several of the same keyword; each has those who listen to its result.
     fn hear<'a>(

@@ -403,6 +403,8 @@ enum Together {
     Written,
     /// As the arrays of one loop.
     Looped,
+    /// As pulls of one shape, which are written, and operations that hear what they read of them in step.
+    WrittenAndHeard,
 }
 
 struct Planner<'a> {
@@ -448,6 +450,13 @@ impl Planner<'_> {
                     Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
                 self.group(node, &done, &lowering)
             };
+            // What nobody reads but in step, here, is not in memory at all.
+            let unread: Vec<NodeId> = match how {
+                Together::Heard | Together::Written => self.unread(&group),
+                Together::Produced | Together::WrittenAndHeard | Together::Looped => Vec::new(),
+            };
+            done.extend(&unread);
+            let group: Vec<&Node> = group.into_iter().filter(|node| !unread.contains(&node.id)).collect();
             for member in &group {
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
@@ -463,8 +472,9 @@ impl Planner<'_> {
                 }
             }
             // What is written here and read in step is computed once, and not read back.
-            let written = group.iter().filter(|node| group.len() > 1 && self.is_written_pull(node));
-            let written: Vec<NodeId> = written.map(|node| node.id).collect();
+            let computes = group.len() > 1 && how != Together::WrittenAndHeard;
+            let written = group.iter().filter(|node| computes && self.is_written_pull(node));
+            let written: Vec<NodeId> = written.map(|node| node.id).chain(unread).collect();
             let computing = (!written.is_empty()).then(|| forms.computing(&written));
             let fuser = Fuser::new(program, extents, computing.as_ref().unwrap_or(forms), &slots);
             let lowering = Lowering {
@@ -521,7 +531,8 @@ impl Planner<'_> {
         match how {
             Together::Produced => self.program.node(first.producer).operation.produce(lowering, listeners),
             Together::Heard => lowering.hear(listeners),
-            Together::Written => lowering.write_together(listeners),
+            Together::Written => lowering.write_together(listeners, Vec::new()),
+            Together::WrittenAndHeard => lowering.write_heard(listeners),
             Together::Looped => Ok(Vec::new()),
         }
     }
@@ -551,19 +562,30 @@ impl Planner<'_> {
         if let Some(from) = lowering.hears(node) {
             let is_common = matches!(from, HeardFrom::Producer(_));
             let (mut hearers, first) = (1, producer(node).unwrap_or(node));
+            // It is written row by row, and has a number of elements that others may hear.
+            let by_rows = profile.coalesces
+                && matches!(from, HeardFrom::Indices(_))
+                && self.is_written_pull(node)
+                && extents.is_known(node.id);
+            let numbers = HeardFrom::Numbers(extents.size(node.id));
             let in_step = |other: &Node, read: NodeId| {
                 let hearer = producer(other).unwrap_or(other);
                 lowering.reads_in_step(hearer.id, read) && !self.reads_besides(other, hearer, lowering, read)
             };
             let group = self.readers(node, done, in_step, |other, in_common| {
                 let hearer = producer(other).unwrap_or(other);
-                let pays = || {
-                    is_common
-                        || lowering.load_in_common(first.id, hearer.id)
-                        || self.reads(other).contains(&node.id)
+                // What is not there yet is written here.
+                let reads_written = || self.reads(other).iter().any(|read| !done.contains(read));
+                let pays = || is_common || lowering.load_in_common(first.id, hearer.id) || reads_written();
+                let theirs = lowering.hears(other);
+                let hears_rows = || {
+                    by_rows
+                        && theirs.as_ref() == Some(&numbers)
+                        && hearer.operation.hears_from_any_blocks()
+                        && reads_written()
                 };
                 let hears = !is_nothing(other)
-                    && lowering.hears(other).as_ref() == Some(&from)
+                    && (theirs.as_ref() == Some(&from) || hears_rows())
                     && ((in_common && pays()) || (self.is_small_pull(node) && self.is_small_pull(other)))
                     && hearer.operation.hears_as_well(lowering, hearer, hearers + 1);
                 hearers += u32::from(hears);
@@ -574,8 +596,15 @@ impl Planner<'_> {
             if group.len() > 1 && !is_common && group.iter().all(is_pull) {
                 return (group, Together::Written);
             }
+            let reads_another = |pull: &&Node| {
+                self.is_written_pull(pull) && group.iter().any(|other| self.reads(pull).contains(&other.id))
+            };
+            if by_rows && group.len() > 1 && !group.iter().any(reads_another) {
+                return (group, Together::WrittenAndHeard);
+            }
             // A CPU's thread takes elements one by one, which is slower than a fold by itself.
-            let pays = is_common || (profile.coalesces && !all(|form| matches!(form, Form::Push { .. })));
+            let pays = is_common
+                || (profile.coalesces && !by_rows && !all(|form| matches!(form, Form::Push { .. })));
             if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }
@@ -594,6 +623,22 @@ impl Planner<'_> {
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
     }
 
+    /// Those of the arrays that are computed together which nothing else reads, and which are no results.
+    fn unread(&self, group: &[&Node]) -> Vec<NodeId> {
+        let is_here = |node: &Node| group.iter().any(|member| member.id == node.id);
+        let needs_memory = |array: NodeId| {
+            let others = self.program.nodes().iter().filter(|node| self.forms.is_manifest(node.id));
+            others.filter(|node| !is_here(node)).any(|other| self.reads(other).contains(&array))
+        };
+        let is_unread = |node: &&&Node| {
+            self.is_written_pull(node)
+                && !self.program.results().contains(&node.id)
+                && !needs_memory(node.id)
+                && group.iter().any(|other| self.reads(other).contains(&node.id))
+        };
+        group.iter().filter(is_unread).map(|node| node.id).collect()
+    }
+
     /// Whether an array is written by a kernel that goes through its indices.
     fn is_written_pull(&self, node: &Node) -> bool {
         self.forms.is_manifest(node.id) && self.forms.of(node.id) == Some(&Form::Pull)
@@ -605,7 +650,7 @@ impl Planner<'_> {
     }
 
     /// An array and those of the others that `fits` says, which is told whether one reads an array which the first reads too, or
-    /// itself in step. They need nothing that is not there yet.
+    /// one of these in step. They need nothing that is not there yet.
     fn readers<'b>(
         &'b self,
         node: &'b Node,
@@ -629,6 +674,7 @@ impl Planner<'_> {
             let ready = theirs.iter().all(|read| done.contains(read) || is_written(read));
             if ready && fits(other, theirs.iter().any(|read| reads.contains(read))) {
                 columns += other.types.len();
+                reads.insert(other.id);
                 group.push(other);
             }
         }

@@ -1,7 +1,7 @@
 //! A pull as a producer: its elements in the order and by the threads that suit memory best.
 
 use super::interior::{Interior, asks, interior};
-use super::{KernelName, Listeners, Lowering, Step};
+use super::{Heard, KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
 use crate::extents::Extents;
 use crate::fuser::{Elements, rows_and_columns};
@@ -23,8 +23,12 @@ impl Lowering<'_> {
         self.write_elements(node, node, ways, listeners)
     }
 
-    /// Writes pulls of one size, whose elements are computed together.
-    pub(crate) fn write_together(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+    /// Writes pulls of one size, whose elements are computed together. Others listen to all their columns.
+    pub(crate) fn write_together(
+        &self,
+        group: Vec<Listeners>,
+        others: Vec<Heard>,
+    ) -> Result<Vec<Step>, Error> {
         let Some(first) = group.first() else { return Ok(Vec::new()) };
         let node = self.program.node(first.producer);
         let joined = |elements: &dyn Fn(NodeId) -> Elements| {
@@ -46,6 +50,7 @@ impl Lowering<'_> {
             let own = Elements { function: own, loose: false };
             heard.extend(listeners.heard.iter().map(|heard| heard.behind(own.clone())));
         }
+        heard.extend(others);
         let rows = || joined(&|node| self.fuser.rows(node));
         let indexed = || joined(&|node| self.fuser.indexed(node));
         // Those of different shapes have only the numbers of their elements in common.
@@ -219,6 +224,30 @@ const LONG: i64 = 32;
 /// Whether the elements of a column, and not those of a row, are neighbours in memory: judged by the loads of a function
 /// of row and column.
 pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
+    let (mut by_row, mut by_column) = (0, 0);
+    for stride in load_strides(function, extents) {
+        match stride {
+            // The same few elements for every row: they are in the cache.
+            (Stride::None, _) => {}
+            (_, Stride::One) => by_row += 1,
+            (Stride::One, Stride::Many) => by_column += 1,
+            _ => {}
+        }
+    }
+    by_column > by_row
+}
+
+/// Whether everything that the elements of a row load is the same for the whole row, or the same in every row, and there is
+/// some of the first kind: a thread that takes a row alone loads that once, and what it loads for an element is what its
+/// neighbours load for theirs.
+pub fn rows_load_once(function: &Function, extents: &Extents) -> bool {
+    let strides = load_strides(function, extents);
+    strides.iter().any(|(_, column)| *column == Stride::None)
+        && strides.iter().all(|(row, column)| *row == Stride::None || *column == Stride::None)
+}
+
+/// How fast the indices of a function's loads grow with the row and the column of an element.
+fn load_strides(function: &Function, extents: &Extents) -> Vec<(Stride, Stride)> {
     let is_long = |id: &Id| match function.nodes()[id.0 as usize] {
         ScalarNode::Variable(Variable::Extent { array, .. }, _) => {
             extents.length(array as usize).bound >= LONG
@@ -226,7 +255,7 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
         _ => false,
     };
     let mut strides: Vec<(Stride, Stride)> = Vec::with_capacity(function.nodes().len());
-    let (mut by_row, mut by_column) = (0, 0);
+    let mut loads = Vec::new();
     for node in function.nodes() {
         let of = |id: &Id| strides[id.0 as usize];
         let add = |a: Stride, b: Stride| match (a, b) {
@@ -248,13 +277,7 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
                 }
             }
             ScalarNode::Load { index, .. } => {
-                match of(index) {
-                    // The same few elements for every row: they are in the cache.
-                    (Stride::None, _) => {}
-                    (_, Stride::One) => by_row += 1,
-                    (Stride::One, Stride::Many) => by_column += 1,
-                    _ => {}
-                }
+                loads.push(of(index));
                 (Stride::Many, Stride::Many)
             }
             ScalarNode::Constant(_) | ScalarNode::Variable(..) => NOWHERE,
@@ -262,5 +285,5 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
         };
         strides.push(stride);
     }
-    by_column > by_row
+    loads
 }

@@ -1,7 +1,8 @@
 //! Operations that take the elements of one producer in any order, each in its own way: one kernel, and what each of them does
 //! before and after it.
 //!
-//! The producer is a push, or it is the shape that several pulls have in common, whose elements are computed together.
+//! The producer is a push, or it is the shape that several pulls have in common, whose elements are computed together. Pulls that are
+//! written from their indices, row by row, are a producer too: of what others read of them in step.
 
 use super::{Consumer, Heard, Hop, KernelName, Listeners, Lowering, Step, launched_blocks};
 use crate::error::Error;
@@ -50,6 +51,8 @@ enum From {
         columns: Function,
         inputs: Vec<PickedInput>,
     },
+    /// All columns of these pulls, which are written: the slot, number and type of each.
+    Written(Vec<(usize, usize, ScalarType)>),
 }
 
 struct PickedInput {
@@ -64,7 +67,7 @@ impl Common {
     pub fn producer(&self) -> Option<NodeId> {
         match self.from {
             From::Producer(producer) => Some(producer),
-            From::Pulls { .. } => None,
+            From::Pulls { .. } | From::Written(_) => None,
         }
     }
 
@@ -75,13 +78,17 @@ impl Common {
 
     fn picked(&self, input: NodeId) -> Option<&PickedInput> {
         match &self.from {
-            From::Producer(_) => None,
+            From::Producer(_) | From::Written(_) => None,
             From::Pulls { inputs, .. } => inputs.iter().find(|picked| picked.input == input),
         }
     }
 
     /// A consumer that hears the elements of an input.
     pub fn heard(&self, lowering: &Lowering<'_>, input: NodeId, consumer: Rc<dyn Consumer>) -> Vec<Heard> {
+        if let From::Written(columns) = &self.from {
+            let through = vec![Hop::Elements(lowering.in_step(input, columns))];
+            return vec![Heard { through, consumer }];
+        }
         let (From::Pulls { columns, .. }, Some(picked)) = (&self.from, self.picked(input)) else {
             return lowering.listening(input, consumer).heard;
         };
@@ -203,33 +210,92 @@ impl Lowering<'_> {
             Ok((input, input == listeners.producer))
         });
         let common = self.common(&inputs.collect::<Result<Vec<_>, Error>>()?);
+        let is_pull =
+            |listeners: &Listeners| matches!(self.fuser.forms.of(listeners.producer), Some(Form::Pull));
+        let (pulls, hearers): (Vec<Listeners>, Vec<Listeners>) = group.into_iter().partition(is_pull);
+        let mut heard = Vec::new();
+        for pull in pulls {
+            let own = pull.heard.into_iter();
+            heard.extend(own.flat_map(|own| common.heard(self, pull.producer, Rc::new(own))));
+        }
+        self.around(&common, hearers, |hearers| {
+            let heard = heard.into_iter().chain(hearers).collect();
+            match &common.from {
+                From::Producer(producer) => {
+                    let listeners = Listeners { producer: *producer, heard };
+                    self.program.node(*producer).operation.produce(self, vec![listeners])
+                }
+                From::Pulls { space, columns, .. } => self.hand_on_rounds(first, *space, columns, heard),
+                From::Written(_) => Err(lost()),
+            }
+        })
+    }
+
+    /// The steps that write pulls, and of operations that hear what they read of these in step. None of the pulls reads another.
+    pub(crate) fn write_heard(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
+        let is_pull =
+            |listeners: &Listeners| matches!(self.fuser.forms.of(listeners.producer), Some(Form::Pull));
+        let (pulls, hearers): (Vec<Listeners>, Vec<Listeners>) = group.into_iter().partition(is_pull);
+        let mut columns = Vec::new();
+        for pull in &pulls {
+            let types = self.program.node(pull.producer).types.iter().enumerate();
+            let slot = self.slot(pull.producer)?;
+            columns.extend(types.map(|(column, ty)| (slot, column, *ty)));
+        }
+        let common = Common { from: From::Written(columns), hearers: hearers.len() as u32 };
+        self.around(&common, hearers, |heard| self.write_together(pulls, heard))
+    }
+
+    /// The elements of an input that reads pulls in step, from the number of an element and their columns.
+    fn in_step(&self, input: NodeId, columns: &[(usize, usize, ScalarType)]) -> Elements {
+        let Elements { function: from_memory, loose } = self.heard_elements(input, false);
+        let types = columns.iter().map(|(_, _, ty)| *ty);
+        let types: Vec<ScalarType> = std::iter::once(ScalarType::I64).chain(types).collect();
+        let function = function(&types, |terms| {
+            let value = from_memory.instantiate(
+                &mut |variable, ty| match variable {
+                    Variable::Parameter(_) => terms[0],
+                    other => Term::variable(other, ty),
+                },
+                &mut |key, ty, index, guarded| {
+                    let is_it = |(slot, column, _): &(usize, usize, ScalarType)| {
+                        (*slot, *column) == slot_and_column(key)
+                    };
+                    match columns.iter().position(is_it) {
+                        Some(position) => terms[1 + position],
+                        // SAFETY: the same load, at the same index and under the same checks.
+                        None => unsafe { Term::load(key, ty, index, guarded) },
+                    }
+                },
+                &mut Term::element,
+            );
+            std::iter::once(terms[0]).chain(value).collect()
+        });
+        Elements { function, loose }
+    }
+
+    /// What operations that hear a producer do before its kernels and after them; `produce` makes those, given who listens.
+    fn around(
+        &self,
+        common: &Common,
+        hearers: Vec<Listeners>,
+        produce: impl FnOnce(Vec<Heard>) -> Result<Vec<Step>, Error>,
+    ) -> Result<Vec<Step>, Error> {
         let (mut steps, mut heard, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        let mut waiting = group;
+        let mut waiting = hearers;
         while let Some(listeners) = waiting.first() {
             let node = self.program.node(listeners.producer);
-            if matches!(self.fuser.forms.of(node.id), Some(Form::Pull)) {
-                let own = listeners.heard.iter();
-                heard.extend(own.flat_map(|own| common.heard(self, node.id, Rc::new(own.clone()))));
-                waiting.remove(0);
-                continue;
-            }
             let alike = |listeners: &Listeners| {
                 self.program.node(listeners.producer).operation.keyword() == node.operation.keyword()
             };
             let (these, others) = waiting.into_iter().partition(alike);
             waiting = others;
-            let hearing = node.operation.hear(self, &common, these)?;
+            let hearing = node.operation.hear(self, common, these)?;
             steps.extend(hearing.before);
             heard.extend(hearing.heard);
             after.push(hearing.after);
         }
-        let produced = match &common.from {
-            From::Producer(producer) => {
-                let listeners = Listeners { producer: *producer, heard };
-                self.program.node(*producer).operation.produce(self, vec![listeners])?
-            }
-            From::Pulls { space, columns, .. } => self.hand_on_rounds(first, *space, columns, heard)?,
-        };
+        let produced = produce(heard)?;
         let blocks = launched_blocks(&produced)?;
         steps.extend(produced);
         for after in after {

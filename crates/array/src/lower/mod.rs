@@ -22,7 +22,7 @@ mod sort;
 
 pub(crate) use consumers::launched_blocks;
 pub use consumers::{Consumer, Heard, Hop, Listeners};
-pub use elements::columns_are_contiguous;
+pub use elements::{columns_are_contiguous, rows_load_once};
 pub(crate) use hearing::HeardFrom;
 pub use hearing::{Common, Hearing};
 pub(crate) use join::{JoinedInput, MOST_JOINED};

@@ -121,6 +121,9 @@ impl Operation for Fold {
         let input = *node.inputs.first()?;
         (lowering.is_handed_on(input) || (self.gathers(node, 0) && is_ours)).then_some(input)
     }
+    fn hears_from_any_blocks(&self) -> bool {
+        true
+    }
     fn hear<'a>(
         &'a self,
         lowering: &'a Lowering<'a>,

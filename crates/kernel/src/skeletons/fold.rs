@@ -22,7 +22,8 @@ pub struct FoldTask {
     pub bytes: usize,
     /// Whether the operator is known to commute.
     pub commutes: bool,
-    /// Whether it is the elements of a column that are neighbours in memory (the rows of a transposed matrix).
+    /// Whether it is the elements of a column that are neighbours in memory (the rows of a transposed matrix), or nothing that
+    /// a row reads alone is: neighbouring threads had better take neighbouring rows.
     pub columns_are_contiguous: bool,
     /// Whether elements or the operator choose between values, by selects or branches.
     pub chooses: bool,

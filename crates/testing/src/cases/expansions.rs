@@ -11,6 +11,7 @@ fn sizes(sources: usize) -> Vec<i64> {
     let pattern = [3, 0, 1, 7, 0, 0, 2, 40, 5, 1, 300, 0, 33];
     let size = |number: usize| match number % 701 {
         350 => 40_000,
+        351 => 5_000,
         _ => pattern[number % pattern.len()],
     };
     (0..sources).map(size).collect()

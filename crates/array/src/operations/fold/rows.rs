@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::fuser::Elements;
-use crate::lower::{Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous};
+use crate::lower::{Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once};
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
 use pumice_kernel::skeletons::{Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, within};
-use pumice_kernel::{Dynamic, Ix, Pull, Scalars, comment, parts_for};
+use pumice_kernel::{Dynamic, Ix, Profile, Pull, Scalars, comment, parts_for};
 use pumice_scalar::{Exp, Function, Node as ScalarNode, Op, ScalarType, Term, Variable, function};
 use std::rc::Rc;
 
@@ -70,8 +70,14 @@ pub(in crate::operations) fn fold_rows(
     let types = &together.types;
     let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let commutes = together.operator.commutes();
-    let columns_are_contiguous =
-        contiguous.unwrap_or_else(|| columns_are_contiguous(&together.elements, lowering.extents));
+    let has_many_rows = || {
+        let Profile { threads, busy_blocks, coalesces, .. } = *lowering.profile;
+        coalesces && rows.max(0) as u64 >= busy_blocks.saturating_mul(threads.into())
+    };
+    let columns_are_contiguous = contiguous.unwrap_or_else(|| {
+        columns_are_contiguous(&together.elements, lowering.extents)
+            || (has_many_rows() && rows_load_once(&together.elements, lowering.extents))
+    });
     let chooses = chooses(&together.elements) || chooses(&together.operator);
     let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous, chooses };
     let plan = FoldPlan::new(lowering.profile, task);
