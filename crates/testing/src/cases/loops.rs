@@ -225,6 +225,50 @@ pub fn many_rounds(h: &Harness) -> Outcome {
     program.check((&xs, 1000), &xs.iter().map(one).collect::<Vec<_>>())
 }
 
+/// More elements than a loop in one block has.
+const LARGE: usize = 5000;
+
+pub fn states_that_alternate(h: &Harness) -> Outcome {
+    // One array becomes another, one is computed from two, one is changed at some places, one counts.
+    let while_ = h.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
+        let initial = (xs.clone(), xs.map(|x| x ^ 9), fill(LARGE, 1i32), unit(0i64));
+        let (xs, ys, counts, _) = awhile(
+            initial,
+            |(_, _, _, k)| k.map(|k| k.lt(n)),
+            |(xs, ys, counts, k)| {
+                let sums = xs.zip_with(ys.clone(), |x, y| x + y);
+                let one = fill(LARGE, 1i32);
+                (ys, sums, one.permute(|a, b| a + b, counts, |i| i / 2), k.map(|k| k + 1))
+            },
+        );
+        xs.zip_with3(ys, counts, |x, y, count| (x, y, count))
+    })?;
+    let repeat = h.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
+        let (xs, ys) =
+            iterate(n, (xs.clone(), xs), |(xs, ys)| (ys.clone(), xs.zip_with(ys, |x, y| x - y * 2)));
+        xs.zip_with(ys, |x, y| (x, y))
+    })?;
+    let given = values::<i32>(115, LARGE);
+    for n in [0i64, 1, 2, 9, 16] {
+        let count = |i: usize| 1 + if i < LARGE / 2 { 2 * n as i32 } else { 0 };
+        let fibonacci = |(i, x): (usize, &i32)| {
+            let (x, y) = (0..n).fold((*x, x ^ 9), |(x, y), _| (y, x.wrapping_add(y)));
+            (x, y, count(i))
+        };
+        while_.check((&given, n), &given.iter().enumerate().map(fibonacci).collect::<Vec<_>>())?;
+        let other = |x: &i32| (0..n).fold((*x, *x), |(x, y), _| (y, x.wrapping_sub(y.wrapping_mul(2))));
+        repeat.check((&given, n), &given.iter().map(other).collect::<Vec<_>>())?;
+    }
+    // What a failed read gives is zero, and from there it would go round for ever.
+    let chased = h.compile(|table: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {
+        awhile(xs, |xs| xs.any(|x| x.ne(-1)), |xs| xs.map(|x| table.at(x.max(0))))
+    })?;
+    let zeros = vec![0i64; LARGE];
+    chased.check((&[1i64, 2, -1], &zeros), &vec![-1; LARGE])?;
+    let parts = ["index 7 out of bounds for length 3 in at", file!()];
+    h.expect_failure(chased.run((&[1i64, 7, 0], &zeros)), &parts)
+}
+
 pub fn functions_of_the_host(h: &Harness) -> Outcome {
     // The function knows short vectors, and the device has them before and after.
     let program = h.compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {

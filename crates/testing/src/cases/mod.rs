@@ -395,6 +395,7 @@ macro_rules! for_each_case {
                 failures_inside_loops
                 branches_on_what_loops_give
                 many_rounds
+                states_that_alternate
                 functions_of_the_host
                 functions_on_a_device
                 traced_arrays
