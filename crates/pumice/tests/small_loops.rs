@@ -81,7 +81,7 @@ fn state_is_in_shared_memory_and_a_round_has_one_barrier() -> pumice::Result<()>
 fn explain_says_why_a_loop_is_run_by_the_host() -> pumice::Result<()> {
     let compiler = Compiler::on("sim")?;
     let explained = |program: pumice::Result<pumice::Compiled<_, Acc<Vector<i32>>>>, size: usize| {
-        program?.explain(&vec![1i32; size])
+        program?.explain(vec![1i32; size])
     };
     let sorted = |xs: Acc<Vector<i32>>| iterate(3, xs, |xs| xs.sort().map(|x| x ^ 3));
     let mapped = |xs: Acc<Vector<i32>>| iterate(3, xs, |xs| xs.map(|x| x + 1));
