@@ -129,8 +129,8 @@ impl Untyped {
                 }
                 Read::Inputs(control) => {
                     for (input, result) in self.program.node(control).inputs.iter().zip(results) {
-                        // A failure has no extents.
-                        result.extents();
+                        // A failure has no elements.
+                        whole_columns(&*result)?;
                         reading.add(inputs, *input, result);
                     }
                 }

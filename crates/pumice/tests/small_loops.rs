@@ -81,7 +81,7 @@ fn state_is_in_shared_memory_and_a_round_has_one_barrier() -> pumice::Result<()>
 fn explain_says_why_a_loop_is_run_by_the_host() -> pumice::Result<()> {
     let compiler = Compiler::on("sim")?;
     let explained = |program: pumice::Result<pumice::Compiled<_, Acc<Vector<i32>>>>, size: usize| {
-        program?.explain(&vec![1i32; size])
+        program?.explain(vec![1i32; size])
     };
     let sorted = |xs: Acc<Vector<i32>>| iterate(3, xs, |xs| xs.sort().map(|x| x ^ 3));
     let mapped = |xs: Acc<Vector<i32>>| iterate(3, xs, |xs| xs.map(|x| x + 1));
@@ -118,6 +118,25 @@ fn an_endless_loop_in_one_kernel_is_stopped_and_the_next_one_runs() -> pumice::R
         assert!(stopped.is_err(), "{stopped:?} on {name}");
         assert!(start.elapsed() < Duration::from_secs(60), "{:?} on {name}", start.elapsed());
         assert_eq!(program.run(&[5, 5])?.to_vec()?, [0, 0], "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_failure_before_a_loop_is_told_and_the_loop_does_not_begin() -> pumice::Result<()> {
+    let _alone = alone();
+    for compiler in compilers() {
+        let name = compiler.device().name().to_string();
+        // On the zeros of a failed read, the loop would go round for ever.
+        let program = compiler.compile(|table: Acc<Vector<i64>>, i: Exp<i64>| {
+            let ends = table.clone().map(|x| x + table.at(i)).compute();
+            awhile(unit(0), |x| unit(ends.at(x.the()).ne(9)), |x| x.map(|x| (x + 1) % 3))
+        })?;
+        assert_eq!(program.run((&[1i64, 2, 7], 1))?.to_value()?, 2, "{name}");
+        let failed =
+            program.run((&[1i64, 2, 7], 4)).and_then(|result| result.to_value().map_err(Error::from));
+        let Err(error) = failed else { panic!("{failed:?} on {name}") };
+        assert!(error.to_string().contains("index 4 out of bounds for length 3 in at"), "{error} on {name}");
     }
     Ok(())
 }
