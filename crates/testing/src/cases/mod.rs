@@ -80,6 +80,7 @@ macro_rules! for_each_case {
                 consumers_of_an_array
                 arrays_of_one_shape
                 arrays_that_are_written_and_heard
+                stencils_that_are_written_and_heard
             }
             expansions {
                 in_order
