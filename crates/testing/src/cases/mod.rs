@@ -82,6 +82,7 @@ macro_rules! for_each_case {
                 arrays_of_one_shape
                 arrays_of_one_size
                 arrays_that_are_written_and_heard
+                stencils_that_are_written_and_heard
             }
             expansions {
                 in_order

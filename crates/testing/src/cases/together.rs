@@ -1,8 +1,8 @@
 //! Operations that are done in one kernel because they hear the same elements: those of an expansion, or of arrays of one shape.
 
 use crate::{Harness, Outcome, Tolerance};
-use pumice::OptionExp;
 use pumice::prelude::*;
+use pumice::{Boundary, OptionExp};
 
 /// Sizes of so many sources: many small ones, some empty, and a few that are large.
 fn sizes(sources: usize) -> Vec<i64> {
@@ -193,4 +193,34 @@ pub fn arrays_of_one_size(h: &Harness) -> Outcome {
     h.expect(&long, &xs.iter().map(|x| x + 1).collect::<Vec<i64>>(), Tolerance::Exact)?;
     let expected = (0..).zip(&xs).map(|(i, x)| x + 1000 * (i / 2) + i % 2);
     h.expect(&narrow, &expected.collect::<Vec<i64>>(), Tolerance::Exact)
+}
+
+/// What is written row by row, with borders, is folded where it is written: as it is, with its input, and what a filter leaves of it.
+pub fn stencils_that_are_written_and_heard(h: &Harness) -> Outcome {
+    let program = h.compile(|xs: Acc<Matrix<i64>>| {
+        let image =
+            xs.clone().stencil(Boundary::Constant(5), |x| 3 * x.at([0, 0]) - x.at([-1, 0]) - x.at([0, 1]));
+        let product = xs.zip_with(image.clone(), |x, y| x * y).flatten().sum();
+        let odd = image.clone().flatten().filter(|y| (y & 1).eq(1)).max();
+        // The image is needed in memory for what depends on both.
+        image.map(|y| y + 7 * product.the() - odd.the())
+    })?;
+    for (rows, columns) in [(1usize, 40usize), (5, 65), (23, 128)] {
+        let xs: Vec<i64> = (0..rows * columns).map(|i| (i * i % 17) as i64 - 5).collect();
+        let at = |row: usize, column: usize| match row < rows && column < columns {
+            true => xs[row * columns + column],
+            false => 5,
+        };
+        let element = |i: usize| {
+            let (row, column) = (i / columns, i % columns);
+            3 * at(row, column) - at(row.wrapping_sub(1), column) - at(row, column + 1)
+        };
+        let image: Vec<i64> = (0..rows * columns).map(element).collect();
+        let product: i64 = xs.iter().zip(&image).map(|(x, y)| x * y).sum();
+        let odd = image.iter().copied().filter(|y| y & 1 == 1).fold(i64::MIN, i64::max);
+        let expected: Vec<i64> = image.iter().map(|y| y + 7 * product - odd).collect();
+        let matrix = Matrix::from_slice([rows, columns], &xs).map_err(|error| error.to_string())?;
+        program.check(&matrix, &expected)?;
+    }
+    Ok(())
 }
