@@ -1,6 +1,7 @@
 //! Arrays as values: extents, element types, and columns of bytes, wherever those are kept.
 
 use crate::error::Error;
+use crate::large_pages::prefer_large_pages;
 use crate::shape::{Dim0, Dim1, Dim2, Shape};
 use pumice_scalar::{Elt, ScalarType};
 use std::any::Any;
@@ -146,7 +147,16 @@ impl<D: Shape, T: Elt> Array<D, T> {
     pub(crate) fn from_parts(extents: Vec<usize>, values: &[T]) -> Self {
         let mut columns = Vec::new();
         T::add_columns(values, &mut columns);
-        let columns = columns.into_iter().map(Cow::into_owned).collect();
+        let owned = |column: Cow<'_, [u8]>| match column {
+            Cow::Owned(column) => column,
+            Cow::Borrowed(column) => {
+                let mut copy = Vec::with_capacity(column.len());
+                prefer_large_pages(copy.as_mut_ptr(), column.len());
+                copy.extend_from_slice(column);
+                copy
+            }
+        };
+        let columns = columns.into_iter().map(owned).collect();
         Array { data: Arc::new(HostData::new(extents, T::types(), columns)), of: PhantomData }
     }
 

@@ -25,6 +25,7 @@ mod fuser;
 mod indexing;
 mod inline;
 mod interpret;
+mod large_pages;
 mod loops;
 mod lower;
 #[cfg(feature = "ndarray")]
@@ -69,6 +70,7 @@ pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use inline::Passed;
 pub use interpret::{Elements, Interpreter, interpret};
+pub use large_pages::prefer_large_pages;
 pub use loops::{AccTuple, acond, awhile, iterate, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]

@@ -5,6 +5,7 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use pumice_array::prefer_large_pages;
 
 /// Bytes from which on a piece is kept, and those that are kept in all, at most.
 const LARGE: usize = 1 << 20;
@@ -69,22 +70,6 @@ pub(crate) fn zeroed(bytes: usize) -> Result<Vec<u8>> {
     prefer_large_pages(address, bytes);
     // SAFETY: allocated by the global allocator for as many bytes, all of which are initialised; nobody else has it.
     Ok(unsafe { Vec::from_raw_parts(address, bytes, bytes) })
-}
-
-/// Asks the system for large pages, of which fewer have to be touched.
-fn prefer_large_pages(address: *mut u8, bytes: usize) {
-    #[cfg(target_os = "linux")]
-    if bytes >= LARGE {
-        const PAGE: usize = 4096;
-        let skipped = address.addr().next_multiple_of(PAGE) - address.addr();
-        // SAFETY: the range is within memory that was just allocated. What it holds stays as it is; a system that does not know the
-        // advice refuses it, which changes nothing.
-        unsafe {
-            libc::madvise(address.add(skipped).cast(), (bytes - skipped) / PAGE * PAGE, libc::MADV_HUGEPAGE)
-        };
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (address, bytes);
 }
 
 /// Returns the bytes of memory that the machine has, or more if that is not known.

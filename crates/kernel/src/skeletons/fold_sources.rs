@@ -1,8 +1,8 @@
 //! Folds of the elements of each source of an expansion: rows of different lengths, which nobody has in memory.
 //!
-//! Teams of lanes take a source each. Those that are larger are listed, and the warps of the block take them side by side; one that
-//! is large for a warp is queued, as expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one
-//! combines those. A CPU's worker takes one source after the other. Operators need not commute: then every lane has neighbouring
+//! Teams of lanes take a source each. Those that are larger are listed, and the warps of the block take them side by side; the block
+//! takes one that is large for a warp, and one that is large for a block is queued, as expansions do it (`expand.rs`): all blocks of a
+//! second kernel fold its chunks, and a third one combines those. A CPU's worker takes one source after the other. Operators need not commute: then every lane has neighbouring
 //! elements.
 
 use super::expand::{Expansion, Queue};
@@ -45,9 +45,9 @@ pub struct FoldSourcesPlan {
 
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
-/// Elements from which on a source is large, for a thread and for a warp.
+/// Elements from which on a source is large for a warp, and for a block.
+const FOR_BLOCK: i64 = 1 << 10;
 const FOR_QUEUE: i64 = 1 << 13;
-const FOR_QUEUE_OF_WARPS: i64 = 1 << 11;
 /// Sums that one thread combines.
 const FEW: i64 = 8;
 /// Elements of a lane, and of its team, from which on a warp takes the source.
@@ -61,8 +61,7 @@ impl FoldSourcesPlan {
     pub fn new(profile: &Profile, sources: i64, most: Option<i64>) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
         let shuffles = profile.coalesces && profile.native_warps;
-        let for_queue = if shuffles { FOR_QUEUE_OF_WARPS } else { FOR_QUEUE };
-        let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= for_queue));
+        let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
             let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
             return FoldSourcesPlan { threads: 1, team: 1, blocks, stretches, queues, shuffles: false };
@@ -82,19 +81,20 @@ impl FoldSourcesPlan {
 
     /// Elements from which on a source is queued.
     fn least_for_queue(&self) -> i64 {
-        match (self.queues, self.shuffles) {
-            (false, _) => i64::MAX,
-            (true, false) => FOR_QUEUE,
-            (true, true) => FOR_QUEUE_OF_WARPS,
-        }
+        if self.queues { FOR_QUEUE } else { i64::MAX }
     }
 
     /// Elements from which on a warp takes the source of a team.
     fn least_for_warp(&self) -> i64 {
         match self.shuffles && self.team < WARP {
-            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_queue()),
-            false => self.least_for_queue(),
+            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_block()),
+            false => self.least_for_block(),
         }
+    }
+
+    /// Elements from which on the block takes it.
+    fn least_for_block(&self) -> i64 {
+        if self.shuffles { FOR_BLOCK } else { self.least_for_queue() }
     }
 
     /// Sources that a block takes, where several threads of it take one each.
@@ -134,22 +134,25 @@ impl FoldSources {
                 let first = named(block * plan.per_block(), "first");
                 let words = i64::from(plan.threads) / LANES;
                 let larger = (plan.least_for_warp() < plan.least_for_queue())
-                    .then(|| Cells::shared(&[ScalarType::U32], words));
+                    .then(|| Cells::shared(&[ScalarType::U32; 2], words));
                 each_thread(plan.threads, |thread| {
                     self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
                 });
                 let Some(larger) = &larger else { return };
                 effects::sync();
                 // Most blocks have none.
-                let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[0]));
-                let votes: Vec<Exp<u32>> = votes.collect();
-                let any = votes.iter().copied().reduce(|a, b| a | b).unwrap_or(Exp::from(0));
-                only_if(any.ne(0), || self.larger_by_warps(plan, first, &votes, write));
+                let [for_warps, for_block] = [0, 1].map(|column| {
+                    let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[column]));
+                    votes.collect::<Vec<Exp<u32>>>()
+                });
+                let any = |votes: &[Exp<u32>]| votes.iter().copied().fold(Exp::from(0), |a, b| a | b).ne(0);
+                only_if(any(&for_warps), || self.larger_by_warps(plan, first, &for_warps, write));
+                only_if(any(&for_block), || self.larger_by_block(plan, first, larger, write));
             }),
         })
     }
 
-    /// A thread of a team that takes a source; what is larger is noted for all warps, in a bit of its warp's word.
+    /// A thread of a team that takes a source; what is larger is noted for all warps or for the block, in a bit of its warp's words.
     fn by_team(
         &self,
         plan: FoldSourcesPlan,
@@ -162,7 +165,8 @@ impl FoldSources {
         let team = i64::from(plan.team);
         let number = named(first + quotient(thread, Exp::from(team)), "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let (for_warp, for_queue) = (plan.least_for_warp(), plan.least_for_queue());
+        let (for_warp, for_block) = (plan.least_for_warp(), plan.least_for_block());
+        let for_queue = plan.least_for_queue();
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -183,7 +187,8 @@ impl FoldSources {
         let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
         only_if(is_own, || write(number, sum));
         let Some(larger) = larger else { return };
-        let vote = Scalars(vec![warp::ballot(place.eq(0) & size.ge(for_warp) & size.lt(for_queue)).term()]);
+        let vote = |from: i64, to: i64| warp::ballot(place.eq(0) & size.ge(from) & size.lt(to)).term();
+        let vote = Scalars(vec![vote(for_warp, for_block), vote(for_block, for_queue)]);
         let lane = remainder(thread, Exp::from(LANES));
         only_if(lane.eq(0), || larger.write(quotient(thread, Exp::from(LANES)), &vote));
     }
@@ -232,6 +237,32 @@ impl FoldSources {
                 only_if(at.lt(all) & lane.eq(0), || write(Exp::from_term(found[0]), sum));
             });
             Vec::new()
+        });
+    }
+
+    /// All threads of a block take the sources of its teams that are larger still, one after the other.
+    fn larger_by_block(&self, plan: FoldSourcesPlan, first: Ix, larger: &Cells, write: Write<'_>) {
+        // One source's sums are read while those of the next are written.
+        let sums = Cells::shared(&self.monoid.types(), 2 * plan.sums());
+        let whole = |value: i64| Exp::<i64>::from(value).term();
+        let words = whole(0)..whole(i64::from(plan.threads) / LANES);
+        effects::sequential(words, whole(1), &[whole(0)], |word, side| {
+            let word = Exp::<i64>::from_term(word);
+            let votes = larger.read(word).0[1];
+            let next = effects::repeat_while(
+                &[votes, side[0]],
+                |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
+                |left| {
+                    let (left, side) = (Exp::<u32>::from_term(left[0]), Exp::<i64>::from_term(left[1]));
+                    let thread = word * LANES + left.trailing_zeros().cast::<i64>();
+                    let number = named(first + quotient(thread, Exp::from(i64::from(plan.team))), "source");
+                    let (source, size) = self.expansion.source_at(number);
+                    let range = (Exp::from(0), size);
+                    self.by_block(plan, (&sums, side), &source, range, |sum| write(number, sum));
+                    vec![(left & (left - 1)).term(), (Exp::<i64>::from(plan.sums()) - side).term()]
+                },
+            );
+            next[1..].to_vec()
         });
     }
 
