@@ -1,9 +1,8 @@
 //! Folds of the elements of each source of an expansion: rows of different lengths, which nobody has in memory.
 //!
-//! Teams of lanes take a source each. Those that are larger are listed, and the warps of the block take them side by side; the block
-//! takes one that is large for a warp, and one that is large for a block is queued, as expansions do it (`expand.rs`): all blocks of a
-//! second kernel fold its chunks, and a third one combines those. A CPU's worker takes one source after the other. Operators need not commute: then every lane has neighbouring
-//! elements.
+//! Teams of lanes take a source each, the block takes one that is larger, and one that is large for a block is queued, as
+//! expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
+//! takes one source after the other. Operators need not commute: then every lane has neighbouring elements.
 
 use super::expand::{Expansion, Queue};
 use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle_down};
@@ -12,7 +11,7 @@ use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
 use crate::{Profile, Push, named, parts_for, quotient, remainder, warp};
 use pumice_program::WARP;
-use pumice_scalar::{Exp, ScalarType, Term};
+use pumice_scalar::{Exp, ScalarType};
 
 /// What is folded.
 #[derive(Clone)]
@@ -45,22 +44,17 @@ pub struct FoldSourcesPlan {
 
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
-/// Elements from which on a source is large for a warp, and for a block.
-const FOR_BLOCK: i64 = 1 << 10;
+/// Elements from which on a source is large.
 const FOR_QUEUE: i64 = 1 << 13;
 /// Sums that one thread combines.
 const FEW: i64 = 8;
-/// Elements of a lane, and of its team, from which on a warp takes the source.
+/// Elements of a lane, and of its team, from which on the block takes the source.
 const MANY: (i64, i64) = (16, 128);
-/// Elements that a lane computes before it combines them, while it has so many: their loads are under way together. Mostly what is
-/// loaded is found through another load, and a lane would wait for both each time.
-const AT_ONCE: [i64; 3] = [4, 2, 1];
 
 impl FoldSourcesPlan {
     /// Divides the work of so many sources, none of which has more elements than `most` if that is known.
     pub fn new(profile: &Profile, sources: i64, most: Option<i64>) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
-        let shuffles = profile.coalesces && profile.native_warps;
         let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
             let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
@@ -75,7 +69,7 @@ impl FoldSourcesPlan {
                 (average / 8).clamp(1, WARP.into()).next_power_of_two() as u32
             }
         };
-        let threads = profile.threads;
+        let (threads, shuffles) = (profile.threads, profile.native_warps);
         FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles }
     }
 
@@ -84,22 +78,12 @@ impl FoldSourcesPlan {
         if self.queues { FOR_QUEUE } else { i64::MAX }
     }
 
-    /// Elements from which on a warp takes the source of a team.
-    fn least_for_warp(&self) -> i64 {
-        match self.shuffles && self.team < WARP {
-            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_block()),
-            false => self.least_for_block(),
-        }
-    }
-
-    /// Elements from which on the block takes it.
+    /// Elements from which on the block takes the source of a team.
     fn least_for_block(&self) -> i64 {
-        if self.shuffles { FOR_BLOCK } else { self.least_for_queue() }
-    }
-
-    /// Sources that a block takes, where several threads of it take one each.
-    fn per_block(&self) -> i64 {
-        i64::from(self.threads / self.team)
+        match self.shuffles {
+            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_queue()),
+            false => self.least_for_queue(),
+        }
     }
 
     /// Sums that the threads of a block leave of a source, a power of two as their number is: one a warp where lanes shuffle.
@@ -130,29 +114,28 @@ impl FoldSources {
                     });
                 });
             }),
-            _ => Block::parts(parts_for(sources, plan.per_block() as usize), &|block| {
-                let first = named(block * plan.per_block(), "first");
-                let words = i64::from(plan.threads) / LANES;
-                let larger = (plan.least_for_warp() < plan.least_for_queue())
-                    .then(|| Cells::shared(&[ScalarType::U32; 2], words));
-                each_thread(plan.threads, |thread| {
-                    self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
+            _ => {
+                let per_block = plan.threads / plan.team;
+                Block::parts(parts_for(sources, per_block as usize), &|block| {
+                    let first = named(block * i64::from(per_block), "first");
+                    let words = i64::from(plan.threads) / LANES;
+                    let larger = (plan.least_for_block() < plan.least_for_queue())
+                        .then(|| Cells::shared(&[ScalarType::U32], words));
+                    each_thread(plan.threads, |thread| {
+                        self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
+                    });
+                    let Some(larger) = &larger else { return };
+                    effects::sync();
+                    // Most blocks have none.
+                    let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[0]));
+                    let any = votes.reduce(|a, b| a | b).unwrap_or(Exp::from(0));
+                    only_if(any.ne(0), || self.larger_by_block(plan, first, larger, write));
                 });
-                let Some(larger) = &larger else { return };
-                effects::sync();
-                // Most blocks have none.
-                let [for_warps, for_block] = [0, 1].map(|column| {
-                    let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[column]));
-                    votes.collect::<Vec<Exp<u32>>>()
-                });
-                let any = |votes: &[Exp<u32>]| votes.iter().copied().fold(Exp::from(0), |a, b| a | b).ne(0);
-                only_if(any(&for_warps), || self.larger_by_warps(plan, first, &for_warps, write));
-                only_if(any(&for_block), || self.larger_by_block(plan, first, larger, write));
-            }),
+            }
         })
     }
 
-    /// A thread of a team that takes a source; what is larger is noted for all warps or for the block, in a bit of its warp's words.
+    /// A thread of a team that takes a source; what is larger is noted for the block, in a bit of its warp's word.
     fn by_team(
         &self,
         plan: FoldSourcesPlan,
@@ -165,8 +148,7 @@ impl FoldSources {
         let team = i64::from(plan.team);
         let number = named(first + quotient(thread, Exp::from(team)), "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let (for_warp, for_block) = (plan.least_for_warp(), plan.least_for_block());
-        let for_queue = plan.least_for_queue();
+        let (for_block, for_queue) = (plan.least_for_block(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -176,71 +158,23 @@ impl FoldSources {
                 if let Some(queue) = queue {
                     only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
                 }
-                let own = size.lt(for_warp).select(size, zero);
-                let sum = self.fold(plan, &source, (zero, own), place, team);
+                let own = size.lt(for_block).select(size, zero);
+                let sum = self.fold(&source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
             },
             |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
         );
         let size = named(Exp::<i64>::from_term(found[0]), "size");
         let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
-        let is_own = number.lt(sources) & size.lt(for_warp) & place.eq(0);
+        let is_own = number.lt(sources) & size.lt(for_block) & place.eq(0);
         only_if(is_own, || write(number, sum));
         let Some(larger) = larger else { return };
-        let vote = |from: i64, to: i64| warp::ballot(place.eq(0) & size.ge(from) & size.lt(to)).term();
-        let vote = Scalars(vec![vote(for_warp, for_block), vote(for_block, for_queue)]);
+        let vote = Scalars(vec![warp::ballot(place.eq(0) & size.ge(for_block) & size.lt(for_queue)).term()]);
         let lane = remainder(thread, Exp::from(LANES));
         only_if(lane.eq(0), || larger.write(quotient(thread, Exp::from(LANES)), &vote));
     }
 
-    /// The warps of a block take the larger sources of its teams, which are those with a bit in these words, one a warp: each takes
-    /// every so many.
-    fn larger_by_warps(&self, plan: FoldSourcesPlan, first: Ix, votes: &[Exp<u32>], write: Write<'_>) {
-        let list = Cells::shared(&[ScalarType::I64], plan.per_block());
-        let warps = i64::from(plan.threads) / LANES;
-        let count = |votes: Exp<u32>| votes.count_ones().cast::<i64>();
-        each_thread(plan.threads, |thread| {
-            let (warp, lane) = (quotient(thread, Exp::from(LANES)), remainder(thread, Exp::from(LANES)));
-            let (mut before, mut own) = (Exp::<i64>::from(0), Exp::<u32>::from(0));
-            for (number, votes) in votes.iter().enumerate() {
-                before = before + warp.gt(number as i64).select(count(*votes), Exp::from(0));
-                own = warp.eq(number as i64).select(*votes, own);
-            }
-            let below = own & ((Exp::<u32>::from(1) << lane.cast::<u32>()) - 1);
-            only_if((own >> lane.cast::<u32>() & 1).ne(0), || {
-                let number = first + quotient(thread, Exp::from(i64::from(plan.team)));
-                list.write(before + count(below), &Scalars(vec![number.term()]));
-            });
-        });
-        effects::sync();
-        let all = votes.iter().fold(Exp::<i64>::from(0), |all, votes| all + count(*votes));
-        let all = named(all, "larger");
-        let (zero, one) = (Exp::<i64>::from(0), Exp::<i64>::from(1));
-        let rounds = named(quotient(all + (warps - 1), Exp::from(warps)), "rounds");
-        effects::sequential(zero.term()..rounds.term(), one.term(), &[], |round, _| {
-            let round = Exp::<i64>::from_term(round);
-            each_thread(plan.threads, |thread| {
-                let at = round * warps + quotient(thread, Exp::from(LANES));
-                let lane = named(remainder(thread, Exp::from(LANES)), "lane");
-                // A shuffle is for all lanes, so a warp for which no source is left has no elements.
-                let found = effects::choose(
-                    at.lt(all).term(),
-                    || {
-                        let number = Exp::<i64>::from_term(list.read(at).0[0]);
-                        let (source, size) = self.expansion.source_at(number);
-                        let sum = self.fold(plan, &source, (zero, size), lane, LANES);
-                        std::iter::once(number.term()).chain(sum.0).collect()
-                    },
-                    |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
-                );
-                let sum = self.combine_lanes(Scalars(found[1..].to_vec()), lane, LANES);
-                only_if(at.lt(all) & lane.eq(0), || write(Exp::from_term(found[0]), sum));
-            });
-            Vec::new()
-        });
-    }
-
-    /// All threads of a block take the sources of its teams that are larger still, one after the other.
+    /// All threads of a block take the larger sources of its teams, one after the other.
     fn larger_by_block(&self, plan: FoldSourcesPlan, first: Ix, larger: &Cells, write: Write<'_>) {
         // One source's sums are read while those of the next are written.
         let sums = Cells::shared(&self.monoid.types(), 2 * plan.sums());
@@ -248,7 +182,7 @@ impl FoldSources {
         let words = whole(0)..whole(i64::from(plan.threads) / LANES);
         effects::sequential(words, whole(1), &[whole(0)], |word, side| {
             let word = Exp::<i64>::from_term(word);
-            let votes = larger.read(word).0[1];
+            let votes = larger.read(word).0[0];
             let next = effects::repeat_while(
                 &[votes, side[0]],
                 |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
@@ -267,14 +201,7 @@ impl FoldSources {
     }
 
     /// What a thread, one of several at this place among them, folds of some elements of a source.
-    fn fold(
-        &self,
-        plan: FoldSourcesPlan,
-        source: &Scalars,
-        (from, to): (Ix, Ix),
-        place: Ix,
-        threads: i64,
-    ) -> Scalars {
+    fn fold(&self, source: &Scalars, (from, to): (Ix, Ix), place: Ix, threads: i64) -> Scalars {
         let (start, end, step) = match self.commutes || threads == 1 {
             true => (from + place, to, threads),
             false => {
@@ -283,27 +210,11 @@ impl FoldSources {
                 (start, (start + each).min(to), 1)
             }
         };
-        let at_once: &[i64] = if plan.shuffles { &AT_ONCE } else { &[1] };
-        let (mut from, mut sum) = (start, self.monoid.neutral.clone());
-        for count in at_once {
-            let together = count * step;
-            // In terms of the end, so that indices below it are seen to be.
-            let to = end - (count - 1) * step;
-            let stride = Exp::<i64>::from(together).term();
-            sum = Scalars(effects::sequential(from.term()..to.term(), stride, &sum.0, |at, sum| {
-                let at = Exp::<i64>::from_term(at);
-                let elements = (0..*count).map(|number| (self.expansion.get)(source, at + number * step));
-                let elements: Vec<Scalars> = elements.collect();
-                let columns = elements.first().map_or(1, |element| element.0.len().max(1));
-                let terms: Vec<Term> = elements.into_iter().flat_map(|element| element.0).collect();
-                let terms = if *count == 1 { terms } else { effects::compute(&terms) };
-                let elements = terms.chunks(columns).map(|element| Scalars(element.to_vec()));
-                elements.fold(Scalars(sum.to_vec()), |sum, element| self.monoid.combine(&sum, &element)).0
-            }));
-            let left = (end - from + (step - 1)).max(0);
-            from = named(from + quotient(left, Exp::from(together)) * together, "from");
-        }
-        sum
+        let step = Exp::<i64>::from(step).term();
+        Scalars(effects::sequential(start.term()..end.term(), step, &self.monoid.neutral.0, |at, sum| {
+            let element = (self.expansion.get)(source, Exp::from_term(at));
+            self.monoid.combine(&Scalars(sum.to_vec()), &element).0
+        }))
     }
 
     /// Combines what neighbouring lanes have: the first one of each team gets the result.
@@ -400,7 +311,7 @@ impl FoldSources {
     ) {
         let together = i64::from(plan.threads) / plan.sums();
         each_thread(plan.threads, |thread| {
-            let sum = now(&self.fold(plan, source, range, thread, plan.threads.into()));
+            let sum = now(&self.fold(source, range, thread, plan.threads.into()));
             let place = remainder(thread, Exp::from(together));
             let sum = self.combine_lanes(sum, place, together);
             only_if(place.eq(0), || sums.write(base + quotient(thread, Exp::from(together)), &sum));
