@@ -141,7 +141,7 @@ fn scalars_that_a_loop_begins_with_and_makes_anew_cost_one_kernel() {
         |(sum, count, last)| (sum.map(|s| s + 7), count.map(|c| c + 1), last.map(|l| l * 0.5)),
     );
     let results = [sum.described().clone(), count.described().clone(), last.described().clone()];
-    let options = PlanOptions::default();
+    let options = PlanOptions { small_loops: false, ..PlanOptions::default() };
     let program = CheckedProgram::new(ArrayProgram::of(&results)).and_then(|program| program.ready(&options));
     let plans = program.and_then(|program| foresee(&program, &gpu(), &Knowledge::default(), &options));
     let plans = plans.unwrap_or_else(|error| panic!("{error}"));

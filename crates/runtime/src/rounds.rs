@@ -81,9 +81,12 @@ impl UniformLoop<'_> {
             Some(go_on) => unsafe { work::in_order(&**device, work, go_on) },
         };
         let given = self.inputs.get(self.state.clone()).unwrap_or(&[]);
-        let (mut first, mut brought, mut before) = (Vec::new(), Vec::new(), Vec::new());
-        for data in given {
+        let mut before = Vec::new();
+        for data in self.inputs {
             before.extend(engine.resident(data)?.1);
+        }
+        let (mut first, mut brought) = (Vec::new(), Vec::new());
+        for data in given {
             first.push(copied(engine, data, &mut brought)?);
         }
         let (program, plan) = &self.step;
