@@ -143,6 +143,9 @@ impl SmallLoop {
         if !options.small_loops {
             return Err("loops in one block are switched off");
         }
+        if !options.fuse {
+            return Err("every array is to be written to memory");
+        }
         let judge = Judge { profile, options, scalars: &knowledge.scalars };
         judge.fit(program, control, knowledge, MOST_DEEP, &mut Needs::default())
     }
@@ -285,10 +288,8 @@ impl Judge<'_> {
             let judged = judge(&program, &extents, &forms)?;
             Ok((forms, judged))
         };
-        let (forms, judged) = match attempt(self.options.fuse) {
-            Err(reason) if self.options.fuse => attempt(false).map_err(|_: Reason| reason)?,
-            other => other?,
-        };
+        let apart = |reason: Reason| attempt(false).map_err(|_| reason);
+        let (forms, judged) = attempt(true).or_else(apart)?;
         needs.add(judged);
         needs.add(inner);
         Ok(Body { program, extents, forms })
