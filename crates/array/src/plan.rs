@@ -228,7 +228,9 @@ impl Plan {
                     match SmallLoop::fit(&fitted, control, profile, knowledge, options) {
                         Ok(with_kernel) => {
                             let before = fitted.giving(&fitted.node(control).inputs);
+                            let is_there = |input: &NodeId| knowledge.computed.contains_key(input);
                             if SmallLoop::may_not_end(&fitted, control)
+                                && !fitted.node(control).inputs.iter().all(is_there)
                                 && let Some(plan) = Plan::that_can_fail(&before, profile, knowledge, options)?
                             {
                                 break Plan { reads: Some(Read::Inputs(control)), ..plan };
