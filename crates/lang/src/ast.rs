@@ -1,0 +1,323 @@
+//! The tree of a program, as the checker and the evaluator read it. It is made of the syntax tree, which has every byte of a
+//! file (`syntax/`), and has names, places and numbers of expressions, and no blanks or comments but documentation.
+
+use crate::source::Span;
+use pumice_scalar::ScalarType;
+use std::sync::Arc;
+
+/// What something is called.
+pub type Name = Arc<str>;
+
+/// A name, and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// The name.
+    pub name: Name,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// A name that may be one of another file: `shapes::area`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The file, if one is said.
+    pub module: Option<Ident>,
+    /// The name in it.
+    pub name: Ident,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// The comments at its beginning.
+    pub docs: Option<String>,
+    /// What it imports.
+    pub imports: Vec<Import>,
+    /// `sig`.
+    pub signatures: Vec<Signature>,
+    /// `fun`.
+    pub functions: Vec<Function>,
+    /// `type`.
+    pub types: Vec<TypeDeclaration>,
+}
+
+/// `import shapes (area, Shape)`.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The file's name.
+    pub module: Ident,
+    /// What is also known without the file's name.
+    pub names: Vec<Ident>,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// `sig name : scheme`.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The comments above it.
+    pub docs: Option<String>,
+    /// The function's name.
+    pub name: Ident,
+    /// Its classes of variables: the class and the variable.
+    pub constraints: Vec<(Ident, Ident)>,
+    /// Its type.
+    pub ty: TypeExpr,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// `fun name parameters = body`, or a binding of `let`.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The comments above it.
+    pub docs: Option<String>,
+    /// Its name.
+    pub name: Ident,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// What it gives.
+    pub body: Expr,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Debug)]
+pub enum Parameter {
+    /// A value.
+    Value(Pattern),
+    /// A level.
+    Level(Ident),
+}
+
+/// `type Name parameters = …`.
+#[derive(Clone, Debug)]
+pub struct TypeDeclaration {
+    /// The comments above it.
+    pub docs: Option<String>,
+    /// Its name.
+    pub name: Ident,
+    /// Its parameters.
+    pub parameters: Vec<Ident>,
+    /// What it is.
+    pub kind: TypeDeclarationKind,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// What a declared type is.
+#[derive(Clone, Debug)]
+pub enum TypeDeclarationKind {
+    /// Another name.
+    Alias(TypeExpr),
+    /// One of several constructors, each with the types of its fields.
+    Sum(Vec<(Ident, Vec<TypeExpr>)>),
+}
+
+/// The number of an expression, different for all expressions of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExprId(pub u32);
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// Its number.
+    pub id: ExprId,
+    /// Where it is.
+    pub span: Span,
+    /// What it is.
+    pub kind: ExprKind,
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// What could not be read; an error was told.
+    Error,
+    /// An integer literal, with the type of its suffix.
+    Integer(u64, Option<ScalarType>),
+    /// A float literal, with the type of its suffix.
+    Float(f64, Option<ScalarType>),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A variable, function or constructor.
+    Name(Path),
+    /// `#BlockSize`.
+    BlockSize,
+    /// `()` or `(a, b)`.
+    Tuple(Vec<Expr>),
+    /// `[a, b]`.
+    List(Vec<Expr>),
+    /// `{ x = a }`.
+    Record(Vec<(Ident, Expr)>),
+    /// `{ r with x = a }`.
+    Update(Box<Expr>, Vec<(Ident, Expr)>),
+    /// `r.x`; parts of tuples are called `0`, `1`, ….
+    Field(Box<Expr>, Ident),
+    /// `fn parameters => body`, of at least one parameter.
+    Fn(Vec<Parameter>, Box<Expr>),
+    /// `f x`.
+    Apply(Box<Expr>, Box<Expr>),
+    /// `f <level>`.
+    ApplyLevel(Box<Expr>, LevelExpr),
+    /// `let bindings in body`; a binding sees those before it, and itself if it is a function.
+    Let(Vec<Binding>, Box<Expr>),
+    /// `if condition then yes else no`.
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `case value of arms`, of at least one arm.
+    Case(Box<Expr>, Vec<(Pattern, Expr)>),
+    /// Two operands, and where the operator is.
+    Binary(Operator, Span, Box<Expr>, Box<Expr>),
+    /// `-a`.
+    Negate(Box<Expr>),
+    /// `(+)`.
+    Section(Operator),
+    /// `(e : type)`.
+    Typed(Box<Expr>, TypeExpr),
+    /// `[ e | qualifiers ]`.
+    Comprehension(Box<Expr>, Vec<Qualifier>),
+}
+
+/// A binding of `let`.
+#[derive(Clone, Debug)]
+pub enum Binding {
+    /// `p = e`; a lone name is a value that may be polymorphic.
+    Value(Pattern, Expr),
+    /// `f x = e`, with at least one parameter.
+    Function(Function),
+}
+
+/// What stands behind the bar of a comprehension.
+#[derive(Clone, Debug)]
+pub enum Qualifier {
+    /// `p <- xs`, and further ones that are drawn from in step: `p <- xs | q <- ys`.
+    Draw(Vec<(Pattern, Drawn)>),
+    /// A condition.
+    Guard(Expr),
+    /// `let p = e`.
+    Let(Pattern, Expr),
+    /// `order by k`, and whether it is descending, by several keys.
+    OrderBy(Vec<(Expr, bool)>),
+    /// `group by k`.
+    GroupBy(Expr),
+    /// `take n`.
+    Take(Expr),
+    /// `distinct`.
+    Distinct(Span),
+}
+
+/// What a variable of a comprehension is drawn from.
+#[derive(Clone, Debug)]
+pub enum Drawn {
+    /// The elements of an array.
+    Array(Expr),
+    /// `a..b`.
+    Range(Expr, Expr),
+}
+
+/// A binary operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Operator {
+    Pipe,
+    Or,
+    And,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    BitOr,
+    BitXor,
+    BitAnd,
+    ShiftLeft,
+    ShiftRight,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Div,
+    Mod,
+    Compose,
+}
+
+/// A pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// Where it is.
+    pub span: Span,
+    /// What it is.
+    pub kind: PatternKind,
+}
+
+/// What a pattern is.
+#[derive(Clone, Debug)]
+pub enum PatternKind {
+    /// What could not be read; an error was told.
+    Error,
+    /// `_`.
+    Any,
+    /// A variable.
+    Name(Name),
+    /// `()` or `(p, q)`.
+    Tuple(Vec<Pattern>),
+    /// `{ x = p, y }`.
+    Record(Vec<(Ident, Pattern)>),
+    /// `Constructor p q`.
+    Constructor(Path, Vec<Pattern>),
+    /// An integer, perhaps negative.
+    Integer(i128),
+    /// `true` or `false`.
+    Bool(bool),
+}
+
+/// A type as it is written.
+#[derive(Clone, Debug)]
+pub struct TypeExpr {
+    /// Where it is.
+    pub span: Span,
+    /// What it is.
+    pub kind: TypeExprKind,
+}
+
+/// What a written type is.
+#[derive(Clone, Debug)]
+pub enum TypeExprKind {
+    /// What could not be read; an error was told.
+    Error,
+    /// A scalar type, a variable, or a declared type with its arguments; also `mem a`.
+    Name(Path, Vec<TypeExpr>),
+    /// `()` or `(a, b)`.
+    Tuple(Vec<TypeExpr>),
+    /// `{ x : a }`.
+    Record(Vec<(Ident, TypeExpr)>),
+    /// `a -> b`.
+    Function(Box<TypeExpr>, Box<TypeExpr>),
+    /// `<l> -> a`.
+    LevelFunction(Ident, Box<TypeExpr>),
+    /// `[a]`, `[a; n, 3]`, and with a level `[a]<block>`. Without sizes the rank is 1.
+    Array(Box<TypeExpr>, Vec<SizeExpr>, Option<LevelExpr>),
+}
+
+/// An extent in a type.
+#[derive(Clone, Debug)]
+pub enum SizeExpr {
+    /// `_`.
+    Any(Span),
+    /// A number.
+    Number(u64, Span),
+    /// A name.
+    Name(Ident),
+}
+
+/// A level as it is written.
+#[derive(Clone, Debug)]
+pub enum LevelExpr {
+    /// `thread`, `warp`, `block`, `grid` or a variable.
+    Name(Ident),
+    /// `1 + level`.
+    Above(u32, Box<LevelExpr>, Span),
+}

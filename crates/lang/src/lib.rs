@@ -1,0 +1,12 @@
+//! The `.pum` language: text becomes a tree (`syntax/`, [`ast`]), the tree gets types ([`types`]), and is evaluated into array
+//! programs and kernels of the layers below. Nothing is compiled in a way of its own, and nothing here knows a device.
+//!
+//! Files are untrusted: whatever is written in one, the answer is a program or a list of [`diagnostic::Diagnostic`], within bounds
+//! of memory and time.
+
+#![forbid(unsafe_code)]
+
+pub mod ast;
+pub mod diagnostic;
+pub mod source;
+pub mod types;

@@ -1,0 +1,104 @@
+//! Source files and places in them. Knows nothing of what is written there.
+
+use pumice_scalar::Place;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A stretch of a file, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The file.
+    pub file: FileId,
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// From the beginning of this to the end of another one.
+    pub fn to(self, other: Span) -> Span {
+        Span { end: other.end.max(self.end), ..self }
+    }
+
+    /// As a range of bytes.
+    pub fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// A file: what it is called, and its text.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: Arc<str>,
+    text: Arc<str>,
+    /// Where each line begins.
+    lines: Arc<[u32]>,
+}
+
+impl Source {
+    /// A file with this text.
+    pub fn new(name: &str, text: &str) -> Source {
+        let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        let lines = std::iter::once(0).chain(after).collect();
+        Source { name: name.into(), text: text.into(), lines }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What is written in it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The line and column of a byte, from 1; columns count characters.
+    pub fn line_column(&self, offset: u32) -> (u32, u32) {
+        let line = self.lines.partition_point(|start| *start <= offset).max(1) - 1;
+        let start = self.lines.get(line).copied().unwrap_or(0) as usize;
+        let before = self.text.get(start..offset as usize).map_or(0, |text| text.chars().count());
+        (line as u32 + 1, before as u32 + 1)
+    }
+}
+
+/// The files of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Sources(Vec<Source>);
+
+impl Sources {
+    /// Adds a file.
+    pub fn add(&mut self, source: Source) -> FileId {
+        self.0.push(source);
+        FileId(self.0.len() as u32 - 1)
+    }
+
+    /// A file.
+    pub fn get(&self, file: FileId) -> Option<&Source> {
+        self.0.get(file.0 as usize)
+    }
+
+    /// All files with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (FileId, &Source)> {
+        self.0.iter().enumerate().map(|(number, source)| (FileId(number as u32), source))
+    }
+
+    /// What is written at a place.
+    pub fn text(&self, span: Span) -> &str {
+        self.get(span.file).and_then(|source| source.text().get(span.range())).unwrap_or("")
+    }
+
+    /// A place for the layers below: comments, failures and reports name it.
+    pub fn place(&self, operation: &str, span: Span) -> Place {
+        let (file, (line, column)) = match self.get(span.file) {
+            Some(source) => (source.name(), source.line_column(span.start)),
+            None => ("", (1, 1)),
+        };
+        Place::new(operation, file, line, column)
+    }
+}

@@ -1,0 +1,5 @@
+//! What types the parts of a program have.
+
+mod ty;
+
+pub use ty::{Kind, Level, Scheme, Size, SumId, Type, Variable};
