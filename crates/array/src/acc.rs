@@ -2,7 +2,7 @@
 //! methods are in files by what they do.
 
 use crate::data::{Array, Vector};
-use crate::described::{Described, building, remember};
+use crate::described::{Described, building};
 use crate::operation::Operation;
 use crate::operations::{Argument, KernelCall};
 use crate::program::ArrayProgram;
@@ -90,9 +90,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     /// An extent by name, so that extents which must be equal are seen to be.
     pub(crate) fn extent(&self, dimension: usize) -> Exp<i64> {
-        remember(&self.described);
-        let variable = Variable::Extent { array: self.described.id(), dimension: dimension as u32 };
-        Exp::from_term(Term::variable(variable, ScalarType::I64))
+        Exp::from_term(self.described.extent(dimension))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::extents::known_extents;
 use crate::operation::Operation;
-use pumice_scalar::{Node as ScalarNode, Place, ScalarType, Variable};
+use pumice_scalar::{Node as ScalarNode, Place, ScalarType, Term, Variable};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -94,6 +94,12 @@ impl Described {
         self.known_extents.as_deref()
     }
 
+    /// An extent by name, as an expression: extents which must be equal are seen to be.
+    pub fn extent(self: &Arc<Described>, dimension: usize) -> Term {
+        remember(self);
+        Term::variable(Variable::Extent { array: self.id, dimension: dimension as u32 }, ScalarType::I64)
+    }
+
     /// The arrays that must be there before it: those that it is applied to, and those that its functions mention.
     pub fn needs(&self) -> impl DoubleEndedIterator<Item = &Arc<Described>> {
         self.inputs.iter().chain(&self.mentions)
@@ -139,7 +145,7 @@ pub(crate) fn remember(described: &Arc<Described>) {
 }
 
 /// Builds a function of an operation; arrays that it mentions live until the operation is described.
-pub(crate) fn building<R>(function: impl FnOnce() -> R) -> R {
+pub fn building<R>(function: impl FnOnce() -> R) -> R {
     /// However the function is left.
     struct Inside;
     impl Drop for Inside {

@@ -60,7 +60,7 @@ pub use control::{
 };
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
 pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
-pub use described::Described;
+pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
@@ -85,5 +85,6 @@ pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
 };
+pub use sorting::{Falls, in_order};
 pub use stencils::{Boundary, Neighbours};
 pub use verify::CheckedProgram;

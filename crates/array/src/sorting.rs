@@ -171,16 +171,16 @@ fn keys_with_places<T: Elt>(falls: Falls) -> Function {
 }
 
 /// Whether larger values come first.
-#[derive(Clone, Copy)]
-pub(crate) struct Falls(pub(crate) bool);
+#[derive(Clone, Copy, Debug)]
+pub struct Falls(pub bool);
 
 /// The keys of elements of these types by their first scalars.
 fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
     function(types, |terms| terms.iter().take(count).map(|term| in_order(*term, falls)).collect())
 }
 
-/// A number that is larger the later a scalar comes.
-pub(crate) fn in_order(term: Term, Falls(falls): Falls) -> Term {
+/// A number that is larger the later a scalar comes: a key of [`crate::operations::Order::Keys`].
+pub fn in_order(term: Term, Falls(falls): Falls) -> Term {
     let ty = term.ty();
     if ty == ScalarType::Bool {
         return if falls { (!Exp::<bool>::from_term(term)).term() } else { term };
