@@ -8,5 +8,7 @@
 
 pub mod ast;
 pub mod diagnostic;
+pub mod print;
 pub mod source;
+pub mod syntax;
 pub mod types;

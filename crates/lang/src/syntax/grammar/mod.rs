@@ -1,0 +1,59 @@
+//! The grammar of `docs/pum.md`, a file per subject. A function reads one thing that begins at the cursor and builds its node;
+//! it never fails, and always comes to an end: what is missing becomes an empty [`SyntaxKind::Error`] and a message.
+
+mod comprehensions;
+mod expressions;
+mod items;
+mod operators;
+mod patterns;
+mod types;
+
+use super::kinds::SyntaxKind;
+use super::parser::Parser;
+
+pub(super) use items::file;
+
+/// Reads a text that is one expression.
+pub(super) fn lone_expression(p: &mut Parser) {
+    p.start(SyntaxKind::Root);
+    expressions::expression(p);
+    if !p.is_at(SyntaxKind::EndOfFile) {
+        items::unexpected(p, "the expression ends before this");
+        p.start(SyntaxKind::Skipped);
+        while !p.is_at(SyntaxKind::EndOfFile) {
+            p.bump();
+        }
+        p.finish();
+    }
+    p.build_trivia();
+    p.finish();
+}
+
+/// Reads things with commas between them, up to a closing bracket. The thing that is read must take at least a token, or tell an error.
+fn separated(p: &mut Parser, closing: SyntaxKind, mut read: impl FnMut(&mut Parser)) {
+    loop {
+        read(p);
+        if !p.eat(SyntaxKind::Comma) {
+            return;
+        }
+        if p.is_at(closing) {
+            p.error_here(
+                "nothing stands behind the comma",
+                "",
+                "leave the comma out, or write what is missing",
+            );
+            return;
+        }
+    }
+}
+
+/// Builds an empty node for what is missing.
+fn missing(p: &mut Parser) {
+    p.start(SyntaxKind::Error);
+    p.finish();
+}
+
+/// The operator that a token is.
+pub(super) fn operator(kind: SyntaxKind) -> Option<crate::ast::Operator> {
+    operators::operator(kind).map(|(operator, _)| operator)
+}

@@ -1,0 +1,65 @@
+//! Documentation: the comments directly above an item, and the first ones of a file.
+
+use super::super::kinds::SyntaxKind;
+use super::node::Token;
+
+/// Collects the comments between items, as they come.
+#[derive(Default)]
+pub(super) struct Docs {
+    /// The comments of the file, once it is known which those are.
+    pub file: Option<String>,
+    lines: Vec<String>,
+    /// Whether only the first comments of the file have come, and whether lines have ended since the last one.
+    seen_gap: bool,
+    newlines: usize,
+}
+
+impl Docs {
+    /// Takes what stands before an item or behind the last one.
+    pub fn token(&mut self, token: Token) {
+        match token.kind {
+            SyntaxKind::Whitespace => {
+                self.newlines = token.text.matches('\n').count();
+                if self.newlines > 1 {
+                    self.gap();
+                }
+            }
+            SyntaxKind::Comment => {
+                // A comment behind an item, on its line, belongs to that.
+                if self.newlines > 0 || token.start == 0 {
+                    self.lines.push(text(token.text));
+                }
+                self.newlines = 0;
+            }
+            _ => {}
+        }
+    }
+
+    /// What is between a comment and what comes: an empty line, or the end.
+    fn gap(&mut self) {
+        if !self.seen_gap && !self.lines.is_empty() {
+            self.file = Some(self.lines.join("\n"));
+        }
+        self.seen_gap |= !self.lines.is_empty();
+        self.lines.clear();
+    }
+
+    /// The documentation of the item that comes now.
+    pub fn item(&mut self) -> Option<String> {
+        self.seen_gap = true;
+        self.newlines = 0;
+        let lines = std::mem::take(&mut self.lines);
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// After the last item.
+    pub fn end(&mut self) {
+        self.gap();
+    }
+}
+
+/// A comment without its sign, and without the blank behind that.
+fn text(comment: &str) -> String {
+    let text = comment.trim_end().trim_start_matches('-');
+    text.strip_prefix(' ').unwrap_or(text).to_string()
+}

@@ -1,0 +1,127 @@
+//! Numbers and their suffixes.
+
+use super::Lowering;
+use super::node::Token;
+use crate::ast::ExprKind;
+use crate::diagnostic::Diagnostic;
+use pumice_scalar::ScalarType;
+
+const SUFFIXES: [(&str, ScalarType); 6] = [
+    ("i32", ScalarType::I32),
+    ("i64", ScalarType::I64),
+    ("u32", ScalarType::U32),
+    ("u64", ScalarType::U64),
+    ("f32", ScalarType::F32),
+    ("f64", ScalarType::F64),
+];
+
+/// Takes a suffix off. In hexadecimal numbers `f32` is made of digits, so those have integer suffixes only.
+fn without_suffix(text: &str) -> (&str, Option<ScalarType>) {
+    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+    for (suffix, ty) in SUFFIXES {
+        if let Some(digits) = text.strip_suffix(suffix)
+            && !(hexadecimal && suffix.starts_with('f'))
+        {
+            return (digits, Some(ty));
+        }
+    }
+    (text, None)
+}
+
+/// The value of an integer literal without suffix; none if it is not made of digits, or too large.
+fn value(text: &str) -> Result<u64, &'static str> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, radix) = match (lower.strip_prefix("0x"), lower.strip_prefix("0b")) {
+        (Some(digits), _) => (digits, 16),
+        (_, Some(digits)) => (digits, 2),
+        _ => (lower.as_str(), 10),
+    };
+    let digits = digits.replace('_', "");
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return Err("is no number");
+    }
+    u64::from_str_radix(&digits, radix).map_err(|_| "is too large: numbers have at most 64 bits")
+}
+
+const SHAPES: &str = "numbers are written as `12`, `1_000`, `0xff`, `0b101`, `1.5`, `2.5e-3`, and with a suffix as \
+                      `1i32`, `2u64`, `1.5f32`";
+
+impl Lowering<'_> {
+    fn bad_number(&mut self, token: Token, why: &str) {
+        let error = Diagnostic::new(self.token_span(token), format!("`{}` {why}", shortened(token.text)));
+        self.error(if why == "is no number" { error.help(SHAPES) } else { error });
+    }
+
+    /// An integer literal. Under a sign one more is in range.
+    pub(super) fn integer(&mut self, token: Token, negated: bool) -> ExprKind {
+        let (digits, ty) = without_suffix(token.text);
+        let number = match value(digits) {
+            Ok(number) => number,
+            Err(why) => {
+                self.bad_number(token, why);
+                return ExprKind::Error;
+            }
+        };
+        let extra = u64::from(negated);
+        let largest = match ty {
+            Some(ScalarType::I32) => i32::MAX as u64 + extra,
+            Some(ScalarType::I64) => i64::MAX as u64 + extra,
+            Some(ScalarType::U32) => u64::from(u32::MAX),
+            Some(ScalarType::F32 | ScalarType::F64) => return ExprKind::Float(number as f64, ty),
+            _ => u64::MAX,
+        };
+        if number > largest {
+            self.bad_number(token, "is too large for the type of its suffix");
+            return ExprKind::Error;
+        }
+        ExprKind::Integer(number, ty)
+    }
+
+    pub(super) fn float(&mut self, token: Token) -> ExprKind {
+        let (digits, ty) = without_suffix(token.text);
+        if !matches!(ty, None | Some(ScalarType::F32 | ScalarType::F64)) {
+            self.bad_number(token, "has a suffix of integers");
+            return ExprKind::Error;
+        }
+        match digits.replace('_', "").parse::<f64>() {
+            Ok(number)
+                if number.is_finite() && (ty != Some(ScalarType::F32) || (number as f32).is_finite()) =>
+            {
+                ExprKind::Float(number, ty)
+            }
+            Ok(_) => {
+                self.bad_number(token, "is too large for its type");
+                ExprKind::Error
+            }
+            Err(_) => {
+                self.bad_number(token, "is no number");
+                ExprKind::Error
+            }
+        }
+    }
+
+    /// An integer where no suffix may be: a size, a level, a pattern.
+    pub(super) fn plain_integer(&mut self, token: Token, what: &str) -> u64 {
+        let (digits, ty) = without_suffix(token.text);
+        match value(digits) {
+            Ok(number) => {
+                if ty.is_some() {
+                    self.bad_number(token, &format!("has a suffix, and {what} has none"));
+                }
+                number
+            }
+            Err(why) => {
+                self.bad_number(token, why);
+                0
+            }
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    if text.len() > 30 {
+        format!("{}…", text.chars().take(30).collect::<String>())
+    } else {
+        text.to_string()
+    }
+}
