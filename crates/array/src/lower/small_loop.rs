@@ -8,6 +8,10 @@
 //! A loop fits if the extents of its arrays are known and stay the same from round to round, its programs consist of operations
 //! that a block does by itself ([`jobs`]), and one round is little enough work. Whether it does is decided before anything is built.
 
+mod block;
+mod fold;
+mod held;
+mod inside;
 mod jobs;
 mod kernel;
 mod scan;
