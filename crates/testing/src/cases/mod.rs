@@ -330,6 +330,7 @@ macro_rules! for_each_case {
                 scans_of_filters
                 filters_of_scans
                 partitions_and_flags
+                counts_inside_functions
             }
             scalars {
                 arithmetic_of_i32
