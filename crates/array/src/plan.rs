@@ -130,6 +130,9 @@ pub struct PlanOptions {
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
     pub narrow: bool,
+    /// Whether kernels are compiled for floats that need not be exact: then nothing may depend on infinities or NaN that programs do not
+    /// mention.
+    pub fast_math: bool,
     /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
     /// elements are counted first, and the count is read.
     pub most_unread: u64,
@@ -151,6 +154,7 @@ impl Default for PlanOptions {
             float: true,
             vectorise: true,
             narrow: true,
+            fast_math: false,
             most_unread: 4 << 30,
             combine: None,
             division: None,

@@ -54,6 +54,7 @@ impl Compiler {
     /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
+        self.plan.fast_math = on;
         self
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Inside {
     pub(super) block: Rc<InBlock>,
     /// By class of extents.
     extents: HashMap<usize, Term>,
+    /// Whether floats need not be exact.
+    pub(super) fast_math: bool,
 }
 
 impl Inside {
@@ -29,7 +31,8 @@ impl Inside {
             false => (class, block.number(length.bound).term()),
         };
         let classes: Vec<_> = body.extents.all().collect();
-        Inside { block: block.clone(), extents: classes.into_iter().map(extent).collect() }
+        let extents = classes.into_iter().map(extent).collect();
+        Inside { block: block.clone(), extents, fast_math: body.fast_math }
     }
 
     /// Computes a function.

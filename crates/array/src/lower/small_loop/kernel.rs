@@ -195,7 +195,7 @@ impl InBlock {
     /// Computes the results of a program on arrays in these slots, by number of the argument: those that are to be in shared memory
     /// are written there. Gives their slots.
     fn run_body(self: &Rc<Self>, body: &Body, arguments: &HashMap<u32, usize>, into: &[Held]) -> Vec<usize> {
-        let Body { program, extents, forms } = body;
+        let Body { program, extents, forms, .. } = body;
         let inside = Rc::new(Inside::new(self, body));
         // The results that are computed where they are to be.
         let mut placed: HashMap<NodeId, (usize, &Held)> = HashMap::new();
@@ -244,7 +244,7 @@ impl InBlock {
         let apply = |function: &Function, terms: &[Term]| inside.apply(function, terms);
         let size = fuser.extents.size(node.id);
         let new_slot = || self.hold(place.cloned().unwrap_or_else(|| self.allocate(size, &node.types)));
-        let slot = match Job::new(fuser, node) {
+        let slot = match Job::new(fuser, node, inside.fast_math) {
             Ok(Job::Pull(function)) if node.rank == 0 => {
                 let value = self.at_start(&function, &apply);
                 return vec![(node.id, self.hold(Held::Values(value)))];
