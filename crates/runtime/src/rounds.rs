@@ -226,7 +226,7 @@ impl BoundStep<'_> {
         let mut both = self.there()?;
         both.extend(self.back()?);
         (0..rounds / 2).try_for_each(|_| perform(&both))?;
-        if rounds % 2 == 0 {
+        if rounds.is_multiple_of(2) {
             return Ok(&self.first);
         }
         perform_once(engine, &self.there()?)?;
