@@ -46,7 +46,7 @@ fn multiplied() -> Result<(), Box<dyn Error>> {
     check("times a dense matrix", &found, &plain::times_dense(&matrix, &dense, WIDTH))?;
     println!("times a dense matrix: sum {}", found.iter().sum::<f64>());
 
-    let found = compiler.run_ragged(sparse::times_sparse(matrix.use_(), matrix.use_()))?;
+    let found = compiler.run(sparse::times_sparse(matrix.use_(), matrix.use_()))?;
     check("times itself", &found.to_vecs(), &plain::times_sparse(&matrix, &matrix))?;
     println!("times itself: {} entries", found.values().len());
     Ok(())

@@ -29,7 +29,8 @@ impl<A> Clone for Acc<A> {
 
 impl<A> std::fmt::Debug for Acc<A> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", ArrayProgram::of(std::slice::from_ref(&self.described)))
+        // The program may go on: this is not its end.
+        write!(f, "{}", ArrayProgram::within(std::slice::from_ref(&self.described), |_| None))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::extents::known_extents;
 use crate::operation::Operation;
-use pumice_scalar::{Node as ScalarNode, Place, ScalarType, Term, Variable};
+use pumice_scalar::{Node as ScalarNode, Place, ScalarType, Term, Variable, keep};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,7 +114,8 @@ pub(crate) fn next_id() -> u64 {
     NEXT.load(Ordering::Relaxed)
 }
 
-/// Arrays whose extents or elements were asked for on a thread: an operation whose functions mention one keeps it alive.
+/// Arrays whose extents or elements were asked for on a thread: an operation whose functions mention one keeps it alive. Until there
+/// is one, it lives as long as the expression can be used: in `m.reshape(9).at(5)` nobody else has it.
 #[derive(Default)]
 struct Asked {
     by_number: HashMap<u64, Weak<Described>>,
@@ -129,9 +130,9 @@ thread_local! {
     static ASKED: RefCell<Asked> = RefCell::default();
 }
 
-/// Remembers that an expression may mention this array.
+/// Remembers that an expression mentions this array.
 pub(crate) fn remember(described: &Arc<Described>) {
-    ASKED.with(|asked| {
+    let inside = ASKED.with(|asked| {
         let mut asked = asked.borrow_mut();
         let known = &mut asked.by_number;
         if known.len() >= 64 && known.len().is_power_of_two() {
@@ -141,7 +142,11 @@ pub(crate) fn remember(described: &Arc<Described>) {
         if asked.functions > 0 {
             asked.meanwhile.push(described.clone());
         }
+        asked.functions > 0
     });
+    if !inside {
+        keep(described.clone());
+    }
 }
 
 /// Builds a function of an operation; arrays that it mentions live until the operation is described.

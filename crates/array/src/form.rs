@@ -57,7 +57,7 @@ impl Forms {
     /// Decides the form of every array that the results need. `computed` are arrays that exist already. Without fusion,
     /// every array is in memory.
     pub fn new(program: &ArrayProgram, extents: &Extents, computed: &HashSet<NodeId>, fuse: bool) -> Forms {
-        let deciding = Deciding { program, computed };
+        let deciding = Deciding { program, extents: Some(extents), computed };
         let mut manifest = match fuse {
             true => deciding.manifest(),
             false => program.nodes().iter().map(|node| (node.id, true)).collect(),
@@ -100,7 +100,7 @@ pub(crate) fn in_memory(program: &ArrayProgram, fuse: bool) -> HashSet<NodeId> {
     if !fuse {
         return program.nodes().iter().map(|node| node.id).collect();
     }
-    let deciding = Deciding { program, computed: &HashSet::new() };
+    let deciding = Deciding { program, extents: None, computed: &HashSet::new() };
     deciding.manifest().into_iter().filter_map(|(id, in_memory)| in_memory.then_some(id)).collect()
 }
 
@@ -117,6 +117,8 @@ enum Kind {
 
 struct Deciding<'a> {
     program: &'a ArrayProgram,
+    /// If they are known by now.
+    extents: Option<&'a Extents>,
     computed: &'a HashSet<NodeId>,
 }
 
@@ -171,6 +173,12 @@ impl Deciding<'_> {
                     _ => drop(theirs.insert((node.id, along(0, node)))),
                 }
             }
+            // A length that only the device finds is found when its array is placed, also where nothing else is asked of that.
+            must_exist.extend(
+                node.mentions().filter_map(|(array, dimension)| {
+                    self.extents?.lengths(array).get(dimension as usize)?.cell
+                }),
+            );
             for read in node.reads() {
                 // Mostly nobody knows how often an element is read.
                 let is_cheap = cost[&read] <= RECOMPUTE || node.operation.reads_once();

@@ -5,6 +5,13 @@
 const LARGE: usize = 1 << 20;
 
 /// Asks the system for large pages for memory that has been allocated and hardly touched. Whether it has them is its own business.
+///
+/// ```
+/// let mut elements: Vec<u8> = Vec::with_capacity(4 << 20);
+/// pumice_array::prefer_large_pages(elements.as_mut_ptr(), elements.capacity());
+/// elements.resize(4 << 20, 1);
+/// assert!(elements.iter().all(|element| *element == 1));
+/// ```
 pub fn prefer_large_pages(address: *mut u8, bytes: usize) {
     #[cfg(target_os = "linux")]
     if bytes >= LARGE {

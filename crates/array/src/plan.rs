@@ -130,6 +130,9 @@ pub struct PlanOptions {
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
     pub narrow: bool,
+    /// Whether kernels are compiled for floats that need not be exact: then nothing may depend on infinities or NaN that programs do not
+    /// mention.
+    pub fast_math: bool,
     /// Bytes up to which memory is allocated for an array of which only the device knows how long it is; beyond, its
     /// elements are counted first, and the count is read.
     pub most_unread: u64,
@@ -151,6 +154,7 @@ impl Default for PlanOptions {
             float: true,
             vectorise: true,
             narrow: true,
+            fast_math: false,
             most_unread: 4 << 30,
             combine: None,
             division: None,
@@ -692,14 +696,23 @@ impl Planner<'_> {
         let others: Vec<NodeId> = others.chain(hearer.reads()).collect();
         let is_twice = hearer.inputs.iter().filter(|input| **input == heard).count() > 1;
         // What stands between the operation and the array is computed from its results alone, and from what it reads itself.
-        let after = if node.id == hearer.id { Vec::new() } else { inputs_of(node) };
+        let after = if node.id == hearer.id { Vec::new() } else { self.inputs_of(node) };
         let after = after.into_iter().filter(|input| *input != hearer.id);
         is_twice || self.reached(others.into_iter().chain(after).collect(), Some(hearer.id)).contains(&read)
     }
 
     /// The arrays in memory that the kernel which writes an array reads.
     fn reads(&self, node: &Node) -> HashSet<NodeId> {
-        self.reached(inputs_of(node), None)
+        self.reached(self.inputs_of(node), None)
+    }
+
+    /// The arrays that an array is computed from: those of which it has elements, and those whose kernels find a length that it mentions.
+    fn inputs_of(&self, node: &Node) -> Vec<NodeId> {
+        let cell = |(array, dimension): (NodeId, u32)| {
+            self.extents.lengths(array).get(dimension as usize).and_then(|length| length.cell)
+        };
+        let inputs = node.inputs.iter().copied().chain(node.reads());
+        inputs.chain(node.mentions().filter_map(cell)).collect()
     }
 
     /// The arrays in memory that are read to compute others, apart from what one of these reads.
@@ -710,16 +723,11 @@ impl Planner<'_> {
             if self.forms.is_manifest(id) {
                 found.insert(id);
             } else if seen.insert(id) {
-                waiting.extend(inputs_of(self.program.node(id)));
+                waiting.extend(self.inputs_of(self.program.node(id)));
             }
         }
         found
     }
-}
-
-/// The arrays that an array is computed from.
-fn inputs_of(node: &Node) -> Vec<NodeId> {
-    node.inputs.iter().copied().chain(node.reads()).collect()
 }
 
 /// Adds a release of every buffer that is no result after its last use.

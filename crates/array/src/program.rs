@@ -7,7 +7,9 @@
 use crate::described::Described;
 use crate::operation::{Given, Operation};
 use crate::operations::Argument;
-use pumice_scalar::{ElementOf, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function};
+use pumice_scalar::{
+    ElementOf, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function, release_kept,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -123,8 +125,13 @@ impl ArrayProgram {
     }
 
     /// The program whose results these descriptions are: what they need, inputs and mentioned arrays before their users.
+    ///
+    /// Outside of all scopes this ends the description of a program: arrays that were described for it and of which there are only
+    /// expressions are forgotten.
     pub fn of(roots: &[Arc<Described>]) -> ArrayProgram {
-        ArrayProgram::within(roots, |_| None)
+        let program = ArrayProgram::within(roots, |_| None);
+        release_kept();
+        program
     }
 
     /// As [`ArrayProgram::of`], where arrays that are `outside`, and what they need, are arguments with these numbers.
@@ -291,6 +298,10 @@ impl Node {
     }
 }
 
+/// The mistake of using an expression longer than the array that it mentions.
+const GONE: &str = "an expression mentions an array that was described for an earlier program and dropped: keep the array in a \
+     variable as long as its extents or elements are used";
+
 /// An operation with the extents in its functions by the numbers of the program.
 pub(crate) fn renumbered(
     operation: &Arc<dyn Operation>,
@@ -302,13 +313,13 @@ pub(crate) fn renumbered(
         &mut |variable, ty| match variable {
             Variable::Extent { array, dimension } => match numbers.get(&array) {
                 Some(id) => Term::variable(Variable::Extent { array: id.0.into(), dimension }, ty),
-                None => Term::invalid(ty, "an extent of an array that is not part of the program"),
+                None => Term::invalid(ty, GONE),
             },
             other => Term::variable(other, ty),
         },
         &mut |of, index| match numbers.get(&of.array) {
             Some(id) => Term::element(ElementOf { array: id.0.into(), ..of }, index),
-            None => Term::invalid(of.ty, "an element of an array that is not part of the program"),
+            None => Term::invalid(of.ty, GONE),
         },
     )
 }

@@ -14,7 +14,7 @@ use std::ops::Index;
 ///
 /// ```
 /// use pumice::prelude::*;
-/// let triangle = pumice::run_ragged(comp![[i * j | j <- 0..i] | i <- 0..4])?;
+/// let triangle = pumice::run(comp![[i * j | j <- 0..i] | i <- 0..4])?;
 /// assert_eq!(triangle.to_vecs(), [vec![], vec![0], vec![0, 2], vec![0, 3, 6]]);
 /// assert_eq!((triangle.len(), &triangle[2]), (4, &[0, 2][..]));
 /// # Ok::<(), pumice::Error>(())
@@ -287,7 +287,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = AccRagged::from_lengths(use_(&[1, 2, 3]), use_(&[1i64, 0, 2]));
-    /// assert_eq!(run_ragged(rows)?.to_vecs(), [vec![1], vec![], vec![2, 3]]);
+    /// assert_eq!(run(rows)?.to_vecs(), [vec![1], vec![], vec![2, 3]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]

@@ -25,13 +25,20 @@ pub(crate) struct Reduction {
 }
 
 impl Reduction {
-    /// The fold of these elements by an operator, from an initial value if there is one.
-    pub(crate) fn new(elements: Elements, operator: Function, initial: Option<Function>) -> Reduction {
+    /// The fold of these elements by an operator, from an initial value if there is one. Where floats need not be exact (`fast_math`),
+    /// nothing may depend on a NaN.
+    pub(crate) fn new(
+        elements: Elements,
+        operator: Function,
+        initial: Option<Function>,
+        fast_math: bool,
+    ) -> Reduction {
         let types = operator.result_types();
         let Elements { function: all, loose } = elements;
         let harmless = match &initial {
             Some(initial) => operator.absorbs(initial).then(|| initial.clone()),
-            None => operator.neutral().map(|neutral| constants(&neutral)),
+            None if fast_math => operator.neutral().map(|neutral| constants(&neutral)),
+            None => operator.neutral_but_for_nan().map(|neutral| constants(&neutral)),
         };
         if let Some(initial) = harmless {
             let elements = match loose {
@@ -236,5 +243,19 @@ mod tests {
         ] {
             assert_eq!(operator.absorbs(&initial(value)), expected, "{operator} from {value}");
         }
+    }
+
+    #[test]
+    fn extrema_begin_with_nan_only_where_floats_are_exact() {
+        let elements = || Elements {
+            function: function(&[ScalarType::I64; 2], |index| vec![index[1].cast(ScalarType::F32)]),
+            loose: false,
+        };
+        let least = operator(|a, b| a.min(b));
+        let exact = Reduction::new(elements(), least.clone(), None, false);
+        assert_eq!(exact.types, [ScalarType::F32]);
+        assert_eq!(exact.neutral.constants(), Some(vec![f32::NAN.into()]));
+        let fast = Reduction::new(elements(), least, None, true);
+        assert_eq!(fast.types, [ScalarType::Bool, ScalarType::F32]);
     }
 }

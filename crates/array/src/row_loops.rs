@@ -97,7 +97,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![1, 2], vec![], vec![3]]);
-    /// assert_eq!(run_ragged(rows.gather(use_(&[2i64, 0, 2])))?.to_vecs(), [vec![3], vec![1, 2], vec![3]]);
+    /// assert_eq!(run(rows.gather(use_(&[2i64, 0, 2])))?.to_vecs(), [vec![3], vec![1, 2], vec![3]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -112,7 +112,7 @@ impl<T: Elt> AccRagged<T> {
     /// // Halves all elements of a row until their sum is at most 10.
     /// let rows = use_ragged(&[vec![8.0f32, 16.0], vec![], vec![1.0, 2.0]]);
     /// let halved = rows.while_(|rows| rows.sum().map(|sum| sum.gt(10.0)), |rows| rows.map(|x| x / 2.0));
-    /// assert_eq!(run_ragged(halved)?.to_vecs(), [vec![2.0, 4.0], vec![], vec![1.0, 2.0]]);
+    /// assert_eq!(run(halved)?.to_vecs(), [vec![2.0, 4.0], vec![], vec![1.0, 2.0]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -144,7 +144,7 @@ impl<T: Elt> AccRagged<T> {
 ///         (left, dropped.map(|n| n + 1))
 ///     },
 /// );
-/// assert_eq!(run_ragged(left)?.to_vecs(), [vec![1, 5], vec![2], vec![7]]);
+/// assert_eq!(run(left)?.to_vecs(), [vec![1, 5], vec![2], vec![7]]);
 /// assert_eq!(run(dropped)?.to_vec()?, [1, 0, 1]);
 /// # Ok::<(), pumice::Error>(())
 /// ```

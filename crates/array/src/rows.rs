@@ -19,7 +19,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let triangle = comp![[j | j <- 0..i] | i <- 0..3];
-    /// assert_eq!(run_ragged(triangle.map(|x| x + 1))?.to_vecs(), [vec![], vec![1], vec![1, 2]]);
+    /// assert_eq!(run(triangle.map(|x| x + 1))?.to_vecs(), [vec![], vec![1], vec![1, 2]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -33,7 +33,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let (xs, ys) = (use_ragged(&[vec![1, 2], vec![], vec![3]]), use_ragged(&[vec![10, 20], vec![], vec![30]]));
-    /// assert_eq!(run_ragged(xs.zip_with(ys, |x, y| x + y))?.to_vecs(), [vec![11, 22], vec![], vec![33]]);
+    /// assert_eq!(run(xs.zip_with(ys, |x, y| x + y))?.to_vecs(), [vec![11, 22], vec![], vec![33]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -62,7 +62,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![3, -1, 4], vec![], vec![-5]]);
-    /// assert_eq!(run_ragged(rows.filter(|x| x.gt(0)))?.to_vecs(), [vec![3, 4], vec![], vec![]]);
+    /// assert_eq!(run(rows.filter(|x| x.gt(0)))?.to_vecs(), [vec![3, 4], vec![], vec![]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -99,7 +99,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![1, 2, 3], vec![], vec![4, 5]]);
-    /// assert_eq!(run_ragged(rows.scan(|a, b| a + b))?.to_vecs(), [vec![1, 3, 6], vec![], vec![4, 9]]);
+    /// assert_eq!(run(rows.scan(|a, b| a + b))?.to_vecs(), [vec![1, 3, 6], vec![], vec![4, 9]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -114,7 +114,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![3, 1, 2], vec![], vec![0, -1]]);
-    /// assert_eq!(run_ragged(rows.sort())?.to_vecs(), [vec![1, 2, 3], vec![], vec![-1, 0]]);
+    /// assert_eq!(run(rows.sort())?.to_vecs(), [vec![1, 2, 3], vec![], vec![-1, 0]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]
@@ -127,7 +127,7 @@ impl<T: Elt> AccRagged<T> {
     /// ```
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![31, 12, 21], vec![], vec![5, 4]]);
-    /// let sorted = run_ragged(rows.sort_by_key(|x| x % 10))?;
+    /// let sorted = run(rows.sort_by_key(|x| x % 10))?;
     /// assert_eq!(sorted.to_vecs(), [vec![31, 21, 12], vec![], vec![4, 5]]);
     /// # Ok::<(), pumice::Error>(())
     /// ```

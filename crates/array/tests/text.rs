@@ -455,19 +455,7 @@ fn mutate(text: &str, changes: &[(usize, usize, usize)]) -> String {
 }
 
 fn profile() -> Profile {
-    Profile {
-        threads: 64,
-        lanes: 32,
-        max_threads: 1024,
-        shared_bytes: 49152,
-        max_blocks: 1 << 31,
-        busy_blocks: 8,
-        vector_bytes: 16,
-        coalesces: true,
-        forward_progress: true,
-        native_warps: true,
-        capabilities: pumice_program::Capabilities::ALL,
-    }
+    Profile { threads: 64, shared_bytes: 48 << 10, busy_blocks: 8, ..Profile::large_gpu() }
 }
 
 /// What is taken prints and reads back as the same. What is well formed too is planned and interpreted, or that is an error.

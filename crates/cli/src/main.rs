@@ -17,6 +17,7 @@ mod random;
 mod selftest;
 mod simulate;
 mod target;
+mod temporary;
 mod tune;
 
 use error::{Error, Result};

@@ -34,3 +34,29 @@ pub struct Profile {
     /// Whether the lanes of a warp exchange values by themselves. Elsewhere that is imitated with memory and barriers.
     pub native_warps: bool,
 }
+
+impl Profile {
+    /// A large GPU: blocks of 256 threads, wide loads, neighbouring threads want neighbouring memory. What simulations are of, and
+    /// what tests begin with.
+    ///
+    /// ```
+    /// use pumice_kernel::Profile;
+    /// let small = Profile { threads: 64, busy_blocks: 8, ..Profile::large_gpu() };
+    /// assert!(small.coalesces && small.threads <= small.max_threads);
+    /// ```
+    pub const fn large_gpu() -> Profile {
+        Profile {
+            threads: 256,
+            lanes: 32,
+            max_threads: 1024,
+            shared_bytes: 227 << 10,
+            max_blocks: i32::MAX as u64,
+            busy_blocks: 1056,
+            vector_bytes: 16,
+            coalesces: true,
+            forward_progress: true,
+            native_warps: true,
+            capabilities: Capabilities::ALL,
+        }
+    }
+}

@@ -15,19 +15,7 @@ fn in_a_small_stack(f: impl FnOnce() + Send + 'static) {
 }
 
 fn gpu() -> Profile {
-    Profile {
-        threads: 256,
-        lanes: 32,
-        max_threads: 1024,
-        shared_bytes: 49152,
-        max_blocks: 1 << 31,
-        busy_blocks: 1056,
-        vector_bytes: 16,
-        coalesces: true,
-        forward_progress: true,
-        native_warps: true,
-        capabilities: pumice_program::Capabilities::ALL,
-    }
+    Profile { shared_bytes: 48 << 10, ..Profile::large_gpu() }
 }
 
 /// The kernel takes the passes, and its text can be read again.

@@ -89,11 +89,7 @@ fn profiles() -> [Profile; 2] {
         shared_bytes: 4096,
         max_blocks: 1 << 20,
         busy_blocks: 6,
-        vector_bytes: 16,
-        coalesces: true,
-        forward_progress: true,
-        native_warps: true,
-        capabilities: pumice_program::Capabilities::ALL,
+        ..Profile::large_gpu()
     };
     let cpu = Profile { threads: 16, lanes: 4, vector_bytes: 0, coalesces: false, ..gpu.clone() };
     [gpu, cpu]

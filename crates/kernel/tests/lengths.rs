@@ -9,16 +9,10 @@ use pumice_scalar::Exp;
 
 const PROFILE: Profile = Profile {
     threads: 32,
-    lanes: 32,
-    max_threads: 1024,
     shared_bytes: 48 << 10,
     max_blocks: 1 << 20,
     busy_blocks: 8,
-    vector_bytes: 16,
-    coalesces: true,
-    forward_progress: true,
-    native_warps: true,
-    capabilities: pumice_program::Capabilities::ALL,
+    ..Profile::large_gpu()
 };
 
 type Numbers = Pull<i32, Ix>;

@@ -4,11 +4,11 @@ use crate::arguments::{Arguments, Function, described_at};
 use crate::call::CallArguments;
 use crate::results::ProgramResult;
 use crate::untyped::Untyped;
-use pumice_array::{AccRagged, ArrayProgram, CheckedProgram, Described, Launch, Plan, PlanOptions, Ragged};
+use pumice_array::{ArrayProgram, CheckedProgram, Described, Launch, Plan, PlanOptions};
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
-use pumice_scalar::{Elt, Place, scope};
+use pumice_scalar::{Place, scope};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +54,7 @@ impl Compiler {
     /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
+        self.plan.fast_math = on;
         self
     }
 
@@ -299,11 +300,6 @@ impl Compiler {
     pub fn run<R: ProgramResult>(&self, program: R) -> Result<R::Value> {
         self.compile(|| program)?.run(())
     }
-
-    /// Runs a program whose result has rows of different lengths once.
-    pub fn run_ragged<T: Elt>(&self, program: AccRagged<T>) -> Result<Ragged<T>> {
-        self.compile(|| program)?.run(())
-    }
 }
 
 /// Compiles a program for the default device. Its kernels are compiled when it is first run on some extents, and kept in
@@ -328,22 +324,12 @@ pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Result>> 
 /// assert_eq!(pumice::run(squares.clone())?.to_vec()?, [0, 1, 4, 9]);
 /// let (squares, sum) = pumice::run((squares.clone(), squares.sum()))?;
 /// assert_eq!((squares.len(), sum.to_value()?), (4, 14));
+/// let words = pumice::run(comp![[10 * i + j | j <- 0..i] | i <- 1..4])?;
+/// assert_eq!(words.to_vecs(), [vec![10], vec![20, 21], vec![30, 31, 32]]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn run<R: ProgramResult>(program: R) -> Result<R::Value> {
     Compiler::new()?.run(program)
-}
-
-/// Runs a program whose result has rows of different lengths once on the default device.
-///
-/// ```
-/// use pumice::prelude::*;
-/// let words = pumice::run_ragged(comp![[10 * i + j | j <- 0..i] | i <- 1..4])?;
-/// assert_eq!(words.to_vecs(), [vec![10], vec![20, 21], vec![30, 31, 32]]);
-/// # Ok::<(), pumice::Error>(())
-/// ```
-pub fn run_ragged<T: Elt>(program: AccRagged<T>) -> Result<Ragged<T>> {
-    Compiler::new()?.run_ragged(program)
 }
 
 /// A compiled program with parameters `P` that returns an `R`. It can be run from any thread.

@@ -33,7 +33,7 @@ mod untyped;
 
 pub use arguments::{Arguments, Function, Gives, Parameter, ParameterTypes, Parameters};
 pub use call::{CallArguments, Passes};
-pub use compile::{Compiled, Compiler, compile, run, run_ragged};
+pub use compile::{Compiled, Compiler, compile, run};
 #[doc(hidden)]
 pub use pumice_array::comprehension;
 pub use pumice_array::random;

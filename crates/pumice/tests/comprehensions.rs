@@ -110,7 +110,7 @@ fn names_of_users_and_of_the_macro_do_not_meet() {
 fn rows_of_different_lengths() {
     let rows = use_([(0i64, 2i64), (2, 2), (1, 4)]);
     let xs = use_([3i64, 1, 4, 1, 5]);
-    let on_sim = |ragged| Compiler::on("sim").unwrap().run_ragged(ragged).unwrap().to_vecs();
+    let on_sim = |ragged: AccRagged<_>| Compiler::on("sim").unwrap().run(ragged).unwrap().to_vecs();
     assert_eq!(on_sim(comp![[x + a | x <- xs[a..b]] | (a, b) <- rows]), [vec![3, 1], vec![], vec![2, 5, 2]]);
     assert_eq!(
         on_sim(comp![[j | j <- 0..5, j % i == 0] | i <- 1..4, i != 2]),

@@ -8,7 +8,7 @@ fn on_sim<T: Elt>(program: Acc<Vector<T>>) -> Vec<T> {
 }
 
 fn rows_on_sim<T: Elt>(program: AccRagged<T>) -> Vec<Vec<T>> {
-    Compiler::on("sim").unwrap().run_ragged(program).unwrap().to_vecs()
+    Compiler::on("sim").unwrap().run(program).unwrap().to_vecs()
 }
 
 #[test]

@@ -103,3 +103,21 @@ fn a_program_that_is_written_again() -> Result<(), pumice::Error> {
     }
     Ok(())
 }
+
+/// Elements and extents of arrays that have no name, also outside of a program's function.
+#[test]
+fn an_element_of_an_array_that_nobody_keeps() -> pumice::Result<()> {
+    let compiler = pumice::Compiler::on("sim")?;
+    let m = Matrix::from_vec([3, 3], (0..9).collect::<Vec<i64>>())?;
+    assert_eq!(compiler.run(unit(use_(&m).reshape(9).at(5)))?.to_value()?, 5);
+    let table = use_(&m).flatten();
+    let (second, count) = (table.clone().reverse().at(1), table.clone().filter(|x| x.gt(6)).size());
+    // It may be printed meanwhile.
+    assert!(format!("{:?}", table.clone().map(|x| x + second)).contains("map"));
+    assert_eq!(compiler.run(table.clone().map(|x| x * second + count))?.to_vec()?[..3], [2, 9, 16]);
+    // With the program, the arrays that nobody keeps are gone.
+    let error = compiler.run(table.map(|x| x + second)).err().map(|error| error.to_string());
+    let error = error.unwrap_or_default();
+    assert!(error.contains("keep the array in a variable") && error.contains("newcomers.rs"), "{error}");
+    Ok(())
+}

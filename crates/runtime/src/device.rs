@@ -243,11 +243,24 @@ impl CompiledKernel {
         own("a kernel", self.device, &*self.handle, device)
     }
 
+    /// The error of a launch that cannot be.
+    pub(crate) fn refuse<T>(&self, reason: String) -> Result<T> {
+        Err(Error::Launch { device: self.device.name(), kernel: self.signature.name.clone(), reason })
+    }
+
+    /// The threads of a block; an error if the device has no blocks of so many.
+    pub(crate) fn check_threads(&self, profile: &Profile) -> Result<u32> {
+        let threads = self.signature.threads;
+        if threads > profile.max_threads {
+            return self
+                .refuse(format!("{threads} threads in a block are more than {}", profile.max_threads));
+        }
+        Ok(threads)
+    }
+
     /// An error unless the arguments are those that the kernel was compiled for.
     pub(crate) fn check_arguments(&self, arguments: &[LaunchArgument<'_>]) -> Result<()> {
-        let fail = |reason| {
-            Err(Error::Launch { device: self.device.name(), kernel: self.signature.name.clone(), reason })
-        };
+        let fail = |reason| self.refuse(reason);
         let parameters = &self.signature.parameters;
         if parameters.len() != arguments.len() {
             return fail(format!("it takes {} arguments, {} were given", parameters.len(), arguments.len()));

@@ -314,10 +314,9 @@ pub struct Execution<'a> {
 impl Execution<'_> {
     /// Starts the launches. They may be started again: they compute the same.
     pub fn launch(&self) -> Result<()> {
-        let work = self.whole_work()?;
         match self.deadline {
             // SAFETY: see `work`.
-            None => unsafe { self.engine.device().perform(&work, self.memo) },
+            None => unsafe { self.engine.device().perform(&self.whole_work()?, self.memo) },
             Some(_) => self.launch_while(&|| Ok(())),
         }
     }

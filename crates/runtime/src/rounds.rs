@@ -80,13 +80,30 @@ impl UniformLoop<'_> {
             // SAFETY: as above.
             Some(go_on) => unsafe { work::in_order(&**device, work, go_on) },
         };
-        let given = self.inputs.get(self.state.clone()).unwrap_or(&[]);
         let mut before = Vec::new();
         for data in self.inputs {
             before.extend(engine.resident(data)?.1);
         }
+        let mut bound = self.bind(engine)?;
+        let last = match &self.until {
+            Until::Count(rounds) => bound.run_counted(engine, *rounds, &perform)?,
+            Until::Condition(program, plan) => {
+                // On what a failed run leaves behind, it might never end.
+                before.iter().try_for_each(|status| status.check())?;
+                before.push(self.run_while(engine, (program, plan), &mut bound, &perform)?);
+                &bound.first
+            }
+        };
+        let sites = self.step.1.plan().sites().into();
+        let status = Status::new(device.clone(), bound.there.record().cloned(), sites, before);
+        let result = |data| Ok(on_device(engine, data, engine.resident(data)?.0, status.clone()));
+        last.iter().map(result).collect()
+    }
+
+    /// Binds the step to two places of the state, there and back.
+    fn bind(&self, engine: &Arc<Engine>) -> Result<BoundStep<'_>> {
         let (mut first, mut brought) = (Vec::new(), Vec::new());
-        for data in given {
+        for data in self.inputs.get(self.state.clone()).unwrap_or(&[]) {
             first.push(copied(engine, data, &mut brought)?);
         }
         let (program, plan) = &self.step;
@@ -101,8 +118,7 @@ impl UniformLoop<'_> {
             second.push(if stays { result } else { copied(engine, &result, &mut moved)? });
         }
         let changing = || first.iter().zip(&second).map(|(first, second)| !Arc::ptr_eq(first, second));
-        let columns = |data: &Arc<dyn ArrayData>| Ok(engine.resident(data)?.0);
-        let place = |(data, changes): (_, bool)| changes.then(|| columns(data)).transpose();
+        let place = |(data, changes): (_, bool)| changes.then(|| Ok(engine.resident(data)?.0)).transpose();
         target.results = first.iter().zip(changing()).map(place).collect::<Result<_>>()?;
         target.record = there.record().cloned();
         let back = plan.bind_to(engine, program, &self.inputs_with(&second), &mut target)?;
@@ -113,56 +129,42 @@ impl UniformLoop<'_> {
             returned.extend(copy(engine, result, first)?);
             settled.extend(copy(engine, second, first)?);
         }
+        let spare = target.spare;
+        Ok(BoundStep { first, second, there, back, brought, moved, returned, settled, spare })
+    }
 
-        let mut begin = works(&brought)?;
-        begin.extend(clearing(&there)?);
-        let mut there_work = there.work()?;
-        there_work.extend(works(&moved)?);
-        let mut back_work = back.work()?;
-        back_work.extend(works(&returned)?);
-        let last = match &self.until {
-            Until::Count(rounds) => {
-                perform_once(engine, &begin)?;
-                let odd = (rounds % 2 == 1).then(|| [there.work(), works(&moved)]);
-                there_work.extend(back_work);
-                (0..rounds / 2).try_for_each(|_| perform(&there_work))?;
-                for work in odd.into_iter().flatten() {
-                    perform_once(engine, &work?)?;
-                }
-                if rounds % 2 == 1 { &second } else { &first }
-            }
-            Until::Condition(program, plan) => {
-                // On what a failed run leaves behind, it might never end.
-                before.iter().try_for_each(|status| status.check())?;
-                let mut target = Target { spare: target.spare, ..Target::default() };
-                let at_first = plan.bind_to(engine, program, &self.inputs_with(&first), &mut target)?;
-                target.record = at_first.record().cloned();
-                let at_second = plan.bind_to(engine, program, &self.inputs_with(&second), &mut target)?;
-                let truths = [truth(engine, &at_first)?, truth(engine, &at_second)?];
-                let records = [&there, &at_first].map(|bound| bound.record().map(|record| record.memory()));
-                let [step_record, condition_record] = records.map(Option::transpose);
-                let failures = [step_record?, condition_record?];
-                begin.extend(clearing(&at_first)?);
-                begin.extend(at_first.work()?);
-                there_work.extend(at_second.work()?);
-                back_work.extend(at_first.work()?);
-                let [at_first_test, at_second_test] = truths.each_ref().map(|truth| truth.memory());
-                begin.push(Work::Rounds(Rounds {
-                    at_first: Test { condition: at_first_test?, failures },
-                    there: there_work,
-                    at_second: Test { condition: at_second_test?, failures },
-                    back: back_work,
-                    settle: works(&settled)?,
-                }));
-                perform(&begin)?;
-                before.push(at_first.status().clone());
-                &first
-            }
-        };
-        let sites = plan.plan().sites().into();
-        let status = Status::new(device.clone(), there.record().cloned(), sites, before);
-        let result = |data| Ok(on_device(engine, data, columns(data)?, status.clone()));
-        last.iter().map(result).collect()
+    /// Runs rounds as long as a condition holds; its status is that of the condition. The last state is in the first place.
+    fn run_while(
+        &self,
+        engine: &Arc<Engine>,
+        (program, plan): (&ArrayProgram, &PreparedPlan),
+        bound: &mut BoundStep<'_>,
+        perform: &dyn Fn(&[Work<'_>]) -> Result<()>,
+    ) -> Result<Arc<Status>> {
+        let mut target = Target { spare: std::mem::take(&mut bound.spare), ..Target::default() };
+        let at_first = plan.bind_to(engine, program, &self.inputs_with(&bound.first), &mut target)?;
+        target.record = at_first.record().cloned();
+        let at_second = plan.bind_to(engine, program, &self.inputs_with(&bound.second), &mut target)?;
+        let truths = [truth(engine, &at_first)?, truth(engine, &at_second)?];
+        let records = [&bound.there, &at_first].map(|bound| bound.record().map(|record| record.memory()));
+        let [step_record, condition_record] = records.map(Option::transpose);
+        let failures = [step_record?, condition_record?];
+        let mut work = bound.begin()?;
+        work.extend(clearing(&at_first)?);
+        work.extend(at_first.work()?);
+        let (mut there, mut back) = (bound.there()?, bound.back()?);
+        there.extend(at_second.work()?);
+        back.extend(at_first.work()?);
+        let [at_first_test, at_second_test] = truths.each_ref().map(|truth| truth.memory());
+        work.push(Work::Rounds(Rounds {
+            at_first: Test { condition: at_first_test?, failures },
+            there,
+            at_second: Test { condition: at_second_test?, failures },
+            back,
+            settle: works(&bound.settled)?,
+        }));
+        perform(&work)?;
+        Ok(at_first.status().clone())
     }
 
     /// The inputs of a round.
@@ -170,6 +172,65 @@ impl UniformLoop<'_> {
         let mut arrays: HashMap<u32, _> = (0..).zip(self.inputs.iter().cloned()).collect();
         arrays.extend((self.state.start as u32..).zip(state.iter().cloned()));
         Inputs { arrays, scalars: self.scalars.to_vec(), computed: HashMap::new() }
+    }
+}
+
+/// The step of a loop, bound to two places between which the state alternates.
+struct BoundStep<'a> {
+    first: Arrays,
+    second: Arrays,
+    /// From the first place to the second.
+    there: Execution<'a>,
+    /// From the second place to the first.
+    back: Execution<'a>,
+    /// What is copied: the given state to the first place, after a round there what the step gave elsewhere, after one back the same,
+    /// and at the end from the second place to the first.
+    brought: Vec<Move>,
+    moved: Vec<Move>,
+    returned: Vec<Move>,
+    settled: Vec<Move>,
+    /// Memory that no round needs any more when it has ended.
+    spare: HashMap<usize, Vec<Arc<Pooled>>>,
+}
+
+impl BoundStep<'_> {
+    /// The work before the first round.
+    fn begin(&self) -> Result<Vec<Work<'_>>> {
+        let mut work = works(&self.brought)?;
+        work.extend(clearing(&self.there)?);
+        Ok(work)
+    }
+
+    /// A round from the first place to the second.
+    fn there(&self) -> Result<Vec<Work<'_>>> {
+        let mut work = self.there.work()?;
+        work.extend(works(&self.moved)?);
+        Ok(work)
+    }
+
+    /// A round from the second place to the first.
+    fn back(&self) -> Result<Vec<Work<'_>>> {
+        let mut work = self.back.work()?;
+        work.extend(works(&self.returned)?);
+        Ok(work)
+    }
+
+    /// Runs so many rounds, two at a time; gives the last state.
+    fn run_counted(
+        &self,
+        engine: &Engine,
+        rounds: u64,
+        perform: &dyn Fn(&[Work<'_>]) -> Result<()>,
+    ) -> Result<&Arrays> {
+        perform_once(engine, &self.begin()?)?;
+        let mut both = self.there()?;
+        both.extend(self.back()?);
+        (0..rounds / 2).try_for_each(|_| perform(&both))?;
+        if rounds.is_multiple_of(2) {
+            return Ok(&self.first);
+        }
+        perform_once(engine, &self.there()?)?;
+        Ok(&self.second)
     }
 }
 

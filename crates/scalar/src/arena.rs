@@ -9,9 +9,11 @@ use crate::Op;
 use crate::function::Function;
 use crate::graph::{ElementOf, Graph, Id, Node, Site, Variable};
 use crate::types::{Constant, ScalarType};
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// A value in the making: a constant or a node of this thread's graph.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,8 @@ struct Arena {
     next_loop: u32,
     /// Scopes that are open.
     depth: usize,
+    /// What nodes mention, in the order of the scopes.
+    kept: Vec<Arc<dyn Any>>,
 }
 
 thread_local! { static ARENA: RefCell<Arena> = RefCell::default(); }
@@ -255,9 +259,37 @@ pub fn scope_depth() -> usize {
     with(|arena| arena.depth)
 }
 
+/// Keeps what a node mentions that is made now as long as that node lives: until the innermost open scope ends. Outside of all
+/// scopes nodes live on, and this is kept until [`release_kept`].
+///
+/// ```
+/// use pumice_scalar::{keep, release_kept, scope};
+/// use std::sync::Arc;
+/// let array = Arc::new([1, 2, 3]);
+/// scope(|| {
+///     keep(array.clone());
+///     assert_eq!(Arc::strong_count(&array), 2);
+/// });
+/// assert_eq!(Arc::strong_count(&array), 1);
+/// keep(array.clone());
+/// assert_eq!(Arc::strong_count(&array), 2);
+/// release_kept();
+/// assert_eq!(Arc::strong_count(&array), 1);
+/// ```
+pub fn keep(mentioned: Arc<dyn Any>) {
+    with(|arena| arena.kept.push(mentioned));
+}
+
+/// Forgets what is kept for nodes that were made outside of all scopes, unless a scope is open, in which they may be used.
+pub fn release_kept() {
+    // Dropped when the arena is free again: what is dropped may look at it.
+    let _released = with(|arena| if arena.depth == 0 { std::mem::take(&mut arena.kept) } else { Vec::new() });
+}
+
 /// A scope that is open.
 struct Scope {
     mark: usize,
+    kept: usize,
     next_loop: u32,
 }
 
@@ -265,18 +297,20 @@ impl Scope {
     fn open() -> Scope {
         with(|arena| {
             arena.depth += 1;
-            Scope { mark: arena.graph.nodes().len(), next_loop: arena.next_loop }
+            Scope { mark: arena.graph.nodes().len(), kept: arena.kept.len(), next_loop: arena.next_loop }
         })
     }
 }
 
 impl Drop for Scope {
     fn drop(&mut self) {
-        with(|arena| {
+        // Dropped when the arena is free again: what is dropped may look at it.
+        let _kept = with(|arena| {
             arena.graph.truncate(self.mark);
             arena.stamps.truncate(self.mark);
             arena.next_loop = self.next_loop;
             arena.depth -= 1;
+            arena.kept.split_off(self.kept.min(arena.kept.len()))
         });
     }
 }

@@ -138,8 +138,19 @@ pub fn while_<L: Lift>(initial: L, condition: impl FnOnce(L) -> Exp<bool>, next:
 
 /// A type with arithmetic: every scalar type but `bool`.
 pub trait Number: Primitive {}
+/// A type with bit operations: integers and `bool`.
+pub trait Bits: Primitive {}
 /// An integer type.
-pub trait Integer: Number {}
+///
+/// ```
+/// use pumice_scalar::{Exp, Integer};
+/// /// The digits from `shift` on that are ones in `mask`.
+/// fn field<T: Integer>(word: Exp<T>, shift: T, mask: T) -> Exp<T> {
+///     (word >> shift) & mask
+/// }
+/// assert_eq!(field(Exp::from(0xabcu32), 4, 0xf).term().constant(), Some(0xbu32.into()));
+/// ```
+pub trait Integer: Number + Bits {}
 /// A type with a sign: signed integers and floats.
 pub trait Signed: Number {}
 /// A float type.
@@ -147,9 +158,10 @@ pub trait Float: Signed {}
 
 macro_rules! mark { ($($t:ident: $($mark:ident)*;)*) => { $($(impl $mark for $t {})*)* }; }
 mark! {
+    bool: Bits;
     f32: Number Signed Float; f64: Number Signed Float;
-    i32: Number Integer Signed; i64: Number Integer Signed;
-    u32: Number Integer; u64: Number Integer;
+    i32: Number Bits Integer Signed; i64: Number Bits Integer Signed;
+    u32: Number Bits Integer; u64: Number Bits Integer;
 }
 
 /// Integer division: checked unless the divisor is a constant other than zero.
@@ -199,11 +211,6 @@ operator!(Div div Div Number [f32 f64 i32 i64 u32 u64] a b divide(Op::Div, a, b,
 operator!(Rem rem Rem Number [f32 f64 i32 i64 u32 u64] a b divide(Op::Rem, a, b, Location::caller()));
 operator!(Shl shl Shl Integer [i32 i64 u32 u64] a b a.binary(Op::Shl, b));
 operator!(Shr shr Shr Integer [i32 i64 u32 u64] a b a.binary(Op::Shr, b));
-
-/// A type with bit operations: integers and `bool`.
-pub trait Bits: Primitive {}
-macro_rules! bits { ($($t:ident)*) => { $(impl Bits for $t {})* }; }
-bits!(i32 i64 u32 u64 bool);
 operator!(BitAnd bitand And Bits [i32 i64 u32 u64 bool] a b a.binary(Op::And, b));
 operator!(BitOr bitor Or Bits [i32 i64 u32 u64 bool] a b a.binary(Op::Or, b));
 operator!(BitXor bitxor Xor Bits [i32 i64 u32 u64 bool] a b a.binary(Op::Xor, b));

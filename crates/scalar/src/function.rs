@@ -229,13 +229,38 @@ impl Function {
     /// stays as it is to the bit. Decided on the graph, for elements of up to two scalars, and for more where the function treats
     /// each by itself.
     pub fn neutral(&self) -> Option<Vec<Constant>> {
+        self.neutral_among(neutral_candidates)
+    }
+
+    /// As [`Function::neutral`], where a NaN may become another NaN: `min` and `max` of floats give the number of a number and a NaN,
+    /// so NaN is neutral. Only what is computed exactly keeps to that; `fast_math` does not.
+    ///
+    /// ```
+    /// use pumice_scalar::{Op, ScalarType, function};
+    /// let least = function(&[ScalarType::F32; 2], |terms| vec![terms[0].binary(Op::Min, terms[1])]);
+    /// assert_eq!(least.neutral(), None);
+    /// assert_eq!(least.neutral_but_for_nan(), Some(vec![f32::NAN.into()]));
+    /// ```
+    pub fn neutral_but_for_nan(&self) -> Option<Vec<Constant>> {
+        self.neutral_among(|ty| {
+            let nan = match ty {
+                ScalarType::F32 => Some(Constant::from(f32::NAN)),
+                ScalarType::F64 => Some(Constant::from(f64::NAN)),
+                _ => None,
+            };
+            neutral_candidates(ty).into_iter().chain(nan).collect()
+        })
+    }
+
+    /// A neutral element made of some of these candidates for each type.
+    fn neutral_among(&self, candidates_of: impl Fn(ScalarType) -> Vec<Constant>) -> Option<Vec<Constant>> {
         let (types, half) = (self.parameters(), self.parameters().len() / 2);
         if types.len() != 2 * half || types[..half] != types[half..] {
             return None;
         }
         if half > 2 {
             let alone = |(column, ty): (usize, &ScalarType)| {
-                neutral_candidates(*ty).into_iter().find(|candidate| self.keeps(column, *candidate))
+                candidates_of(*ty).into_iter().find(|candidate| self.keeps(column, *candidate))
             };
             let candidate = types[..half].iter().enumerate().map(alone).collect::<Option<Vec<Constant>>>()?;
             return self.is_neutral(&candidate).then_some(candidate);
@@ -243,7 +268,7 @@ impl Function {
         let mut candidates: Vec<Vec<Constant>> = vec![Vec::new()];
         for ty in &types[..half] {
             let extended = candidates.iter().flat_map(|first| {
-                neutral_candidates(*ty).into_iter().map(move |next| [&first[..], &[next]].concat())
+                candidates_of(*ty).into_iter().map(move |next| [&first[..], &[next]].concat())
             });
             candidates = extended.collect();
         }
@@ -372,15 +397,18 @@ fn is_unchanged(value: arena::Term, element: arena::Term, constant: Constant) ->
         Node::Apply { op, operands, ty } => {
             let operands = operands.as_slice();
             let (low, high) = ty.range();
-            let (minus_zero, one) = match ty {
-                ScalarType::F32 => (Constant::from(-0.0f32), Constant::from(1.0f32)),
-                _ => (Constant::from(-0.0f64), Constant::from(1.0f64)),
+            let (minus_zero, one, nan) = match ty {
+                ScalarType::F32 => {
+                    (Constant::from(-0.0f32), Constant::from(1.0f32), Constant::from(f32::NAN))
+                }
+                _ => (Constant::from(-0.0f64), Constant::from(1.0f64), Constant::from(f64::NAN)),
             };
             let unchanged = match op {
                 Op::Max if ty.is_integer() => constant.as_integer() == Some(low),
                 Op::Min if ty.is_integer() => constant.as_integer() == Some(high),
                 Op::Add if ty.is_float() => constant == minus_zero,
                 Op::Mul if ty.is_float() => constant == one,
+                Op::Min | Op::Max => ty.is_float() && constant == nan,
                 _ => false,
             };
             unchanged && (operands == [element, with] || operands == [with, element])

@@ -20,7 +20,9 @@ pub mod text;
 mod types;
 
 pub use accuracy::FAR_ANGLE;
-pub use arena::{Replacement, Term, branch, function, inspect, repeat, scope, scope_depth};
+pub use arena::{
+    Replacement, Term, branch, function, inspect, keep, release_kept, repeat, scope, scope_depth,
+};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
 pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};

@@ -55,3 +55,15 @@ fn no_neutral_element_is_made_up() {
     let constant = operator::<i32>(|_, _| Exp::from(0));
     assert_eq!(constant.neutral(), None::<Vec<Constant>>);
 }
+
+#[test]
+fn nan_is_neutral_where_which_nan_comes_out_is_not_said() {
+    let nan = Some(vec![Constant::from(f32::NAN)]);
+    assert_eq!(operator::<f32>(|a, b| a.min(b)).neutral_but_for_nan(), nan);
+    assert_eq!(operator::<f32>(|a, b| a.max(b)).neutral_but_for_nan(), nan);
+    let several = operator::<(f64, i32, f64)>(|(a, b, c), (d, e, f)| (a.min(d), b + e, c + f));
+    assert_eq!(several.neutral_but_for_nan(), Some(vec![f64::NAN.into(), 0i32.into(), (-0.0f64).into()]));
+    assert_eq!(operator::<f32>(|a, b| a + b).neutral_but_for_nan(), Some(vec![(-0.0f32).into()]));
+    assert_eq!(operator::<f32>(|a, b| a.min(b + 0.0)).neutral_but_for_nan(), None);
+    assert_eq!(operator::<f32>(|a, b| a - b).neutral_but_for_nan(), None);
+}

@@ -1,13 +1,13 @@
-//! A device that counts what is launched on another one.
+//! A device that counts what is launched and allocated on another one.
 
 use pumice::layers::emit::EmitOptions;
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::Verified;
 use pumice::layers::runtime::{CompiledKernel, Device, DeviceId, DeviceMemory, LaunchArgument, Result};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Stands in for another device, which does the work, and counts launches. It has that device's identity, so nothing may have run on the
+/// Stands in for another device, which does the work, and counts launches and allocations. It has that device's identity, so nothing may have run on the
 /// other one in this process before: programs would go on running there, uncounted.
 ///
 /// ```
@@ -19,18 +19,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// assert_eq!(numbers.to_vec()?, [7; 1000]);
 /// assert_eq!(device.launches(), 1);
 /// assert!(device.bytes() >= 4000);
+/// assert_eq!(device.largest(), 4000);
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub struct Counting {
     device: Arc<dyn Device>,
     launches: AtomicU64,
     bytes: AtomicU64,
+    largest: AtomicUsize,
 }
 
 impl Counting {
     /// Counts what is launched on this device.
     pub fn new(device: Arc<dyn Device>) -> Counting {
-        Counting { device, launches: AtomicU64::new(0), bytes: AtomicU64::new(0) }
+        let (launches, bytes, largest) = Default::default();
+        Counting { device, launches, bytes, largest }
     }
 
     /// Returns how many kernels were launched with at least one block.
@@ -42,6 +45,11 @@ impl Counting {
     /// write every element once.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many bytes the largest memory has that was allocated.
+    pub fn largest(&self) -> usize {
+        self.largest.load(Ordering::Relaxed)
     }
 }
 
@@ -66,6 +74,7 @@ impl Device for Counting {
         self.device.memory_limit()
     }
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
+        self.largest.fetch_max(bytes, Ordering::Relaxed);
         self.device.allocate(bytes)
     }
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {

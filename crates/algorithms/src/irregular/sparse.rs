@@ -48,7 +48,7 @@ pub fn times_dense(matrix: AccRagged<Entry>, dense: Acc<Matrix<f64>>) -> Acc<Mat
 /// use pumice_algorithms::irregular::sparse;
 /// let a: Ragged<sparse::Entry> = [vec![(1, 2.0), (0, 1.0)], vec![]].into_iter().collect();
 /// let b: Ragged<sparse::Entry> = [vec![(2, 1.0)], vec![(0, 3.0), (2, 5.0)]].into_iter().collect();
-/// let product = pumice::run_ragged(sparse::times_sparse(a.use_(), b.use_()))?;
+/// let product = pumice::run(sparse::times_sparse(a.use_(), b.use_()))?;
 /// assert_eq!(product.to_vecs(), [vec![(0, 6.0), (2, 11.0)], vec![]]);
 /// # Ok::<(), pumice::Error>(())
 /// ```

@@ -1,8 +1,8 @@
 //! A radix sort by hand: bit by bit from the lowest, those without it go before those with it, and otherwise stay in their order.
 //! A scan says where each goes. [`Acc::sort`] is quicker; this is how it is written with nothing but scans.
 
+use pumice::Integer;
 use pumice::prelude::*;
-use pumice::{Bits, Integer};
 
 /// Sorts integers of any type.
 ///
@@ -12,7 +12,7 @@ use pumice::{Bits, Integer};
 /// assert_eq!(sort.run(&[3, -7, 0, i32::MAX, i32::MIN, 3])?.to_vec()?, [i32::MIN, -7, 0, 3, 3, i32::MAX]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn sort<K: Integer + Bits>(keys: Acc<Vector<K>>) -> Acc<Vector<K>> {
+pub fn sort<K: Integer>(keys: Acc<Vector<K>>) -> Acc<Vector<K>> {
     sort_by_key(keys, |key| key)
 }
 
@@ -26,7 +26,7 @@ pub fn sort<K: Integer + Bits>(keys: Acc<Vector<K>>) -> Acc<Vector<K>> {
 /// assert_eq!(sort.run(&[(2, 0.5), (1, 7.0), (2, 0.25)])?.to_vec()?, [(1, 7.0), (2, 0.5), (2, 0.25)]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub fn sort_by_key<T: Elt, K: Integer + Bits>(
+pub fn sort_by_key<T: Elt, K: Integer>(
     elements: Acc<Vector<T>>,
     key: impl Fn(T::Exp) -> Exp<K>,
 ) -> Acc<Vector<T>> {

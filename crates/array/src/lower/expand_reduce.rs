@@ -25,7 +25,8 @@ impl Lowering<'_> {
         let reduction = match &operation.initial {
             Some(initial) => {
                 let get = Elements { function: get, loose: false };
-                Reduction::new(get, operator, Some(self.fuser.with_classes(initial)))
+                let initial = self.fuser.with_classes(initial);
+                Reduction::new(get, operator, Some(initial), self.options.fast_math)
             }
             None => Reduction::of_options(get, operator),
         };

@@ -28,7 +28,7 @@ pub use hearing::{Common, Hearing};
 pub(crate) use join::{JoinedInput, MOST_JOINED};
 pub use kernel::KernelName;
 pub use parameters::Parameters;
-pub(crate) use parameters::ScalarParameter;
+pub(crate) use parameters::{ScalarParameter, Source};
 pub(crate) use scan::{ScanJob, ScanSource};
 pub(crate) use separate::{Separated, separate};
 pub use small_loop::Reason;

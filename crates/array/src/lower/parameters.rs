@@ -23,6 +23,14 @@ pub(crate) enum ScalarParameter {
     Fixed(Constant),
 }
 
+/// Where an element of an array is in a kernel.
+pub(crate) enum Source {
+    /// In registers.
+    Value(Term),
+    /// In this cell of a memory.
+    Memory(MemoryId, Term),
+}
+
 /// The parameters that a kernel under construction has asked for, in order.
 pub struct Parameters {
     /// Each with its memory, unless that is the kernel language's own affair.
@@ -135,23 +143,51 @@ impl Parameters {
 
     /// A function of the array program, applied inside the kernel.
     pub fn apply(&self, function: &Function, arguments: &[Term]) -> Vec<Term> {
+        let extent = |class: usize| self.extent(class).term();
+        // SAFETY: all elements are where the plan has them.
+        unsafe {
+            self.apply_over(function, arguments, &extent, &|slot, column, ty, index| {
+                self.source(slot, column, ty, index)
+            })
+        }
+    }
+
+    /// The element of an array that the plan has in memory.
+    pub(crate) fn source(&self, slot: usize, column: usize, ty: ScalarType, index: Term) -> Source {
+        Source::Memory(self.memory(slot, column, ty, Access::Read), index)
+    }
+
+    /// As [`Parameters::apply`], with other extents by class, and elements that may be somewhere else.
+    ///
+    /// # Safety
+    ///
+    /// A memory that `element` gives has all elements of the slot's array, from where it says on.
+    pub(crate) unsafe fn apply_over(
+        &self,
+        function: &Function,
+        arguments: &[Term],
+        extent: &dyn Fn(usize) -> Term,
+        element: &dyn Fn(usize, usize, ScalarType, Term) -> Source,
+    ) -> Vec<Term> {
         function.instantiate(
             &mut |variable, ty| match variable {
                 Variable::Parameter(number) => arguments
                     .get(number as usize)
                     .copied()
                     .unwrap_or_else(|| Term::invalid(ty, "a function has too few arguments")),
-                Variable::Extent { array, .. } => self.extent(array as usize).term(),
+                Variable::Extent { array, .. } => extent(array as usize),
                 Variable::Argument(number) => self.scalar(ScalarParameter::Argument(number), ty),
                 Variable::Local(_) => Term::variable(variable, ty),
             },
             &mut |key, ty, index, guarded| {
                 let (slot, column) = slot_and_column(key);
-                let memory = self.memory(slot, column, ty, Access::Read);
-                // SAFETY: the function comes from the fuser, whose indices are in their arrays or loads guarded by a check that
-                // they are, as long as its arguments are indices of the array that it computes: skeletons get it as a pull
-                // array of that array's extents.
-                unsafe { read(memory, ty, index, guarded) }
+                match element(slot, column, ty, index) {
+                    Source::Value(value) => value,
+                    // SAFETY: the function comes from the fuser, whose indices are in their arrays or loads guarded by a check
+                    // that they are, as long as its arguments are indices of the array that it computes: skeletons get it as a
+                    // pull array of that array's extents. The memory has the whole array, as the caller promises.
+                    Source::Memory(memory, cell) => unsafe { read(memory, ty, cell, guarded) },
+                }
             },
             // The fuser has written them out.
             &mut |of, _| Term::invalid(of.ty, "an element of an array stands in a kernel"),

@@ -8,6 +8,10 @@
 //! A loop fits if the extents of its arrays are known and stay the same from round to round, its programs consist of operations
 //! that a block does by itself ([`jobs`]), and one round is little enough work. Whether it does is decided before anything is built.
 
+mod block;
+mod fold;
+mod held;
+mod inside;
 mod jobs;
 mod kernel;
 mod scan;
@@ -86,6 +90,8 @@ struct Body {
     program: CheckedProgram,
     extents: Extents,
     forms: Forms,
+    /// Whether floats need not be exact.
+    fast_math: bool,
 }
 
 /// What the block needs for a loop.
@@ -285,14 +291,14 @@ impl Judge<'_> {
         // What a block cannot do while it hands elements on it can do from memory.
         let attempt = |fuse: bool| {
             let forms = Forms::new(&program, &extents, &HashSet::new(), fuse);
-            let judged = judge(&program, &extents, &forms)?;
+            let judged = judge(&program, &extents, &forms, self.options.fast_math)?;
             Ok((forms, judged))
         };
         let apart = |reason: Reason| attempt(false).map_err(|_| reason);
         let (forms, judged) = attempt(true).or_else(apart)?;
         needs.add(judged);
         needs.add(inner);
-        Ok(Body { program, extents, forms })
+        Ok(Body { program, extents, forms, fast_math: self.options.fast_math })
     }
 }
 
@@ -302,7 +308,12 @@ const FOUND_ON_DEVICE: Reason = "how long one of its arrays is is found on the d
 const LEAST_COST: u64 = 8;
 
 /// What a program in these forms needs; or why a block cannot do it.
-fn judge(program: &CheckedProgram, extents: &Extents, forms: &Forms) -> Result<Needs, Reason> {
+fn judge(
+    program: &CheckedProgram,
+    extents: &Extents,
+    forms: &Forms,
+    fast_math: bool,
+) -> Result<Needs, Reason> {
     let mut needs = Needs::default();
     let slots = program.nodes().iter().map(|node| (node.id, node.id.0 as usize)).collect();
     let fuser = Fuser::new(program, extents, forms, &slots);
@@ -319,7 +330,7 @@ fn judge(program: &CheckedProgram, extents: &Extents, forms: &Forms) -> Result<N
         if !extents.is_known(node.id) {
             return Err(FOUND_ON_DEVICE);
         }
-        let job = Job::new(&fuser, node)?;
+        let job = Job::new(&fuser, node, fast_math)?;
         let size = extents.size(node.id);
         // The next state is written where it is to be, and what an inner loop gives is where that has it.
         let is_elsewhere = node.rank > 0 && program.results().contains(&node.id);

@@ -145,7 +145,10 @@ impl Operation for Fold {
             let initial = fold.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
             let same = function(&operator.result_types(), <[Term]>::to_vec);
             let reduction = match common.producer() {
-                None => Reduction::new(FusedElements { function: same, loose: false }, operator, initial),
+                None => {
+                    let elements = FusedElements { function: same, loose: false };
+                    Reduction::new(elements, operator, initial, lowering.options.fast_math)
+                }
                 // A block that has nothing to do leaves its result as it is: absent.
                 Some(_) => Reduction::of_present(&same, operator, initial),
             };
@@ -268,7 +271,7 @@ fn fold_together(lowering: &Lowering<'_>, group: &[Listeners]) -> Result<Vec<Ste
         };
         let operator = lowering.fuser.with_classes(&fold.operator);
         let initial = fold.initial.as_ref().map(|initial| lowering.fuser.with_classes(initial));
-        let reduction = Reduction::new(elements, operator, initial);
+        let reduction = Reduction::new(elements, operator, initial, lowering.options.fast_math);
         parts.push(Part { reduction, heard: listeners.heard.clone() });
     }
     let bounds = lowering.extents.bounds(space);

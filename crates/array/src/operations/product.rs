@@ -295,7 +295,12 @@ impl<'a, 'b> Job<'a, 'b> {
             instantiate(&self.multiply, &[a, b].concat())
         });
         let elements = FusedElements { function: elements, loose: false };
-        let reduction = Reduction::new(elements, self.add.clone(), Some(self.initial.clone()));
+        let reduction = Reduction::new(
+            elements,
+            self.add.clone(),
+            Some(self.initial.clone()),
+            lowering.options.fast_math,
+        );
         // The larger one decides what is read side by side.
         let contiguous = match rows >= columns {
             true => columns_are_contiguous(&fuser.matrices(left), lowering.extents),

@@ -6,11 +6,12 @@ use super::timing::{Timing, median};
 use super::workloads::Workload;
 use crate::error::{Error, Result};
 use crate::print;
+use crate::temporary::TemporaryFolder;
 use pumice::layers::runtime::{Counts, Device, Engine};
 use pumice::prelude::*;
 use pumice::{Boundary, Compiler};
 use pumice_algorithms::Work;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
@@ -32,14 +33,19 @@ pub fn workloads() -> Vec<Workload> {
     vec![
         of("first run of 20 kernels", |timing| {
             // Each with a folder of its own.
-            (0..runs(timing)).map(|_| Folder::new()?.start(timing, 0)).collect::<Told<_>>().map(median)
+            (0..runs(timing)).map(|_| start(&folder()?, timing, 0)).collect::<Told<_>>().map(median)
         }),
         of("first run of 20 kernels, kept", |timing| {
-            let folder = Folder::new()?;
-            folder.start(timing, 0)?;
-            (0..runs(timing)).map(|_| folder.start(timing, KERNELS)).collect::<Told<_>>().map(median)
+            let folder = folder()?;
+            start(&folder, timing, 0)?;
+            (0..runs(timing)).map(|_| start(&folder, timing, KERNELS)).collect::<Told<_>>().map(median)
         }),
     ]
+}
+
+/// For compiled kernels.
+fn folder() -> Told<TemporaryFolder> {
+    TemporaryFolder::new("first-run")
 }
 
 fn runs(timing: &Timing) -> usize {
@@ -96,47 +102,22 @@ fn expected() -> Vec<i32> {
     })
 }
 
-/// A folder for compiled kernels that goes away.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Told<Folder> {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("pumice-first-run-{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder)
-            .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
-        Ok(Folder(folder))
-    }
-
-    /// Runs the program in a process of its own; an error unless so many kernels are in this folder.
-    fn start(&self, timing: &Timing, from_disk: u64) -> Told<f64> {
-        let failed = |reason: String| format!("a process for a first run failed: {reason}");
-        let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-        let device = timing.compiler().device().name().to_string();
-        let kept: [(&str, &Path); 2] = [("PUMICE_CACHE_DIR", &self.0), ("POCL_CACHE_DIR", &self.0)];
-        let mut command = Command::new(program);
-        command
-            .args(["bench", "--first-run", "--device", &device])
-            .envs(kept)
-            .env_remove("PUMICE_CACHE_BYTES");
-        let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let complained = String::from_utf8_lossy(&output.stderr);
-        let numbers = said.trim_end().split_once(' ');
-        match numbers.map(|(time, disk)| (time.parse::<f64>(), disk.parse::<u64>())) {
-            Some((Ok(time), Ok(disk))) if disk == from_disk => Ok(time),
-            Some((Ok(_), Ok(disk))) => Err(format!("{disk} kernels were on disk, not {from_disk}")),
-            _ => Err(failed(format!("{}: {complained}", output.status))),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // A folder that stays is in the way of nobody.
-        let _ = std::fs::remove_dir_all(&self.0);
+/// Runs the program in a process of its own; an error unless so many kernels are in this folder.
+fn start(folder: &TemporaryFolder, timing: &Timing, from_disk: u64) -> Told<f64> {
+    let failed = |reason: String| format!("a process for a first run failed: {reason}");
+    let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let device = timing.compiler().device().name().to_string();
+    let kept: [(&str, &Path); 2] = [("PUMICE_CACHE_DIR", folder.path()), ("POCL_CACHE_DIR", folder.path())];
+    let mut command = Command::new(program);
+    command.args(["bench", "--first-run", "--device", &device]).envs(kept).env_remove("PUMICE_CACHE_BYTES");
+    let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    let numbers = said.trim_end().split_once(' ');
+    match numbers.map(|(time, disk)| (time.parse::<f64>(), disk.parse::<u64>())) {
+        Some((Ok(time), Ok(disk))) if disk == from_disk => Ok(time),
+        Some((Ok(_), Ok(disk))) => Err(format!("{disk} kernels were on disk, not {from_disk}")),
+        _ => Err(failed(format!("{}: {complained}", output.status))),
     }
 }
 

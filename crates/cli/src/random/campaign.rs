@@ -2,11 +2,9 @@
 
 use super::child::{Children, Report};
 use crate::error::{Error, Result};
+use crate::temporary::TemporaryFolder;
 use pumice_testing::random::{Recipe, shrink};
-use std::fs::DirBuilder;
 use std::ops::Range;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -76,8 +74,8 @@ enum News {
 impl Campaign {
     /// Runs it; `told` is told of every failure.
     pub fn run(&self, mut told: impl FnMut(&Failure) -> Result<()>) -> Result<Totals> {
-        let folder = Folder::new()?;
-        let children = Children { device: &self.device, seed: self.seed, folder: &folder.0 };
+        let folder = TemporaryFolder::new("random").map_err(Error::Failed)?;
+        let children = Children { device: &self.device, seed: self.seed, folder: folder.path() };
         let start = Instant::now();
         // The first batches are small, and show how long one may be.
         let next = Mutex::new((0u64, 16u64));
@@ -172,27 +170,6 @@ fn smaller(children: &Children<'_>, number: u64, message: String) -> (Recipe, St
         failed.map(|message| last = message).is_some()
     });
     (Recipe { kind: recipe.kind, bytes }, last)
-}
-
-/// A folder that goes away with the campaign.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Result<Folder> {
-        let folder = std::env::temp_dir().join(format!("pumice-random-{}", std::process::id()));
-        // Compilers keep code in it, which will be run: it is new, and nobody else may write to it.
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Ok(()) => Ok(Folder(folder)),
-            Err(error) => Err(Error::Failed(format!("cannot make {}: {error}", folder.display()))),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left in a folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

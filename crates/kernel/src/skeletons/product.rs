@@ -444,23 +444,6 @@ impl Tile<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pumice_program::Capabilities;
-
-    fn gpu() -> Profile {
-        Profile {
-            threads: 256,
-            lanes: 32,
-            max_threads: 1024,
-            shared_bytes: 227 << 10,
-            max_blocks: i32::MAX as u64,
-            busy_blocks: 1056,
-            vector_bytes: 16,
-            coalesces: true,
-            forward_progress: true,
-            native_warps: true,
-            capabilities: Capabilities::ALL,
-        }
-    }
 
     fn task(batches: i64, rows: i64, columns: i64, ty: ScalarType, count: usize) -> ProductTask {
         let types = vec![ty; count];
@@ -470,7 +453,7 @@ mod tests {
     #[test]
     fn large_matrices_have_large_tiles_and_small_ones_keep_the_device_busy() {
         let tile = |task: &ProductTask| {
-            let plan = ProductPlan::new(&gpu(), task)?;
+            let plan = ProductPlan::new(&Profile::large_gpu(), task)?;
             assert_eq!(plan.threads(), 256);
             Some((plan.rows.tile(), plan.columns.tile(), plan.depth))
         };
@@ -485,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_tile_has_every_row_once() {
-        let plan = ProductPlan::new(&gpu(), &task(1, 2048, 2048, ScalarType::F32, 1));
+        let plan = ProductPlan::new(&Profile::large_gpu(), &task(1, 2048, 2048, ScalarType::F32, 1));
         let side = plan.map(|plan| plan.rows);
         let places = side.into_iter().flat_map(|side| {
             let threads = 0..i64::from(side.threads);

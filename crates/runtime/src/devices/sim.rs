@@ -129,25 +129,13 @@ impl Sim {
         }
     }
 
-    /// What a large GPU is like: blocks of 256 threads, wide loads, neighbouring threads want neighbouring memory.
+    /// What a large GPU is like ([`Profile::large_gpu`]).
     pub fn gpu_profile() -> Profile {
-        Profile { threads: 256, max_blocks: i32::MAX as u64, busy_blocks: 1056, ..Sim::small_profile() }
+        Profile::large_gpu()
     }
 
     fn small_profile() -> Profile {
-        Profile {
-            threads: 64,
-            lanes: 32,
-            max_threads: 1024,
-            shared_bytes: 227 << 10,
-            max_blocks: u64::from(u32::MAX) - 1,
-            busy_blocks: 8,
-            vector_bytes: 16,
-            coalesces: true,
-            forward_progress: true,
-            native_warps: true,
-            capabilities: pumice_program::Capabilities::ALL,
-        }
+        Profile { threads: 64, max_blocks: u64::from(u32::MAX) - 1, busy_blocks: 8, ..Profile::large_gpu() }
     }
 }
 

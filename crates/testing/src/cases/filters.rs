@@ -129,3 +129,33 @@ pub fn partitions_and_flags(h: &Harness) -> Outcome {
     }
     Ok(())
 }
+
+/// How many are kept, asked for inside functions, also where nobody asks what they are.
+pub fn counts_inside_functions(h: &Harness) -> Outcome {
+    let kept = |xs: Acc<Vector<i32>>| xs.filter(|x| (x & 3).eq(0));
+    let alone = h.compile(move |xs: Acc<Vector<i32>>| unit(kept(xs).size()))?;
+    let behind =
+        h.compile(move |xs: Acc<Vector<i32>>| unit(kept(xs).scanl1(|a, b| a + b).reverse().size()))?;
+    let beside = h.compile(move |xs: Acc<Vector<i32>>| {
+        // The first one could be computed in one kernel with the last.
+        let tripled = xs.clone().map(|x| x * 3).compute();
+        let count = kept(xs.clone()).size().cast::<i32>();
+        tripled.zip(xs.map(|x| x ^ count).compute())
+    })?;
+    let within = h.compile(move |xs: Acc<Vector<i32>>| {
+        let kept = kept(xs);
+        let count = kept.size().cast::<i32>();
+        kept.map(|x| x ^ count)
+    })?;
+    for n in FEW_SIZES {
+        let xs = values::<i32>(9, n);
+        let kept: Vec<i32> = xs.iter().copied().filter(is_kept).collect();
+        let count = kept.len() as i32;
+        alone.check(&xs, &[i64::from(count)]).map_err(at(n))?;
+        behind.check(&xs, &[i64::from(count)]).map_err(at(n))?;
+        let expected: Vec<(i32, i32)> = xs.iter().map(|x| (x.wrapping_mul(3), x ^ count)).collect();
+        beside.check(&xs, &expected).map_err(at(n))?;
+        within.check(&xs, &kept.iter().map(|x| x ^ count).collect::<Vec<_>>()).map_err(at(n))?;
+    }
+    Ok(())
+}

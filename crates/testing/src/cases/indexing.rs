@@ -70,6 +70,32 @@ pub fn tables_that_are_computed(h: &Harness) -> Outcome {
     h.check(kept, &xs, &expected.collect::<Vec<_>>())
 }
 
+/// Arrays of which there is nothing but an element or an extent.
+pub fn tables_that_nobody_keeps(h: &Harness) -> Outcome {
+    let m = Matrix::from_vec([3, 3], (0..9).collect::<Vec<i32>>()).map_err(|error| error.to_string())?;
+    h.check(|m: Acc<Matrix<i32>>| unit(m.reshape(9).at(5)), &m, &[5])?;
+    let later = |m: Acc<Matrix<i32>>| {
+        let element = m.clone().map(|x| x * 10).sum().scanl1(|a, b| a + b).at(1);
+        let count = m.clone().flatten().filter(|x| x.gt(6)).size();
+        // Other arrays are described before these are used.
+        let doubled = m.reshape(9).map(|x| x * 2).compute();
+        doubled.map(|x| x + element + count.cast::<i32>())
+    };
+    h.check(later, &m, &(0..9).map(|x| 2 * x + 150 + 2).collect::<Vec<_>>())?;
+    let rounds = |m: Acc<Matrix<i32>>| {
+        iterate(3, m.flatten(), |xs| {
+            let last = xs.clone().reverse().at(0);
+            let sum = xs.clone().sum().the();
+            xs.map(|x| (x + last) & 1023).map(|x| x + (sum & 1))
+        })
+    };
+    let expected = (0..3).fold((0..9).collect::<Vec<i32>>(), |xs, _| {
+        let (last, sum) = (xs[8], xs.iter().sum::<i32>());
+        xs.iter().map(|x| ((x + last) & 1023) + (sum & 1)).collect()
+    });
+    h.check(rounds, &m, &expected)
+}
+
 /// Rows of different lengths, by offsets.
 pub fn loops_over_rows_of_different_lengths(h: &Harness) -> Outcome {
     let sums = |offsets: Acc<Vector<i64>>, xs: Acc<Vector<i64>>| {

@@ -201,6 +201,7 @@ macro_rules! for_each_case {
             indexing {
                 elements_of_every_type
                 tables_that_are_computed
+                tables_that_nobody_keeps
                 loops_over_rows_of_different_lengths
                 elements_in_other_functions
                 indices_that_are_not_there
@@ -330,6 +331,7 @@ macro_rules! for_each_case {
                 scans_of_filters
                 filters_of_scans
                 partitions_and_flags
+                counts_inside_functions
             }
             scalars {
                 arithmetic_of_i32

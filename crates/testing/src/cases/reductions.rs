@@ -39,7 +39,35 @@ pub fn extrema_of_floats(h: &Harness) -> Outcome {
     h.check(|xs: Acc<Vector<f64>>| xs.argmin(), &[0.0, -0.0], &[0])?;
     let rows =
         Matrix::from_vec([3, 2], vec![1.0f32, 2.0, 5.0, 3.0, 4.0, 4.0]).map_err(|error| error.to_string())?;
-    h.check(|m: Acc<Matrix<f32>>| m.clone().argmax().zip(m.max()), &rows, &[(1, 2.0), (0, 5.0), (0, 4.0)])
+    h.check(|m: Acc<Matrix<f32>>| m.clone().argmax().zip(m.max()), &rows, &[(1, 2.0), (0, 5.0), (0, 4.0)])?;
+    // Of a NaN and a number, the number; -0.0 is smaller than 0.0.
+    let both = h.compile(|m: Acc<Matrix<f32>>| m.clone().min().zip(m.max()))?;
+    let all = h.compile(|xs: Acc<Vector<f32>>| {
+        let positive = xs.clone().filter(|x| !x.lt(0.0));
+        (xs.clone().min().zip(xs.max())).zip(positive.clone().min().zip(positive.max()))
+    })?;
+    let extremum = |numbers: &[f32], most: bool| {
+        let mut numbers: Vec<f32> = numbers.iter().copied().filter(|x| !x.is_nan()).collect();
+        numbers.sort_by(f32::total_cmp);
+        *if most { numbers.last() } else { numbers.first() }.unwrap_or(&f32::NAN)
+    };
+    let extrema = |numbers: &[f32]| (extremum(numbers, false), extremum(numbers, true));
+    for columns in [1, 5, 3001] {
+        let mut xs = vec![f32::NAN; columns];
+        xs.extend((0..columns).map(|i| if i == columns / 2 { 3.5 } else { f32::NAN }));
+        xs.extend((0..columns).map(|i| if i % 7 == 3 { -0.0 } else { 0.0 }));
+        xs.extend(floats(104, columns, -5.0, 5.0).iter().map(|x| *x as f32));
+        xs.extend(vec![f32::INFINITY; columns]);
+        let m = Matrix::from_slice([5, columns], &xs).map_err(|error| error.to_string())?;
+        both.check(&m, &xs.chunks(columns).map(extrema).collect::<Vec<_>>())?;
+        for row in xs.chunks(columns) {
+            let positive: Vec<f32> = row.iter().copied().filter(|x| x.is_nan() || *x >= 0.0).collect();
+            if !positive.is_empty() {
+                all.check(row, &[(extrema(row), extrema(&positive))])?;
+            }
+        }
+    }
+    Ok(())
 }
 
 pub fn conditions_of_rows(h: &Harness) -> Outcome {

@@ -37,11 +37,13 @@ pub(super) struct Rows {
 }
 
 impl Job {
-    /// What computes an array; or why a block cannot.
-    pub fn new(fuser: &Fuser<'_>, node: &Node) -> Result<Job, Reason> {
+    /// What computes an array; or why a block cannot. Floats need not be exact with `fast_math`.
+    pub fn new(fuser: &Fuser<'_>, node: &Node, fast_math: bool) -> Result<Job, Reason> {
         match fuser.forms.of(node.id) {
             Some(Form::Pull) => Ok(Job::Pull(fuser.linear(node.id).function)),
-            Some(Form::Push { producer, stages }) => push(fuser, fuser.program.node(*producer), stages),
+            Some(Form::Push { producer, stages }) => {
+                push(fuser, fuser.program.node(*producer), stages, fast_math)
+            }
             Some(Form::Alone) => match node.operation.as_any().downcast_ref::<SmallLoopResult>() {
                 Some(SmallLoopResult { small, number: 0 }) => Ok(Job::Loop(small.clone())),
                 Some(_) => Ok(Job::Picked),
@@ -110,7 +112,7 @@ impl Rows {
 }
 
 /// What computes the elements that a producer hands on through operations that listen to it.
-fn push(fuser: &Fuser<'_>, producer: &Node, stages: &[NodeId]) -> Result<Job, Reason> {
+fn push(fuser: &Fuser<'_>, producer: &Node, stages: &[NodeId], fast_math: bool) -> Result<Job, Reason> {
     let operation = producer.operation.as_any();
     let input = *producer.inputs.first().ok_or(OTHER)?;
     let space = match fuser.forms.of(input) {
@@ -140,7 +142,7 @@ fn push(fuser: &Fuser<'_>, producer: &Node, stages: &[NodeId]) -> Result<Job, Re
     if let Some(fold) = operation.downcast_ref::<Fold>() {
         let operator = fuser.with_classes(&fold.operator);
         let initial = fold.initial.as_ref().map(|initial| fuser.with_classes(initial));
-        return Ok(Job::Fold(rows(Reduction::new(elements, operator, initial))?));
+        return Ok(Job::Fold(rows(Reduction::new(elements, operator, initial, fast_math))?));
     }
     if let Some(scan) = operation.downcast_ref::<Scan>() {
         let operator = fuser.with_classes(&scan.operator);

@@ -4,16 +4,20 @@
 //! goes through it once more. Two sequential passes over about the square root of a row, and one barrier: that is quicker than a
 //! tree's barriers for rows of this size.
 
+use super::held::{Held, whole};
+use super::inside::Inside;
 use super::jobs::Rows;
-use super::kernel::{Held, Inside};
 use crate::operations::Gives;
 use crate::reduction::Reduction;
 use pumice_kernel::{Ix, allocate_shared, block_threads, either, parallel, sequential};
 use pumice_scalar::{Exp, Term};
 use std::rc::Rc;
 
-/// Scans rows, and writes the results.
-pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_right: bool, held: &Held) {
+/// Scans rows into a slot.
+pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_right: bool, slot: usize) {
+    let block = &inside.block;
+    block.sync_before(&rows.functions());
+    let Some(held) = block.at(slot) else { return };
     let (count, _) = rows.size;
     if count == 0 {
         return;
@@ -32,11 +36,11 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
         let first = lane * stretch;
         (row, lane, first.min(columns), (first + stretch).min(columns))
     };
-    let one = Exp::<i64>::from(1).term();
+    let one = whole(1);
     let sums = (lanes > 1).then(|| {
         let cells = super::capacity(count.saturating_mul(lanes));
         let memories = types.iter().map(|ty| allocate_shared(*ty, cells)).collect();
-        let sums = Held::Shared(memories, Exp::<i64>::from(0).term());
+        let sums = Held::Shared(memories, whole(0));
         parallel((row_count * lanes).term(), |thread| {
             let (row, _, first, end) = own(Exp::from_term(thread));
             let sum = sequential(first.term()..end.term(), one, &neutral, |place, sum| {
@@ -44,7 +48,7 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
             });
             sums.put(thread, &sum);
         });
-        inside.block.sync();
+        block.sync();
         sums
     });
     let write = |row: Ix, place: Ix, value: &[Term]| {
@@ -54,7 +58,7 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
             Gives::Extended => row * (columns + 1) + place,
             Gives::Inclusive | Gives::Exclusive => row * columns + column(place),
         };
-        inside.finish(rows, index, value.to_vec(), held);
+        inside.finish(rows, index, value.to_vec(), &held);
     };
     parallel((row_count * lanes).term(), |thread| {
         let (row, lane, first, end) = own(Exp::from_term(thread));
@@ -81,6 +85,7 @@ pub(super) fn scan_rows(inside: &Rc<Inside>, rows: &Rows, gives: Gives, from_rig
             either(lane.eq(lanes - 1).term(), || write(row, columns, &total), || {});
         }
     });
+    block.written(slot);
 }
 
 /// How many lanes share a row, of so many rows and columns: about as many as a lane has elements, if there are threads.

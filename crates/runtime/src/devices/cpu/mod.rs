@@ -200,8 +200,7 @@ impl Device for Cpu {
         let code = kernel.handle::<Code>(self.id)?;
         kernel.check_arguments(arguments)?;
         if blocks > self.profile.max_blocks {
-            let reason = format!("{blocks} blocks are more than {}", self.profile.max_blocks);
-            return Err(Error::Launch { device: NAME, kernel: kernel.name().into(), reason });
+            return kernel.refuse(format!("{blocks} blocks are more than {}", self.profile.max_blocks));
         }
         // Values first and addresses after them: the addresses of the values must not change any more.
         let value = |argument: &LaunchArgument<'_>| match argument {

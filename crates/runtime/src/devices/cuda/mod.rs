@@ -214,11 +214,7 @@ impl Device for CudaDevice {
         if blocks == 0 {
             return Ok(());
         }
-        let threads = kernel.signature().threads;
-        if threads > self.profile.max_threads {
-            let reason = format!("{threads} threads in a block are more than {}", self.profile.max_threads);
-            return Err(Error::Launch { device: self.id.name(), kernel: kernel.name().into(), reason });
-        }
+        let threads = kernel.check_threads(&self.profile)?;
         // The low bytes of a value are the value, at whatever width (GPUs' hosts are little-endian).
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {

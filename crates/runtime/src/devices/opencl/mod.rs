@@ -280,11 +280,7 @@ impl Device for OpenClDevice {
         if blocks == 0 {
             return Ok(());
         }
-        let threads = kernel.signature().threads;
-        if threads > self.profile.max_threads {
-            let reason = format!("{threads} threads in a block are more than {}", self.profile.max_threads);
-            return Err(Error::Launch { device: self.id.name(), kernel: kernel.name().into(), reason });
-        }
+        let threads = kernel.check_threads(&self.profile)?;
         let watched = match kernel.stop_record(arguments) {
             None => None,
             Some(record) => match deadline::begin(self, record)? {
