@@ -482,13 +482,15 @@ impl Planner<'_> {
             done.extend(&unread);
             let group: Vec<&Node> = group.into_iter().filter(|node| !unread.contains(&node.id)).collect();
             for member in &group {
+                done.insert(member.id);
+                if unwritten.contains(&member.id) {
+                    // By this number those who hear it know its elements.
+                    slots.insert(member.id, FORESEEN + member.id.0 as usize);
+                    continue;
+                }
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
                 foreseen.insert(member.id, slot);
-                done.insert(member.id);
-                if unwritten.contains(&member.id) {
-                    continue;
-                }
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
                     cells.entry(cell).or_insert_with(|| {
