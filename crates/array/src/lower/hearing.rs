@@ -384,10 +384,8 @@ const MOST_RECOMPUTED: u32 = 100;
 fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
     let (mut moves, mut loads) = (Vec::new(), Vec::new());
     for node in function.nodes() {
-        let mut depends = matches!(
-            node,
-            ScalarNode::Variable(Variable::Parameter(_), _) | ScalarNode::LoopVariable { .. }
-        );
+        let mut depends =
+            matches!(node, ScalarNode::Variable(Variable::Parameter(_), _) | ScalarNode::LoopVariable { .. });
         node.for_each_operand(|operand| depends |= moves.get(operand.0 as usize) == Some(&true));
         if let (true, ScalarNode::Load { array, ty, .. }) = (depends, node) {
             loads.push((*array, *ty));

@@ -113,6 +113,8 @@ pub struct CombinePlan {
 
 /// Blocks of the profile's threads that one multiprocessor has at a time, where as many are launched as keep all busy.
 const RESIDENT: u64 = 8;
+/// Threads of a multiprocessor where several listen, fewer than it could have: each has registers for all that it keeps.
+const THREADS_BESIDE_OTHERS: u32 = 1536;
 /// More copies than this gain nothing: a warp has so many threads, and memory so many banks.
 const MOST_COPIES: u64 = 32;
 /// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
@@ -150,11 +152,18 @@ impl CombinePlan {
         let at_once = tables.as_ref().map_or(1, |tables| tables.at_once);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
-        // Blocks are as many as are to be at work at once. If registers for all listeners left room for fewer, the rest would come
-        // after them, alone. What costs more than a few instructions needs its registers.
+        // Blocks are as many as are at work at once. If registers for all listeners left room for fewer, the rest would come after
+        // them, alone. What costs more than a few instructions needs its registers.
         let is_planned = plan.how == Combine::Privatised && profile.coalesces && task.cost <= CHEAP;
-        let resident = if is_planned { at_once } else { 1 };
-        CombinePlan { asks_first: false, rounds: Rounds { items, resident, ..plan.rounds }, ..plan }
+        let (resident, blocks) = match is_planned {
+            true => {
+                let resident = (THREADS_BESIDE_OTHERS / plan.rounds.threads).clamp(1, at_once);
+                let most = (profile.busy_blocks * u64::from(resident) / RESIDENT).max(1);
+                (resident, u64::from(plan.blocks).min(most) as u32)
+            }
+            false => (1, plan.blocks),
+        };
+        CombinePlan { asks_first: false, blocks, rounds: Rounds { items, resident, ..plan.rounds }, ..plan }
     }
 
     /// As [`CombinePlan::new`], for a producer with blocks of its own, which are too many to have tables.

@@ -48,7 +48,9 @@ impl Rounds {
     /// more of them, neighbouring threads would no longer access neighbouring memory.
     pub fn for_bytes(self, profile: &Profile, bytes: usize) -> Rounds {
         match profile.coalesces {
-            true => Rounds { items: self.items.min(profile.vector_bytes / bytes.max(1) as u32).max(1), ..self },
+            true => {
+                Rounds { items: self.items.min(profile.vector_bytes / bytes.max(1) as u32).max(1), ..self }
+            }
             false => self,
         }
     }
