@@ -46,6 +46,7 @@ pub enum Form {
 }
 
 /// The forms of a program's arrays.
+#[derive(Clone)]
 pub struct Forms {
     forms: HashMap<NodeId, (Form, bool)>,
 }

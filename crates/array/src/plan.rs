@@ -3,6 +3,8 @@
 //! A plan is data. It is made anew for other extents, but its kernels take extents as arguments, so the kernels of two
 //! plans of one program are mostly the same.
 
+mod traffic;
+
 use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length, Unplanned};
 use crate::form::{Form, Forms};
@@ -17,7 +19,7 @@ use pumice_program::{MAX_BLOCKS, Param, Verified};
 use pumice_scalar::{Constant, Place, ScalarType, Site};
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -413,6 +415,7 @@ enum Together {
     WrittenAndHeard,
 }
 
+#[derive(Clone, Copy)]
 struct Planner<'a> {
     program: &'a CheckedProgram,
     profile: &'a Profile,
@@ -444,30 +447,54 @@ impl Planner<'_> {
             let buffers = buffers.borrow().of(slot).to_vec();
             inputs.push(Input { node: node.id, place: node.place, buffers });
         }
-        for node in manifest() {
+        let mut waiting: VecDeque<&Node> = manifest().collect();
+        let mut postponed: HashSet<NodeId> = HashSet::new();
+        // Forms as they are from here on.
+        let mut latest = Cow::Borrowed(forms);
+        while let Some(node) = waiting.pop_front() {
             if done.contains(&node.id) {
                 continue;
             }
-            // Others that come out of the same kernel.
-            let (group, how) = {
+            let forms = &latest.clone();
+            let planner = Planner { forms, ..*self };
+            // Others that come out of the same kernel, and those of them that are handed on in it and not written.
+            let (group, how, unwritten) = {
                 let fuser = Fuser::new(program, extents, forms, &foreseen);
                 let (cells, buffers, sites) = (&cells, &buffers, &sites);
                 let lowering =
                     Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
-                self.group(node, &done, &lowering)
+                if !postponed.contains(&node.id) && planner.is_better_later(node, &done, &lowering) {
+                    postponed.insert(node.id);
+                    waiting.push_back(node);
+                    continue;
+                }
+                let (group, how) = planner.group(node, (&done, &postponed), &lowering);
+                let unwritten = match how {
+                    Together::WrittenAndHeard => planner.recomputed(&group, &done, &lowering),
+                    _ => Vec::new(),
+                };
+                (group, how, unwritten)
             };
+            if !unwritten.is_empty() {
+                latest = Cow::Owned(forms.computing(&unwritten));
+            }
             // What nobody reads but in step, here, is not in memory at all.
             let unread: Vec<NodeId> = match how {
-                Together::Heard | Together::Written => self.unread(&group),
+                Together::Heard | Together::Written => planner.unread(&group),
                 Together::Produced | Together::WrittenAndHeard | Together::Looped => Vec::new(),
             };
             done.extend(&unread);
             let group: Vec<&Node> = group.into_iter().filter(|node| !unread.contains(&node.id)).collect();
             for member in &group {
+                done.insert(member.id);
+                if unwritten.contains(&member.id) {
+                    // By this number those who hear it know its elements.
+                    slots.insert(member.id, FORESEEN + member.id.0 as usize);
+                    continue;
+                }
                 let slot = buffers.borrow_mut().add(&member.types, extents.size(member.id));
                 slots.insert(member.id, slot);
                 foreseen.insert(member.id, slot);
-                done.insert(member.id);
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
                     cells.entry(cell).or_insert_with(|| {
@@ -479,7 +506,7 @@ impl Planner<'_> {
             }
             // What is written here and read in step is computed once, and not read back.
             let computes = group.len() > 1 && how != Together::WrittenAndHeard;
-            let written = group.iter().filter(|node| computes && self.is_written_pull(node));
+            let written = group.iter().filter(|node| computes && planner.is_written_pull(node));
             let written: Vec<NodeId> = written.map(|node| node.id).chain(unread).collect();
             let computing = (!written.is_empty()).then(|| forms.computing(&written));
             let fuser = Fuser::new(program, extents, computing.as_ref().unwrap_or(forms), &slots);
@@ -494,7 +521,7 @@ impl Planner<'_> {
                 buffers: &buffers,
                 sites: &sites,
             };
-            steps.extend(self.lower(&lowering, &group, how)?);
+            steps.extend(planner.lower(&lowering, &group, how, &unwritten)?);
         }
         let result = |root: &NodeId| {
             let lengths = extents.lengths(*root);
@@ -514,8 +541,14 @@ impl Planner<'_> {
         Ok(Plan { buffers, inputs, steps, results, sites, reads: None })
     }
 
-    /// The steps that write arrays which are computed together.
-    fn lower(&self, lowering: &Lowering<'_>, group: &[&Node], how: Together) -> Result<Vec<Step>, Error> {
+    /// The steps that write arrays which are computed together, apart from those that are only handed on.
+    fn lower(
+        &self,
+        lowering: &Lowering<'_>,
+        group: &[&Node],
+        how: Together,
+        unwritten: &[NodeId],
+    ) -> Result<Vec<Step>, Error> {
         if let ([node, ..], Together::Looped) = (group, how) {
             return node.operation.consume(lowering, node);
         }
@@ -529,6 +562,7 @@ impl Planner<'_> {
             // What is written in its own way has nobody who listens to its result.
             Ok(match self.forms.of(node.id) {
                 Some(Form::Alone) => Listeners { producer: node.id, heard: Vec::new() },
+                _ if unwritten.contains(&node.id) => Listeners { producer: node.id, heard: Vec::new() },
                 _ => lowering.writing(node, lowering.slot(node.id)?),
             })
         };
@@ -544,11 +578,12 @@ impl Planner<'_> {
     }
 
     /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
-    /// there yet. Small pulls of one size need not read the same: what they save is a launch.
+    /// there yet. Small pulls of one size need not read the same: what they save is a launch. What was postponed for the sake of loads
+    /// comes in where it shares them.
     fn group<'b>(
         &'b self,
         node: &'b Node,
-        done: &HashSet<NodeId>,
+        (done, postponed): (&HashSet<NodeId>, &HashSet<NodeId>),
         lowering: &Lowering<'_>,
     ) -> (Vec<&'b Node>, Together) {
         let Planner { program, profile, options, extents, forms, .. } = *self;
@@ -582,7 +617,9 @@ impl Planner<'_> {
                 let hearer = producer(other).unwrap_or(other);
                 // What is not there yet is written here.
                 let reads_written = || self.reads(other).iter().any(|read| !done.contains(read));
-                let pays = || is_common || lowering.load_in_common(first.id, hearer.id) || reads_written();
+                let moving = postponed.contains(&node.id) != postponed.contains(&other.id);
+                let pays =
+                    || is_common || lowering.load_in_common(first.id, hearer.id, moving) || reads_written();
                 let theirs = lowering.hears(other);
                 let hears_rows = || {
                     by_rows
@@ -667,8 +704,8 @@ impl Planner<'_> {
         let (mut group, mut columns) = (vec![node], node.types.len());
         let mut reads = self.reads(node);
         reads.insert(node.id);
-        for other in &self.program.nodes()[node.id.0 as usize + 1..] {
-            let new = self.forms.is_manifest(other.id) && !done.contains(&other.id);
+        for other in self.program.nodes() {
+            let new = self.forms.is_manifest(other.id) && !done.contains(&other.id) && other.id != node.id;
             if !new || columns + other.types.len() > MOST_TOGETHER {
                 continue;
             }

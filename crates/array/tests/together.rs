@@ -4,15 +4,19 @@
 mod support;
 
 use pumice_array::*;
-use std::collections::HashMap;
 use std::sync::Arc;
 use support::gpu;
 
 /// The plan of several results of a vector of so many elements.
 fn plan(results: &[Arc<Described>], size: usize) -> Plan {
+    plan_of(results, vec![vec![size]])
+}
+
+/// As [`plan`], for arguments of these extents.
+fn plan_of(results: &[Arc<Described>], extents: Vec<Vec<usize>>) -> Plan {
     let options = PlanOptions::default();
     let program = CheckedProgram::new(ArrayProgram::of(results)).and_then(|program| program.ready(&options));
-    let knowledge = Knowledge::of(HashMap::from([(0, vec![size])]), &[]);
+    let knowledge = Knowledge::of((0..).zip(extents).collect(), &[]);
     let plan = program.and_then(|program| Plan::new(&program, &gpu(), &knowledge, &options));
     plan.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -102,6 +106,41 @@ fn an_array_is_written_and_heard_by_one_kernel() {
     let total = matrix.clone().flatten().sum();
     let reshaped = plan(&[matrix.described().clone(), total.described().clone()], 1 << 20);
     assert_eq!(skeletons(&reshaped), ["combine, folded block by block", "fold"], "{reshaped}");
+}
+
+#[test]
+fn what_nothing_reads_waits_for_others_that_load_the_same_elements() {
+    let arguments = [0, 1, 2].map(Acc::<Vector<f32>>::argument);
+    let [sums, steps, rests] = arguments;
+    let factor = rests.clone().map(|x| x * x).sum();
+    let next = sums.zip_with(steps.clone(), |x, step| x + step);
+    // Reads the factor, as the sums could, and nothing else that they read.
+    let rests = rests.map(|x| x * factor.the());
+    let square = rests.clone().map(|x| x * x).sum();
+    let steps = steps.zip_with(rests.clone(), |step, x| x + step * square.the());
+    let results = [next.described().clone(), rests.described().clone(), steps.described().clone()];
+    let plan = plan_of(&results, vec![vec![1 << 20]; 3]);
+    let expected = ["fold", "fold", "combine, folded block by block", "fold", "write"];
+    assert_eq!(skeletons(&plan), expected, "{plan}");
+}
+
+#[test]
+fn a_stencil_that_is_heard_and_read_once_is_computed_twice_and_not_written() {
+    let side = 1 << 10;
+    let xs = Acc::<Matrix<f64>>::argument(0);
+    let image = xs.clone().stencil(Boundary::Constant(0.0), |x| x.at([0, 1]) + x.at([1, 0]) - x.at([0, 0]));
+    let dot = xs.zip_with(image.clone(), |x, y| x * y).flatten().sum();
+    let scaled = image.clone().map(|y| y * dot.the());
+    let once = plan_of(&[scaled.described().clone()], vec![vec![side, side]]);
+    let large = |plan: &Plan| plan.buffers().iter().filter(|buffer| buffer.length == side * side).count();
+    assert_eq!(skeletons(&once), ["write_rows, folded block by block", "fold", "write_rows"], "{once}");
+    assert_eq!(large(&once), 2, "the argument and the result\n{once}");
+    // Where it is a result, or read twice, it is in memory.
+    let results = [scaled.described().clone(), image.described().clone()];
+    assert_eq!(large(&plan_of(&results, vec![vec![side, side]])), 3);
+    let turned = image.map(|y| y - dot.the()).transpose();
+    let results = [scaled.described().clone(), turned.described().clone()];
+    assert_eq!(large(&plan_of(&results, vec![vec![side, side]])), 4);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn plans(profile: &Profile, task: &CombineTask<'_>) -> Vec<CombinePlan> {
     let plan = CombinePlan::new(profile, task);
     let with = |threads, items, unroll, parts| CombinePlan {
         blocks: 5,
-        rounds: Rounds { threads, items, unroll, parts, stretch: unroll == 1 },
+        rounds: Rounds { threads, items, unroll, parts, stretch: unroll == 1, resident: 1 },
         ..plan
     };
     let (plain, several) = (with(64, 1, 1, 1), with(64, 2, 2, 1));

@@ -13,6 +13,7 @@ use crate::reduction::instantiate;
 use pumice_kernel::skeletons::Rounds;
 use pumice_kernel::{Dynamic, Ix, Pull, Scalars};
 use pumice_scalar::{Function, Node as ScalarNode, ScalarType, Term, Variable, function};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Where elements come from that are taken in any order.
@@ -128,21 +129,39 @@ impl Lowering<'_> {
         })
     }
 
-    /// Whether two operations that hear pulls of one shape load some element in common.
-    pub(crate) fn load_in_common(&self, one: NodeId, other: NodeId) -> bool {
+    /// Whether two operations that hear pulls of one shape load some element in common: any, or one whose place depends on the index,
+    /// unlike that of a scalar.
+    pub(crate) fn load_in_common(&self, one: NodeId, other: NodeId, moving: bool) -> bool {
         let elements = [one, other].into_iter().filter_map(|hearer| {
             let input = self.gathered(hearer)?;
             Some(self.heard_elements(input, input == hearer).function)
         });
         let functions: Vec<Function> = elements.collect();
-        let loads = |function: &Function| {
-            let is_load = |node: &&ScalarNode| matches!(node, ScalarNode::Load { .. });
-            function.nodes().iter().filter(is_load).count()
+        let loads = |function: &Function| match moving {
+            true => moving_loads(function).len(),
+            false => {
+                let is_load = |node: &&ScalarNode| matches!(node, ScalarNode::Load { .. });
+                function.nodes().iter().filter(is_load).count()
+            }
         };
         let together = function(&[ScalarType::I64], |index| {
             functions.iter().flat_map(|function| instantiate(function, index)).collect()
         });
         loads(&together) < functions.iter().map(loads).sum()
+    }
+
+    /// Whether computing a pull's elements once more moves fewer bytes than writing them and reading them back, and is little work: it
+    /// reads no more for each than that has, in however many places, and cannot fail.
+    pub(crate) fn is_better_recomputed(&self, pull: NodeId) -> bool {
+        let function = self.fuser.indexed(pull).function;
+        let arrays: HashMap<u64, usize> =
+            moving_loads(&function).into_iter().map(|(array, ty)| (array, ty.bytes())).collect();
+        let own: usize = self.program.node(pull).types.iter().map(|ty| ty.bytes()).sum();
+        let is_plain =
+            |node: &ScalarNode| !matches!(node, ScalarNode::Check { .. } | ScalarNode::Element { .. });
+        arrays.into_values().sum::<usize>() <= own
+            && function.cost() <= MOST_RECOMPUTED
+            && function.nodes().iter().all(is_plain)
     }
 
     /// Whether all that an operation reads of an array stands at the index at which it hears its own input. The array is in a slot
@@ -340,7 +359,7 @@ impl Lowering<'_> {
         let asks =
             heard.iter().find(has_tables).or(heard.iter().find(|heard| heard.consumer.rounds().is_some()));
         let (rounds, blocks) = asks.and_then(|heard| heard.consumer.rounds()).unwrap_or_else(|| {
-            let rounds = Rounds::new(self.profile);
+            let rounds = Rounds::new(self.profile).for_bytes(self.profile, widest(columns));
             let tiles = (self.extents.size(space).max(0) as u64).div_ceil(rounds.tile());
             (rounds, tiles.clamp(1, self.profile.busy_blocks.max(1)) as u32)
         });
@@ -355,6 +374,34 @@ impl Lowering<'_> {
             rounds.push(Pull::<Dynamic, Ix>::new(size, at), blocks)
         })
     }
+}
+
+/// An element that costs more than this is not computed again to save memory traffic: about as many instructions as a GPU does while it
+/// moves the element.
+const MOST_RECOMPUTED: u32 = 100;
+
+/// The loads of a function whose places depend on its parameters, or on a loop's round: of which array, and of which type.
+fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
+    let (mut moves, mut loads) = (Vec::new(), Vec::new());
+    for node in function.nodes() {
+        let mut depends =
+            matches!(node, ScalarNode::Variable(Variable::Parameter(_), _) | ScalarNode::LoopVariable { .. });
+        node.for_each_operand(|operand| depends |= moves.get(operand.0 as usize) == Some(&true));
+        if let (true, ScalarNode::Load { array, ty, .. }) = (depends, node) {
+            loads.push((*array, *ty));
+        }
+        moves.push(depends);
+    }
+    loads
+}
+
+/// The bytes of the widest scalar that a function loads or gives.
+fn widest(function: &Function) -> usize {
+    let loaded = function.nodes().iter().filter_map(|node| match node {
+        ScalarNode::Load { ty, .. } => Some(*ty),
+        _ => None,
+    });
+    loaded.chain(function.result_types()).map(ScalarType::bytes).max().unwrap_or(1)
 }
 
 /// The numbers of some elements' columns among all, to which those are added that are new.

@@ -5,11 +5,9 @@ use super::inputs::uniform;
 use super::reference::{self, check, check_length};
 use super::timing::Timing;
 use super::workloads::Workload;
-use pumice::layers::array::HostData;
 use pumice::layers::runtime::{Device, DeviceMemory};
 use pumice::prelude::*;
 use pumice_testing::programs;
-use std::sync::Arc;
 
 /// Vectors of a chunk that are brought to the device, and that are brought back.
 const TO_DEVICE: usize = 3;
@@ -68,20 +66,14 @@ fn black_scholes(chunks: usize, options: usize) -> Workload {
     Workload::new(format!("stream black-scholes {chunks}x{options}"), n, bytes, move |timing| {
         let numbers = [0, 1, 2].map(|stream| uniform(options, stream));
         let of_chunk = |chunk: usize| [0, 1, 2].map(|place| &numbers[(chunk + place) % DIFFERENT]);
-        let bytes = [0, 1, 2].map(|place: usize| -> Vec<u8> {
-            numbers[place].iter().flat_map(|number| number.to_ne_bytes()).collect()
-        });
-        let vector = |place: usize| {
-            let columns = vec![bytes[place % DIFFERENT].clone()];
-            Vector::<f32>::from_data(Arc::new(HostData::new(vec![options], f32::types(), columns)))
-        };
         // New arrays for every run: the device keeps copies of those that live on.
-        let make = |chunks: usize| -> Result<Vec<_>, String> {
-            let chunk = |chunk: usize| Ok((vector(chunk)?, vector(chunk + 1)?, vector(chunk + 2)?));
-            (0..chunks).map(chunk).collect::<Result<_, pumice::layers::array::Error>>().map_err(told)
+        let chunk = |chunk: usize| {
+            let [x, y, z] = of_chunk(chunk).map(|numbers| Vector::from(numbers.as_slice()));
+            (x, y, z)
         };
+        let make = |chunks: usize| (0..chunks).map(chunk).collect::<Vec<_>>();
         let program = timing.compiler().compile(programs::black_scholes_scaled).map_err(told)?;
-        for (chunk, found) in program.map_stream(make(DIFFERENT.min(chunks))?).enumerate() {
+        for (chunk, found) in program.map_stream(make(DIFFERENT.min(chunks))).enumerate() {
             let found = found.map_err(told)?.to_vec().map_err(told)?;
             check_length(&found, options)?;
             let [x, y, z] = of_chunk(chunk);
@@ -92,7 +84,7 @@ fn black_scholes(chunks: usize, options: usize) -> Workload {
             })?;
         }
         timing.median_of_few(
-            || make(chunks),
+            || Ok(make(chunks)),
             |inputs| {
                 let mut results = program.map_stream(inputs);
                 let count = results.try_fold(0, |count, found| found.map(|found| count + found.len()));

@@ -113,6 +113,8 @@ pub struct CombinePlan {
 
 /// Blocks of the profile's threads that one multiprocessor has at a time, where as many are launched as keep all busy.
 const RESIDENT: u64 = 8;
+/// Threads of a multiprocessor where several listen, fewer than it could have: each has registers for all that it keeps.
+const THREADS_BESIDE_OTHERS: u32 = 1536;
 /// More copies than this gain nothing: a warp has so many threads, and memory so many banks.
 const MOST_COPIES: u64 = 32;
 /// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
@@ -147,9 +149,21 @@ impl CombinePlan {
     pub fn beside_others(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
         let tables = Tables::new(profile, task, &updates).filter(Tables::is_small);
+        let at_once = tables.as_ref().map_or(1, |tables| tables.at_once);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
-        CombinePlan { asks_first: false, rounds: Rounds { items, ..plan.rounds }, ..plan }
+        // Blocks are as many as are at work at once. If registers for all listeners left room for fewer, the rest would come after
+        // them, alone. What costs more than a few instructions needs its registers.
+        let is_planned = plan.how == Combine::Privatised && profile.coalesces && task.cost <= CHEAP;
+        let (resident, blocks) = match is_planned {
+            true => {
+                let resident = (THREADS_BESIDE_OTHERS / plan.rounds.threads).clamp(1, at_once);
+                let most = (profile.busy_blocks * u64::from(resident) / RESIDENT).max(1);
+                (resident, u64::from(plan.blocks).min(most) as u32)
+            }
+            false => (1, plan.blocks),
+        };
+        CombinePlan { asks_first: false, blocks, rounds: Rounds { items, resident, ..plan.rounds }, ..plan }
     }
 
     /// As [`CombinePlan::new`], for a producer with blocks of its own, which are too many to have tables.
@@ -233,6 +247,8 @@ struct Tables {
     parts: u32,
     threads: u32,
     blocks: u32,
+    /// Blocks that a multiprocessor is to have at a time.
+    at_once: u32,
     /// Whether they are better than atomic operations in global memory.
     pays: bool,
     /// Whether they are larger than the fast caches of a CPU.
@@ -258,7 +274,7 @@ impl Tables {
         }
         // Kernels are the same for similar numbers of targets.
         let size = targets.div_ceil(parts).next_power_of_two().min(room);
-        let (copies, threads, most_blocks) = match profile.coalesces {
+        let (copies, threads, at_once, most_blocks) = match profile.coalesces {
             true => {
                 // As many copies as leave room for several blocks, of which smaller ones are more.
                 let few = u64::from(profile.shared_bytes) * 2 / RESIDENT / (size * bytes);
@@ -267,14 +283,14 @@ impl Tables {
                 let at_once = (u64::from(profile.shared_bytes) / (size * bytes * copies)).clamp(1, RESIDENT);
                 let threads = u64::from(profile.threads) * RESIDENT / at_once;
                 let threads = threads.min(profile.max_threads.into()) as u32 / 32 * 32;
-                (copies, threads.max(1), (profile.busy_blocks * at_once / RESIDENT).max(1))
+                (copies, threads.max(1), at_once, (profile.busy_blocks * at_once / RESIDENT).max(1))
             }
             false => {
                 let copies = if size * bytes * 4 <= CACHED_BYTES { 4 } else { 1 };
                 let workers = (profile.busy_blocks / BLOCKS_PER_WORKER).max(1);
                 let affordable = elements / (ELEMENTS_PER_MERGED_TARGET * size);
                 let blocks = affordable.clamp(workers, profile.busy_blocks.max(workers));
-                (copies, Rounds::new(profile).threads, blocks)
+                (copies, Rounds::new(profile).threads, 1, blocks)
             }
         };
         let worth = elements / (ELEMENTS_PER_TARGET * size);
@@ -285,7 +301,8 @@ impl Tables {
         let is_large = !profile.coalesces && size * bytes > NEAR_BYTES;
         let least = if is_large { profile.busy_blocks / BLOCKS_PER_WORKER } else { 1 };
         let pays = worth >= least.max(1);
-        Some(Tables { size: tables.0, copies: tables.1, parts: tables.2, threads, blocks, pays, is_large })
+        let (size, copies, parts, at_once) = (tables.0, tables.1, tables.2, whole(at_once));
+        Some(Tables { size, copies, parts, threads, blocks, at_once, pays, is_large })
     }
 }
 

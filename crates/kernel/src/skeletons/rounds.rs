@@ -23,6 +23,8 @@ pub struct Rounds {
     pub parts: u32,
     /// Whether a block's share is one stretch of the elements, which suits a CPU's caches, or every so many tiles of them.
     pub stretch: bool,
+    /// Blocks for which a multiprocessor should have registers at once; 1 leaves it to the compiler.
+    pub resident: u32,
 }
 
 impl Rounds {
@@ -36,8 +38,20 @@ impl Rounds {
                 unroll: 4,
                 parts: 1,
                 stretch: false,
+                resident: 1,
             },
-            false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true },
+            false => Rounds { threads: 1, items: 8, unroll: 1, parts: 1, stretch: true, resident: 1 },
+        }
+    }
+
+    /// The same for elements whose widest scalar has so many bytes: neighbours of a thread are no more than one access holds. With
+    /// more of them, neighbouring threads would no longer access neighbouring memory.
+    pub fn for_bytes(self, profile: &Profile, bytes: usize) -> Rounds {
+        match profile.coalesces {
+            true => {
+                Rounds { items: self.items.min(profile.vector_bytes / bytes.max(1) as u32).max(1), ..self }
+            }
+            false => self,
         }
     }
 
@@ -55,6 +69,9 @@ impl Rounds {
         let (parts, size) = (i64::from(self.parts), threads * items * unroll);
         let length = xs.len();
         Push::trusted(length, move |write| {
+            if self.resident > 1 {
+                effects::resident(self.resident);
+            }
             let blocks = named(blocks.max(1), "blocks");
             let whole_tiles = named(length / size, "whole_tiles");
             Block::parts(blocks * parts, &|block| {

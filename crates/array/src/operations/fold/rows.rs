@@ -56,6 +56,10 @@ pub(in crate::operations) enum Columns {
 /// The class of the number of chunks, in the second step of a fold.
 const CHUNKS: usize = usize::MAX;
 
+/// Elements that cost more than this are loaded for one group at a time: there is enough to do while the next ones come, and what several
+/// groups take in registers would leave room for fewer threads.
+const MOST_UNROLLED: u32 = 40;
+
 /// Folds rows on behalf of an operation, in one kernel or, where rows are cut, in two. Whether it is the elements of a column
 /// that are neighbours in memory is seen from their loads, unless it is said.
 pub(in crate::operations) fn fold_rows(
@@ -81,6 +85,8 @@ pub(in crate::operations) fn fold_rows(
     let chooses = chooses(&together.elements) || chooses(&together.operator);
     let task = FoldTask { rows, columns, bytes, commutes, columns_are_contiguous, chooses };
     let plan = FoldPlan::new(lowering.profile, task);
+    let unroll = if together.elements.cost() > MOST_UNROLLED { 1 } else { plan.unroll };
+    let plan = FoldPlan { unroll, ..plan };
     let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {
         // A user's skeleton does with whole rows of any length what it likes.
         (true, _) => FoldPlan { chunks: 1, fixed_columns: None, ..plan },
