@@ -12,8 +12,8 @@ mod several;
 use super::monoid::{Cells, each_thread, now, only_if};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
+use crate::effects;
 use crate::{Profile, Push, named, parts_for, quotient, warp};
-use crate::{effects, remainder};
 pub use in_order::{InOrder, InOrderPlan};
 use pumice_program::WARP;
 use pumice_scalar::{Exp, ScalarType};
@@ -113,7 +113,13 @@ impl ExpandPlan {
             ),
             None => (Division::Mixed, "since the device has warps; each size is met when its source is"),
         };
-        let threads = asked.map_or(profile.threads, |(threads, _)| threads);
+        // Large blocks of few sources would leave multiprocessors without any.
+        let is_enough = |threads: u32| sources >= busy / BLOCKS_PER_MULTIPROCESSOR * i64::from(threads);
+        let threads = match asked {
+            Some((threads, _)) if !profile.coalesces || is_enough(threads) => threads,
+            Some((threads, _)) => threads.min(profile.threads),
+            None => profile.threads,
+        };
         let threads = match division {
             Division::Warp | Division::Mixed => threads.next_multiple_of(WARP),
             _ => threads,
@@ -133,11 +139,14 @@ impl ExpandPlan {
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
         // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
+        let has_tables = profile.coalesces && asked.is_some();
         let for_queue = match division {
             Division::Stretch if sources >= 16 * profile.busy_blocks => FOR_QUEUE_OF_MANY,
             _ if leaves_idle && loops => 1,
             _ if leaves_idle => FOR_QUEUE_OF_FEW,
-            _ => FOR_QUEUE,
+            Division::Mixed if has_tables => FOR_QUEUE_WITH_TABLES,
+            Division::Mixed => FOR_QUEUE,
+            _ => FOR_QUEUE_OF_WORKERS,
         };
         ExpandPlan {
             division,
@@ -155,6 +164,8 @@ impl ExpandPlan {
     }
 }
 
+/// Blocks of the profile's threads that one multiprocessor has at a time, where as many are launched as keep all busy.
+const BLOCKS_PER_MULTIPROCESSOR: i64 = 8;
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
 /// Elements from which on a source is taken by a warp: a thread alone would keep its neighbours waiting.
@@ -162,8 +173,12 @@ const FOR_WARP: i64 = 24;
 /// Elements up to which it is not, if there are so many such sources in a warp.
 const ALIKE: i64 = 128;
 const MANY: u32 = 12;
-/// Elements from which on a source is queued: some chunks, or what takes a warp as long as it takes to begin a chunk.
-const FOR_QUEUE: i64 = 2 * queue::CHUNK;
+/// Elements from which on a source is queued. A warp may have 32 sources that are nearly as large, one after the other, and large ones often
+/// are neighbours: the vertices of a graph with most edges are. Blocks that have tables pay for one more.
+const FOR_QUEUE: i64 = 1 << 11;
+const FOR_QUEUE_WITH_TABLES: i64 = 1 << 12;
+/// The same for a CPU's workers: some chunks.
+const FOR_QUEUE_OF_WORKERS: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
 
@@ -197,21 +212,23 @@ impl Expansion {
                     let votes = has_votes.then(|| Votes::new(plan.threads));
                     in_sequence(rounds, |round| {
                         let first = named((block + round * blocks) * threads, "first");
-                        match plan.division {
-                            Division::Several => several::by_prefix_sums(&self, first, plan.threads, write),
-                            _ => {
-                                each_thread(plan.threads, |thread| {
-                                    let (queue, votes) = (queue, votes.as_ref());
-                                    self.by_threads(plan, first, thread, (queue, votes), write);
-                                });
-                                if let Some(votes) = &votes {
-                                    effects::sync();
-                                    each_thread(plan.threads, |thread| {
-                                        self.by_warps(first, thread, votes, write)
-                                    });
-                                    effects::sync();
-                                }
+                        match (plan.division, &votes) {
+                            (Division::Several, _) => {
+                                several::by_prefix_sums(&self, first, plan.threads, write)
                             }
+                            (_, None) => each_thread(plan.threads, |thread| {
+                                self.by_threads(plan, first, thread, None, None, write);
+                            }),
+                            // A warp waits for its own lanes only: others are with other sources meanwhile.
+                            (_, Some(votes)) => each_warp(plan.threads, |warp| {
+                                let warp = warp * LANES;
+                                each_lane(|lane| {
+                                    self.by_threads(plan, first, warp + lane, queue, Some(votes), write);
+                                });
+                                effects::sync_warp();
+                                each_lane(|lane| self.by_warps(plan, first, (warp, lane), votes, write));
+                                effects::sync_warp();
+                            }),
                         }
                     });
                 }
@@ -249,7 +266,8 @@ impl Expansion {
         plan: ExpandPlan,
         first: Ix,
         thread: Ix,
-        (queue, votes): (Option<Queue>, Option<&Votes>),
+        queue: Option<Queue>,
+        votes: Option<&Votes>,
         write: Write<'_>,
     ) {
         let number = named(first + thread, "source");
@@ -279,7 +297,9 @@ impl Expansion {
         if let Some(queue) = queue {
             only_if(size.ge(for_queue), || queue.add(number, size));
         }
-        let own = named(size.lt(for_warp).select(size, zero), "own");
+        // The smaller one of both is what it is anyway; but so its bounds are seen, and counting takes 32 bits.
+        let most = if plan.division == Division::Mixed { ALIKE } else { i64::MAX };
+        let own = named(size.lt(for_warp).select(size, zero).min(most), "own");
         only_if(own.gt(0), || {
             let source = now(&(self.source)(number));
             in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
@@ -292,16 +312,25 @@ impl Expansion {
     }
 
     /// The lanes of a warp, all with those of its sources that they have voted on.
-    fn by_warps(&self, first: Ix, thread: Ix, Votes { sizes, voted }: &Votes, write: Write<'_>) {
-        let lane = named(remainder(thread, Exp::from(LANES)), "lane");
+    fn by_warps(
+        &self,
+        plan: ExpandPlan,
+        first: Ix,
+        (warp, lane): (Ix, Ix),
+        Votes { sizes, voted }: &Votes,
+        write: Write<'_>,
+    ) {
+        let most = if plan.division == Division::Mixed { plan.for_queue } else { i64::MAX };
         effects::repeat_while(
             &voted.read(0).0,
             |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
             |left| {
                 let left = Exp::<u32>::from_term(left[0]);
-                let turn = named(thread - lane + left.trailing_zeros().cast::<i64>(), "turn");
+                let turn = named(warp + left.trailing_zeros().cast::<i64>(), "turn");
                 let number = named(first + turn, "source");
-                let (source, size) = (now(&(self.source)(number)), sizes.read(turn).0[0]);
+                let source = now(&(self.source)(number));
+                // As above: what memory holds is within these bounds.
+                let size = Exp::<i64>::from_term(sizes.read(turn).0[0]).clamp(0, most).term();
                 let step = Exp::<i64>::from(LANES).term();
                 effects::sequential(lane.term()..size, step, &[], |element, _| {
                     let element = Exp::from_term(element);
@@ -366,6 +395,17 @@ impl Votes {
             voted: Cells::private(&[ScalarType::U32], 1),
         }
     }
+}
+
+/// Does something with each of a block's warps as a whole.
+fn each_warp(threads: u32, body: impl FnOnce(Ix)) {
+    let warps = Exp::<i64>::from(i64::from(threads / WARP));
+    effects::warps(warps.term(), |warp| body(Exp::from_term(warp)));
+}
+
+/// Does something with each lane of a warp.
+fn each_lane(body: impl FnOnce(Ix)) {
+    effects::lanes(Exp::<i64>::from(LANES).term(), |lane| body(Exp::from_term(lane)));
 }
 
 /// Does something for every number below a count, one after the other.
