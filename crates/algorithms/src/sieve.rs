@@ -70,7 +70,8 @@ pub fn sieve(
         Block::for_each(size as i64 - here, &|beyond| strike(here + beyond));
         Block::for_each(segment.eq(0).select(Exp::from(1), Exp::from(0)), &strike);
         let lanes = i64::from(warp::WARP);
-        let divided = [(&primes.by_blocks, threads as i64), (&primes.by_warps, lanes), (&primes.by_threads, 1)];
+        let divided =
+            [(&primes.by_blocks, threads as i64), (&primes.by_warps, lanes), (&primes.by_threads, 1)];
         for (primes, sharers) in divided {
             strike_multiples(primes, sharers, base, size as i64, &strike);
         }

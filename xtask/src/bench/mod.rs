@@ -21,8 +21,9 @@ use crate::workspace::{Workspace, make_folder};
 use peers::Places;
 use rows::Row;
 
-const KNOWN_OPTIONS: &[&str] =
-    &["--device", "--filter", "--rounds", "--with", "--json", "--svg", "--heat", "--pumice", "--peers", "--out"];
+const KNOWN_OPTIONS: &[&str] = &[
+    "--device", "--filter", "--rounds", "--with", "--json", "--svg", "--heat", "--pumice", "--peers", "--out",
+];
 
 /// The task `bench`.
 pub fn run(arguments: &[String]) -> Result<()> {

@@ -10,9 +10,9 @@ mod queue;
 mod several;
 
 use super::monoid::{Cells, each_thread, now, only_if};
+use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
-use crate::effects;
 use crate::{Profile, Push, named, parts_for, quotient, warp};
 pub use in_order::{InOrder, InOrderPlan};
 use pumice_program::WARP;
@@ -113,13 +113,7 @@ impl ExpandPlan {
             ),
             None => (Division::Mixed, "since the device has warps; each size is met when its source is"),
         };
-        // Large blocks of few sources would leave multiprocessors without any.
-        let is_enough = |threads: u32| sources >= busy / BLOCKS_PER_MULTIPROCESSOR * i64::from(threads);
-        let threads = match asked {
-            Some((threads, _)) if !profile.coalesces || is_enough(threads) => threads,
-            Some((threads, _)) => threads.min(profile.threads),
-            None => profile.threads,
-        };
+        let threads = asked.map_or(profile.threads, |(threads, _)| threads);
         let threads = match division {
             Division::Warp | Division::Mixed => threads.next_multiple_of(WARP),
             _ => threads,
@@ -129,12 +123,14 @@ impl ExpandPlan {
             (None, true) => profile.busy_blocks,
             (None, false) => profile.busy_blocks.saturating_mul(STRETCHES),
         };
+        let sources = sources.max(0) as u64;
+        let warps = u64::from(threads / WARP);
         let per_block = match division {
             Division::Block => 1,
             Division::Stretch => 16,
+            Division::Warp | Division::Mixed => warps * sources_of_warp(sources, most * warps),
             _ => u64::from(threads),
         };
-        let sources = sources.max(0) as u64;
         let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
@@ -164,13 +160,13 @@ impl ExpandPlan {
     }
 }
 
-/// Blocks of the profile's threads that one multiprocessor has at a time, where as many are launched as keep all busy.
-const BLOCKS_PER_MULTIPROCESSOR: i64 = 8;
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
+/// Sources up to which a warp takes its share of them; if it has more, all its lanes are to be at work.
+const FEW_OF_WARP: i64 = LANES / 2;
 /// Elements from which on a source is taken by a warp: a thread alone would keep its neighbours waiting.
 const FOR_WARP: i64 = 24;
-/// Elements up to which it is not, if there are so many such sources in a warp.
+/// Elements up to which it is not, if a warp has so many sources from there on.
 const ALIKE: i64 = 128;
 const MANY: u32 = 12;
 /// Elements from which on a source is queued. A warp may have 32 sources that are nearly as large, one after the other, and large ones often
@@ -181,6 +177,12 @@ const FOR_QUEUE_WITH_TABLES: i64 = 1 << 12;
 const FOR_QUEUE_OF_WORKERS: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
+
+/// How many sources a warp takes at a time. It has a lane for each of 32, but of few sources all warps are to have some.
+fn sources_of_warp(sources: u64, warps: u64) -> u64 {
+    let share = sources.div_ceil(warps.max(1)).max(1);
+    if share > FEW_OF_WARP as u64 { WARP.into() } else { share }
+}
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
@@ -205,29 +207,19 @@ impl Expansion {
                         self.by_block(number, self.source_at(number), None, threads, write);
                     });
                 }
+                Division::Warp | Division::Mixed => self.by_votes(plan, (block, blocks), queue, write),
                 _ => {
-                    let tiles = named(parts_for(self.sources, plan.threads as usize), "tiles");
-                    let rounds = named(quotient(tiles - block + (blocks - 1), blocks).max(0), "rounds");
-                    let has_votes = matches!(plan.division, Division::Warp | Division::Mixed);
-                    let votes = has_votes.then(|| Votes::new(plan.threads));
-                    in_sequence(rounds, |round| {
-                        let first = named((block + round * blocks) * threads, "first");
-                        match (plan.division, &votes) {
-                            (Division::Several, _) => {
-                                several::by_prefix_sums(&self, first, plan.threads, write)
-                            }
-                            (_, None) => each_thread(plan.threads, |thread| {
-                                self.by_threads(plan, first, thread, None, None, write);
-                            }),
-                            // A warp waits for its own lanes only: others are with other sources meanwhile.
-                            (_, Some(votes)) => each_warp(plan.threads, |warp| {
-                                let warp = warp * LANES;
-                                each_lane(|lane| {
-                                    self.by_threads(plan, first, warp + lane, queue, Some(votes), write);
+                    let tiles = parts_for(self.sources, plan.threads as usize);
+                    in_rounds(tiles, (block, blocks), |tile| {
+                        let first = named((tile * threads).min(self.sources), "first");
+                        match plan.division {
+                            Division::Several => several::by_prefix_sums(&self, first, plan.threads, write),
+                            _ => each_thread(plan.threads, |thread| {
+                                let number = named(first + thread, "source");
+                                only_if(number.lt(self.sources), || {
+                                    let (source, size) = self.source_at(number);
+                                    self.by_thread(number, &source, size, write);
                                 });
-                                effects::sync_warp();
-                                each_lane(|lane| self.by_warps(plan, first, (warp, lane), votes, write));
-                                effects::sync_warp();
                             }),
                         }
                     });
@@ -260,63 +252,80 @@ impl Expansion {
         (source, size)
     }
 
-    /// A block's threads, each with a source of its own, which vote on what warps take.
-    fn by_threads(
+    /// A thread with a source.
+    fn by_thread(&self, number: Ix, source: &Scalars, size: Ix, write: Write<'_>) {
+        in_sequence(size, |element| write(number + element, (self.get)(source, element)));
+    }
+
+    /// A block's warps: each lane has a source of its own, and votes on whether the warp takes it.
+    fn by_votes(&self, plan: ExpandPlan, (block, blocks): (Ix, Ix), queue: Option<Queue>, write: Write<'_>) {
+        let warps = i64::from(plan.threads / WARP);
+        // As the plan has it, for as many sources as there are: of a bound there may be few.
+        let share = quotient(self.sources + (blocks * warps - 1), blocks * warps).max(1);
+        let share = named(share.gt(FEW_OF_WARP).select(Exp::from(LANES), share), "share");
+        let tile = named(share * warps, "tile");
+        let tiles = quotient(self.sources + (tile - 1), tile);
+        let votes = Votes::new(plan.threads);
+        in_rounds(tiles, (block, blocks), |number| {
+            // The smaller one is what it is anyway; but so its bounds are seen, and 32 bits suffice.
+            let first = named((number * tile).min(self.sources), "first");
+            // A warp waits for its own lanes only: others are with other sources meanwhile.
+            each_warp(plan.threads, |warp| {
+                let turns = Turns { first: named(first + warp * share, "first"), cells: warp * LANES };
+                each_lane(|lane| self.by_lanes(plan, turns, (lane, share), (queue, &votes), write));
+                effects::sync_warp();
+                each_lane(|lane| self.by_warps(plan, turns, lane, &votes, write));
+                effects::sync_warp();
+            });
+        });
+    }
+
+    /// A warp's lanes, each with a source of its own if that is small.
+    fn by_lanes(
         &self,
         plan: ExpandPlan,
-        first: Ix,
-        thread: Ix,
-        queue: Option<Queue>,
-        votes: Option<&Votes>,
+        Turns { first, cells }: Turns,
+        (lane, share): (Ix, Ix),
+        (queue, Votes { sizes, voted }): (Option<Queue>, &Votes),
         write: Write<'_>,
     ) {
-        let number = named(first + thread, "source");
+        let number = named(first + lane, "source");
         let zero = Exp::<i64>::from(0);
-        // A vote is for all lanes, so what is beyond the last source has no elements.
+        // A vote is for all lanes, so those without a source have one without elements.
         let size = effects::choose(
-            number.lt(self.sources).term(),
+            (lane.lt(share) & number.lt(self.sources)).term(),
             || vec![self.source_at(number).1.term()],
             |_| vec![zero.term()],
         );
         let size = named(size.first().map_or(zero, |size| Exp::from_term(*size)), "size");
         let (for_warp, for_queue) = match plan.division {
-            Division::Thread => (Exp::from(i64::MAX), i64::MAX),
-            Division::Warp => (Exp::from(1), i64::MAX),
-            _ => {
-                // Where many lanes have about as many, each takes its own: nobody waits for long.
-                let alike = warp::ballot(size.ge(FOR_WARP) & size.lt(ALIKE));
-                (
-                    named(
-                        alike.count_ones().ge(MANY).select(Exp::from(ALIKE), Exp::from(FOR_WARP)),
-                        "for_warp",
-                    ),
-                    plan.for_queue,
-                )
+            Division::Mixed => {
+                // Where many lanes have larger ones, each takes its own up to a limit: nobody waits for long.
+                let many = warp::ballot(size.ge(FOR_WARP)).count_ones().ge(MANY);
+                (named(many.select(Exp::from(ALIKE), Exp::from(FOR_WARP)), "for_warp"), plan.for_queue)
             }
+            _ => (Exp::from(1), i64::MAX),
         };
-        if let Some(queue) = queue {
-            only_if(size.ge(for_queue), || queue.add(number, size));
-        }
-        // The smaller one of both is what it is anyway; but so its bounds are seen, and counting takes 32 bits.
-        let most = if plan.division == Division::Mixed { ALIKE } else { i64::MAX };
-        let own = named(size.lt(for_warp).select(size, zero).min(most), "own");
-        only_if(own.gt(0), || {
-            let source = now(&(self.source)(number));
-            in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
+        let vote = warp::ballot(size.ge(for_warp) & size.lt(for_queue));
+        voted.write(0, &Scalars(vec![vote.term()]));
+        only_if(size.ge(for_warp), || {
+            sizes.write(cells + lane, &Scalars(vec![size.term()]));
+            if let Some(queue) = queue {
+                only_if(size.ge(for_queue), || queue.add(number, size));
+            }
         });
-        if let Some(Votes { sizes, voted }) = votes {
-            let vote = warp::ballot(size.ge(for_warp) & size.lt(for_queue));
-            voted.write(0, &Scalars(vec![vote.term()]));
-            sizes.write(thread, &Scalars(vec![size.term()]));
+        if plan.division == Division::Mixed {
+            let own = named(size.lt(for_warp).select(size, zero).min(ALIKE), "own");
+            only_if(own.gt(0), || self.by_thread(number, &now(&(self.source)(number)), own, write));
         }
     }
 
-    /// The lanes of a warp, all with those of its sources that they have voted on.
+    /// The lanes of a warp, all with those of its sources that are larger, one after the other.
     fn by_warps(
         &self,
         plan: ExpandPlan,
-        first: Ix,
-        (warp, lane): (Ix, Ix),
+        Turns { first, cells }: Turns,
+        lane: Ix,
         Votes { sizes, voted }: &Votes,
         write: Write<'_>,
     ) {
@@ -326,11 +335,11 @@ impl Expansion {
             |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
             |left| {
                 let left = Exp::<u32>::from_term(left[0]);
-                let turn = named(warp + left.trailing_zeros().cast::<i64>(), "turn");
+                let turn = named(left.trailing_zeros().cast::<i64>(), "turn");
                 let number = named(first + turn, "source");
                 let source = now(&(self.source)(number));
-                // As above: what memory holds is within these bounds.
-                let size = Exp::<i64>::from_term(sizes.read(turn).0[0]).clamp(0, most).term();
+                // What memory holds is within these bounds; so they are seen, and counting takes 32 bits.
+                let size = Exp::<i64>::from_term(sizes.read(cells + turn).0[0]).clamp(0, most).term();
                 let step = Exp::<i64>::from(LANES).term();
                 effects::sequential(lane.term()..size, step, &[], |element, _| {
                     let element = Exp::from_term(element);
@@ -379,10 +388,17 @@ impl Expansion {
     }
 }
 
+/// The sources of a warp: the number of the first one, and that of the first lane's cell in the memory of the block.
+#[derive(Clone, Copy)]
+struct Turns {
+    first: Ix,
+    cells: Ix,
+}
+
 /// Which sources the warps of a block take. Sizes go through memory: a warp has as many turns as it needs, and shuffles are for all
 /// warps alike.
 struct Votes {
-    /// The size of each thread's source.
+    /// The size of each lane's source, if it is larger.
     sizes: Cells,
     /// What the warp of each thread has voted on: a bit per source.
     voted: Cells,
@@ -406,6 +422,12 @@ fn each_warp(threads: u32, body: impl FnOnce(Ix)) {
 /// Does something with each lane of a warp.
 fn each_lane(body: impl FnOnce(Ix)) {
     effects::lanes(Exp::<i64>::from(LANES).term(), |lane| body(Exp::from_term(lane)));
+}
+
+/// Does something for every so many of all numbers below a count, from that of a block on.
+fn in_rounds(count: Ix, (block, blocks): (Ix, Ix), body: impl FnOnce(Ix)) {
+    let rounds = named(quotient(named(count, "tiles") - block + (blocks - 1), blocks).max(0), "rounds");
+    in_sequence(rounds, |round| body(block + round * blocks));
 }
 
 /// Does something for every number below a count, one after the other.
