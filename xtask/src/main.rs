@@ -30,6 +30,7 @@ options of bench:
   --rounds N            measure everybody N times in turn, and take the best of each: for machines that others use
   --json FILE           write all rows as JSON
   --svg FILE            where the plot goes (else bench.svg in the build directory)
+  --with FILE           measure nothing, and take the rows of an earlier run with --json
   --heat FILE           draw what was done in several ways, as expansions are with `--filter expand`
   --pumice FILE         use this pumice program and do not build one
   --peers FOLDER        where the peers' sources are (else benches/peers)

@@ -18,6 +18,7 @@ pub mod numbers;
 pub mod obsidian;
 pub mod program;
 pub mod scan;
+pub mod sieve;
 pub mod sobol;
 pub mod sort;
 pub mod whole;

@@ -162,6 +162,7 @@ pub fn programs() -> Vec<Program> {
         crate::scan::programs(),
         crate::histogram::programs(),
         crate::mandelbrot::programs(),
+        crate::sieve::programs(),
         crate::sobol::programs(),
     ];
     all.into_iter().flatten().collect()

@@ -34,8 +34,8 @@ pub use arguments::{Arguments, Gives};
 pub use pumice_kernel::{
     Any, AnyLevel, AtomicElt, AtomicOp, Binding, Block, BuildError, Definition, Dynamic, Forced, Forces,
     Grid, IntoSize, Item, ItemForm, Ix, KernelFunction, KernelParameter, KernelResult, Layout, Length, Level,
-    Loops, Mutable, Outcome, ParameterKind, Placed, PreviewError, Profile, Pull, Push, Round, Rows, Scalars,
-    Size, StaticLength, Storable, Thread, Value, Warp, Window, Within, accumulate, block_threads,
+    Loops, Mutable, Order, Outcome, ParameterKind, Placed, PreviewError, Profile, Pull, Push, Round, Rows,
+    Scalars, Size, StaticLength, Storable, Thread, Value, Warp, Window, Within, accumulate, block_threads,
     block_warps, comment, cond, define, define_data, fence_block, fence_grid, force_scalar, force_windows,
     generate, iota, named, on_behalf, parallel, parts_for, power, preview, quotient, remainder, replicate,
     seq_for, seq_until, skeletons, warp, while_,

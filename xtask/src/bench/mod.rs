@@ -21,8 +21,9 @@ use crate::workspace::{Workspace, make_folder};
 use peers::Places;
 use rows::Row;
 
-const KNOWN_OPTIONS: &[&str] =
-    &["--device", "--filter", "--rounds", "--json", "--svg", "--heat", "--pumice", "--peers", "--out"];
+const KNOWN_OPTIONS: &[&str] = &[
+    "--device", "--filter", "--rounds", "--with", "--json", "--svg", "--heat", "--pumice", "--peers", "--out",
+];
 
 /// The task `bench`.
 pub fn run(arguments: &[String]) -> Result<()> {
@@ -31,6 +32,9 @@ pub fn run(arguments: &[String]) -> Result<()> {
     make_folder(&plan.places.out)?;
 
     let (mut rows, mut pumice, mut notes) = (Vec::new(), Ok(()), Vec::new());
+    if let Some(file) = options.value("--with") {
+        rows = read_rows(Path::new(file))?;
+    }
     for _ in 0..plan.rounds {
         // A Pumice that does not run is an error, but the peers' figures are still worth having.
         match measure_pumice(&plan) {
@@ -78,7 +82,7 @@ fn shown(options: &Options) -> String {
 struct Plan {
     device: Option<String>,
     filter: String,
-    /// How often everybody is measured, in turn: of several, the best counts, because others use the machine too.
+    /// How often everybody is measured, in turn (never, if rows were given): of several, the best counts, because others use the machine too.
     rounds: usize,
     pumice: Pumice,
     places: Places,
@@ -116,7 +120,8 @@ impl Plan {
         let rounds = rounds.parse().ok().filter(|rounds| *rounds > 0);
         let rounds = rounds.ok_or_else(|| Error::new("--rounds needs a number of at least 1".to_string()))?;
         Ok(Plan {
-            rounds,
+            // What was measured elsewhere is not measured again.
+            rounds: if options.value("--with").is_some() { 0 } else { rounds },
             device: options.value("--device").map(str::to_string),
             filter: options.value("--filter").unwrap_or_default().to_string(),
             pumice,
@@ -157,8 +162,13 @@ fn measure_pumice(plan: &Plan) -> Result<Vec<Row>> {
         command.args(["--filter", &plan.filter]);
     }
     process::run(&mut command)?;
-    let text = std::fs::read_to_string(&output).map_err(|cause| Error::io("read", &output, &cause))?;
-    rows::parse_rows(&text).map_err(|error| Error::new(format!("pumice bench wrote {error}")))
+    read_rows(&output)
+}
+
+/// The rows that `pumice bench` or an earlier run of this task wrote.
+fn read_rows(file: &Path) -> Result<Vec<Row>> {
+    let text = std::fs::read_to_string(file).map_err(|cause| Error::io("read", file, &cause))?;
+    rows::parse_rows(&text).map_err(|error| Error::new(format!("{} has {error}", file.display())))
 }
 
 fn write_file(path: &Path, content: &str) -> Result<()> {
@@ -184,5 +194,11 @@ mod tests {
         assert_eq!(plan.places.sources, Path::new("/s"));
         assert_eq!(plan.svg, Path::new("/o/bench.svg"));
         assert_eq!((plan.filter.as_str(), plan.device, plan.json), ("dot", None, None));
+        assert_eq!(plan.rounds, 1);
+    }
+
+    #[test]
+    fn rows_that_are_given_are_not_measured() {
+        assert_eq!(plan(&["--with", "rows.json", "--rounds", "3"]).rounds, 0);
     }
 }

@@ -117,6 +117,19 @@ const RESIDENT: u64 = 8;
 const THREADS_BESIDE_OTHERS: u32 = 1536;
 /// More copies than this gain nothing: a warp has so many threads, and memory so many banks.
 const MOST_COPIES: u64 = 32;
+/// How large and how many tables of a GPU are at most.
+#[derive(Clone, Copy)]
+struct MostTables {
+    /// Cells of a table, unless a single copy of all targets has more.
+    cells: u64,
+    /// Blocks with tables that a multiprocessor has at a time.
+    resident: u64,
+}
+
+const COPIED: MostTables = MostTables { cells: u64::MAX, resident: RESIDENT };
+/// Nobody knows how many elements an expansion has, and some may go nowhere. Clearing tables, and combining them into the targets, would take
+/// longer than few elements do, so tables are smaller and fewer, of larger blocks.
+const FEW_TABLES: MostTables = MostTables { cells: 1 << 12, resident: RESIDENT / 2 };
 /// A table is worth its clearing and its combination into the targets if a block has so many elements per target.
 const ELEMENTS_PER_TARGET: u64 = 4;
 /// Blocks for each of a CPU's workers among those that keep it busy.
@@ -141,14 +154,14 @@ impl CombinePlan {
     /// Decides how to combine, and divides the work.
     pub fn new(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let tables = Tables::new(profile, task, &updates);
+        let tables = Tables::new(profile, task, &updates, COPIED);
         CombinePlan::with(profile, task, &updates, tables)
     }
 
     /// As [`CombinePlan::new`], for a pull array to which others listen too.
     pub fn beside_others(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let tables = Tables::new(profile, task, &updates).filter(Tables::is_small);
+        let tables = Tables::new(profile, task, &updates, COPIED).filter(Tables::is_small);
         let at_once = tables.as_ref().map_or(1, |tables| tables.at_once);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         let items = Rounds::new(profile).items.min(plan.rounds.items);
@@ -176,7 +189,7 @@ impl CombinePlan {
     /// As [`CombinePlan::new`], for a producer that goes round in as few blocks as [`CombinePlan::division`] says.
     pub fn going_round(profile: &Profile, task: &CombineTask<'_>) -> CombinePlan {
         let updates = column_updates(task.operator).unwrap_or_default();
-        let tables = Tables::new(profile, task, &updates).filter(Tables::is_small);
+        let tables = Tables::new(profile, task, &updates, FEW_TABLES).filter(Tables::is_small);
         let plan = CombinePlan::with(profile, task, &updates, tables);
         CombinePlan { rounds: Rounds { items: 1, unroll: 1, ..plan.rounds }, ..plan }
     }
@@ -261,7 +274,12 @@ impl Tables {
         self.parts == 1 && !self.is_large
     }
 
-    fn new(profile: &Profile, task: &CombineTask<'_>, updates: &[ColumnUpdate]) -> Option<Tables> {
+    fn new(
+        profile: &Profile,
+        task: &CombineTask<'_>,
+        updates: &[ColumnUpdate],
+        most: MostTables,
+    ) -> Option<Tables> {
         let columns = task.operator.parameters().iter().zip(updates);
         let columns = columns.filter(|(_, update)| **update != ColumnUpdate::Keep);
         let bytes: u64 = columns.map(|(ty, _)| ty.bytes() as u64).sum::<u64>().max(1);
@@ -278,9 +296,10 @@ impl Tables {
             true => {
                 // As many copies as leave room for several blocks, of which smaller ones are more.
                 let few = u64::from(profile.shared_bytes) * 2 / RESIDENT / (size * bytes);
-                let copies = few.clamp(1, MOST_COPIES);
+                let copies = few.min(most.cells / size).clamp(1, MOST_COPIES);
                 let copies = if copies.is_power_of_two() { copies } else { copies.next_power_of_two() / 2 };
-                let at_once = (u64::from(profile.shared_bytes) / (size * bytes * copies)).clamp(1, RESIDENT);
+                let at_once = u64::from(profile.shared_bytes) / (size * bytes * copies);
+                let at_once = at_once.clamp(1, most.resident);
                 let threads = u64::from(profile.threads) * RESIDENT / at_once;
                 let threads = threads.min(profile.max_threads.into()) as u32 / 32 * 32;
                 (copies, threads.max(1), at_once, (profile.busy_blocks * at_once / RESIDENT).max(1))

@@ -10,10 +10,10 @@ mod queue;
 mod several;
 
 use super::monoid::{Cells, each_thread, now, only_if};
+use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
 use crate::{Profile, Push, named, parts_for, quotient, warp};
-use crate::{effects, remainder};
 pub use in_order::{InOrder, InOrderPlan};
 use pumice_program::WARP;
 use pumice_scalar::{Exp, ScalarType};
@@ -123,21 +123,26 @@ impl ExpandPlan {
             (None, true) => profile.busy_blocks,
             (None, false) => profile.busy_blocks.saturating_mul(STRETCHES),
         };
+        let sources = sources.max(0) as u64;
+        let warps = u64::from(threads / WARP);
         let per_block = match division {
             Division::Block => 1,
             Division::Stretch => 16,
+            Division::Warp | Division::Mixed => warps * sources_of_warp(sources, most * warps),
             _ => u64::from(threads),
         };
-        let sources = sources.max(0) as u64;
         let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
         // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
+        let has_tables = profile.coalesces && asked.is_some();
         let for_queue = match division {
             Division::Stretch if sources >= 16 * profile.busy_blocks => FOR_QUEUE_OF_MANY,
             _ if leaves_idle && loops => 1,
             _ if leaves_idle => FOR_QUEUE_OF_FEW,
-            _ => FOR_QUEUE,
+            Division::Mixed if has_tables => FOR_QUEUE_WITH_TABLES,
+            Division::Mixed => FOR_QUEUE,
+            _ => FOR_QUEUE_OF_WORKERS,
         };
         ExpandPlan {
             division,
@@ -157,15 +162,27 @@ impl ExpandPlan {
 
 /// Lanes of a warp.
 const LANES: i64 = WARP as i64;
+/// Sources up to which a warp takes its share of them; if it has more, all its lanes are to be at work.
+const FEW_OF_WARP: i64 = LANES / 2;
 /// Elements from which on a source is taken by a warp: a thread alone would keep its neighbours waiting.
 const FOR_WARP: i64 = 24;
-/// Elements up to which it is not, if there are so many such sources in a warp.
+/// Elements up to which it is not, if a warp has so many sources from there on.
 const ALIKE: i64 = 128;
 const MANY: u32 = 12;
-/// Elements from which on a source is queued: some chunks, or what takes a warp as long as it takes to begin a chunk.
-const FOR_QUEUE: i64 = 2 * queue::CHUNK;
+/// Elements from which on a source is queued. A warp may have 32 sources that are nearly as large, one after the other, and large ones often
+/// are neighbours: the vertices of a graph with most edges are. Blocks that have tables pay for one more.
+const FOR_QUEUE: i64 = 1 << 11;
+const FOR_QUEUE_WITH_TABLES: i64 = 1 << 12;
+/// The same for a CPU's workers: some chunks.
+const FOR_QUEUE_OF_WORKERS: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
+
+/// How many sources a warp takes at a time. It has a lane for each of 32, but of few sources all warps are to have some.
+fn sources_of_warp(sources: u64, warps: u64) -> u64 {
+    let share = sources.div_ceil(warps.max(1)).max(1);
+    if share > FEW_OF_WARP as u64 { WARP.into() } else { share }
+}
 
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
@@ -190,28 +207,20 @@ impl Expansion {
                         self.by_block(number, self.source_at(number), None, threads, write);
                     });
                 }
+                Division::Warp | Division::Mixed => self.by_votes(plan, (block, blocks), queue, write),
                 _ => {
-                    let tiles = named(parts_for(self.sources, plan.threads as usize), "tiles");
-                    let rounds = named(quotient(tiles - block + (blocks - 1), blocks).max(0), "rounds");
-                    let has_votes = matches!(plan.division, Division::Warp | Division::Mixed);
-                    let votes = has_votes.then(|| Votes::new(plan.threads));
-                    in_sequence(rounds, |round| {
-                        let first = named((block + round * blocks) * threads, "first");
+                    let tiles = parts_for(self.sources, plan.threads as usize);
+                    in_rounds(tiles, (block, blocks), |tile| {
+                        let first = named((tile * threads).min(self.sources), "first");
                         match plan.division {
                             Division::Several => several::by_prefix_sums(&self, first, plan.threads, write),
-                            _ => {
-                                each_thread(plan.threads, |thread| {
-                                    let (queue, votes) = (queue, votes.as_ref());
-                                    self.by_threads(plan, first, thread, (queue, votes), write);
+                            _ => each_thread(plan.threads, |thread| {
+                                let number = named(first + thread, "source");
+                                only_if(number.lt(self.sources), || {
+                                    let (source, size) = self.source_at(number);
+                                    self.by_thread(number, &source, size, write);
                                 });
-                                if let Some(votes) = &votes {
-                                    effects::sync();
-                                    each_thread(plan.threads, |thread| {
-                                        self.by_warps(first, thread, votes, write)
-                                    });
-                                    effects::sync();
-                                }
-                            }
+                            }),
                         }
                     });
                 }
@@ -243,65 +252,94 @@ impl Expansion {
         (source, size)
     }
 
-    /// A block's threads, each with a source of its own, which vote on what warps take.
-    fn by_threads(
+    /// A thread with a source.
+    fn by_thread(&self, number: Ix, source: &Scalars, size: Ix, write: Write<'_>) {
+        in_sequence(size, |element| write(number + element, (self.get)(source, element)));
+    }
+
+    /// A block's warps: each lane has a source of its own, and votes on whether the warp takes it.
+    fn by_votes(&self, plan: ExpandPlan, (block, blocks): (Ix, Ix), queue: Option<Queue>, write: Write<'_>) {
+        let warps = i64::from(plan.threads / WARP);
+        // As the plan has it, for as many sources as there are: of a bound there may be few.
+        let share = quotient(self.sources + (blocks * warps - 1), blocks * warps).max(1);
+        let share = named(share.gt(FEW_OF_WARP).select(Exp::from(LANES), share), "share");
+        let tile = named(share * warps, "tile");
+        let tiles = quotient(self.sources + (tile - 1), tile);
+        let votes = Votes::new(plan.threads);
+        in_rounds(tiles, (block, blocks), |number| {
+            // The smaller one is what it is anyway; but so its bounds are seen, and 32 bits suffice.
+            let first = named((number * tile).min(self.sources), "first");
+            // A warp waits for its own lanes only: others are with other sources meanwhile.
+            each_warp(plan.threads, |warp| {
+                let turns = Turns { first: named(first + warp * share, "first"), cells: warp * LANES };
+                each_lane(|lane| self.by_lanes(plan, turns, (lane, share), (queue, &votes), write));
+                effects::sync_warp();
+                each_lane(|lane| self.by_warps(plan, turns, lane, &votes, write));
+                effects::sync_warp();
+            });
+        });
+    }
+
+    /// A warp's lanes, each with a source of its own if that is small.
+    fn by_lanes(
         &self,
         plan: ExpandPlan,
-        first: Ix,
-        thread: Ix,
-        (queue, votes): (Option<Queue>, Option<&Votes>),
+        Turns { first, cells }: Turns,
+        (lane, share): (Ix, Ix),
+        (queue, Votes { sizes, voted }): (Option<Queue>, &Votes),
         write: Write<'_>,
     ) {
-        let number = named(first + thread, "source");
+        let number = named(first + lane, "source");
         let zero = Exp::<i64>::from(0);
-        // A vote is for all lanes, so what is beyond the last source has no elements.
+        // A vote is for all lanes, so those without a source have one without elements.
         let size = effects::choose(
-            number.lt(self.sources).term(),
+            (lane.lt(share) & number.lt(self.sources)).term(),
             || vec![self.source_at(number).1.term()],
             |_| vec![zero.term()],
         );
         let size = named(size.first().map_or(zero, |size| Exp::from_term(*size)), "size");
         let (for_warp, for_queue) = match plan.division {
-            Division::Thread => (Exp::from(i64::MAX), i64::MAX),
-            Division::Warp => (Exp::from(1), i64::MAX),
-            _ => {
-                // Where many lanes have about as many, each takes its own: nobody waits for long.
-                let alike = warp::ballot(size.ge(FOR_WARP) & size.lt(ALIKE));
-                (
-                    named(
-                        alike.count_ones().ge(MANY).select(Exp::from(ALIKE), Exp::from(FOR_WARP)),
-                        "for_warp",
-                    ),
-                    plan.for_queue,
-                )
+            Division::Mixed => {
+                // Where many lanes have larger ones, each takes its own up to a limit: nobody waits for long.
+                let many = warp::ballot(size.ge(FOR_WARP)).count_ones().ge(MANY);
+                (named(many.select(Exp::from(ALIKE), Exp::from(FOR_WARP)), "for_warp"), plan.for_queue)
             }
+            _ => (Exp::from(1), i64::MAX),
         };
-        if let Some(queue) = queue {
-            only_if(size.ge(for_queue), || queue.add(number, size));
-        }
-        let own = named(size.lt(for_warp).select(size, zero), "own");
-        only_if(own.gt(0), || {
-            let source = now(&(self.source)(number));
-            in_sequence(own, |element| write(number + element, (self.get)(&source, element)));
+        let vote = warp::ballot(size.ge(for_warp) & size.lt(for_queue));
+        voted.write(0, &Scalars(vec![vote.term()]));
+        only_if(size.ge(for_warp), || {
+            sizes.write(cells + lane, &Scalars(vec![size.term()]));
+            if let Some(queue) = queue {
+                only_if(size.ge(for_queue), || queue.add(number, size));
+            }
         });
-        if let Some(Votes { sizes, voted }) = votes {
-            let vote = warp::ballot(size.ge(for_warp) & size.lt(for_queue));
-            voted.write(0, &Scalars(vec![vote.term()]));
-            sizes.write(thread, &Scalars(vec![size.term()]));
+        if plan.division == Division::Mixed {
+            let own = named(size.lt(for_warp).select(size, zero).min(ALIKE), "own");
+            only_if(own.gt(0), || self.by_thread(number, &now(&(self.source)(number)), own, write));
         }
     }
 
-    /// The lanes of a warp, all with those of its sources that they have voted on.
-    fn by_warps(&self, first: Ix, thread: Ix, Votes { sizes, voted }: &Votes, write: Write<'_>) {
-        let lane = named(remainder(thread, Exp::from(LANES)), "lane");
+    /// The lanes of a warp, all with those of its sources that are larger, one after the other.
+    fn by_warps(
+        &self,
+        plan: ExpandPlan,
+        Turns { first, cells }: Turns,
+        lane: Ix,
+        Votes { sizes, voted }: &Votes,
+        write: Write<'_>,
+    ) {
+        let most = if plan.division == Division::Mixed { plan.for_queue } else { i64::MAX };
         effects::repeat_while(
             &voted.read(0).0,
             |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
             |left| {
                 let left = Exp::<u32>::from_term(left[0]);
-                let turn = named(thread - lane + left.trailing_zeros().cast::<i64>(), "turn");
+                let turn = named(left.trailing_zeros().cast::<i64>(), "turn");
                 let number = named(first + turn, "source");
-                let (source, size) = (now(&(self.source)(number)), sizes.read(turn).0[0]);
+                let source = now(&(self.source)(number));
+                // What memory holds is within these bounds; so they are seen, and counting takes 32 bits.
+                let size = Exp::<i64>::from_term(sizes.read(cells + turn).0[0]).clamp(0, most).term();
                 let step = Exp::<i64>::from(LANES).term();
                 effects::sequential(lane.term()..size, step, &[], |element, _| {
                     let element = Exp::from_term(element);
@@ -350,10 +388,17 @@ impl Expansion {
     }
 }
 
+/// The sources of a warp: the number of the first one, and that of the first lane's cell in the memory of the block.
+#[derive(Clone, Copy)]
+struct Turns {
+    first: Ix,
+    cells: Ix,
+}
+
 /// Which sources the warps of a block take. Sizes go through memory: a warp has as many turns as it needs, and shuffles are for all
 /// warps alike.
 struct Votes {
-    /// The size of each thread's source.
+    /// The size of each lane's source, if it is larger.
     sizes: Cells,
     /// What the warp of each thread has voted on: a bit per source.
     voted: Cells,
@@ -366,6 +411,23 @@ impl Votes {
             voted: Cells::private(&[ScalarType::U32], 1),
         }
     }
+}
+
+/// Does something with each of a block's warps as a whole.
+fn each_warp(threads: u32, body: impl FnOnce(Ix)) {
+    let warps = Exp::<i64>::from(i64::from(threads / WARP));
+    effects::warps(warps.term(), |warp| body(Exp::from_term(warp)));
+}
+
+/// Does something with each lane of a warp.
+fn each_lane(body: impl FnOnce(Ix)) {
+    effects::lanes(Exp::<i64>::from(LANES).term(), |lane| body(Exp::from_term(lane)));
+}
+
+/// Does something for every so many of all numbers below a count, from that of a block on.
+fn in_rounds(count: Ix, (block, blocks): (Ix, Ix), body: impl FnOnce(Ix)) {
+    let rounds = named(quotient(named(count, "tiles") - block + (blocks - 1), blocks).max(0), "rounds");
+    in_sequence(rounds, |round| body(block + round * blocks));
 }
 
 /// Does something for every number below a count, one after the other.

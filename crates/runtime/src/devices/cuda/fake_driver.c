@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, NOT_FOUND = 500 };
-enum { FILL, COUNT, GO_ON, KERNELS };
+enum { FILL, COUNT, GO_ON, CLEAR, KERNELS };
 static char contexts[2], streams[2], modules[2], kernels[2][KERNELS];
 static __thread char *current;
 static int live;
@@ -79,7 +79,7 @@ int cuModuleLoadData(void **result, const void *image) {
     return 0;
 }
 int cuModuleGetFunction(void **result, void *given, const char *name) {
-    static const char *names[KERNELS] = {"fill", "count", "pumice_go_on"};
+    static const char *names[KERNELS] = {"fill", "count", "pumice_go_on", "pumice_clear"};
     REQUIRE(given == &modules[which()], NOT_FOUND);
     for (int i = 0; i < KERNELS; i++)
         if (!strcmp(name, names[i])) return *result = &kernels[which()][i], 0;
@@ -113,10 +113,18 @@ static void go_on(void **arguments) {
     **(unsigned **)arguments[0] = goes_on;
     if (*(uint64_t *)arguments[2] && !goes_on) **(unsigned **)arguments[1] = 0;
 }
+// The other kernel of graph.rs.
+static int cleared;
+int fake_cleared(void) { return cleared; }
+static void clear(void **arguments) {
+    for (int i = 0; i < 6; i += 2)
+        if (*(void **)arguments[i]) cleared++, memset(*(void **)arguments[i], 0, *(uint64_t *)arguments[i + 1]);
+}
 static void run(void *f, unsigned blocks, unsigned threads, unsigned shared, void **arguments) {
     if (f == &kernels[which()][FILL]) fill(blocks, threads, shared, arguments);
     if (f == &kernels[which()][COUNT]) count(arguments);
     if (f == &kernels[which()][GO_ON]) go_on(arguments);
+    if (f == &kernels[which()][CLEAR]) clear(arguments);
 }
 static int is_kernel(void *f) { return (char *)f >= kernels[which()] && (char *)f < kernels[which()] + KERNELS; }
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
@@ -177,7 +185,8 @@ int cuGraphAddNode_v2(void **result, void *given, void **before, const void *edg
     case 0:
         memcpy(&node->launch, parameters, sizeof node->launch);
         REQUIRE(is_kernel(node->launch.f) && node->launch.grid[0] && node->launch.block[0], 1);
-        int arguments = node->launch.f == &kernels[which()][GO_ON] ? 6 : node->launch.f == &kernels[which()][COUNT] ? 3 : 4;
+        int six = node->launch.f == &kernels[which()][GO_ON] || node->launch.f == &kernels[which()][CLEAR];
+        int arguments = six ? 6 : node->launch.f == &kernels[which()][COUNT] ? 3 : 4;
         for (int i = 0; i < arguments; i++) {
             memcpy(&node->values[i], node->launch.arguments[i], 8);
             node->arguments[i] = &node->values[i];

@@ -221,14 +221,31 @@ impl Gpu {
         self.check("cuStreamSynchronize", status)
     }
 
+    /// Milliseconds from before some work to behind it. Both marks are there before it starts: making one takes the host as long as a small
+    /// kernel takes the GPU.
+    pub fn time(self: &Arc<Gpu>, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
+        let (before, after) = (self.event()?, self.event()?);
+        before.record(self.stream)?;
+        work()?;
+        self.enter()?;
+        after.record(self.stream)?;
+        after.since(&before)
+    }
+
     /// Puts a mark into the stream.
     pub fn mark(self: &Arc<Gpu>) -> Result<Event> {
+        let event = self.event()?;
+        event.record(self.stream)?;
+        Ok(event)
+    }
+
+    /// A mark with a clock, which is nowhere yet. The context is current then.
+    fn event(self: &Arc<Gpu>) -> Result<Event> {
         self.enter()?;
         let mut event = Event { gpu: self.clone(), event: ptr::null_mut() };
         // SAFETY: the context is current, and the call writes one handle.
         let status = unsafe { (self.driver.functions.event_create)(&mut event.event, 0) };
         self.check("cuEventCreate", status)?;
-        event.record(self.stream)?;
         Ok(event)
     }
 

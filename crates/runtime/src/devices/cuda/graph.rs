@@ -33,6 +33,30 @@ extern "C" __global__ void pumice_go_on(unsigned long long handle, unsigned long
 /// Its name.
 pub const GO_ON_NAME: &str = "pumice_go_on";
 
+/// The kernel that clears several small memories: the nodes of as many clearings, side by side, take a GPU longer than most kernels do.
+pub const CLEAR: &str = r#"
+static __device__ void clear(unsigned char *memory, unsigned long long bytes) {
+    unsigned long long first = blockIdx.x * 256u + threadIdx.x, step = gridDim.x * 256u;
+    for (unsigned long long i = first; i < bytes / 4; i += step) ((unsigned *)memory)[i] = 0;
+    for (unsigned long long i = bytes / 4 * 4 + first; i < bytes; i += step) memory[i] = 0;
+}
+extern "C" __global__ void __launch_bounds__(256)
+pumice_clear(unsigned char *one, unsigned long long bytes_of_one, unsigned char *two, unsigned long long bytes_of_two,
+             unsigned char *three, unsigned long long bytes_of_three) {
+    clear(one, bytes_of_one);
+    clear(two, bytes_of_two);
+    clear(three, bytes_of_three);
+}
+"#;
+
+/// Its name.
+pub const CLEAR_NAME: &str = "pumice_clear";
+
+/// How many memories it clears, of at most how many bytes, and how many of them a block clears in a moment.
+const CLEARED: usize = 3;
+const MOST_CLEARED: usize = 1 << 16;
+const CLEARED_BY_BLOCK: usize = 1 << 12;
+
 /// What is kept of work: what it was, and its graph if there is one.
 struct Kept {
     key: Vec<u64>,
@@ -47,6 +71,8 @@ pub struct Maker<'a> {
     pub device: DeviceId,
     /// Gives the kernel [`GO_ON`].
     pub go_on: &'a dyn Fn() -> Result<&'a Module>,
+    /// Gives the kernel [`CLEAR`].
+    pub clear: &'a dyn Fn() -> Result<&'a Module>,
     /// The most blocks of a launch.
     pub max_blocks: u64,
 }
@@ -150,7 +176,18 @@ impl Maker<'_> {
         kernels: &mut Vec<Arc<CompiledKernel>>,
     ) -> Result<()> {
         let address = |memory: &DeviceMemory| self.address(memory);
-        for piece in work {
+        let mut rest = work;
+        while let [piece, later @ ..] = rest {
+            let small = rest.iter().take_while(|piece| is_small_clearing(piece)).take(CLEARED).count();
+            // Without that kernel, they are cleared one by one.
+            if small > 1
+                && let Ok(clear) = (self.clear)()
+            {
+                self.add_clearings(&rest[..small], nodes, clear)?;
+                rest = &rest[small..];
+                continue;
+            }
+            rest = later;
             match piece {
                 Work::Zero { bytes: 0, .. }
                 | Work::Copy { bytes: 0, .. }
@@ -205,6 +242,24 @@ impl Maker<'_> {
                 Work::Rounds(rounds) => self.add_rounds(rounds, nodes, kernels)?,
             }
         }
+        Ok(())
+    }
+
+    /// Adds a few clearings as one launch.
+    fn add_clearings(&self, clearings: &[Work<'_>], nodes: &mut Nodes, clear: &Module) -> Result<()> {
+        let (mut values, mut writes, mut most) = (vec![0; 2 * CLEARED], Vec::new(), 0);
+        for (pair, piece) in values.chunks_mut(2).zip(clearings) {
+            if let Work::Zero { memory, bytes } = piece {
+                memory.check_copy("clearing", *bytes)?;
+                let to = self.address(memory)?;
+                pair.copy_from_slice(&[to, *bytes as u64]);
+                writes.push(to);
+                most = most.max(*bytes);
+            }
+        }
+        let blocks = most.div_ceil(CLEARED_BY_BLOCK) as c_uint;
+        let needs = Needs { writes: &writes, ..Needs::default() };
+        self.add_launch(nodes, needs, clear, [blocks, 256], values)?;
         Ok(())
     }
 
@@ -349,6 +404,11 @@ impl Maker<'_> {
         nodes.add(&needs, node);
         Ok((node, all.parameters))
     }
+}
+
+/// Whether a piece of work clears a few bytes. Memory begins at multiples of what the driver aligns it to, so words can be written.
+fn is_small_clearing(piece: &Work<'_>) -> bool {
+    matches!(piece, Work::Zero { bytes: 1..=MOST_CLEARED, .. })
 }
 
 /// What a node needs: memory that it reads, memory that it writes (and may read), a node before it.

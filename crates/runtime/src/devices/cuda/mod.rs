@@ -51,6 +51,7 @@ pub struct CudaDevice {
     lanes: Lanes,
     /// The kernel by which loops go on, once there was one.
     go_on: OnceLock<Result<Module>>,
+    clear: OnceLock<Result<Module>>,
 }
 
 /// Returns the names of the GPUs that the driver shows.
@@ -90,18 +91,33 @@ impl CudaDevice {
                 ..pumice_emit::capabilities(Dialect::Cuda)
             },
         };
-        let (id, go_on) = (DeviceId::new(gpu.name()), OnceLock::new());
-        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes: Lanes::default(), go_on }
+        let (id, [go_on, clear]) = (DeviceId::new(gpu.name()), [OnceLock::new(), OnceLock::new()]);
+        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes: Lanes::default(), go_on, clear }
     }
 
     /// The kernel by which loops go on.
     fn go_on(&self) -> Result<&Module> {
+        self.own_kernel(&self.go_on, graph::GO_ON_NAME, graph::GO_ON)
+    }
+
+    /// The kernel that clears small memories.
+    fn clear(&self) -> Result<&Module> {
+        self.own_kernel(&self.clear, graph::CLEAR_NAME, graph::CLEAR)
+    }
+
+    /// A kernel of the device's own, compiled when it is first needed.
+    fn own_kernel<'a>(
+        &self,
+        kept: &'a OnceLock<Result<Module>>,
+        name: &str,
+        text: &str,
+    ) -> Result<&'a Module> {
         let make = || {
-            let (name, architecture) = (graph::GO_ON_NAME, self.gpu.facts().architecture);
-            let binary = self.nvrtc.compile(name, graph::GO_ON, architecture, false, Effort::Full)?;
+            let architecture = self.gpu.facts().architecture;
+            let binary = self.nvrtc.compile(name, text, architecture, false, Effort::Full)?;
             self.gpu.load(name, name, &binary, 0)
         };
-        self.go_on.get_or_init(make).as_ref().map_err(Clone::clone)
+        kept.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     /// Makes a kernel whose launches ask for so much shared memory.
@@ -239,7 +255,8 @@ impl Device for CudaDevice {
             && let Some(mut kept) = memo.try_lock()
         {
             let (gpu, device, max_blocks) = (&self.gpu, self.id, self.profile.max_blocks);
-            let graphs = graph::Maker { gpu, device, go_on: &|| self.go_on(), max_blocks };
+            let (go_on, clear) = (&|| self.go_on(), &|| self.clear());
+            let graphs = graph::Maker { gpu, device, go_on, clear, max_blocks };
             if graphs.start(work, &mut kept)? {
                 return Ok(());
             }
@@ -257,8 +274,6 @@ impl Device for CudaDevice {
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64> {
-        let before = self.gpu.mark()?;
-        work()?;
-        self.gpu.mark()?.since(&before)
+        self.gpu.time(work)
     }
 }

@@ -228,7 +228,7 @@ fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
     with_fake_driver("graphs", |path| {
         // SAFETY: our own library, and functions that it defines with this type.
         let library = unsafe { Library::new(path) }.expect("the fake driver");
-        let [live, started] = [&b"fake_live"[..], b"fake_started"].map(|name| {
+        let [live, started, cleared] = [&b"fake_live"[..], b"fake_started", b"fake_cleared"].map(|name| {
             let function: Symbol<unsafe extern "C" fn() -> i32> =
                 unsafe { library.get(name) }.expect("its function");
             // SAFETY: the functions take nothing and return a number.
@@ -261,6 +261,22 @@ fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
             // SAFETY: there is no kernel.
             unsafe { device.perform(&copy(), &memo)? };
             assert_eq!((value(&two)?, started()), (0, graphs));
+        }
+
+        // Of four small clearings three are one launch, and the copy comes after them.
+        let several = || {
+            let clear = |memory| Work::Zero { memory, bytes: 8 };
+            let copy = Work::Copy { from: &three, to: &one, bytes: 8 };
+            [clear(&one), clear(&two), clear(&three), clear(&on), copy]
+        };
+        for clearings in [0, 3] {
+            for memory in [&one, &two, &three, &on] {
+                device.upload(memory, &7i64.to_le_bytes())?;
+            }
+            // SAFETY: there is no kernel.
+            unsafe { device.perform(&several(), &memo)? };
+            let values = [value(&one)?, value(&two)?, value(&three)?, value(&on)?];
+            assert_eq!((values, cleared()), ([0; 4], clearings));
         }
 
         for (rounds, failed, left) in [(0, 0, 0), (1, 0, 0), (2, 0, 0), (7, 0, 0), (7, 256, 7)] {
