@@ -8,7 +8,7 @@ use crate::operations::{Argument, KernelCall};
 use crate::program::ArrayProgram;
 use crate::shape::Shape;
 use pumice_kernel::{BuildError, Definition};
-use pumice_scalar::{Elt, Exp, Function, Lift, Place, Primitive, ScalarType, Term, Variable, function};
+use pumice_scalar::{Elt, Exp, Function, Lift, Place, Primitive, Term, Variable, function};
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ impl Described {
     }
 
     /// As [`Described::new`].
-    pub(crate) fn of_shared(
+    pub fn of_shared(
         operation: Arc<dyn Operation>,
         inputs: Vec<Arc<Described>>,
         rank: usize,

@@ -8,7 +8,7 @@ use crate::builder::with;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::mutable::Mutable;
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use pumice_program::{AtomicOp, Order, Scope};
 use pumice_scalar::{Constant, Exp, Integer, Number, Place, Primitive, ScalarType, Term};
 
@@ -51,7 +51,7 @@ impl<T: Storable> Mutable<T> {
         index: impl Into<Ix>,
         operands: &[Term],
     ) -> Term {
-        let place = Place::caller(&format!("atomic_{}", op.name()));
+        let place = here(&format!("atomic_{}", op.name()));
         self.update_column(op, column, place, index.into(), operands)
     }
 
@@ -75,7 +75,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn atomic(&self, op: AtomicOp, index: impl Into<Ix>, operands: &[T::Form]) -> T::Form {
-        let place = Place::caller(&format!("atomic_{}", op.name()));
+        let place = here(&format!("atomic_{}", op.name()));
         let count = self.cells().len();
         if count != 1 {
             at_place(place, || {
@@ -117,7 +117,7 @@ macro_rules! updates {
             $($(#[$doc])*
             #[track_caller]
             pub fn $name(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) -> Exp<T> {
-                let place = Place::caller(stringify!($name));
+                let place = here(stringify!($name));
                 Exp::from_term(self.update_column(AtomicOp::$op, 0, place, index.into(), &[value.into().term()]))
             })*
         }
@@ -298,7 +298,7 @@ impl<T: AtomicElt + Integer> Mutable<T> {
         value: impl Into<Exp<T>>,
     ) -> Exp<T> {
         let operands = [expected.into().term(), value.into().term()];
-        let place = Place::caller("atomic_compare_exchange");
+        let place = here("atomic_compare_exchange");
         Exp::from_term(self.update_column(AtomicOp::CompareExchange, 0, place, index.into(), &operands))
     }
 }
@@ -326,7 +326,7 @@ impl<T: AtomicElt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn acquire(&self, index: impl Into<Ix>) -> Exp<T> {
-        let place = Place::caller("acquire");
+        let place = here("acquire");
         Exp::from_term(self.update_column(AtomicOp::Load(Order::Ordered), 0, place, index.into(), &[]))
     }
 
@@ -352,7 +352,7 @@ impl<T: AtomicElt> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn release(&self, index: impl Into<Ix>, value: impl Into<Exp<T>>) {
-        let place = Place::caller("release");
+        let place = here("release");
         self.update_column(AtomicOp::Store(Order::Ordered), 0, place, index.into(), &[value.into().term()]);
     }
 }
@@ -360,7 +360,7 @@ impl<T: AtomicElt> Mutable<T> {
 /// Orders memory for the block: what this thread wrote before is visible to its block before what it writes after.
 #[track_caller]
 pub fn fence_block() {
-    fence(Scope::Block, Place::caller("fence_block"));
+    fence(Scope::Block, here("fence_block"));
 }
 
 /// Orders memory for the grid: what this thread wrote before is visible to every thread before what it writes after, and what it reads after is not
@@ -393,7 +393,7 @@ pub fn fence_block() {
 /// ```
 #[track_caller]
 pub fn fence_grid() {
-    fence(Scope::Grid, Place::caller("fence_grid"));
+    fence(Scope::Grid, here("fence_grid"));
 }
 
 fn fence(scope: Scope, place: Place) {

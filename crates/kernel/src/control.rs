@@ -9,7 +9,7 @@ use crate::effects;
 use crate::force::Target;
 use crate::item::{ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Block, Forces, Loops, Thread};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::push::{now, same_level};
 use crate::size::Size;
 use crate::{Pull, Push};
@@ -41,7 +41,7 @@ pub fn seq_for<T: Storable>(
     initial: T::Form,
     body: impl Fn(T::Form, Ix) -> T::Form,
 ) -> T::Form {
-    let place = Place::caller("seq_for");
+    let place = here("seq_for");
     let step = step.max(1);
     if let Some(known) = end.term().integer()
         && known <= FEW.saturating_mul(step)
@@ -78,7 +78,7 @@ pub fn seq_until<T: Storable>(
     stop: impl FnOnce(T::Form) -> Exp<bool>,
     step: impl FnOnce(T::Form) -> T::Form,
 ) -> T::Form {
-    let place = Place::caller("seq_until");
+    let place = here("seq_until");
     at_place(place, || {
         let results = effects::repeat_while(
             &T::terms(&initial),
@@ -111,7 +111,7 @@ pub fn seq_until<T: Storable>(
 /// ```
 #[track_caller]
 pub fn cond(condition: Exp<bool>, then: impl FnOnce(), otherwise: impl FnOnce()) {
-    let place = Place::caller("cond");
+    let place = here("cond");
     at_place(place, || effects::either(condition.term(), then, otherwise));
 }
 
@@ -143,7 +143,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
         initial: T::Form,
         f: impl Fn(T::Form, T::Form) -> T::Form + 'static,
     ) -> Push<Thread, T, S> {
-        let place = Place::caller("seq_scan");
+        let place = here("seq_scan");
         Push::trusted(self.len(), move |write| {
             at_place(place, || {
                 seq_for::<T>(self.len().to_ix(), 1, initial.clone(), |accumulator, i| {
@@ -240,7 +240,7 @@ pub fn while_<L: Forces, T: Storable>(
     condition: impl FnOnce(Pull<T, Ix>) -> Exp<bool>,
     step: impl FnOnce(Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let place = Place::caller("while_");
+    let place = here("while_");
     at_place(place, || {
         let buffer = Buffer::<T>::new(initial.level(), capacity);
         let first = buffer.fill(&initial, Exp::from(0), place);
@@ -284,7 +284,7 @@ pub fn power<L: Forces, T: Storable>(
     initial: Push<L, T, Ix>,
     step: impl Fn(Ix, Pull<T, Ix>) -> Push<L, T, Ix>,
 ) -> Pull<T, Ix> {
-    let place = Place::caller("power");
+    let place = here("power");
     at_place(place, || {
         let buffer = Buffer::<T>::new(initial.level(), capacity);
         let first = [buffer.fill(&initial, Exp::from(0), place).term(), whole(0)];
@@ -337,7 +337,7 @@ pub fn accumulate<F: ItemForm>(
 where
     F::Item: Storable,
 {
-    let place = Place::caller("accumulate");
+    let place = here("accumulate");
     at_place(place, || {
         let count = std::cell::Cell::new(0);
         let own = std::cell::RefCell::new(None);

@@ -6,7 +6,7 @@
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{AnyLevel, Forces, Level, fixed};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::pull::choose;
 use crate::size::whole;
 use crate::{Pull, Push, Size};
@@ -44,7 +44,7 @@ impl<T: Storable> Pull<T> {
     /// ```
     #[track_caller]
     pub fn filter<L: Forces>(self, keep: impl Fn(T::Form) -> Exp<bool> + 'static) -> Push<L, T, Ix> {
-        self.filtered(fixed::<L>(), Place::caller("filter"), keep)
+        self.filtered(fixed::<L>(), here("filter"), keep)
     }
 
     /// As [`Pull::filter`], at a level that is data.
@@ -54,7 +54,7 @@ impl<T: Storable> Pull<T> {
         level: AnyLevel,
         keep: impl Fn(T::Form) -> Exp<bool> + 'static,
     ) -> Push<AnyLevel, T, Ix> {
-        self.filtered(level, Place::caller("filter"), keep)
+        self.filtered(level, here("filter"), keep)
     }
 
     fn filtered<L: Level>(

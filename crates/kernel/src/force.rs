@@ -8,7 +8,7 @@ use crate::check;
 use crate::effects;
 use crate::item::{ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Forces, Level};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::pull::Rows;
 use crate::push::{for_tile, now};
 use crate::size::{Size, StaticLength, side, whole};
@@ -132,7 +132,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         L: Forces,
     {
-        self.force_at(capacity, Layout::Plain, true, Place::caller("force"))
+        self.force_at(capacity, Layout::Plain, true, here("force"))
     }
 
     /// As [`Push::force_within`], with a layout.
@@ -141,7 +141,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     where
         L: Forces,
     {
-        self.force_at(capacity, layout, true, Place::caller("force"))
+        self.force_at(capacity, layout, true, here("force"))
     }
 
     fn force_at(self, capacity: usize, layout: Layout, wait: bool, place: Place) -> Pull<T, S>
@@ -184,7 +184,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, Layout::Plain, true, Place::caller("force"))
+        self.force_at(length, Layout::Plain, true, here("force"))
     }
 
     /// As [`Push::force`], with a layout that avoids bank conflicts.
@@ -207,7 +207,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, layout, true, Place::caller("force"))
+        self.force_at(length, layout, true, here("force"))
     }
 
     /// Writes the array to the level's memory and does not wait.
@@ -223,7 +223,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
         S: StaticLength,
     {
         let length = self.len().now();
-        self.force_at(length, Layout::Plain, false, Place::caller("force"))
+        self.force_at(length, Layout::Plain, false, here("force"))
     }
 }
 
@@ -275,7 +275,7 @@ pub fn force_scalar<F: ItemForm>(value: F) -> F
 where
     F::Item: Storable,
 {
-    let place = Place::caller("force_scalar");
+    let place = here("force_scalar");
     at_place(place, || now::<F::Item>(&value))
 }
 
@@ -304,7 +304,7 @@ impl<T: Storable> Rows<T> {
     /// As [`Rows::force_2d`], with another layout.
     #[track_caller]
     pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Rows<T> {
-        let place = Place::caller("force_2d");
+        let place = here("force_2d");
         let side = side(size);
         let (width, swizzled) = match layout {
             Layout::Plain => (side, false),

@@ -8,10 +8,10 @@
 use crate::builder::with;
 use crate::effects;
 use crate::item::Ix;
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::size::parts_for;
 use pumice_program::MemoryId;
-use pumice_scalar::{Exp, Place, ScalarType};
+use pumice_scalar::{Exp, ScalarType};
 use std::fmt;
 
 /// A level of the machine, as data.
@@ -100,7 +100,7 @@ pub trait Loops: Level + Sized {
     /// Does `body` for every index below `extent`, as this level does it.
     #[track_caller]
     fn for_each(extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place::caller("for_each"), || Self::each(extent, body));
+        at_place(here("for_each"), || Self::each(extent, body));
     }
 
     /// As [`Loops::for_each`], for operations that have said where the user wrote them.
@@ -120,7 +120,7 @@ pub trait Within<A: Level>: Level + Sized {
     /// Runs one `body` for each index below `extent`, each at this level.
     #[track_caller]
     fn distribute(extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place::caller("distribute"), || Self::parts(extent, body));
+        at_place(here("distribute"), || Self::parts(extent, body));
     }
 
     /// As [`Within::distribute`], for operations that have said where the user wrote them.
@@ -167,13 +167,13 @@ impl AnyLevel {
     /// Does `body` for every index below `extent`, as this level does it.
     #[track_caller]
     pub fn for_each(self, extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place::caller("for_each"), || self.each(extent, body));
+        at_place(here("for_each"), || self.each(extent, body));
     }
 
     /// Runs one `body` for each index below `extent`, each at this level, as parts of a program at the level `outer`.
     #[track_caller]
     pub fn distribute(self, outer: AnyLevel, extent: Ix, body: &dyn Fn(Ix)) {
-        at_place(Place::caller("distribute"), || self.parts(outer, extent, body));
+        at_place(here("distribute"), || self.parts(outer, extent, body));
     }
 
     /// As [`AnyLevel::for_each`], for operations that have said where the user wrote them.

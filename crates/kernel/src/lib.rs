@@ -55,7 +55,7 @@ pub use item::{Dynamic, INDEX, Item, ItemForm, Ix, Scalars, Storable};
 pub use level::{AnyLevel, Block, Forces, Grid, Level, Loops, Thread, Warp, Within};
 pub use mutable::Mutable;
 pub use passes::{Known, Passes, PipelineError, Ready, ready};
-pub use place::on_behalf;
+pub use place::{on_behalf, written_at};
 pub use preview::{PreviewError, preview};
 pub use profile::Profile;
 pub use pull::{Pull, Rows, generate, iota, replicate};

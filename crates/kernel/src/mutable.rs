@@ -10,7 +10,7 @@ use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Forces, Loops, Thread};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::{Pull, Push, Size};
 use pumice_program::MemoryId;
 use pumice_scalar::{Constant, Exp, Place, ScalarType, Term};
@@ -49,7 +49,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn shared(initial: Pull<T>) -> Mutable<T> {
-        let place = Place::caller("shared");
+        let place = here("shared");
         at_place(place, || {
             let array = Mutable::allocate(&initial, effects::allocate_shared);
             let memories = array.memories();
@@ -78,7 +78,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn own(initial: Pull<T>) -> Mutable<T> {
-        let place = Place::caller("own");
+        let place = here("own");
         at_place(place, || {
             let array = Mutable::allocate(&initial, effects::allocate_private);
             let memories = array.memories();
@@ -157,7 +157,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn read(&self, index: impl Into<Ix>) -> T::Form {
-        T::from_terms(self.at(Place::caller("read"), index.into(), |index| {
+        T::from_terms(self.at(here("read"), index.into(), |index| {
             let read = |(memory, ty): &(MemoryId, ScalarType)| effects::read_now(*memory, *ty, index);
             self.cells.iter().map(read).collect()
         }))
@@ -186,7 +186,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn write(&self, index: impl Into<Ix>, value: T::Form) {
-        self.put(Place::caller("write"), index.into(), &value);
+        self.put(here("write"), index.into(), &value);
     }
 
     /// Writes an array over the first elements.
@@ -206,7 +206,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn write_all<L: crate::Level, S: crate::Size>(&self, array: &Push<L, T, S>) {
-        let place = Place::caller("write_all");
+        let place = here("write_all");
         array.write(&|index, value| self.put(place, index, &value));
     }
 
@@ -238,7 +238,7 @@ impl<T: Storable> Mutable<T> {
     /// ```
     #[track_caller]
     pub fn freeze(self) -> Pull<T, Ix> {
-        let place = Place::caller("freeze");
+        let place = here("freeze");
         at_place(place, || {
             Block::sync();
             Pull::in_memory(self.length, self.cells)

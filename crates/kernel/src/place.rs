@@ -8,7 +8,10 @@ use crate::builder::{Builder, during};
 use pumice_scalar::{FailureKind, Place, Site};
 use std::cell::Cell;
 
-thread_local! { static BEHALF: Cell<Option<Place>> = const { Cell::new(None) }; }
+thread_local! {
+    static BEHALF: Cell<Option<Place>> = const { Cell::new(None) };
+    static WRITTEN: Cell<Option<Place>> = const { Cell::new(None) };
+}
 
 /// Runs `f` on behalf of what a user wrote at a place: comments, failures and errors of the kernel-language operations
 /// in it name that place, not the lines of Rust that call them. With `None`, operations name themselves again (inside a
@@ -38,6 +41,35 @@ pub fn on_behalf<R>(place: impl Into<Option<Place>>, f: impl FnOnce() -> R) -> R
         Some(place) => at_place(place, f),
         None => f(),
     }
+}
+
+/// Runs `f`, whose operations are written at a place of another language than Rust: a front end says so of each operation that it
+/// describes. Statements that are written later, when the array is used, still name it.
+///
+/// ```
+/// use pumice::Place;
+/// use pumice::kernel::{Grid, Ix, Pull, define, written_at};
+/// let place = Place::new("push", "prices.pum", 3, 7);
+/// let kernel = define("kernel", 32, |xs: Pull<i32, Ix>| written_at(place, || xs.push::<Grid>()))?;
+/// assert!(kernel.kernel().program.to_string().contains("push at prices.pum:3"));
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
+pub fn written_at<R>(place: Place, f: impl FnOnce() -> R) -> R {
+    /// The place from before, also after a panic.
+    struct Before(Option<Place>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            WRITTEN.set(self.0);
+        }
+    }
+    let _before = Before(WRITTEN.replace(Some(place)));
+    f()
+}
+
+/// The place of an operation that is described here: where the function that asks was called, or as [`written_at`] says.
+#[track_caller]
+pub(crate) fn here(operation: &str) -> Place {
+    WRITTEN.get().unwrap_or_else(|| Place::caller(operation))
 }
 
 /// The user's place for what is written at this one.

@@ -6,7 +6,7 @@
 
 use crate::effects;
 use crate::item::{ItemForm, Storable};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use pumice_program::CollectiveOp;
 use pumice_scalar::{Exp, Place, ScalarType, Term};
 
@@ -24,7 +24,7 @@ macro_rules! shuffles {
         where
             F::Item: Storable,
         {
-            let place = Place::caller(stringify!($name));
+            let place = here(stringify!($name));
             let lane = $lane.into().term();
             let exchange = |term: Term| together(CollectiveOp::$op, place, term.ty(), &[term, lane]);
             F::Item::from_terms(F::Item::terms(&value).into_iter().map(exchange).collect())
@@ -90,7 +90,7 @@ shuffles! {
 /// ```
 #[track_caller]
 pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::All, Place::caller("vote_all"), condition)
+    vote(CollectiveOp::All, here("vote_all"), condition)
 }
 
 /// Whether a condition holds for any lane of the warp.
@@ -105,7 +105,7 @@ pub fn vote_all(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
-    vote(CollectiveOp::Any, Place::caller("vote_any"), condition)
+    vote(CollectiveOp::Any, here("vote_any"), condition)
 }
 
 /// For which lanes of the warp a condition holds: bit `k` is lane `k`.
@@ -120,7 +120,7 @@ pub fn vote_any(condition: Exp<bool>) -> Exp<bool> {
 /// ```
 #[track_caller]
 pub fn ballot(condition: Exp<bool>) -> Exp<u32> {
-    let place = Place::caller("ballot");
+    let place = here("ballot");
     Exp::from_term(together(CollectiveOp::Ballot, place, ScalarType::U32, &[condition.term()]))
 }
 

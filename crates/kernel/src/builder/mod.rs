@@ -16,7 +16,7 @@ pub(crate) use probe::probe;
 use crate::built::{BuiltKernel, Requirement};
 use crate::effects::describe;
 use crate::error::BuildError;
-use crate::place::users;
+use crate::place::{here, users};
 use memories::drop_memories;
 use pumice_program::{
     AtomicOp, Interval, MemoryId, Operand, Program, Ranges, Space, Stmt, Var, VarInfo, Workers,
@@ -146,7 +146,7 @@ const PROLOGUE: usize = 0;
 /// Builds a kernel from what `f` does. Kernels are not built inside each other.
 #[track_caller]
 pub fn build(name: &str, threads: u32, f: impl FnOnce()) -> Result<BuiltKernel, BuildError> {
-    let origin = users(Place::caller("kernel"));
+    let origin = users(here("kernel"));
     scope(|| {
         let program = Program {
             name: name.to_string(),

@@ -18,7 +18,7 @@ use crate::check;
 use crate::effects;
 use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Level, Loops, fixed};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::size::{Size, StaticLength};
 use pumice_program::MemoryId;
 use pumice_scalar::{Exp, Place, ScalarType, Term};
@@ -80,7 +80,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn at(&self, index: impl Into<Ix>) -> T::Form {
-        self.checked(index.into(), Place::caller("at"))
+        self.checked(index.into(), here("at"))
     }
 
     /// The element at an index, which is checked.
@@ -134,7 +134,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn head(&self) -> T::Form {
-        self.checked(Exp::from(0), Place::caller("head"))
+        self.checked(Exp::from(0), here("head"))
     }
 
     /// The last element.
@@ -147,7 +147,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn last(&self) -> T::Form {
-        let place = Place::caller("last");
+        let place = here("last");
         self.checked(self.length.to_ix() - 1, place)
     }
 
@@ -190,7 +190,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         other: Pull<U, S>,
         f: impl Fn(T::Form, U::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        self.zip_at(other, Place::caller("zip_with"), f)
+        self.zip_at(other, here("zip_with"), f)
     }
 
     fn zip_at<U: Item, F: ItemForm>(
@@ -218,7 +218,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         third: Pull<V, S>,
         f: impl Fn(T::Form, U::Form, V::Form) -> F + 'static,
     ) -> Pull<F::Item, S> {
-        self.zip3_at(second, third, Place::caller("zip_with3"), f)
+        self.zip3_at(second, third, here("zip_with3"), f)
     }
 
     fn zip3_at<U: Item, V: Item, F: ItemForm>(
@@ -267,13 +267,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push<L: Loops>(self) -> Push<L, T, S> {
-        self.pushed(fixed::<L>(), Place::caller("push"))
+        self.pushed(fixed::<L>(), here("push"))
     }
 
     /// As [`Pull::push`], at a level that is data.
     #[track_caller]
     pub fn push_at(self, level: AnyLevel) -> Push<AnyLevel, T, S> {
-        self.pushed(level, Place::caller("push"))
+        self.pushed(level, here("push"))
     }
 
     fn pushed<L: Level>(self, level: AnyLevel, place: Place) -> Push<L, T, S> {
@@ -292,7 +292,7 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn padded<R: Size>(self, length: R, otherwise: T::Form) -> Pull<T, R> {
-        let place = Place::caller("padded");
+        let place = here("padded");
         let here = check::no_longer_than(self.length.to_ix(), length.to_ix(), place);
         Pull::new(length, move |i| choose::<T>(i.lt(here), || (self.at)(i), || otherwise.clone()))
     }

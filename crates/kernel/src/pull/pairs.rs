@@ -2,8 +2,9 @@
 
 use super::{Pull, choose};
 use crate::check;
+use crate::place::here;
 use crate::size::Size;
-use pumice_scalar::{Elt, Place};
+use pumice_scalar::Elt;
 
 impl<T: Elt, S: Size> Pull<T, S> {
     /// Pairs of the elements of two arrays of the same length. Other lengths are an error.
@@ -16,7 +17,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn zip<U: Elt>(self, other: Pull<U, S>) -> Pull<(T, U), S> {
-        self.zip_at(other, Place::caller("zip"), |a, b| (a, b))
+        self.zip_at(other, here("zip"), |a, b| (a, b))
     }
 
     /// Triples of the elements of three arrays of the same length. Other lengths are an error.
@@ -29,7 +30,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn zip3<U: Elt, V: Elt>(self, second: Pull<U, S>, third: Pull<V, S>) -> Pull<(T, U, V), S> {
-        let place = Place::caller("zip3");
+        let place = here("zip3");
         self.zip3_at(second, third, place, |a, b, c| (a, b, c))
     }
 
@@ -43,7 +44,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn pair(self) -> Pull<(T, T), S> {
-        let place = Place::caller("pair");
+        let place = here("pair");
         Pull::new(check::whole_parts(self.length, 2, place), move |i| {
             ((self.at)(i * 2), (self.at)(i * 2 + 1))
         })

@@ -4,8 +4,8 @@
 use super::{Pull, choose};
 use crate::bounds::natural;
 use crate::item::{Item, Storable};
+use crate::place::here;
 use crate::size::{IntoSize, Size, whole};
-use pumice_scalar::Place;
 
 impl<T: Item, S: Size> Pull<T, S> {
     /// The elements at these indices, each of which is checked.
@@ -18,7 +18,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn gather<R: Size>(self, indices: Pull<i64, R>) -> Pull<T, R> {
-        let place = Place::caller("gather");
+        let place = here("gather");
         indices.map_raw(move |index| self.checked(index, place))
     }
 

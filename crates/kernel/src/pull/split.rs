@@ -5,8 +5,9 @@ use crate::bounds::{area, natural};
 use crate::builder::named;
 use crate::check;
 use crate::item::{Item, Ix};
+use crate::place::here;
 use crate::size::{Size, parts_for, quotient, remainder, whole};
-use pumice_scalar::{Exp, FailureKind, Place};
+use pumice_scalar::{Exp, FailureKind};
 
 impl<T: Item, S: Size> Pull<T, S> {
     /// Parts of `size` elements. A length that is no multiple of that is an error; [`Pull::tiles`] takes any.
@@ -19,7 +20,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn split_up(self, size: usize) -> Pull<Pull<T>, S> {
-        let place = Place::caller("split_up");
+        let place = here("split_up");
         let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| {
             let start = named(part * whole(size), "start");
@@ -39,7 +40,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn coalesce(self, size: usize) -> Pull<Pull<T>, S> {
-        let place = Place::caller("coalesce");
+        let place = here("coalesce");
         let parts = check::whole_parts(self.length, size, place);
         Pull::new(parts, move |part| self.clone().index_map(size, move |i| part + i * parts.to_ix()))
     }
@@ -57,7 +58,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn coalesce_by(self, size: usize, items: usize) -> Pull<Pull<T>, S> {
-        let place = Place::caller("coalesce_by");
+        let place = here("coalesce_by");
         let (parts, items) = (check::whole_parts(self.length, size, place), items.max(1));
         let (size, row) = (check::whole_parts(size, items, place) * items, parts.times(items));
         Pull::new(parts, move |part| {
@@ -94,7 +95,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn rows(self, columns: Ix) -> Pull<Pull<T, Ix>, Ix> {
-        let place = Place::caller("rows");
+        let place = here("rows");
         let (all, width) = (natural(self.length.to_ix()), columns.max(1));
         let filled = remainder(all, width).eq(0) & (columns.gt(0) | all.eq(0));
         let failure = (FailureKind::NotWhole, place);
@@ -118,7 +119,7 @@ impl<T: Item> Pull<T> {
     /// ```
     #[track_caller]
     pub fn bin_split<U: Item>(self, times: u32, f: impl Fn(Pull<T>) -> Pull<U> + 'static) -> Pull<U> {
-        let place = Place::caller("bin_split");
+        let place = here("bin_split");
         let parts = 1usize.checked_shl(times).unwrap_or(usize::MAX);
         let size = check::whole_parts(self.length, parts, place);
         let part = move |number: Ix| f(self.clone().index_map(size, move |i| number * whole(size) + i));
@@ -142,7 +143,7 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// ```
     #[track_caller]
     pub fn transpose(self, columns: S) -> Pull<Pull<T, N>, S> {
-        let place = Place::caller("transpose");
+        let place = here("transpose");
         let rows = self.length;
         Pull::new(columns, move |column| {
             let whole = self.clone();
@@ -161,7 +162,7 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
     /// ```
     #[track_caller]
     pub fn join(self, columns: S) -> Pull<T, Ix> {
-        let place = Place::caller("join");
+        let place = here("join");
         let width = columns.to_ix();
         Pull::new(area(self.length.to_ix(), width), move |i| {
             (self.at)(quotient(i, width)).get_below(remainder(i, width), width, place)
@@ -187,7 +188,7 @@ impl<T: Item> Rows<T> {
     /// ```
     #[track_caller]
     pub fn split_2d(self, columns: Ix, size: usize) -> Rows<Rows<T>> {
-        let place = Place::caller("split_2d");
+        let place = here("split_2d");
         let (rows, size) = (self.length, size.max(1));
         let side = whole(size);
         Pull::new(parts_for(rows, size), move |tile_row| {

@@ -4,7 +4,7 @@ use super::{Push, write_within};
 use crate::builder::{bind_within, fresh, probe};
 use crate::item::{INDEX, Ix, Storable};
 use crate::level::{AnyLevel, Level, Within, fixed};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::size::{Size, parts_for, whole};
 use crate::{Pull, check, effects};
 use pumice_scalar::{Exp, Place};
@@ -31,7 +31,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        self.interleaved(fixed::<A>(), length, Place::caller("interleave"), index)
+        self.interleaved(fixed::<A>(), length, here("interleave"), index)
     }
 
     /// As [`Pull::interleave`], at a level that is data.
@@ -42,7 +42,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
         length: R,
         index: impl Fn(Ix, Ix) -> Ix + 'static,
     ) -> Push<AnyLevel, T, R> {
-        self.interleaved(level, length, Place::caller("interleave"), index)
+        self.interleaved(level, length, here("interleave"), index)
     }
 
     fn interleaved<A: Level, R: Size>(
@@ -108,7 +108,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     where
         L: Within<A>,
     {
-        self.strided(fixed::<A>(), stride.into(), length, Place::caller("concat"))
+        self.strided(fixed::<A>(), stride.into(), length, here("concat"))
     }
 
     /// As [`Pull::concat_by`], at a level that is data.
@@ -119,7 +119,7 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
         stride: impl Into<Ix>,
         length: R,
     ) -> Push<AnyLevel, T, R> {
-        self.strided(level, stride.into(), length, Place::caller("concat"))
+        self.strided(level, stride.into(), length, here("concat"))
     }
 
     fn strided<A: Level, R: Size>(
@@ -174,14 +174,14 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     where
         L: Within<A>,
     {
-        self.side_by_side(fixed::<A>(), Place::caller("concat"))
+        self.side_by_side(fixed::<A>(), here("concat"))
     }
 
     /// As [`Pull::concat`], at a level that is data: one that the parts' level is not a part of is an error when the kernel
     /// is built.
     #[track_caller]
     pub fn concat_at(self, level: AnyLevel) -> Push<AnyLevel, T, N> {
-        self.side_by_side(level, Place::caller("concat"))
+        self.side_by_side(level, here("concat"))
     }
 
     fn side_by_side<A: Level>(self, level: AnyLevel, place: Place) -> Push<A, T, N> {
@@ -208,7 +208,7 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
     /// ```
     #[track_caller]
     pub fn seq_concat(self) -> Push<L, T, N> {
-        let place = Place::caller("seq_concat");
+        let place = here("seq_concat");
         let stride = probe(|| self.get(0).len());
         let every = self.clone();
         Push::trusted_at(self.part_level(), self.len().times(stride), move |write| {

@@ -6,10 +6,10 @@ use crate::builder::named;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Grid, Loops};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::pull::Rows;
 use crate::size::{parts_for, quotient, remainder, side};
-use pumice_scalar::{Exp, Place};
+use pumice_scalar::Exp;
 
 /// Rows of tiles that blocks go through together; see [`near`].
 const NEAR: i64 = 16;
@@ -113,7 +113,7 @@ impl<T: Storable> Rows<Rows<T>> {
     /// ```
     #[track_caller]
     pub fn concat_2d(self, size: usize, rows: Ix, columns: Ix) -> Push<Grid, T, Ix> {
-        let place = Place::caller("concat_2d");
+        let place = here("concat_2d");
         let side = side(size);
         let down = named(parts_for(rows, size), "tiles_down");
         let tiles = named(parts_for(columns, size), "tiles");

@@ -18,6 +18,7 @@ use crate::bounds::natural;
 use crate::builder::with;
 use crate::item::{ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Level, fixed};
+use crate::place::here;
 use crate::size::{Size, StaticLength};
 use crate::{check, effects};
 use pumice_program::MemoryId;
@@ -84,7 +85,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn new(length: S, produce: impl Fn(Writer<'_, T>) + 'static) -> Self {
-        let place = Place::caller("push");
+        let place = here("push");
         Push::trusted(length, move |write| {
             produce(&|index, value| {
                 write_within(index, length.to_ix(), place, |index| write(index, value.clone()));
@@ -260,7 +261,7 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     /// ```
     #[track_caller]
     pub fn ix_map(self, f: impl Fn(Ix) -> Ix + 'static) -> Self {
-        let place = Place::caller("ix_map");
+        let place = here("ix_map");
         Push::trusted_at(self.level, self.length, move |write| {
             (self.produce)(&|i, value| {
                 write_within(f(i), self.length.to_ix(), place, |index| write(index, value.clone()));

@@ -4,7 +4,7 @@
 use super::{Push, write_within};
 use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Block, Level, Loops, fixed};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::size::{Size, group_size, whole};
 use crate::{Pull, effects};
 use pumice_scalar::{Elt, Place};
@@ -50,7 +50,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     where
         F::Item: Storable,
     {
-        self.scattered(fixed::<L>(), length, Place::caller("scatter"), place)
+        self.scattered(fixed::<L>(), length, here("scatter"), place)
     }
 
     /// As [`Pull::scatter_by`], at a level that is data.
@@ -64,7 +64,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     where
         F::Item: Storable,
     {
-        self.scattered(level, length, Place::caller("scatter"), place)
+        self.scattered(level, length, here("scatter"), place)
     }
 
     fn scattered<L: Level, R: Size, F: ItemForm>(
@@ -102,13 +102,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     /// ```
     #[track_caller]
     pub fn push_by<L: Loops>(self, items: usize) -> Push<L, T, S> {
-        self.pushed_by(fixed::<L>(), items, Place::caller("push_by"))
+        self.pushed_by(fixed::<L>(), items, here("push_by"))
     }
 
     /// As [`Pull::push_by`], at a level that is data.
     #[track_caller]
     pub fn push_by_at(self, level: AnyLevel, items: usize) -> Push<AnyLevel, T, S> {
-        self.pushed_by(level, items, Place::caller("push_by"))
+        self.pushed_by(level, items, here("push_by"))
     }
 
     fn pushed_by<L: Level>(self, level: AnyLevel, items: usize, place: Place) -> Push<L, T, S> {

@@ -18,7 +18,7 @@ use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Grid, Level};
 use crate::mutable::Mutable;
-use crate::place::{at_place, site};
+use crate::place::{at_place, here, site};
 use crate::push::{Writer, same_level};
 use crate::size::{Size, parts_for, whole};
 use crate::{Pull, Push};
@@ -57,7 +57,7 @@ impl<T: Storable> Pull<T, Ix> {
     /// ```
     #[track_caller]
     pub fn do_whole(self, size: usize, whole: impl FnOnce(Pull<T>), rest: impl FnOnce(Pull<T, Ix>)) {
-        let place = Place::caller("do_whole");
+        let place = here("do_whole");
         at_place(place, || {
             effects::either(
                 self.len().eq(size.to_ix()).term(),
@@ -89,7 +89,7 @@ impl<T: Storable> Pull<T, Ix> {
         whole: impl Fn(Pull<T>) -> Push<L, U, A> + 'static,
         rest: impl Fn(Pull<T, Ix>) -> Push<L, U, B> + 'static,
     ) -> Push<L, U, R> {
-        let place = Place::caller("if_whole");
+        let place = here("if_whole");
         let here = self.len();
         let fits = move |found: Ix, complete: bool| {
             let all = complete && same(here, length.to_ix()) && same(found, size.to_ix());
@@ -140,7 +140,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// ```
     #[track_caller]
     pub fn concat_tiles(self, size: usize, length: Ix) -> Push<Grid, T, Ix> {
-        let place = Place::caller("concat_tiles");
+        let place = here("concat_tiles");
         let tiles = self.clone();
         Push::trusted(length, move |write| {
             at_place(place, || {
@@ -167,7 +167,7 @@ impl<T: Storable, S: Size> Pull<Push<Block, T, S>, Ix> {
     /// ```
     #[track_caller]
     pub fn concat_tiles_in_order(self, size: usize, length: Ix, counter: &Mutable<u64>) -> Push<Grid, T, Ix> {
-        let place = Place::caller("concat_tiles_in_order");
+        let place = here("concat_tiles_in_order");
         let (counter, tiles, all) = (counter.clone(), self.len(), self.clone());
         Push::trusted(length, move |write| {
             at_place(place, || {

@@ -6,12 +6,12 @@ use crate::check;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{Block, Grid, Loops};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::pull::Rows;
 use crate::push::near;
 use crate::size::{Size, parts_for, side};
 use crate::{Pull, Push};
-use pumice_scalar::{Exp, Place};
+use pumice_scalar::Exp;
 use std::rc::Rc;
 
 impl<T: Storable> Rows<Pull<Pull<T>>> {
@@ -49,7 +49,7 @@ impl<T: Storable> Rows<Pull<Pull<T>>> {
         columns: Ix,
         place_of: impl Fn(Ix, usize) -> (Ix, Ix) + 'static,
     ) -> Push<Grid, T, Ix> {
-        let place = Place::caller("concat_owned");
+        let place = here("concat_owned");
         let down = named(parts_for(rows, tile.0), "tiles_down");
         let across = named(parts_for(columns, tile.1), "tiles");
         let (height, width) = (side(tile.0), side(tile.1));

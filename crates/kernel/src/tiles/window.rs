@@ -6,7 +6,7 @@ use crate::builder::with;
 use crate::effects;
 use crate::item::{Ix, Storable};
 use crate::level::{AnyLevel, Block, Forces};
-use crate::place::at_place;
+use crate::place::{at_place, here};
 use crate::pull::{Rows, choose};
 use crate::push::{for_rounds, now};
 use crate::size::{group_size, side, whole};
@@ -41,7 +41,7 @@ impl<T: Storable> Rows<T> {
     /// are shorter than that are an error when the kernel runs. See [`force_windows`].
     #[track_caller]
     pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
-        let place = Place::caller("window");
+        let place = here("window");
         Placed { matrix: self.clone(), columns, first, window, place }
     }
 }
@@ -69,7 +69,7 @@ pub fn force_windows<T: Storable, const N: usize>(
     windows: [Placed<T>; N],
     otherwise: T::Form,
 ) -> [Pull<Pull<T>>; N] {
-    let place = Place::caller("force_windows");
+    let place = here("force_windows");
     at_place(place, || {
         let written = windows.map(|placed| placed.write(&otherwise));
         Block::sync();
