@@ -7,8 +7,13 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod cases;
 pub mod diagnostic;
+pub mod evaluate;
+pub mod format;
 pub mod print;
+pub mod program;
+pub mod show;
 pub mod source;
 pub mod syntax;
 pub mod types;

@@ -40,3 +40,26 @@ fn programs_have_these_trees() {
         insta::assert_snapshot!(format!("parse_{name}"), tree);
     }
 }
+
+#[test]
+fn mistakes_are_told_in_these_words() {
+    for (name, text) in files("errors") {
+        let (tree, errors) = read(&name, &text);
+        assert_ne!(errors, "", "{name}");
+        insta::assert_snapshot!(format!("error_{name}"), format!("{errors}\n\n{tree}"));
+    }
+}
+
+#[test]
+fn the_programs_of_the_guide_are_programs() {
+    let guide = include_str!("../../../docs/pum.md");
+    let programs: Vec<&str> =
+        guide.split("```pum\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!programs.is_empty());
+    for program in programs {
+        let (tree, errors) = read("guide", program);
+        assert_eq!(errors, "");
+        assert!(tree.contains("(fun "), "{tree}");
+        assert_eq!(pumice_lang::format::format(program).as_deref(), Ok(program));
+    }
+}

@@ -20,10 +20,14 @@ macro_rules! kinds {
 
 kinds! {
     // What stands between words.
-    #[regex(r"[ \t\r\n\f]+")]
+    // The mark of the byte order that some editors write is a blank.
+    #[regex(r"[ \t\r\n\f\u{feff}]+")]
     Whitespace,
     #[regex(r"--[^\n]*", allow_greedy = true)]
     Comment,
+    // A comment of another language: an error, but no word.
+    #[regex(r"//[^\n]*", allow_greedy = true)]
+    ForeignComment,
 
     // Words.
     #[regex(r"[a-z_][A-Za-z0-9_']*")]
@@ -166,10 +170,11 @@ kinds! {
     Foreign,
     // A string or a character.
     #[regex(r#""[^"\n]*"?"#)]
-    #[token("'")]
+    #[regex(r"'[^'\n]?'?", priority = 3)]
     Quoted,
-    // What nothing else is.
-    #[regex(r"[^\x00-\x7F]+")]
+    // What nothing else is; words with letters that names do not have are not torn apart. What stands before such a letter is a word
+    // by itself: the lexer does not go far and then back again.
+    #[regex(r"([A-Za-z_][A-Za-z0-9_']*)?[^\x00-\x7F]([^\x00-\x7F]|[A-Za-z0-9_'])*", priority = 1)]
     Unknown,
     EndOfFile,
 
@@ -251,7 +256,7 @@ kinds! {
 impl SyntaxKind {
     /// Whether tokens of this kind only separate others.
     pub fn is_trivia(self) -> bool {
-        matches!(self, SyntaxKind::Whitespace | SyntaxKind::Comment)
+        matches!(self, SyntaxKind::Whitespace | SyntaxKind::Comment | SyntaxKind::ForeignComment)
     }
 
     /// Whether items begin with this word.

@@ -13,12 +13,16 @@ mod grammar;
 mod kinds;
 mod lexer;
 mod lower;
+pub(crate) mod node;
 mod parser;
+mod words;
 
 use crate::ast;
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use parser::Parser;
+
+pub(crate) use grammar::power;
 
 pub use kinds::{Pum, SyntaxKind, SyntaxNode, SyntaxToken};
 

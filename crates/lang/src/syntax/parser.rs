@@ -6,26 +6,22 @@
 
 use super::kinds::{Pum, SyntaxKind};
 use super::lexer::{self, RawToken};
+use super::words::{Token, UNMATCHED, match_brackets, significant};
 use super::{MAX_ERRORS, MAX_HEIGHT, MAX_NESTING};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use rowan::{Checkpoint, GreenNode, GreenNodeBuilder, Language};
 
-/// A token that is not only there to separate others.
+/// How far left a line may begin that goes on with an application.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Token {
-    pub kind: SyntaxKind,
-    /// Whether it is the first of its line.
-    pub first_on_line: bool,
-    pub start: u32,
-    pub end: u32,
-    /// The characters before it on its line.
-    pub column: u32,
-    /// Its number among all tokens.
-    raw: u32,
+pub(super) enum Layout {
+    /// Everywhere: this is a lone expression.
+    Free,
+    /// Right of the column of the item.
+    Item(u32),
+    /// Right of the column of the bindings of a `let`.
+    Let(u32),
 }
-
-const UNMATCHED: u32 = u32::MAX;
 
 pub(super) struct Parser<'t> {
     file: FileId,
@@ -43,8 +39,8 @@ pub(super) struct Parser<'t> {
     /// The token at which the last error was told: one is enough.
     told_at: Option<usize>,
     nesting: u32,
-    /// The column in which the bindings of the innermost `let` begin.
-    pub layout: Option<u32>,
+    /// The column in which the bindings of the innermost `let` begin, or else the item.
+    pub layout: Layout,
     /// A word that ends an application here, though it is no keyword elsewhere.
     pub stop_word: Option<&'static str>,
 }
@@ -54,6 +50,7 @@ impl<'t> Parser<'t> {
         let raw = lexer::tokens(text);
         let tokens = significant(text, &raw);
         let matching = match_brackets(&tokens);
+        let errors = foreign_comments(file, &raw);
         Parser {
             file,
             text,
@@ -63,10 +60,10 @@ impl<'t> Parser<'t> {
             at: 0,
             built: 0,
             builder: GreenNodeBuilder::new(),
-            errors: Vec::new(),
+            errors,
             told_at: None,
             nesting: 0,
-            layout: None,
+            layout: Layout::Free,
             stop_word: None,
         }
     }
@@ -132,10 +129,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Whether this token begins a line that does not go on with an application, by the layout of the innermost `let`.
+    /// Whether this token begins a line that does not go on with an application, by the layout of the innermost `let` or of the item.
     pub fn layout_stops(&self) -> bool {
         let token = self.token();
-        token.first_on_line && self.layout.is_some_and(|column| token.column <= column)
+        match self.layout {
+            Layout::Free => false,
+            Layout::Item(column) | Layout::Let(column) => token.first_on_line && token.column <= column,
+        }
     }
 
     // Building.
@@ -199,26 +199,29 @@ impl<'t> Parser<'t> {
         Span { file: self.file, start: token.start, end: token.end }
     }
 
-    /// The place of the token here; at the end, the place behind the last one.
+    /// The place of the token here; at the end of an item, the place behind its last token.
     pub fn here(&self) -> Span {
-        match (self.kind(), self.at) {
-            (SyntaxKind::EndOfFile, 1..) => {
-                let end = self.tokens[self.at - 1].end;
-                Span { file: self.file, start: end, end }
-            }
-            _ => self.span(self.token()),
+        if self.is_at_boundary() && self.at > 0 {
+            let end = self.tokens[self.at - 1].end;
+            return Span { file: self.file, start: end, end };
         }
+        self.span(self.token())
     }
 
     /// What stands here, for a message.
     pub fn found(&self) -> String {
         match self.kind() {
             SyntaxKind::EndOfFile => "the end".to_string(),
+            _ if self.is_at_boundary() => "the next item".to_string(),
             _ => {
                 let word = self.word(self.token());
-                let short: String = word.chars().take(30).collect();
-                let more = if short.len() < word.len() { "…" } else { "" };
-                format!("`{}{more}`", short.escape_debug())
+                let shown = |sign: char| match sign {
+                    ' '..='~' => sign.to_string(),
+                    _ => sign.escape_debug().to_string(),
+                };
+                let short: String = word.chars().take(30).map(shown).collect();
+                let more = if word.chars().nth(30).is_some() { "…" } else { "" };
+                format!("`{short}{more}`")
             }
         }
     }
@@ -244,16 +247,12 @@ impl<'t> Parser<'t> {
     }
 
     /// Takes a token that must be here, or says that it is missing.
-    pub fn expect(&mut self, kind: SyntaxKind, sign: &str, purpose: &str) -> bool {
+    pub fn expect(&mut self, kind: SyntaxKind, what: &str, purpose: &str) -> bool {
         if self.eat(kind) {
             return true;
         }
         let found = self.found();
-        self.error_here(
-            format!("expected `{sign}` {purpose}, found {found}"),
-            format!("expected `{sign}`"),
-            "",
-        );
+        self.error_here(format!("expected {what} {purpose}, found {found}"), format!("expected {what}"), "");
         false
     }
 
@@ -274,9 +273,9 @@ impl<'t> Parser<'t> {
         if closed == UNMATCHED {
             let error = Diagnostic::new(self.span(open), format!("this `{word}` is never closed"))
                 .label("opened here");
-            let error = match self.kind() {
-                SyntaxKind::EndOfFile => error,
-                _ => error.other(self.here(), format!("expected `{sign}` before this")),
+            let error = match self.is_at_boundary() {
+                true => error,
+                false => error.other(self.here(), format!("expected `{sign}` before this")),
             };
             self.error(error.help(format!("write `{sign}` where it ends")));
             return;
@@ -287,8 +286,8 @@ impl<'t> Parser<'t> {
             .other(self.span(open), "opened here");
         let stopped = self.layout_stops();
         self.error(match self.layout {
-            Some(column) if stopped => error.help(format!(
-                "a line that goes on with the binding of a `let` begins right of it, in column {} or later",
+            Layout::Item(column) | Layout::Let(column) if stopped => error.help(format!(
+                "a line that goes on with what stands above begins in column {} or later",
                 column + 2
             )),
             _ => error,
@@ -369,64 +368,13 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The tokens that are not trivia, with their places.
-fn significant(text: &str, raw: &[RawToken]) -> Vec<Token> {
-    let mut tokens = Vec::with_capacity(raw.len() / 2 + 1);
-    let (mut start, mut column, mut first_on_line) = (0, 0, true);
-    for (number, &RawToken { kind, end }) in raw.iter().enumerate() {
-        if !kind.is_trivia() {
-            tokens.push(Token { kind, first_on_line, start, end, column, raw: number as u32 });
-            first_on_line = false;
-        }
-        let word = text.get(start as usize..end as usize).unwrap_or("");
-        match word.rfind('\n').filter(|_| kind == SyntaxKind::Whitespace) {
-            Some(newline) => {
-                first_on_line = true;
-                column = (word.len() - newline - 1) as u32;
-            }
-            None => column += word.chars().count() as u32,
-        }
-        start = end;
-    }
-    let raw = raw.len() as u32;
-    tokens.push(Token {
-        kind: SyntaxKind::EndOfFile,
-        first_on_line: true,
-        start,
-        end: start,
-        column: 0,
-        raw,
+/// Tells of comments that are written as in other languages.
+fn foreign_comments(file: FileId, raw: &[RawToken]) -> Vec<Diagnostic> {
+    let numbered = raw.iter().enumerate().filter(|(_, token)| token.kind == SyntaxKind::ForeignComment);
+    let told = numbered.take(MAX_ERRORS).map(|(number, token)| {
+        let start = if number == 0 { 0 } else { raw[number - 1].end };
+        Diagnostic::new(Span { file, start, end: token.end }, "comments begin with `--`")
+            .help("write `--` for a comment, and `/` or `div` to divide integers")
     });
-    tokens
-}
-
-/// For each token, the number of the bracket that closes it. Brackets do not go beyond an item, and one that is closed by
-/// another kind of bracket is closed by none.
-fn match_brackets(tokens: &[Token]) -> Vec<u32> {
-    let mut matching = vec![UNMATCHED; tokens.len()];
-    let mut open: Vec<(usize, SyntaxKind)> = Vec::new();
-    let kinds = [SyntaxKind::RightParen, SyntaxKind::RightBracket, SyntaxKind::RightBrace];
-    let mut counts = [0usize; 3];
-    let place = |kind| kinds.iter().position(|other| *other == kind);
-    for (number, token) in tokens.iter().enumerate() {
-        if let Some(closing) = token.kind.closing() {
-            open.push((number, closing));
-            counts[place(closing).unwrap_or(0)] += 1;
-        } else if let Some(which) = place(token.kind) {
-            if counts[which] == 0 {
-                continue;
-            }
-            while let Some((opening, closing)) = open.pop() {
-                counts[place(closing).unwrap_or(0)] -= 1;
-                if closing == token.kind {
-                    matching[opening] = number as u32;
-                    break;
-                }
-            }
-        } else if token.kind.begins_item() && token.first_on_line {
-            open.clear();
-            counts = [0; 3];
-        }
-    }
-    matching
+    told.collect()
 }

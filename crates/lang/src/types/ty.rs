@@ -2,9 +2,8 @@
 
 use crate::ast::Name;
 use pumice_scalar::ScalarType;
-use std::fmt::{self, Display, Formatter};
 
-/// A variable of a scheme, by its number there.
+/// A variable of a scheme. No two schemes of a program have a variable of the same number.
 pub type Variable = u32;
 
 /// A type. What is not decided is a variable of the scheme of a function around it.
@@ -37,9 +36,14 @@ pub enum Type {
     Memory(Box<Type>),
 }
 
-/// A declared sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SumId(pub u32);
+/// A declared sum, with its name for messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SumId {
+    /// Which of all sums of a program.
+    pub number: u32,
+    /// What it is called where it is declared.
+    pub name: Name,
+}
 
 /// A level: so many above a variable, or above `thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +65,8 @@ pub enum Size {
     Variable(Variable),
 }
 
-/// What a variable of a scheme may stand for.
+/// What a variable of a scheme may stand for. Those from [`Kind::Type`] to [`Kind::Number`] are each part of the one before;
+/// `Integer` and `Float` are parts of `Number`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Any type (TYP).
@@ -86,13 +91,93 @@ pub enum Kind {
     Size,
 }
 
-/// A type with its variables: those from 0 to below the number of kinds.
+impl Kind {
+    /// The kind of what is of both kinds, if there is anything. Levels and sizes are of their own kind alone.
+    pub fn meet(self, other: Kind) -> Option<Kind> {
+        if self.implies(other) {
+            Some(self)
+        } else if other.implies(self) {
+            Some(other)
+        } else {
+            None
+        }
+    }
+
+    /// Whether all that is of this kind is of the other kind too.
+    pub fn implies(self, other: Kind) -> bool {
+        match (self, other) {
+            (Kind::Level | Kind::Size, _) | (_, Kind::Level | Kind::Size) | (Kind::Float, Kind::Integer) => {
+                self == other
+            }
+            _ => self >= other,
+        }
+    }
+
+    /// The class that a signature writes before a variable of this kind, if it needs one.
+    pub fn class(self) -> Option<&'static str> {
+        match self {
+            Kind::Type | Kind::Level | Kind::Size => None,
+            Kind::Ground => Some("Ground"),
+            Kind::Base => Some("Element"),
+            Kind::Equal => Some("Equal"),
+            Kind::Ordered => Some("Ordered"),
+            Kind::Number => Some("Number"),
+            Kind::Integer => Some("Integer"),
+            Kind::Float => Some("Float"),
+        }
+    }
+
+    /// The kind of a class.
+    pub fn of_class(class: &str) -> Option<Kind> {
+        let all =
+            [Kind::Ground, Kind::Base, Kind::Equal, Kind::Ordered, Kind::Number, Kind::Integer, Kind::Float];
+        all.into_iter().find(|kind| kind.class() == Some(class))
+    }
+
+    /// What is of this kind, in words: "the function works for …".
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Type => "anything",
+            Kind::Ground => "anything but a function",
+            Kind::Base => "something that can be stored: neither a function nor an array",
+            Kind::Equal => "something that `==` compares",
+            Kind::Ordered => "something that `<` compares",
+            Kind::Number => "a number",
+            Kind::Integer => "an integer",
+            Kind::Float => "a float",
+            Kind::Level => "a level",
+            Kind::Size => "a size",
+        }
+    }
+}
+
+/// A type with its variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
-    /// What each variable may stand for.
-    pub kinds: Vec<Kind>,
-    /// What variables are called, where somebody said so.
-    pub names: Vec<Option<Name>>,
+    /// Its variables, with what each may stand for, and what it is called where somebody said so.
+    pub variables: Vec<(Variable, Kind, Option<Name>)>,
     /// The type.
     pub ty: Type,
+}
+
+/// What a variable of a scheme stands for where the scheme is used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Argument {
+    /// Of a variable for types.
+    Type(Type),
+    /// Of a variable for levels.
+    Level(Level),
+    /// Of a variable for extents.
+    Size(Size),
+}
+
+impl Argument {
+    /// A variable for itself.
+    pub fn variable(variable: Variable, kind: Kind) -> Argument {
+        match kind {
+            Kind::Level => Argument::Level(Level { variable: Some(variable), above: 0 }),
+            Kind::Size => Argument::Size(Size::Variable(variable)),
+            _ => Argument::Type(Type::Variable(variable)),
+        }
+    }
 }

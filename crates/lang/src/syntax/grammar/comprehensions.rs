@@ -70,7 +70,7 @@ fn let_qualifier(p: &mut Parser) -> u32 {
     p.start(SyntaxKind::LetQualifier);
     p.bump();
     pattern(p);
-    p.expect(SyntaxKind::Equal, "=", "between a pattern and its value");
+    p.expect(SyntaxKind::Equal, "`=`", "between a pattern and its value");
     let mut height = bracketed(p);
     if p.is_at(SyntaxKind::KwIn) {
         p.error_here(
@@ -124,7 +124,7 @@ fn draw(p: &mut Parser) -> u32 {
 fn source(p: &mut Parser) -> u32 {
     p.start(SyntaxKind::Source);
     pattern(p);
-    p.expect(SyntaxKind::LeftArrow, "<-", "between a pattern and what it is drawn from");
+    p.expect(SyntaxKind::LeftArrow, "`<-`", "between a pattern and what it is drawn from");
     let mut height = bracketed(p);
     if p.eat(SyntaxKind::DotDot) {
         height = height.max(bracketed(p));

@@ -2,12 +2,13 @@
 //! whoever walks the tree may recur.
 
 use super::super::kinds::SyntaxKind;
-use super::super::parser::Parser;
+use super::super::parser::{Layout, Parser};
+use super::atoms::{at_atom, postfix};
 use super::items::{body, equal_ahead};
-use super::operators::{COMPARISON, COMPOSITION, Power, foreign, operator, power_here, take_operator};
+use super::missing;
+use super::operators::{COMPARISON, COMPOSITION, Power, power_here, take_operator};
 use super::patterns::{at_pattern_atom, pattern, pattern_atom};
-use super::types::{level_in_brackets, level_parameter, path, type_};
-use super::{comprehensions, missing, separated};
+use super::types::{level_in_brackets, level_parameter};
 use crate::diagnostic::Diagnostic;
 
 /// Reads an expression.
@@ -79,26 +80,6 @@ fn begins_prefix(kind: SyntaxKind) -> bool {
     matches!(kind, KwFn | Backslash | KwLet | KwIf | KwCase)
 }
 
-fn at_atom(p: &Parser) -> bool {
-    use SyntaxKind::*;
-    matches!(
-        p.kind(),
-        Lower
-            | Upper
-            | Integer
-            | Float
-            | KwTrue
-            | KwFalse
-            | BlockSize
-            | LeftParen
-            | LeftBracket
-            | LeftBrace
-            | Underscore
-            | Quoted
-            | Unknown
-    )
-}
-
 fn application(p: &mut Parser) -> u32 {
     let start = p.checkpoint();
     let mut height = postfix(p);
@@ -147,175 +128,6 @@ fn level_ahead(p: &Parser) -> bool {
         count += 2;
     }
     p.nth(count) == SyntaxKind::Lower && p.nth(count + 1) == SyntaxKind::Greater
-}
-
-/// Reads an atom and its fields.
-fn postfix(p: &mut Parser) -> u32 {
-    let start = p.checkpoint();
-    let mut height = atom(p);
-    while p.is_at(SyntaxKind::Dot)
-        && !p.blank_before()
-        && !p.blank_after()
-        && matches!(p.nth(1), SyntaxKind::Lower | SyntaxKind::Integer)
-    {
-        p.start_at(start, SyntaxKind::Field);
-        p.bump();
-        p.bump();
-        p.finish();
-        height += 1;
-        if p.too_high(height) {
-            break;
-        }
-    }
-    height
-}
-
-fn atom(p: &mut Parser) -> u32 {
-    match p.kind() {
-        SyntaxKind::Integer | SyntaxKind::Float | SyntaxKind::KwTrue | SyntaxKind::KwFalse => {
-            lone(p, SyntaxKind::Literal)
-        }
-        SyntaxKind::BlockSize => lone(p, SyntaxKind::BlockSizeExpr),
-        SyntaxKind::Lower | SyntaxKind::Upper => {
-            p.start(SyntaxKind::PathExpr);
-            path(p);
-            p.finish();
-        }
-        SyntaxKind::LeftParen => return parenthesised(p),
-        SyntaxKind::LeftBracket => return comprehensions::list(p),
-        SyntaxKind::LeftBrace => return record(p),
-        SyntaxKind::Underscore => {
-            p.error_here("`_` is a pattern and has no value", "", "");
-            lone(p, SyntaxKind::Error);
-        }
-        SyntaxKind::Quoted => {
-            p.error_here("there are no strings and characters", "", "");
-            lone(p, SyntaxKind::Error);
-        }
-        SyntaxKind::Unknown => {
-            let found = p.found();
-            let message = format!("{found} is nothing that a program is made of");
-            p.error_here(message, "", "names are made of the letters a to z and A to Z, digits, `_` and `'`");
-            lone(p, SyntaxKind::Error);
-        }
-        SyntaxKind::Foreign => {
-            let found = p.found();
-            let help = foreign(p.word(p.token())).map_or("", |(help, _)| help);
-            p.error_here(format!("expected an expression, found {found}"), "", help);
-            lone(p, SyntaxKind::Error);
-        }
-        _ => {
-            let found = p.found();
-            p.error_here(format!("expected an expression, found {found}"), "expected an expression", "");
-            missing(p);
-        }
-    }
-    1
-}
-
-fn lone(p: &mut Parser, kind: SyntaxKind) {
-    p.start(kind);
-    p.bump();
-    p.finish();
-}
-
-/// Reads what stands in parentheses: a tuple, an operator, an expression with its type, or an expression.
-fn parenthesised(p: &mut Parser) -> u32 {
-    let (start, opening) = (p.checkpoint(), p.position());
-    p.bump();
-    if operator(p.kind()).is_some() && p.nth(1) == SyntaxKind::RightParen {
-        p.bump();
-        p.bump();
-        p.start_at(start, SyntaxKind::Section);
-        p.finish();
-        return 1;
-    }
-    let (mut height, mut kind) = (1, SyntaxKind::Tuple);
-    if !p.is_at(SyntaxKind::RightParen) {
-        let mut count = 0;
-        separated(p, SyntaxKind::RightParen, |p| {
-            height = height.max(bracketed(p) + 1);
-            count += 1;
-        });
-        if count == 1 {
-            kind = SyntaxKind::Paren;
-        }
-        if count == 1 && p.eat(SyntaxKind::Colon) {
-            kind = SyntaxKind::Typed;
-            height = height.max(type_(p) + 1);
-        }
-    }
-    p.close(opening);
-    p.start_at(start, kind);
-    p.finish();
-    height
-}
-
-/// Reads `{ x = a }` or `{ r with x = a }`.
-fn record(p: &mut Parser) -> u32 {
-    let (start, opening) = (p.checkpoint(), p.position());
-    p.bump();
-    let mut kind = SyntaxKind::Record;
-    let mut height = 1;
-    if p.is_at(SyntaxKind::RightBrace) {
-        p.error_here("a record has at least one field", "", "write `()` for nothing");
-    } else {
-        let plain = p.is_at(SyntaxKind::Lower)
-            && matches!(
-                p.nth(1),
-                SyntaxKind::Equal | SyntaxKind::Comma | SyntaxKind::RightBrace | SyntaxKind::Colon
-            );
-        if !plain {
-            kind = SyntaxKind::Update;
-            let outer = p.stop_word.replace("with");
-            height = expression(p) + 1;
-            p.stop_word = outer;
-            if p.is_at_word("with") {
-                p.bump();
-            } else {
-                let found = p.found();
-                p.error_here(
-                    format!("expected `with` behind the record, found {found}"),
-                    "expected `with`",
-                    "write `{ x = a }` for a record, `{ r with x = a }` for one with another field",
-                );
-            }
-        }
-        if !p.is_at(SyntaxKind::RightBrace) || kind == SyntaxKind::Record {
-            separated(p, SyntaxKind::RightBrace, |p| height = height.max(field_value(p) + 1));
-        }
-    }
-    p.close(opening);
-    p.start_at(start, kind);
-    p.finish();
-    height
-}
-
-fn field_value(p: &mut Parser) -> u32 {
-    p.start(SyntaxKind::FieldValue);
-    let name = p.found();
-    let named = p.expect(SyntaxKind::Lower, "name", "of a field");
-    let mut height = 1;
-    if p.eat(SyntaxKind::Equal) {
-        height = bracketed(p);
-    } else if named {
-        let name = name.trim_matches('`');
-        let found = p.found();
-        p.error_here(
-            format!("expected `=` behind the field `{name}`, found {found}"),
-            "expected `=`",
-            format!("write `{name} = e`"),
-        );
-        if p.eat(SyntaxKind::Colon) {
-            height = bracketed(p);
-        } else {
-            missing(p);
-        }
-    } else {
-        missing(p);
-    }
-    p.finish();
-    height
 }
 
 /// Whether a parameter begins here.
@@ -379,7 +191,7 @@ fn let_(p: &mut Parser) -> u32 {
     let word = p.here();
     p.bump();
     let column = p.token().column;
-    let outer = p.layout.replace(column);
+    let outer = std::mem::replace(&mut p.layout, Layout::Let(column));
     let mut height = 0;
     loop {
         height = height.max(binding(p));
@@ -470,7 +282,7 @@ fn case(p: &mut Parser) -> u32 {
     p.start(SyntaxKind::Case);
     p.bump();
     let mut height = expression(p);
-    p.expect(SyntaxKind::KwOf, "of", "behind the value of a `case`");
+    p.expect(SyntaxKind::KwOf, "`of`", "behind the value of a `case`");
     p.eat(SyntaxKind::Bar);
     loop {
         p.start(SyntaxKind::Arm);

@@ -1,7 +1,7 @@
 //! A file and its items: `import`, `sig`, `fun`, `type`.
 
 use super::super::kinds::SyntaxKind;
-use super::super::parser::Parser;
+use super::super::parser::{Layout, Parser};
 use super::expressions::{at_parameter, expression, parameter};
 use super::types::{at_type_atom, type_, type_atom};
 use super::{missing, separated};
@@ -36,12 +36,16 @@ pub(super) fn unexpected(p: &mut Parser, label: &str) {
             "no bracket is open here that it could close",
             "leave it out, or write the opening bracket",
         ),
-        SyntaxKind::Equal => p.error_here(format!("unexpected {found}"), label, "write `==` to compare"),
+        SyntaxKind::Semicolon => {
+            p.error_here(format!("unexpected {found}"), label, "items need no `;` behind them")
+        }
+        SyntaxKind::Bar => p.error_here(format!("unexpected {found}"), label, "arms follow `case e of`"),
         _ => p.error_here(format!("unexpected {found}"), label, ""),
     }
 }
 
 fn item(p: &mut Parser) {
+    p.layout = Layout::Item(p.token().column);
     match p.kind() {
         SyntaxKind::KwImport => import(p),
         SyntaxKind::KwSig => signature(p),
@@ -103,13 +107,13 @@ pub(super) fn equal_ahead(p: &Parser) -> bool {
 fn import(p: &mut Parser) {
     p.start(SyntaxKind::Import);
     p.bump();
-    p.expect(SyntaxKind::Lower, "name", "of the file to import");
+    p.expect(SyntaxKind::Lower, "the name", "of the file to import");
     if p.is_at(SyntaxKind::LeftParen) {
         let opening = p.position();
         p.bump();
         separated(p, SyntaxKind::RightParen, |p| {
             if !p.eat(SyntaxKind::Upper) {
-                p.expect(SyntaxKind::Lower, "name", "of what to import");
+                p.expect(SyntaxKind::Lower, "the name", "of what to import");
             }
         });
         p.close(opening);
@@ -121,7 +125,7 @@ fn signature(p: &mut Parser) {
     p.start(SyntaxKind::Signature);
     p.eat(SyntaxKind::KwSig);
     name(p, "a signature");
-    if p.expect(SyntaxKind::Colon, ":", "between the name and its type") || at_type_atom(p) {
+    if p.expect(SyntaxKind::Colon, "`:`", "between the name and its type") || at_type_atom(p) {
         constraints(p);
         type_(p);
     } else {
@@ -143,7 +147,7 @@ fn name(p: &mut Parser, owner: &str) {
         p.bump();
         p.finish();
     } else {
-        p.expect(SyntaxKind::Lower, "name", &format!("of {owner}"));
+        p.expect(SyntaxKind::Lower, "the name", &format!("of {owner}"));
     }
 }
 
@@ -157,18 +161,18 @@ fn constraints(p: &mut Parser) {
     }
     separated(p, SyntaxKind::FatArrow, |p| {
         p.start(SyntaxKind::Constraint);
-        p.expect(SyntaxKind::Upper, "Class", "of a type variable");
-        p.expect(SyntaxKind::Lower, "name", "of the type variable that is of this class");
+        p.expect(SyntaxKind::Upper, "a class", "of a type variable");
+        p.expect(SyntaxKind::Lower, "the name", "of the type variable that is of this class");
         p.finish();
     });
-    p.expect(SyntaxKind::FatArrow, "=>", "between classes and type");
+    p.expect(SyntaxKind::FatArrow, "`=>`", "between classes and type");
 }
 
 fn function(p: &mut Parser) {
     p.start(SyntaxKind::Function);
     p.eat(SyntaxKind::KwFun);
     name(p, "a function");
-    while at_parameter(p) {
+    while at_parameter(p) && !p.layout_stops() {
         parameter(p);
     }
     body(p, "a function");
@@ -179,16 +183,21 @@ fn function(p: &mut Parser) {
 pub(super) fn body(p: &mut Parser, owner: &str) -> u32 {
     if !p.eat(SyntaxKind::Equal) {
         let found = p.found();
-        let arrow = matches!(p.kind(), SyntaxKind::FatArrow | SyntaxKind::Arrow);
         let message = format!("expected `=` before the body of {owner}, found {found}");
-        p.error_here(
-            message,
-            "expected `=`",
-            if arrow { "write `=` here; `=>` belongs to `fn x => e`" } else { "" },
-        );
-        if arrow || p.is_at(SyntaxKind::Colon) {
+        let help = match p.kind() {
+            SyntaxKind::FatArrow | SyntaxKind::Arrow => "write `=` here; `=>` belongs to `fn x => e`",
+            SyntaxKind::Colon => "the type of a function stands above it: `sig f : a -> b`",
+            _ => "",
+        };
+        p.error_here(message, "expected `=`", help);
+        if !help.is_empty() {
             p.start(SyntaxKind::Skipped);
-            p.bump();
+            if p.eat(SyntaxKind::Colon) {
+                type_(p);
+                p.eat(SyntaxKind::Equal);
+            } else {
+                p.bump();
+            }
             p.finish();
         }
         if p.is_at_boundary() {
@@ -213,10 +222,11 @@ fn type_declaration(p: &mut Parser) {
         p.bump();
         p.finish();
     } else {
-        p.expect(SyntaxKind::Upper, "Name", "of a type");
+        p.expect(SyntaxKind::Upper, "the name", "of a type");
     }
     while p.eat(SyntaxKind::Lower) {}
-    if !p.expect(SyntaxKind::Equal, "=", "between the name of a type and what it is") && p.is_at_boundary() {
+    if !p.expect(SyntaxKind::Equal, "`=`", "between the name of a type and what it is") && p.is_at_boundary()
+    {
         missing(p);
         p.finish();
         return;
@@ -263,7 +273,7 @@ fn constructors(p: &mut Parser) {
             p.bump();
             p.finish();
         } else {
-            p.expect(SyntaxKind::Upper, "Constructor", "of a type");
+            p.expect(SyntaxKind::Upper, "a constructor", "of a type");
         }
         while at_type_atom(p) {
             type_atom(p);

@@ -1,6 +1,7 @@
 //! The grammar of `docs/pum.md`, a file per subject. A function reads one thing that begins at the cursor and builds its node;
 //! it never fails, and always comes to an end: what is missing becomes an empty [`SyntaxKind::Error`] and a message.
 
+mod atoms;
 mod comprehensions;
 mod expressions;
 mod items;
@@ -56,4 +57,9 @@ fn missing(p: &mut Parser) {
 /// The operator that a token is.
 pub(super) fn operator(kind: SyntaxKind) -> Option<crate::ast::Operator> {
     operators::operator(kind).map(|(operator, _)| operator)
+}
+
+/// How strongly the operator that a token is binds its operands.
+pub(crate) fn power(kind: SyntaxKind) -> Option<u8> {
+    operators::operator(kind).map(|(_, power)| power)
 }

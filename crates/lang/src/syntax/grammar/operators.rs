@@ -1,7 +1,7 @@
 //! Operators and how strongly they bind.
 
 use super::super::kinds::SyntaxKind;
-use super::super::parser::Parser;
+use super::super::parser::{Layout, Parser};
 use crate::ast::Operator;
 
 /// How strongly an operator binds its operands.
@@ -76,7 +76,7 @@ pub(super) fn take_operator(p: &mut Parser, after_comparison: bool) {
         SyntaxKind::Equal => p.error_here(
             "`=` does not compare",
             "",
-            if p.layout.is_some() {
+            if matches!(p.layout, Layout::Let(_)) {
                 "write `==` to compare; a binding of a `let` begins in the column of the one before it"
             } else {
                 "write `==` to compare"
@@ -85,7 +85,7 @@ pub(super) fn take_operator(p: &mut Parser, after_comparison: bool) {
         SyntaxKind::LeftArrow => p.error_here(
             "`<-` stands behind the bar of a comprehension",
             "",
-            "write `a < -b` to compare with blanks",
+            "write `a < -b`, with a blank, to compare",
         ),
         SyntaxKind::Foreign => {
             let found = p.found();

@@ -107,7 +107,7 @@ fn record_pattern(p: &mut Parser) -> u32 {
     let mut height = 1;
     separated(p, SyntaxKind::RightBrace, |p| {
         p.start(SyntaxKind::PatternField);
-        p.expect(SyntaxKind::Lower, "name", "of a field");
+        p.expect(SyntaxKind::Lower, "the name", "of a field");
         if p.eat(SyntaxKind::Equal) {
             height = height.max(pattern(p) + 1);
         }

@@ -51,8 +51,8 @@ fn operand(p: &mut Parser) -> u32 {
 pub(super) fn level_parameter(p: &mut Parser) {
     p.start(SyntaxKind::LevelParameter);
     p.bump();
-    p.expect(SyntaxKind::Lower, "name", "of a level");
-    p.expect(SyntaxKind::Greater, ">", "behind the name of a level");
+    p.expect(SyntaxKind::Lower, "the name", "of a level");
+    p.expect(SyntaxKind::Greater, "`>`", "behind the name of a level");
     p.finish();
 }
 
@@ -78,7 +78,7 @@ pub(super) fn path(p: &mut Parser) {
     p.start(SyntaxKind::Path);
     p.bump();
     if p.eat(SyntaxKind::ColonColon) && !p.eat(SyntaxKind::Upper) {
-        p.expect(SyntaxKind::Lower, "name", "behind the file's name");
+        p.expect(SyntaxKind::Lower, "the name", "behind the file's name");
     }
     p.finish();
 }
@@ -127,8 +127,8 @@ fn record_type(p: &mut Parser) -> u32 {
     let mut height = 1;
     separated(p, SyntaxKind::RightBrace, |p| {
         p.start(SyntaxKind::TypeField);
-        p.expect(SyntaxKind::Lower, "name", "of a field");
-        if p.expect(SyntaxKind::Colon, ":", "between a field and its type") || at_type_atom(p) {
+        p.expect(SyntaxKind::Lower, "the name", "of a field");
+        if p.expect(SyntaxKind::Colon, "`:`", "between a field and its type") || at_type_atom(p) {
             height = height.max(type_(p) + 1);
         } else {
             missing(p);
@@ -174,9 +174,9 @@ pub(super) fn level_in_brackets(p: &mut Parser) {
     p.start(SyntaxKind::Level);
     while p.is_at(SyntaxKind::Integer) {
         p.bump();
-        p.expect(SyntaxKind::Plus, "+", "between a number and the level that it is above");
+        p.expect(SyntaxKind::Plus, "`+`", "between a number and the level that it is above");
     }
-    p.expect(SyntaxKind::Lower, "level", "(thread, warp, block, grid or a name)");
+    p.expect(SyntaxKind::Lower, "a level", "(thread, warp, block, grid or a name)");
     p.finish();
-    p.expect(SyntaxKind::Greater, ">", "behind a level");
+    p.expect(SyntaxKind::Greater, "`>`", "behind a level");
 }

@@ -1,7 +1,7 @@
 //! Documentation: the comments directly above an item, and the first ones of a file.
 
 use super::super::kinds::SyntaxKind;
-use super::node::Token;
+use super::super::node::Token;
 
 /// Collects the comments between items, as they come.
 #[derive(Default)]
@@ -9,8 +9,10 @@ pub(super) struct Docs {
     /// The comments of the file, once it is known which those are.
     pub file: Option<String>,
     lines: Vec<String>,
-    /// Whether only the first comments of the file have come, and whether lines have ended since the last one.
+    /// Whether the first comments of the file have ended.
     seen_gap: bool,
+    seen_item: bool,
+    /// The lines that have ended since the last comment or item.
     newlines: usize,
 }
 
@@ -26,7 +28,7 @@ impl Docs {
             }
             SyntaxKind::Comment => {
                 // A comment behind an item, on its line, belongs to that.
-                if self.newlines > 0 || token.start == 0 {
+                if self.newlines > 0 || !self.seen_item {
                     self.lines.push(text(token.text));
                 }
                 self.newlines = 0;
@@ -47,6 +49,7 @@ impl Docs {
     /// The documentation of the item that comes now.
     pub fn item(&mut self) -> Option<String> {
         self.seen_gap = true;
+        self.seen_item = true;
         self.newlines = 0;
         let lines = std::mem::take(&mut self.lines);
         (!lines.is_empty()).then(|| lines.join("\n"))

@@ -2,10 +2,11 @@
 
 use super::super::grammar::operator;
 use super::super::kinds::SyntaxKind;
+use super::super::node::Node;
 use super::Lowering;
-use super::node::Node;
-use crate::ast::{Binding, Drawn, Expr, ExprKind, Function, Ident, Qualifier};
+use crate::ast::{Binding, Drawn, Expr, ExprKind, Ident, Pattern, PatternKind, Qualifier};
 use crate::diagnostic::Diagnostic;
+use crate::source::Span;
 
 impl Lowering<'_> {
     pub(super) fn expression(&mut self, node: Node) -> Expr {
@@ -121,8 +122,7 @@ impl Lowering<'_> {
             None => self.missing(node),
         };
         for part in parts {
-            let span = self.span(node).to(function.span);
-            let span = crate::source::Span { end: part.end(), ..span };
+            let span = Span { end: part.end(), ..self.span(node) };
             let kind = if part.kind() == SyntaxKind::LevelArgument {
                 match part.nodes().next() {
                     Some(level) => ExprKind::ApplyLevel(Box::new(function), self.level(level)),
@@ -163,7 +163,7 @@ impl Lowering<'_> {
                         bindings.push(Binding::Value(pattern, self.nth_expression(child, 1)));
                     }
                 }
-                SyntaxKind::FunctionBinding => bindings.extend(self.function_binding(child)),
+                SyntaxKind::FunctionBinding => bindings.push(self.function_binding(child)),
                 _ => body = Some(self.expression(child)),
             }
         }
@@ -171,10 +171,14 @@ impl Lowering<'_> {
         ExprKind::Let(bindings, Box::new(body))
     }
 
-    fn function_binding(&mut self, node: Node) -> Option<Binding> {
-        let function: Function = self.function(node, None);
-        // Without parameters it is what could not be read: its name stands before something else than `=`.
-        (!function.parameters.is_empty()).then_some(Binding::Function(function))
+    fn function_binding(&mut self, node: Node) -> Binding {
+        let function = self.function(node, None);
+        if function.parameters.is_empty() {
+            // Its name stands before something else than `=`, which was told.
+            let name = Pattern { span: function.name.span, kind: PatternKind::Name(function.name.name) };
+            return Binding::Value(name, function.body);
+        }
+        Binding::Function(function)
     }
 
     fn case(&mut self, node: Node) -> ExprKind {

@@ -1,9 +1,9 @@
 //! Items.
 
 use super::super::kinds::SyntaxKind;
+use super::super::node::{Node, Token};
 use super::Lowering;
 use super::docs::Docs;
-use super::node::{Node, Token};
 use crate::ast::{
     Expr, Function, Ident, Import, Module, Parameter, Signature, TypeDeclaration, TypeDeclarationKind,
     TypeExpr, TypeExprKind,

@@ -1,7 +1,7 @@
 //! Numbers and their suffixes.
 
+use super::super::node::Token;
 use super::Lowering;
-use super::node::Token;
 use crate::ast::ExprKind;
 use crate::diagnostic::Diagnostic;
 use pumice_scalar::ScalarType;

@@ -5,14 +5,13 @@ mod docs;
 mod expressions;
 mod items;
 mod literals;
-mod node;
 mod types;
 
 use super::kinds::SyntaxKind;
+use super::node::{Node, Token};
 use crate::ast::{Expr, ExprId, ExprKind, Ident, Module, Name, Path};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
-use node::{Node, Token};
 use rowan::GreenNode;
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! Types, sizes, levels and patterns.
 
 use super::super::kinds::SyntaxKind;
+use super::super::node::Node;
 use super::Lowering;
-use super::node::Node;
 use crate::ast::{Ident, LevelExpr, Pattern, PatternKind, SizeExpr, TypeExpr, TypeExprKind};
 use crate::diagnostic::Diagnostic;
 

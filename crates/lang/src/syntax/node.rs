@@ -1,16 +1,16 @@
 //! A light view of the syntax tree: a node and where it begins. Walking it allocates nothing.
 
-use super::super::kinds::{Pum, SyntaxKind};
+use super::kinds::{Pum, SyntaxKind};
 use rowan::{GreenNodeData, Language, NodeOrToken};
 
 #[derive(Clone, Copy)]
-pub(super) struct Node<'t> {
+pub(crate) struct Node<'t> {
     green: &'t GreenNodeData,
     pub start: u32,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Token<'t> {
+pub(crate) struct Token<'t> {
     pub kind: SyntaxKind,
     pub text: &'t str,
     pub start: u32,

@@ -1,0 +1,647 @@
+//! The functions of the language itself: which there are, and what each does in which surroundings.
+//!
+//! Inside a function on elements, one whose arguments all come from outside is evaluated outside, so it is done once and not for each
+//! element.
+
+use super::environment::{Environment, Instance};
+use super::in_kernel::known_level;
+use super::layout::{columns, from_terms};
+use super::scalars::whole;
+use super::value::{Array, Function, Host, Made, Value};
+use super::{Evaluator, Mode, Outcome};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::types::Type;
+use pumice_array::operations::{
+    Compute, Concat, Expand, Filter, Fold, Gives, Order, Permute, Product, Scan, Sort,
+};
+use pumice_array::{Acc, Described, Falls, in_order};
+use pumice_kernel::AnyLevel;
+use pumice_scalar::{Constant, Exp, FailureKind, Op, ScalarType, Site, Term};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A function with all its arguments.
+pub(super) struct Call {
+    pub name: &'static str,
+    pub span: Span,
+    pub instance: Rc<Instance>,
+    pub level: Option<AnyLevel>,
+    pub arguments: Vec<Value>,
+}
+
+/// The functions and how many arguments they take, levels aside. Their types are in `pum/builtins.pum`.
+const BUILTINS: &[(&str, usize)] = &[
+    ("generate", 2),
+    ("index", 2),
+    ("length", 1),
+    ("lengthPull", 1),
+    ("map", 2),
+    ("mapPull", 2),
+    ("zipWith", 3),
+    ("generate2", 3),
+    ("generate3", 4),
+    ("index2", 3),
+    ("index3", 4),
+    ("shape2", 1),
+    ("shape3", 1),
+    ("rows", 1),
+    ("map2", 2),
+    ("transpose2", 1),
+    ("reshape2", 3),
+    ("flatten2", 1),
+    ("push", 1),
+    ("force", 1),
+    ("mapPush", 2),
+    ("lengthPush", 1),
+    ("concat", 2),
+    ("interleave", 3),
+    ("while", 3),
+    ("power", 3),
+    ("seqfor", 3),
+    ("whileLoop", 3),
+    ("reduce", 3),
+    ("sum", 1),
+    ("product", 1),
+    ("minimum", 1),
+    ("maximum", 1),
+    ("scan", 3),
+    ("prescan", 3),
+    ("filter", 2),
+    ("sort", 1),
+    ("sortByKey", 2),
+    ("reduceRows", 3),
+    ("matmul", 2),
+    ("permute", 3),
+    ("scatter", 2),
+    ("histogram", 2),
+    ("expand", 3),
+    ("append", 2),
+    ("iterate", 3),
+    ("iterateWhile", 3),
+    ("compute", 1),
+    ("fst", 1),
+    ("snd", 1),
+    ("not", 1),
+    ("min", 2),
+    ("max", 2),
+    ("abs", 1),
+    ("sqrt", 1),
+    ("exp", 1),
+    ("log", 1),
+    ("sin", 1),
+    ("cos", 1),
+    ("tan", 1),
+    ("atan2", 2),
+    ("tanh", 1),
+    ("pow", 2),
+    ("floor", 1),
+    ("ceil", 1),
+    ("round", 1),
+    ("i32", 1),
+    ("i64", 1),
+    ("u32", 1),
+    ("u64", 1),
+    ("f32", 1),
+    ("f64", 1),
+    ("int", 1),
+    ("double", 1),
+    ("toInt", 1),
+];
+
+impl Evaluator {
+    /// A function of the language, before it is applied.
+    pub(super) fn builtin(self: &Rc<Self>, name: &str, instance: Instance, span: Span) -> Outcome<Value> {
+        let Some((name, _)) = BUILTINS.iter().find(|(known, _)| *known == name) else {
+            return Err(self.wrong(span, format!("`{name}` has a type and no meaning yet")));
+        };
+        Ok(Value::Function(Rc::new(Function::Builtin {
+            name,
+            span,
+            instance: Rc::new(instance),
+            level: None,
+            arguments: Vec::new(),
+        })))
+    }
+
+    /// Applies one to the arguments that are there.
+    pub(super) fn call(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let arity = BUILTINS.iter().find(|(name, _)| *name == call.name).map_or(0, |(_, arity)| *arity);
+        if call.arguments.len() < arity {
+            let Call { name, span, instance, level, arguments } = call;
+            return Ok(Value::Function(Rc::new(Function::Builtin {
+                name,
+                span,
+                instance,
+                level,
+                arguments,
+            })));
+        }
+        let arrays = call.arguments.iter().any(|argument| matches!(argument, Value::Array(Array::Host(_))));
+        let once =
+            self.mode.get() == Mode::Element && arrays && !matches!(call.name, "index" | "index2" | "index3");
+        match once && call.arguments.iter().all(|argument| self.is_outside(argument)) {
+            true => self.within(Mode::Host, || self.meaning(call)),
+            false => self.meaning(call),
+        }
+    }
+
+    /// The type of what it gives.
+    fn result_type(&self, call: &Call) -> Outcome<Type> {
+        let scheme = self
+            .checked
+            .scheme_of_builtin(call.name)
+            .ok_or_else(|| self.wrong(call.span, "a function of no type"))?;
+        let mut ty = Environment::of_types((*call.instance).clone()).resolve(&scheme.ty);
+        for _ in 0..call.arguments.len() {
+            while let Type::LevelFunction(_, to) = ty {
+                ty = *to;
+            }
+            match ty {
+                Type::Function(_, to) => ty = *to,
+                other => return Ok(other),
+            }
+        }
+        Ok(ty)
+    }
+
+    fn element_type(&self, call: &Call) -> Outcome<(Type, usize)> {
+        match self.result_type(call)? {
+            Type::Array { element, sizes, .. } => Ok((*element, sizes.len())),
+            other => Ok((other, 0)),
+        }
+    }
+
+    /// The level above that of the parts of `concat`.
+    fn level_above(&self, call: &Call) -> Outcome<AnyLevel> {
+        let level = match self.result_type(call)? {
+            Type::Array { level: Some(level), .. } => known_level(level),
+            _ => None,
+        };
+        level.ok_or_else(|| self.wrong(call.span, "the level of this array is not known"))
+    }
+
+    fn meaning(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        use Op::*;
+        let span = call.span;
+        let arguments = &call.arguments;
+        let scalar = |number: usize| self.scalar(&arguments[number], span);
+        let one = |op: Op| scalar(0).map(|x| self.operate(op, x.term.ty(), &[x]));
+        let two = |op: Op| Ok(self.operate(op, scalar(0)?.term.ty(), &[scalar(0)?, scalar(1)?]));
+        let cast = |ty: ScalarType| {
+            let x = scalar(0)?;
+            Ok(Value::scalar(x.term.cast(ty), x.outside))
+        };
+        match call.name {
+            "generate" | "map" | "mapPull" | "zipWith" | "generate2" | "generate3" | "map2" | "rows"
+            | "transpose2" | "reshape2" | "flatten2" => {
+                let (element, rank) = self.element_type(&call)?;
+                let Call { name, span, instance, arguments, .. } = call;
+                self.make(Made { name, span, instance, arguments }, element, rank)
+            }
+            "index" | "index2" | "index3" => {
+                let array = self.array(&arguments[0], span)?;
+                let index = arguments[1..].iter().map(|index| Ok(self.scalar(index, span)?.term));
+                self.get(array, &index.collect::<Outcome<Vec<_>>>()?, Some(call.name), span)
+            }
+            "length" | "lengthPull" if matches!(&arguments[0], Value::Array(Array::Stream(_))) => {
+                match &arguments[0] {
+                    Value::Array(Array::Stream(stream)) => self.count(stream),
+                    _ => Err(self.wrong(span, "an array is wanted here")),
+                }
+            }
+            "length" | "lengthPull" => {
+                let extents = self.extents(self.array(&arguments[0], span)?, span)?;
+                extents
+                    .into_iter()
+                    .next()
+                    .map(Value::Scalar)
+                    .ok_or_else(|| self.wrong(span, "an array of no dimension"))
+            }
+            "shape2" | "shape3" => {
+                let extents = self.extents(self.array(&arguments[0], span)?, span)?;
+                Ok(Value::Tuple(extents.into_iter().map(Value::Scalar).collect()))
+            }
+            "push" | "force" | "mapPush" | "lengthPush" | "concat" | "interleave" | "while" | "power" => {
+                self.levelled(call)
+            }
+            "seqfor" => {
+                let ty = self.result_type(&call)?;
+                self.loop_times(scalar(0)?.term, arguments[2].clone(), &ty, span, &|round, value| {
+                    self.apply_all(&arguments[1], &[Value::scalar(round, false), value], span)
+                })
+            }
+            "whileLoop" => {
+                let ty = self.result_type(&call)?;
+                let condition = |value| self.apply(&arguments[0], value, span);
+                let step = |value| self.apply(&arguments[1], value, span);
+                self.loop_while(arguments[2].clone(), &ty, span, &condition, &step)
+            }
+            "reduce" | "sum" | "product" | "minimum" | "maximum" => self.reduce(call),
+            "fst" | "snd" => match &arguments[0] {
+                Value::Tuple(parts) if parts.len() == 2 => Ok(parts[usize::from(call.name == "snd")].clone()),
+                _ => Err(self.wrong(span, "a pair is wanted here")),
+            },
+            "not" => one(Not),
+            "min" => two(Min),
+            "max" => two(Max),
+            "atan2" => two(Atan2),
+            "pow" => two(Pow),
+            "abs" => match scalar(0)?.term.ty() {
+                ScalarType::U32 | ScalarType::U64 => Ok(arguments[0].clone()),
+                _ => one(Abs),
+            },
+            "sqrt" => one(Sqrt),
+            "exp" => one(Exp),
+            "log" => one(Log),
+            "sin" => one(Sin),
+            "cos" => one(Cos),
+            "tan" => one(Tan),
+            "tanh" => one(Tanh),
+            "floor" => one(Floor),
+            "ceil" => one(Ceil),
+            "round" => one(Round),
+            "i32" => cast(ScalarType::I32),
+            "i64" | "int" | "toInt" => cast(ScalarType::I64),
+            "u32" => cast(ScalarType::U32),
+            "u64" => cast(ScalarType::U64),
+            "f32" => cast(ScalarType::F32),
+            "f64" | "double" => cast(ScalarType::F64),
+            _ if self.mode.get() != Mode::Host => {
+                let message = format!(
+                    "`{}` is scheduled automatically, and this is inside of something else",
+                    call.name
+                );
+                let help = match self.mode.get() {
+                    Mode::Kernel => {
+                        "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
+                    }
+                    _ => {
+                        "no array is computed for each element of another one; use a comprehension, or a loop: `seqfor`, `whileLoop`, `sum`"
+                    }
+                };
+                Err(Box::new(Diagnostic::new(span, message).help(help)))
+            }
+            _ => self.whole_array(call),
+        }
+    }
+
+    fn array<'a>(&self, value: &'a Value, span: Span) -> Outcome<&'a Array> {
+        match value {
+            Value::Array(array) => Ok(array),
+            _ => Err(self.wrong(span, "an array is wanted here")),
+        }
+    }
+
+    /// Push arrays: outside of kernels they wait for one.
+    fn levelled(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, arguments) = (call.span, &call.arguments);
+        if self.mode.get() != Mode::Kernel {
+            return match (call.name, &arguments[..]) {
+                ("force", [Value::Suspended(suspended)]) => {
+                    if self.mode.get() == Mode::Element {
+                        return Err(self.wrong(span, "a kernel cannot be run for each element of an array"));
+                    }
+                    Ok(Value::Array(self.force(suspended, span)?))
+                }
+                ("push" | "mapPush" | "concat" | "interleave", _) => {
+                    let (element, _) = self.element_type(&call)?;
+                    let Call { name, instance, level, mut arguments, .. } = call;
+                    let Some(last) = arguments.pop() else {
+                        return Err(self.wrong(span, "an argument is missing"));
+                    };
+                    let function = Function::Builtin { name, span, instance, level, arguments };
+                    Ok(self.suspended(Value::Function(Rc::new(function)), last, element, span))
+                }
+                _ => {
+                    let message = format!("`{}` is for the inside of kernels", call.name);
+                    let help = "what levels do is part of a kernel: an array at `<grid>`, made by `concat` of blocks or `push <grid>`";
+                    Err(Box::new(Diagnostic::new(span, message).help(help)))
+                }
+            };
+        }
+        match call.name {
+            "push" => {
+                let level =
+                    call.level.ok_or_else(|| self.wrong(span, "`push` needs a level: `push <block>`"))?;
+                self.push(level, self.array(&arguments[0], span)?, span)
+            }
+            "force" => self.force_here(&arguments[0], span),
+            "mapPush" => self.map_push(&arguments[0], &arguments[1], &self.element_type(&call)?.0, span),
+            "lengthPush" => self.length_push(&arguments[0], span),
+            "concat" => {
+                let size = self.scalar(&arguments[0], span)?.term;
+                self.concat(self.level_above(&call)?, size, None, self.array(&arguments[1], span)?, span)
+            }
+            "interleave" => {
+                let size = self.scalar(&arguments[0], span)?.term;
+                let parts = self.array(&arguments[2], span)?;
+                self.concat(self.level_above(&call)?, size, Some(&arguments[1]), parts, span)
+            }
+            "while" => {
+                let condition = |_, array: &Value| self.apply(&arguments[0], array.clone(), span);
+                self.steps(&condition, &arguments[1], &arguments[2], span)
+            }
+            _ => {
+                let times = self.scalar(&arguments[0], span)?.term;
+                let Some(times) = times.integer() else {
+                    return Err(self.wrong(
+                        span,
+                        "how often `power` does its step must be known when the kernel is built",
+                    ));
+                };
+                let condition = |round: u64, _: &Value| {
+                    Ok(Value::scalar(Constant::from((round as i64) < times).into(), true))
+                };
+                self.steps(&condition, &arguments[1], &arguments[2], span)
+            }
+        }
+    }
+
+    /// Folds: of the array language outside, loops elsewhere.
+    fn reduce(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, name) = (call.span, call.name);
+        let ty = self.result_type(&call)?;
+        let number = |value: i64| self.literal(&ty, Constant::from(value), span);
+        let (initial, array) = match (name, &call.arguments[..]) {
+            ("reduce", [_, initial, array]) => (Some(initial.clone()), array),
+            ("sum", [array]) => (Some(number(0)?), array),
+            ("product", [array]) => (Some(number(1)?), array),
+            (_, [array]) => (None, array),
+            _ => return Err(self.wrong(span, "an array is wanted here")),
+        };
+        let array = self.array(array, span)?;
+        let operator = |a: Value, b: Value| -> Outcome<Value> {
+            let arithmetic = |op: Op| {
+                let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
+                Ok(self.operate(op, a.term.ty(), &[a, b]))
+            };
+            match name {
+                "reduce" => self.apply_all(&call.arguments[0], &[a, b], span),
+                "sum" => arithmetic(Op::Add),
+                "product" => arithmetic(Op::Mul),
+                "minimum" => arithmetic(Op::Min),
+                _ => arithmetic(Op::Max),
+            }
+        };
+        if self.mode.get() == Mode::Host {
+            let folded = self.fold(name, array, initial.as_ref(), &ty, (0, span), &operator)?;
+            return self.get(&folded, &[], None, span);
+        }
+        if let Array::Stream(stream) = array {
+            let Some(initial) = initial else {
+                let message = format!("`{name}` of a comprehension that may have no elements");
+                let help = "fold it with `reduce` and what to give then";
+                return Err(Box::new(Diagnostic::new(span, message).help(help)));
+            };
+            return (stream.fold)(initial, &ty, &operator);
+        }
+        let initial = match initial {
+            Some(initial) => initial,
+            // There must be a first element.
+            None => self.get(array, &[whole(0)], Some(name), span)?,
+        };
+        self.loop_over(array, initial, &ty, span, &operator)
+    }
+
+    /// The operator of a fold or scan.
+    fn operator(
+        self: &Rc<Self>,
+        ty: &Type,
+        span: Span,
+        operator: &dyn Fn(Value, Value) -> Outcome<Value>,
+    ) -> Outcome<pumice_scalar::Function> {
+        let types = columns(ty, self.sums()).ok_or_else(|| self.not_stored(ty, span))?;
+        let both = [types.clone(), types].concat();
+        self.element_function(&both, span, |terms| {
+            let mut terms = terms.iter().copied();
+            let mut next = || {
+                from_terms(ty, self.sums(), false, &mut terms)
+                    .ok_or_else(|| self.wrong(span, "an element of no type"))
+            };
+            let (a, b) = (next()?, next()?);
+            operator(a, b)
+        })
+    }
+
+    /// A fold of rows: the result has so many dimensions.
+    fn fold(
+        self: &Rc<Self>,
+        name: &str,
+        array: &Array,
+        initial: Option<&Value>,
+        ty: &Type,
+        (rank, span): (usize, Span),
+        operator: &dyn Fn(Value, Value) -> Outcome<Value>,
+    ) -> Outcome<Array> {
+        let operator = self.operator(ty, span, operator)?;
+        let initial = initial.map(|initial| self.stored(initial, span)).transpose()?;
+        let initial = initial.map(|terms| self.constant_function(terms));
+        let input = self.described(array, span)?;
+        match self.operation(name, Fold { operator, initial }, vec![input], (ty, rank), span)? {
+            Value::Array(array) => Ok(array),
+            _ => Err(self.wrong(span, "a fold of nothing")),
+        }
+    }
+
+    /// The scalars of a value that can be stored.
+    fn stored(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
+        value.terms().ok_or_else(|| self.wrong(span, "this cannot be stored in an array"))
+    }
+
+    /// Operations on whole arrays, outside of everything.
+    fn whole_array(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, name, arguments) = (call.span, call.name, &call.arguments);
+        let (element, rank) = self.element_type(&call)?;
+        let array = |number: usize| self.array(&arguments[number], span);
+        let described = |number: usize| self.described(array(number)?, span);
+        let types = |ty: &Type| columns(ty, self.sums()).ok_or_else(|| self.not_stored(ty, span));
+        let value = |ty: &Type, terms: &mut dyn Iterator<Item = Term>| {
+            from_terms(ty, self.sums(), false, terms).ok_or_else(|| self.wrong(span, "an element of no type"))
+        };
+        // A function of one element of an argument.
+        let of_element = |number: usize, function: &Value| {
+            let from = array(number)?.element().clone();
+            self.element_function(&types(&from)?, span, |terms| {
+                self.apply(function, value(&from, &mut terms.iter().copied())?, span)
+            })
+        };
+        let applied = |function: &Value| {
+            let function = function.clone();
+            move |a: Value, b: Value| self.apply_all(&function, &[a, b], span)
+        };
+        match name {
+            "scan" | "prescan" => {
+                let operator = self.operator(&element, span, &applied(&arguments[0]))?;
+                let initial = Some(self.constant_function(self.stored(&arguments[1], span)?));
+                let gives = if name == "scan" { Gives::Inclusive } else { Gives::Extended };
+                let scan = Scan { operator, initial, gives, from_right: false };
+                self.operation(name, scan, vec![described(2)?], (&element, rank), span)
+            }
+            "reduceRows" => {
+                let operator = applied(&arguments[0]);
+                let folded =
+                    self.fold(name, array(2)?, Some(&arguments[1]), &element, (rank, span), &operator)?;
+                Ok(Value::Array(folded))
+            }
+            "filter" => {
+                let keep = of_element(1, &arguments[0])?;
+                self.operation(name, Filter { keep }, vec![described(1)?], (&element, rank), span)
+            }
+            "sort" => {
+                let keys = self.function_of(&types(&element)?, |terms| {
+                    Ok(terms.iter().map(|term| in_order(*term, Falls(false))).collect())
+                })?;
+                self.operation(
+                    name,
+                    Sort { order: Order::Keys(keys) },
+                    vec![described(0)?],
+                    (&element, rank),
+                    span,
+                )
+            }
+            "sortByKey" => {
+                let keys = self.function_of(&types(&element)?, |terms| {
+                    let key =
+                        self.apply(&arguments[0], value(&element, &mut terms.iter().copied())?, span)?;
+                    Ok(self
+                        .stored(&key, span)?
+                        .into_iter()
+                        .map(|term| in_order(term, Falls(false)))
+                        .collect())
+                })?;
+                self.operation(
+                    name,
+                    Sort { order: Order::Keys(keys) },
+                    vec![described(1)?],
+                    (&element, rank),
+                    span,
+                )
+            }
+            "matmul" => {
+                let operator = |op: Op| {
+                    self.operator(&element, span, &move |a, b| {
+                        let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
+                        Ok(self.operate(op, a.term.ty(), &[a, b]))
+                    })
+                };
+                let initial = self.constant_function(self.stored(&self.zero(&element), span)?);
+                let product = Product { multiply: operator(Op::Mul)?, add: operator(Op::Add)?, initial };
+                self.operation(name, product, vec![described(0)?, described(1)?], (&element, rank), span)
+            }
+            "permute" | "scatter" | "histogram" => self.combined(&call, &element, rank),
+            "expand" => {
+                let from = array(2)?.element().clone();
+                let place = self.place(name, span);
+                let size = self.function_of(&types(&from)?, |terms| {
+                    let size = self.apply(&arguments[0], value(&from, &mut terms.iter().copied())?, span)?;
+                    let size = self.scalar(&size, span)?.term;
+                    let site = Site { place, kind: FailureKind::NegativeSize };
+                    let fits = whole(0).compare(Op::Le, size).check(site, size, whole(0));
+                    Ok(vec![Term::apply(Op::Select, ScalarType::I64, &[fits, size, whole(0)])])
+                })?;
+                let with_number = [types(&from)?, vec![ScalarType::I64]].concat();
+                let get = self.element_function(&with_number, span, |terms| {
+                    let mut terms = terms.iter().copied();
+                    let source = value(&from, &mut terms)?;
+                    let number = Value::scalar(terms.next().unwrap_or(whole(0)), false);
+                    self.apply_all(&arguments[1], &[source, number], span)
+                })?;
+                self.operation(name, Expand { size, get }, vec![described(2)?], (&element, rank), span)
+            }
+            "append" => {
+                let parts = vec![described(0)?, described(1)?];
+                self.operation(name, Concat { dimension: 0 }, parts, (&element, rank), span)
+            }
+            "compute" => self.operation(name, Compute, vec![described(0)?], (&element, rank), span),
+            "iterate" | "iterateWhile" => self.iterated(&call, &element),
+            other => Err(self.wrong(span, format!("`{other}` has a type and no meaning yet"))),
+        }
+    }
+
+    /// Combinations at an index: of values that come with one.
+    fn combined(self: &Rc<Self>, call: &Call, element: &Type, rank: usize) -> Outcome<Value> {
+        let (span, name, arguments) = (call.span, call.name, &call.arguments);
+        let types = columns(element, self.sums()).ok_or_else(|| self.not_stored(element, span))?;
+        let always = Term::from(Constant::from(true));
+        let (defaults, source, operator): (Arc<Described>, &Value, _) = match name {
+            "permute" => {
+                let f = arguments[0].clone();
+                let operator =
+                    self.operator(element, span, &move |a, b| self.apply_all(&f, &[a, b], span))?;
+                (self.described(self.array(&arguments[1], span)?, span)?, &arguments[2], operator)
+            }
+            "scatter" => {
+                let operator = self.operator(element, span, &|new, _| Ok(new))?;
+                (self.described(self.array(&arguments[0], span)?, span)?, &arguments[1], operator)
+            }
+            _ => {
+                let operator = self.operator(element, span, &|a, b| {
+                    let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
+                    Ok(self.operate(Op::Add, a.term.ty(), &[a, b]))
+                })?;
+                let bins = self.scalar(&arguments[0], span)?;
+                let shape = self.constant_function(vec![bins.term]);
+                let zero = self.element_function(&[ScalarType::I64], span, |_| Ok(self.zero(element)))?;
+                let zeros = pumice_array::operations::Generate { shape, element: zero };
+                let zeros = Described::new(zeros, Vec::new(), 1, types.clone(), self.place(name, span));
+                (zeros, &arguments[1], operator)
+            }
+        };
+        let source = self.described(self.array(source, span)?, span)?;
+        // The index of the element, then its scalars: the target, and what is combined there.
+        let parameters = [vec![ScalarType::I64], source.types().to_vec()].concat();
+        let counts = name == "histogram";
+        let target = self.function_of(&parameters, |terms| {
+            let one: Term = Constant::from(1i64).into();
+            Ok(match counts {
+                true => vec![always, terms[1], one],
+                false => [&[always], &terms[1..]].concat(),
+            })
+        })?;
+        let permute = Permute { rank: 1, combine: operator, target };
+        self.operation(name, permute, vec![defaults, source], (element, rank), span)
+    }
+
+    /// Loops over arrays.
+    fn iterated(self: &Rc<Self>, call: &Call, element: &Type) -> Outcome<Value> {
+        let (span, arguments) = (call.span, &call.arguments);
+        let initial = self.described(self.array(&arguments[2], span)?, span)?;
+        let failure: RefCell<Option<Box<Diagnostic>>> = RefCell::default();
+        let state = |arrays: &[Arc<Described>]| {
+            Value::Array(Array::Host(Rc::new(Host::given(element.clone(), arrays[0].clone()))))
+        };
+        let keep = |outcome: Outcome<Arc<Described>>, like: &Arc<Described>| {
+            outcome.unwrap_or_else(|diagnostic| {
+                failure.borrow_mut().get_or_insert(diagnostic);
+                like.clone()
+            })
+        };
+        let next = |arrays: Vec<Arc<Described>>| {
+            let next = self.apply(&arguments[1], state(&arrays), span);
+            let next = next.and_then(|next| self.described(self.array(&next, span)?, span));
+            vec![keep(next, &arrays[0])]
+        };
+        let last = match call.name {
+            "iterate" => {
+                let rounds = Exp::<i64>::from_term(self.scalar(&arguments[0], span)?.term);
+                pumice_array::iterate(rounds, vec![initial], next)
+            }
+            _ => {
+                let condition = |arrays: Vec<Arc<Described>>| {
+                    let holds = self.apply(&arguments[0], state(&arrays), span);
+                    let holds =
+                        holds.and_then(|holds| Ok(self.unit(&[self.scalar(&holds, span)?.term], span)));
+                    let never = self.unit(&[Constant::from(false).into()], span);
+                    Acc::from_described(keep(holds, &never))
+                };
+                pumice_array::awhile(vec![initial], condition, next)
+            }
+        };
+        if let Some(diagnostic) = failure.into_inner() {
+            return Err(diagnostic);
+        }
+        Ok(state(&last))
+    }
+}

@@ -1,0 +1,148 @@
+//! What names and type variables mean where an expression is evaluated.
+
+use super::value::Value;
+use crate::ast::{Expr, Name, Parameter};
+use crate::types::{Argument, Level, Size, Type, Variable};
+use pumice_kernel::AnyLevel;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What variables of a scheme stand for.
+pub type Instance = HashMap<Variable, Argument>;
+
+/// What names and type variables mean. Cloning is free.
+#[derive(Clone, Default)]
+pub struct Environment {
+    names: Option<Rc<Bound>>,
+    types: Rc<Instance>,
+}
+
+struct Bound {
+    name: Name,
+    meaning: Meaning,
+    before: Option<Rc<Bound>>,
+}
+
+/// What a name means.
+#[derive(Clone)]
+pub enum Meaning {
+    /// A value.
+    Value(Value),
+    /// A level.
+    Level(AnyLevel),
+    /// Something that is evaluated where it is used, because it is of another type in each place or calls itself.
+    Definition(Rc<Definition>),
+}
+
+/// A binding that is evaluated where it is used.
+pub struct Definition {
+    /// The name itself, if it may occur in the body.
+    pub own_name: Option<Name>,
+    /// The parameters; none of a value.
+    pub parameters: Rc<[Parameter]>,
+    /// The body.
+    pub body: Rc<Expr>,
+    /// What the body's names mean.
+    pub environment: Environment,
+}
+
+impl Environment {
+    /// With one more name, which hides others that are called the same.
+    pub fn with(&self, name: &Name, meaning: Meaning) -> Environment {
+        let bound = Bound { name: name.clone(), meaning, before: self.names.clone() };
+        Environment { names: Some(Rc::new(bound)), types: self.types.clone() }
+    }
+
+    /// Without names, and with these type variables.
+    pub fn of_types(types: Instance) -> Environment {
+        Environment { names: None, types: Rc::new(types) }
+    }
+
+    /// With more type variables.
+    pub fn with_types(&self, more: Instance) -> Environment {
+        if more.is_empty() {
+            return self.clone();
+        }
+        let mut types = (*self.types).clone();
+        types.extend(more);
+        Environment { names: self.names.clone(), types: Rc::new(types) }
+    }
+
+    /// What a name means.
+    pub fn get(&self, name: &str) -> Option<&Meaning> {
+        let mut bound = self.names.as_deref();
+        while let Some(here) = bound {
+            if &*here.name == name {
+                return Some(&here.meaning);
+            }
+            bound = here.before.as_deref();
+        }
+        None
+    }
+
+    /// The same with the meaning of these names changed.
+    pub fn map(&self, names: &[Name], f: &mut dyn FnMut(&Meaning) -> Meaning) -> Environment {
+        let mut mapped = Environment { names: None, types: self.types.clone() };
+        for name in names {
+            if let Some(meaning) = self.get(name) {
+                mapped = mapped.with(name, f(meaning));
+            }
+        }
+        mapped
+    }
+
+    /// A type without variables, as far as they stand for something here.
+    pub fn resolve(&self, ty: &Type) -> Type {
+        let all = |types: &[Type]| types.iter().map(|ty| self.resolve(ty)).collect();
+        match ty {
+            Type::Scalar(_) => ty.clone(),
+            Type::Variable(variable) => match self.types.get(variable) {
+                Some(Argument::Type(ty)) => ty.clone(),
+                _ => ty.clone(),
+            },
+            Type::Tuple(parts) => Type::Tuple(all(parts)),
+            Type::Record(fields) => {
+                Type::Record(fields.iter().map(|(name, ty)| (name.clone(), self.resolve(ty))).collect())
+            }
+            Type::Sum(id, arguments) => Type::Sum(id.clone(), all(arguments)),
+            Type::Function(from, to) => {
+                Type::Function(Box::new(self.resolve(from)), Box::new(self.resolve(to)))
+            }
+            Type::LevelFunction(level, to) => Type::LevelFunction(*level, Box::new(self.resolve(to))),
+            Type::Array { element, sizes, level } => Type::Array {
+                element: Box::new(self.resolve(element)),
+                sizes: sizes.iter().map(|size| self.size(*size)).collect(),
+                level: level.map(|level| self.level(level)),
+            },
+            Type::Memory(of) => Type::Memory(Box::new(self.resolve(of))),
+        }
+    }
+
+    /// A level without variables, as far as they stand for something here.
+    pub fn level(&self, level: Level) -> Level {
+        match level.variable.and_then(|variable| self.types.get(&variable)) {
+            Some(Argument::Level(known)) => Level { above: known.above + level.above, ..*known },
+            _ => level,
+        }
+    }
+
+    fn size(&self, size: Size) -> Size {
+        match size {
+            Size::Variable(variable) => match self.types.get(&variable) {
+                Some(Argument::Size(size)) => *size,
+                _ => size,
+            },
+            _ => size,
+        }
+    }
+
+    /// What variables stand for, without those that stand for something here.
+    pub fn resolve_all(&self, instance: impl IntoIterator<Item = (Variable, Argument)>) -> Instance {
+        let resolved = |argument: Argument| match argument {
+            Argument::Type(ty) => Argument::Type(self.resolve(&ty)),
+            Argument::Level(level) => Argument::Level(self.level(level)),
+            Argument::Size(size) => Argument::Size(self.size(size)),
+        };
+        instance.into_iter().map(|(variable, argument)| (variable, resolved(argument))).collect()
+    }
+}

@@ -1,0 +1,375 @@
+//! Arrays outside of kernels and of functions on elements: descriptions of the array language.
+
+use super::layout::{columns, from_terms};
+use super::scalars::whole;
+use super::value::{Array, Host, Local, Made, Scalar, Value};
+use super::{Evaluator, Mode, Outcome};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::types::Type;
+use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
+use pumice_array::{Acc, Described, HostData, Operation, acond, building};
+use pumice_scalar::{FailureKind, Function, Op, ScalarType, Site, Term, function};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl Evaluator {
+    /// A function of the array language from scalars of these types to values.
+    pub(super) fn element_function(
+        self: &Rc<Self>,
+        types: &[ScalarType],
+        span: Span,
+        f: impl FnOnce(&[Term]) -> Outcome<Value>,
+    ) -> Outcome<Function> {
+        self.function_of(types, |terms| {
+            f(terms)?
+                .terms()
+                .ok_or_else(|| self.wrong(span, "what this function gives cannot be stored in an array"))
+        })
+    }
+
+    /// As [`Evaluator::element_function`], from the scalars that it gives.
+    pub(super) fn function_of(
+        self: &Rc<Self>,
+        types: &[ScalarType],
+        f: impl FnOnce(&[Term]) -> Outcome<Vec<Term>>,
+    ) -> Outcome<Function> {
+        let built = building(|| {
+            function(types, |terms| {
+                let outcome = self.within(Mode::Element, || f(terms));
+                self.keep(outcome, Vec::new)
+            })
+        });
+        self.kept(built)
+    }
+
+    /// A function without parameters, of values outside.
+    pub(super) fn constant_function(&self, terms: Vec<Term>) -> Function {
+        building(|| function(&[], |_| terms))
+    }
+
+    /// Keeps an array until the program is built.
+    pub(super) fn alive(&self, described: Arc<Described>) -> Arc<Described> {
+        self.alive.borrow_mut().push(described.clone());
+        described
+    }
+
+    /// An operation that gives an array with elements of a type.
+    pub(super) fn operation(
+        &self,
+        name: &str,
+        operation: impl Operation,
+        inputs: Vec<Arc<Described>>,
+        (element, rank): (&Type, usize),
+        span: Span,
+    ) -> Outcome<Value> {
+        let types = columns(element, self.sums()).ok_or_else(|| self.not_stored(element, span))?;
+        let described = self.alive(Described::new(operation, inputs, rank, types, self.place(name, span)));
+        Ok(Value::Array(Array::Host(Rc::new(Host::given(element.clone(), described)))))
+    }
+
+    pub(super) fn not_stored(&self, element: &Type, span: Span) -> Box<Diagnostic> {
+        let message = format!("an array of `{element}` cannot be written to memory");
+        let help = "elements in memory are numbers, and tuples, records and sums of them; arrays of arrays are pulls that \
+                    something takes apart, or matrices `[a; n, m]`";
+        Box::new(Diagnostic::new(span, message).help(help))
+    }
+
+    /// The array of the array language that an array is.
+    pub(super) fn describe(self: &Rc<Self>, host: &Host, span: Span) -> Outcome<Arc<Described>> {
+        if let Some(described) = host.described.get() {
+            return Ok(described.clone());
+        }
+        let Some(made) = &host.made else { return Err(self.wrong(span, "an array of nothing")) };
+        let described = self.alive(self.within(Mode::Host, || self.describe_made(host, made))?);
+        Ok(host.described.get_or_init(|| described).clone())
+    }
+
+    /// An array as one of the array language.
+    pub(super) fn described(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Arc<Described>> {
+        match array {
+            Array::Host(host) => self.describe(host, span),
+            _ => {
+                let message = "this operation works on whole arrays, and none is computed for each element of another one";
+                let help = "sums and other folds of inner arrays are loops; for the rest use a comprehension, or levels";
+                Err(Box::new(Diagnostic::new(span, message).help(help)))
+            }
+        }
+    }
+
+    fn describe_made(self: &Rc<Self>, host: &Host, made: &Made) -> Outcome<Arc<Described>> {
+        let span = made.span;
+        let types =
+            columns(&host.element, self.sums()).ok_or_else(|| self.not_stored(&host.element, span))?;
+        let place = self.place(made.name, span);
+        let inputs = made.arguments.iter().filter_map(|argument| match argument {
+            Value::Array(array) => Some(array),
+            _ => None,
+        });
+        let stored = inputs.clone().all(|array| array.columns(self.sums()).is_some());
+        let new = |operation: Arc<dyn Operation>, inputs: Vec<Arc<Described>>| {
+            Described::of_shared(operation, inputs, host.rank, types.clone(), place)
+        };
+        match made.name {
+            "map" | "mapPull" | "map2" | "zipWith" if stored => {
+                let arrays: Vec<&Array> = inputs.collect();
+                let parameters: Vec<ScalarType> =
+                    arrays.iter().filter_map(|array| array.columns(self.sums())).flatten().collect();
+                let function = self.element_function(&parameters, span, |terms| {
+                    let mut terms = terms.iter().copied();
+                    let element = |array: &&Array| {
+                        from_terms(array.element(), self.sums(), false, &mut terms)
+                            .ok_or_else(|| self.wrong(span, "an element of no type"))
+                    };
+                    let elements = arrays.iter().map(element).collect::<Outcome<Vec<_>>>()?;
+                    self.apply_all(&made.arguments[0], &elements, span)
+                })?;
+                let described =
+                    arrays.iter().map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
+                Ok(new(Arc::new(ZipWith { function }), described))
+            }
+            "transpose2" if stored => {
+                let input = inputs.map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
+                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
+                let shape = self.constant_function(extents);
+                let starts = self.constant_function(vec![whole(0), whole(0)]);
+                Ok(new(Arc::new(View { shape, starts, steps: vec![vec![0, 1], vec![1, 0]] }), input))
+            }
+            "reshape2" | "flatten2" if stored => {
+                let input = inputs.map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
+                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
+                Ok(new(Arc::new(Reshape { shape: self.constant_function(extents) }), input))
+            }
+            _ => {
+                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
+                let shape = self.constant_function(extents);
+                let indices = vec![ScalarType::I64; host.rank];
+                let element =
+                    self.element_function(&indices, span, |index| self.made_element(made, index))?;
+                Ok(new(Arc::new(Generate { shape, element }), Vec::new()))
+            }
+        }
+    }
+
+    /// The extents of an array.
+    pub(super) fn host_extents(self: &Rc<Self>, host: &Host, span: Span) -> Outcome<Vec<Scalar>> {
+        if let (None, Some(made)) = (host.described.get(), &host.made) {
+            return self.made_extents(made);
+        }
+        let described = self.describe(host, span)?;
+        let extent = |dimension: usize| {
+            let known = described.known_extents().and_then(|extents| extents.get(dimension).copied());
+            Scalar { term: known.map_or_else(|| described.extent(dimension), whole), outside: true }
+        };
+        Ok((0..described.rank()).map(extent).collect())
+    }
+
+    /// An element of an array, inside a function on elements or outside.
+    pub(super) fn host_element(
+        self: &Rc<Self>,
+        host: &Host,
+        index: &[Term],
+        checked: Option<&str>,
+        span: Span,
+    ) -> Outcome<Value> {
+        if columns(&host.element, self.sums()).is_none() {
+            // An array of arrays is in no memory: its elements are what they are made of.
+            return match &host.made {
+                Some(made) => self.made_element(made, index),
+                None => Err(self.not_stored(&host.element, span)),
+            };
+        }
+        let described = self.describe(host, span)?;
+        let site = checked
+            .map(|operation| Site { place: self.place(operation, span), kind: FailureKind::OutOfBounds });
+        let terms = described.element(index, site);
+        let outside = self.mode.get() == Mode::Host || index.iter().all(|index| index.constant().is_some());
+        from_terms(&host.element, self.sums(), outside, &mut terms.into_iter())
+            .ok_or_else(|| self.wrong(span, "an element of no type"))
+    }
+
+    /// The extents of a pull that is made of other values.
+    pub(super) fn made_extents(self: &Rc<Self>, made: &Made) -> Outcome<Vec<Scalar>> {
+        let span = made.span;
+        let array = |number: usize| match made.arguments.get(number) {
+            Some(Value::Array(array)) => self.extents(array, span),
+            _ => Err(self.wrong(span, "an array is wanted here")),
+        };
+        let number = |number: usize| match made.arguments.get(number) {
+            Some(value) => self.scalar(value, span),
+            None => Err(self.wrong(span, "a number is wanted here")),
+        };
+        let first = |extents: Vec<Scalar>| extents.into_iter().take(1).collect();
+        match made.name {
+            "generate" => Ok(vec![number(0)?]),
+            "generate2" | "reshape2" => Ok(vec![number(0)?, number(1)?]),
+            "generate3" => Ok(vec![number(0)?, number(1)?, number(2)?]),
+            "map" | "mapPull" | "map2" | "zipWith" => array(1),
+            "rows" => array(0).map(first),
+            "transpose2" => array(0).map(|mut extents| {
+                extents.reverse();
+                extents
+            }),
+            "flatten2" => {
+                let all = array(0)?;
+                let outside = all.iter().all(|extent| extent.outside);
+                let product =
+                    all.iter().map(|extent| extent.term).reduce(|all, one| all.binary(Op::Mul, one));
+                Ok(vec![Scalar { term: product.unwrap_or(whole(1)), outside }])
+            }
+            other => Err(self.wrong(span, format!("`{other}` is not a pull"))),
+        }
+    }
+
+    /// An element of a pull that is made of other values.
+    pub(super) fn made_element(self: &Rc<Self>, made: &Made, index: &[Term]) -> Outcome<Value> {
+        let span = made.span;
+        let indices = || index.iter().map(|index| Value::scalar(*index, false)).collect::<Vec<_>>();
+        let array = |number: usize| match made.arguments.get(number) {
+            Some(Value::Array(array)) => Ok(array),
+            _ => Err(self.wrong(span, "an array is wanted here")),
+        };
+        let at = |number: usize, index: &[Term]| self.get(array(number)?, index, None, span);
+        match made.name {
+            "generate" => self.apply_all(&made.arguments[1], &indices(), span),
+            "generate2" => self.apply_all(&made.arguments[2], &indices(), span),
+            "generate3" => self.apply_all(&made.arguments[3], &indices(), span),
+            "map" | "mapPull" | "map2" => self.apply_all(&made.arguments[0], &[at(1, index)?], span),
+            "zipWith" => self.apply_all(&made.arguments[0], &[at(1, index)?, at(2, index)?], span),
+            "transpose2" => {
+                let turned: Vec<Term> = index.iter().rev().copied().collect();
+                at(0, &turned)
+            }
+            "rows" => {
+                let extents = self.extents(array(0)?, span)?;
+                let columns = extents.get(1).map_or(whole(0), |extent| extent.term);
+                let (this, matrix, row) =
+                    (self.clone(), array(0)?.clone(), index.first().copied().unwrap_or(whole(0)));
+                let get =
+                    Rc::new(move |column: &[Term]| this.get(&matrix, &[&[row], column].concat(), None, span));
+                self.pull(Local { element: array(0)?.element().clone(), extents: vec![columns], get }, span)
+            }
+            "reshape2" | "flatten2" => {
+                let position = if made.name == "reshape2" { 2 } else { 0 };
+                let from: Vec<Term> =
+                    self.extents(array(position)?, span)?.iter().map(|extent| extent.term).collect();
+                let to: Vec<Term> = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
+                let number = flattened(index, &to);
+                at(position, &super::local::unflattened(number, &from))
+            }
+            other => Err(self.wrong(span, format!("`{other}` is not a pull"))),
+        }
+    }
+
+    /// A value that is no array, as an array of no dimension.
+    pub(super) fn unit(&self, terms: &[Term], span: Span) -> Arc<Described> {
+        let element = self.constant_function(terms.to_vec());
+        let types = terms.iter().map(|term| term.ty()).collect();
+        let shape = self.constant_function(Vec::new());
+        Described::new(Generate { shape, element }, Vec::new(), 0, types, self.place("value", span))
+    }
+
+    /// One of two values with arrays in them, of which only that one is computed; nothing if there are none.
+    pub(super) fn choose_arrays(
+        self: &Rc<Self>,
+        condition: Scalar,
+        ty: &Type,
+        yes: &dyn Fn() -> Outcome<Value>,
+        no: &dyn Fn() -> Outcome<Value>,
+        span: Span,
+    ) -> Outcome<Option<Value>> {
+        let Type::Array { element, level: None, sizes } = ty else { return Ok(None) };
+        if columns(element, self.sums()).is_none() {
+            return Ok(None);
+        }
+        let failure: RefCell<Option<Box<Diagnostic>>> = RefCell::default();
+        let side = |side: &dyn Fn() -> Outcome<Value>| {
+            let described = side().and_then(|value| match value {
+                Value::Array(array) => self.described(&array, span),
+                _ => Err(self.wrong(span, "an array is wanted here")),
+            });
+            vec![described.unwrap_or_else(|diagnostic| {
+                failure.borrow_mut().get_or_insert(diagnostic);
+                let types = columns(element, self.sums()).unwrap_or_default();
+                Described::mistaken("this could not be built", sizes.len(), types, self.place("if", span))
+            })]
+        };
+        let condition = Acc::from_described(self.unit(&[condition.term], span));
+        let chosen = acond(condition, || side(yes), || side(no));
+        if let Some(diagnostic) = failure.into_inner() {
+            return Err(diagnostic);
+        }
+        let array = chosen
+            .into_iter()
+            .next()
+            .map(|described| Value::Array(Array::Host(Rc::new(Host::given((**element).clone(), described)))));
+        Ok(array)
+    }
+
+    /// `[a, b, c]`.
+    pub(super) fn list(self: &Rc<Self>, parts: Vec<Value>, element: Type, span: Span) -> Outcome<Value> {
+        let constants = parts.iter().map(|part| {
+            let terms = part.terms()?;
+            terms.iter().map(|term| term.constant()).collect::<Option<Vec<_>>>()
+        });
+        let constants = constants.collect::<Option<Vec<_>>>();
+        if let (Mode::Host, Some(types), Some(elements)) =
+            (self.mode.get(), columns(&element, self.sums()), constants)
+        {
+            let column =
+                |number: usize| elements.iter().flat_map(|element| element[number].to_bytes()).collect();
+            let bytes = (0..types.len()).map(column).collect();
+            let data = HostData::new(vec![elements.len()], types, bytes);
+            return self.operation("list", Use(Arc::new(data)), Vec::new(), (&element, 1), span);
+        }
+        let (this, length) = (self.clone(), parts.len());
+        let of = element.clone();
+        let get = Rc::new(move |index: &[Term]| {
+            let index = index.first().copied().unwrap_or(whole(0));
+            this.nth(&parts, 0, index, &of, span)
+        });
+        match self.mode.get() {
+            // Elements that are computed: a pull, as `generate` makes one.
+            Mode::Host => {
+                let shape = self.constant_function(vec![whole(length as i64)]);
+                let function = self.element_function(&[ScalarType::I64], span, |index| get(index))?;
+                self.operation("list", Generate { shape, element: function }, Vec::new(), (&element, 1), span)
+            }
+            _ => self.pull(Local { element, extents: vec![whole(length as i64)], get }, span),
+        }
+    }
+
+    fn nth(
+        self: &Rc<Self>,
+        parts: &[Value],
+        number: i64,
+        index: Term,
+        ty: &Type,
+        span: Span,
+    ) -> Outcome<Value> {
+        match parts {
+            [] => Ok(self.zero(ty)),
+            [last] => Ok(last.clone()),
+            [first, rest @ ..] => {
+                let here = Scalar { term: index.compare(Op::Eq, whole(number)), outside: false };
+                self.choose(
+                    here,
+                    ty,
+                    &|| Ok(first.clone()),
+                    &|| self.nth(rest, number + 1, index, ty, span),
+                    span,
+                )
+            }
+        }
+    }
+}
+
+/// The number of an element by its index in each dimension.
+fn flattened(index: &[Term], extents: &[Term]) -> Term {
+    let mut number = whole(0);
+    for (index, extent) in index.iter().zip(extents) {
+        number = number.binary(Op::Mul, *extent).binary(Op::Add, *index);
+    }
+    number
+}

@@ -1,0 +1,319 @@
+//! From a program with types to an array program: functions are applied while it is built, and what is left are operations of the
+//! array language and kernels of the kernel language.
+//!
+//! An expression is evaluated in one of three surroundings ([`Mode`]): outside, where arrays are those of the array language; inside a
+//! function on elements; and inside a kernel. The same function may be evaluated in all of them. Whatever a program says, evaluation
+//! ends: it takes a number of steps and goes a number of calls deep at most.
+
+mod builtins;
+mod capture;
+mod comprehension;
+mod environment;
+mod expression;
+mod free;
+mod host;
+mod in_kernel;
+mod layout;
+mod local;
+mod scalars;
+mod value;
+
+use crate::ast::{Expr, ExprId, Name};
+use crate::diagnostic::Diagnostic;
+use crate::program::Program;
+use crate::source::Span;
+use crate::types::{
+    Argument, Checked, FunctionId, Kind, Level, Scheme, Size, SumDeclaration, Type, Variable,
+};
+use environment::{Environment, Instance};
+pub use layout::columns;
+pub(crate) use layout::fields_of;
+use pumice_array::operations::Argument as ArgumentOperation;
+use pumice_array::{ArrayProgram, Described};
+use pumice_scalar::{Place, ScalarType, Term, Variable as ScalarVariable};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use value::{Array, Host, Value};
+
+/// What is wrong, or a value.
+pub(crate) type Outcome<T> = Result<T, Box<Diagnostic>>;
+
+/// Names that an expression takes from outside.
+pub(crate) type Names = Rc<[Name]>;
+
+/// The declared sums, by number.
+pub(crate) type Sums = [SumDeclaration];
+
+/// How programs are built.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The threads of a block of kernels that a program describes itself: `#BlockSize`.
+    pub block_size: u32,
+    /// How many steps evaluation takes at most.
+    pub most_steps: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { block_size: 256, most_steps: 20_000_000 }
+    }
+}
+
+/// How deep calls and expressions may be in each other; the stack of [`compile`]'s thread has room for it.
+const MOST_DEEP: u32 = 10_000;
+
+/// Room for each of them.
+const STACK: usize = 1 << 30;
+
+/// A function as an array program.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The program. Its arguments are the leaves of the parameters, in order: an array for each, a scalar for each number.
+    pub program: ArrayProgram,
+    /// The function's parameters.
+    pub parameters: Vec<(Name, Type)>,
+    /// What it gives: an array of the program for each of its leaves, of no dimension for a value that is none.
+    pub result: Type,
+}
+
+/// Makes an array program of a function, whose type variables stand for `types`.
+pub fn compile(
+    program: &Arc<Program>,
+    checked: &Arc<Checked>,
+    function: FunctionId,
+    types: &[(Variable, Argument)],
+    options: Options,
+) -> Result<Compiled, Diagnostic> {
+    // Evaluation recurses as deep as a program's calls are.
+    let compiled = std::thread::scope(|scope| {
+        let build = || {
+            let evaluator = Rc::new(Evaluator::new(program.clone(), checked.clone(), options));
+            pumice_scalar::scope(|| evaluator.compile(function, types.iter().cloned().collect()))
+        };
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, build);
+        thread.map(|thread| thread.join())
+    });
+    let span = checked.function(function).0.name.span;
+    match compiled {
+        Ok(Ok(compiled)) => compiled.map_err(|diagnostic| *diagnostic),
+        Ok(Err(_)) => Err(Diagnostic::new(span, "this function made Pumice fail: that is a fault of Pumice")),
+        Err(error) => Err(Diagnostic::new(span, format!("no thread could be started to build it: {error}"))),
+    }
+}
+
+/// What an expression is evaluated in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Outside of everything.
+    Host,
+    /// A function on elements of an array operation.
+    Element,
+    /// A kernel.
+    Kernel,
+}
+
+/// Evaluates expressions of one program.
+pub(crate) struct Evaluator {
+    program: Arc<Program>,
+    checked: Arc<Checked>,
+    options: Options,
+    mode: Cell<Mode>,
+    steps: Cell<u64>,
+    depth: Cell<u32>,
+    /// What went wrong inside a Rust function that cannot say so.
+    failure: RefCell<Option<Box<Diagnostic>>>,
+    /// Bodies of functions, shared by their closures.
+    bodies: RefCell<HashMap<ExprId, Rc<Expr>>>,
+    /// The names that a body takes from outside.
+    free: RefCell<HashMap<(ExprId, usize), Names>>,
+    /// Arrays that were described: a number may mention an element of one that nothing else holds on to.
+    alive: RefCell<Vec<Arc<Described>>>,
+    /// What kernels are called.
+    kernel_name: Name,
+    kernels: Cell<u32>,
+}
+
+impl Evaluator {
+    fn new(program: Arc<Program>, checked: Arc<Checked>, options: Options) -> Evaluator {
+        Evaluator {
+            program,
+            checked,
+            options,
+            mode: Cell::new(Mode::Host),
+            steps: Cell::new(0),
+            depth: Cell::new(0),
+            failure: RefCell::default(),
+            bodies: RefCell::default(),
+            free: RefCell::default(),
+            alive: RefCell::default(),
+            kernel_name: "kernel".into(),
+            kernels: Cell::new(0),
+        }
+    }
+
+    fn sums(&self) -> &Sums {
+        self.checked.sums()
+    }
+
+    fn place(&self, operation: &str, span: Span) -> Place {
+        self.program.sources.place(operation, span)
+    }
+
+    /// Evaluates in other surroundings.
+    fn within<R>(&self, mode: Mode, f: impl FnOnce() -> R) -> R {
+        let before = self.mode.replace(mode);
+        let result = f();
+        self.mode.set(before);
+        result
+    }
+
+    /// The value, or else this one: the error is told when Rust functions that cannot fail are through.
+    fn keep<T>(&self, outcome: Outcome<T>, otherwise: impl FnOnce() -> T) -> T {
+        outcome.unwrap_or_else(|diagnostic| {
+            self.failure.borrow_mut().get_or_insert(diagnostic);
+            otherwise()
+        })
+    }
+
+    /// An error that was kept, if there is one.
+    fn kept<T>(&self, value: T) -> Outcome<T> {
+        match self.failure.borrow_mut().take() {
+            Some(diagnostic) => Err(diagnostic),
+            None => Ok(value),
+        }
+    }
+
+    fn compile(self: Rc<Self>, id: FunctionId, types: Instance) -> Outcome<Compiled> {
+        let (function, _) = self.checked.function(id);
+        let span = function.name.span;
+        let scheme = self.checked.scheme(id).clone();
+        let environment = Environment::of_types(with_defaults(types, &scheme));
+        let mut ty = environment.resolve(&scheme.ty);
+        let mut value = self.global(id, environment.clone())?;
+        let (mut parameters, mut leaves) = (Vec::new(), Leaves::default());
+        let names = function.parameters.clone();
+        let mut names = names.iter();
+        while let Type::Function(from, to) = ty {
+            let name = match names.next() {
+                Some(crate::ast::Parameter::Value(pattern)) => match &pattern.kind {
+                    crate::ast::PatternKind::Name(name) => name.clone(),
+                    _ => format!("argument{}", parameters.len()).into(),
+                },
+                _ => format!("argument{}", parameters.len()).into(),
+            };
+            let argument = self.argument(&from, &mut leaves, self.place(&name, span)).ok_or_else(|| {
+                let message =
+                    format!("`{}` cannot be run by itself: `{name}` is of type `{from}`", function.name.name);
+                Box::new(
+                    Diagnostic::new(span, message)
+                        .help("arguments are numbers, arrays of them, and tuples and records of these"),
+                )
+            })?;
+            parameters.push((name, *from));
+            value = self.apply(&value, argument, span)?;
+            ty = *to;
+        }
+        let mut results = Vec::new();
+        self.results(&value, &ty, span, &mut results)?;
+        let program = self.kept(ArrayProgram::of(&results))?;
+        Ok(Compiled { program, parameters, result: ty })
+    }
+
+    /// The argument of a type: its leaves are the next arguments of the program.
+    fn argument(&self, ty: &Type, leaves: &mut Leaves, place: Place) -> Option<Value> {
+        Some(match ty {
+            Type::Scalar(scalar) => {
+                leaves.scalars += 1;
+                Value::scalar(Term::variable(ScalarVariable::Argument(leaves.scalars - 1), *scalar), true)
+            }
+            Type::Tuple(parts) => Value::Tuple(
+                parts.iter().map(|part| self.argument(part, leaves, place)).collect::<Option<_>>()?,
+            ),
+            Type::Record(fields) => Value::Record(
+                fields
+                    .iter()
+                    .map(|(name, ty)| Some((name.clone(), self.argument(ty, leaves, place)?)))
+                    .collect::<Option<_>>()?,
+            ),
+            Type::Array { element, sizes, level: None } => {
+                let columns = layout::columns(element, self.sums())?;
+                let number = ArgumentOperation(leaves.arrays);
+                leaves.arrays += 1;
+                let described = self.alive(Described::new(number, Vec::new(), sizes.len(), columns, place));
+                Value::Array(Array::Host(Rc::new(Host::given((**element).clone(), described))))
+            }
+            _ => return None,
+        })
+    }
+
+    /// The arrays of a result.
+    fn results(
+        self: &Rc<Self>,
+        value: &Value,
+        ty: &Type,
+        span: Span,
+        results: &mut Vec<Arc<Described>>,
+    ) -> Outcome<()> {
+        match (value, ty) {
+            (Value::Array(Array::Host(array)), _) => results.push(self.describe(array, span)?),
+            (Value::Suspended(suspended), _) => match self.force(suspended, span)? {
+                Array::Host(array) => results.push(self.describe(&array, span)?),
+                _ => return Err(self.wrong(span, "a kernel inside of another one")),
+            },
+            (Value::Tuple(parts), Type::Tuple(types)) => {
+                parts.iter().zip(types).try_for_each(|(part, ty)| self.results(part, ty, span, results))?;
+            }
+            (Value::Record(fields), Type::Record(types)) => {
+                fields
+                    .iter()
+                    .zip(types)
+                    .try_for_each(|((_, field), (_, ty))| self.results(field, ty, span, results))?;
+            }
+            _ => {
+                let terms = value.terms().ok_or_else(|| {
+                    let message = format!("a result of type `{ty}` cannot be given");
+                    Box::new(
+                        Diagnostic::new(span, message)
+                            .help("results are numbers, arrays of them, and tuples and records of these"),
+                    )
+                })?;
+                results.push(self.unit(&terms, span));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, span: Span, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(span, message))
+    }
+}
+
+/// What variables stand for of which nobody has said it: `double` for floats, `int` for everything else.
+fn with_defaults(mut types: Instance, scheme: &Scheme) -> Instance {
+    for (variable, kind, _) in &scheme.variables {
+        types.entry(*variable).or_insert_with(|| match kind {
+            Kind::Float => Argument::Type(Type::Scalar(ScalarType::F64)),
+            Kind::Level => Argument::Level(Level { variable: None, above: 3 }),
+            Kind::Size => Argument::Size(Size::Any),
+            _ => Argument::Type(Type::Scalar(ScalarType::I64)),
+        });
+    }
+    types
+}
+
+/// How many arguments of a program there are so far.
+#[derive(Default)]
+struct Leaves {
+    arrays: u32,
+    scalars: u32,
+}
+
+impl Host {
+    /// An array of the array language.
+    pub(crate) fn given(element: Type, described: Arc<Described>) -> Host {
+        let rank = described.rank();
+        Host { element, rank, made: None, described: OnceCell::from(described) }
+    }
+}

@@ -1,0 +1,236 @@
+//! A program: its file, what that imports, the prelude and the built-ins. Reads and parses; says nothing about types.
+
+use crate::ast::{Function, Ident, Module, Name, Parameter, Pattern, PatternKind};
+use crate::diagnostic::Diagnostic;
+use crate::source::{FileId, Source, Sources, Span};
+use crate::syntax::{parse, parse_expression};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many files a program may have.
+const MAX_FILES: usize = 1_000;
+
+const BUILTINS: &str = include_str!("../pum/builtins.pum");
+const PRELUDE: &str = include_str!("../pum/prelude.pum");
+
+/// A program, read and parsed.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The text of all files.
+    pub sources: Sources,
+    /// The built-ins, the prelude, and the files of the user: each after those that it imports, so the program's own is the last.
+    pub modules: Vec<LoadedModule>,
+    /// How many expressions there are in all files.
+    pub expressions: u32,
+}
+
+/// What [`Checked::entry`](crate::types::Checked::entry) calls the function of an [`Expression`]. No file can use or declare it.
+pub const EXPRESSION: &str = "(expression)";
+
+/// An expression over the names of a program's own file, which is not written in it: a command line, a test in a comment.
+#[derive(Clone, Copy, Debug)]
+pub struct Expression<'a> {
+    /// Where it is written, for messages.
+    pub name: &'a str,
+    /// Names that it mentions and that are given when it is run; it is at least as many bytes long as there are.
+    pub parameters: &'a [String],
+    /// The expression.
+    pub text: &'a str,
+}
+
+/// A file of a program.
+#[derive(Clone, Debug)]
+pub struct LoadedModule {
+    /// The file.
+    pub file: FileId,
+    /// What imports call it.
+    pub name: Name,
+    /// What is written in it.
+    pub module: Arc<Module>,
+}
+
+impl LoadedModule {
+    /// Whether this is the file of built-ins or the prelude.
+    pub fn is_built_in(&self) -> bool {
+        self.file.0 < 2
+    }
+}
+
+impl Program {
+    /// Reads a program of a file and all that it imports; `read` gives the text of a file that is imported by this name.
+    ///
+    /// ```
+    /// use pumice_lang::program::Program;
+    ///
+    /// let read = |name: &str| match name {
+    ///     "shapes" => Ok("fun area w h = w * h".to_string()),
+    ///     _ => Err("there is no such file".to_string()),
+    /// };
+    /// let program = Program::load("main.pum", "import shapes\nfun main = shapes::area 3 4", &read).unwrap();
+    /// assert_eq!(&*program.modules.last().unwrap().name, "main");
+    /// ```
+    pub fn load(
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
+        Program::read(name, text, None, read)
+    }
+
+    /// As [`Program::load`], with an expression as one more function of the file: [`EXPRESSION`].
+    ///
+    /// ```
+    /// use pumice_lang::program::{EXPRESSION, Expression, Program};
+    ///
+    /// let none = |name: &str| Err(format!("there is no `{name}`"));
+    /// let expression = Expression { name: "command line", parameters: &["y".to_string()], text: "twice y" };
+    /// let program = Program::load_with(expression, "main.pum", "fun twice x = x + x", &none).unwrap();
+    /// let checked = pumice_lang::types::check(&program).unwrap();
+    /// assert!(checked.entry(EXPRESSION).is_some());
+    /// ```
+    pub fn load_with(
+        expression: Expression<'_>,
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
+        Program::read(name, text, Some(expression), read)
+    }
+
+    fn read(
+        name: &str,
+        text: &str,
+        expression: Option<Expression<'_>>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
+        let mut loader = Loader {
+            program: Program { sources: Sources::default(), modules: Vec::new(), expressions: 0 },
+            errors: Vec::new(),
+            states: HashMap::new(),
+        };
+        for (name, text) in [("builtins", BUILTINS), ("prelude", PRELUDE)] {
+            let loaded = loader.parse(name, &format!("{name}.pum"), text);
+            loader.program.modules.push(loaded);
+        }
+        loader.load(name, text, expression, read);
+        if loader.errors.is_empty() {
+            Ok(loader.program)
+        } else {
+            Err((loader.program.sources, loader.errors))
+        }
+    }
+}
+
+struct Loader {
+    program: Program,
+    errors: Vec<Diagnostic>,
+    states: HashMap<Name, State>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its imports are being read.
+    Open,
+    Done,
+}
+
+impl Loader {
+    /// Reads imports depth first, with a list of files whose imports are being read in place of recursion.
+    fn load(
+        &mut self,
+        name: &str,
+        text: &str,
+        expression: Option<Expression<'_>>,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) {
+        let (folder, file) = match name.rfind(['/', '\\']) {
+            Some(at) => name.split_at(at + 1),
+            None => ("", name),
+        };
+        let mut main = self.parse(file.strip_suffix(".pum").unwrap_or(file), name, text);
+        if let Some(expression) = expression {
+            self.add(expression, Arc::make_mut(&mut main.module));
+        }
+        self.states.insert(main.name.clone(), State::Open);
+        let mut open = vec![(main, 0)];
+        while let Some((loaded, next)) = open.last_mut() {
+            let Some(import) = loaded.module.imports.get(*next).cloned() else {
+                let Some((loaded, _)) = open.pop() else { break };
+                self.states.insert(loaded.name.clone(), State::Done);
+                self.program.modules.push(loaded);
+                continue;
+            };
+            *next += 1;
+            let wanted = import.module.name;
+            match self.states.get(&wanted) {
+                Some(State::Done) => {}
+                Some(State::Open) => {
+                    let chain = open
+                        .iter()
+                        .map(|(loaded, next)| (loaded.name.clone(), loaded.module.imports[next - 1].span));
+                    let chain: Vec<(Name, Span)> = chain.skip_while(|(name, _)| *name != wanted).collect();
+                    self.errors.push(cycle(&chain));
+                }
+                None if self.program.modules.len() + open.len() >= MAX_FILES => {
+                    let message = format!("more than {MAX_FILES} files are imported");
+                    self.errors.push(Diagnostic::new(import.span, message).label("this one is too many"));
+                    return;
+                }
+                None => match read(&wanted) {
+                    Ok(text) => {
+                        let loaded = self.parse(&wanted, &format!("{folder}{wanted}.pum"), &text);
+                        self.states.insert(wanted, State::Open);
+                        open.push((loaded, 0));
+                    }
+                    Err(reason) => {
+                        let message = format!("`{wanted}` cannot be imported: {reason}");
+                        self.errors.push(Diagnostic::new(import.module.span, message));
+                        self.states.insert(wanted, State::Done);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Adds an expression to the functions of a file.
+    fn add(&mut self, expression: Expression<'_>, module: &mut Module) {
+        let file = self.program.sources.add(Source::new(expression.name, expression.text));
+        let (body, errors) = parse_expression(file, expression.text, &mut self.program.expressions);
+        self.errors.extend(errors);
+        // Parameters are written nowhere, and each has a place of its own: binders are told apart by their places.
+        let parameter = |(at, name): (u32, &String)| {
+            let span = Span { file, start: at, end: at };
+            Parameter::Value(Pattern { span, kind: PatternKind::Name(name.as_str().into()) })
+        };
+        let span = body.span;
+        module.functions.push(Function {
+            docs: None,
+            name: Ident { name: EXPRESSION.into(), span },
+            parameters: (0..).zip(expression.parameters).map(parameter).collect(),
+            body,
+            span,
+        });
+    }
+
+    fn parse(&mut self, name: &str, path: &str, text: &str) -> LoadedModule {
+        let file = self.program.sources.add(Source::new(path, text));
+        let parsed = parse(file, text, &mut self.program.expressions);
+        self.errors.extend(parsed.errors);
+        LoadedModule { file, name: name.into(), module: Arc::new(parsed.module) }
+    }
+}
+
+/// The error for files that import each other, with the import of each.
+fn cycle(chain: &[(Name, Span)]) -> Diagnostic {
+    let Some(((_, last), rest)) = chain.split_last() else {
+        return Diagnostic::new(Span { file: FileId(0), start: 0, end: 0 }, "a file imports itself");
+    };
+    let mut error = Diagnostic::new(
+        *last,
+        if rest.is_empty() { "a file imports itself" } else { "files import each other" },
+    );
+    for (_, span) in rest {
+        error = error.other(*span, "which is imported here");
+    }
+    error.label("this file is being imported already").help("move what both need into a file of its own")
+}

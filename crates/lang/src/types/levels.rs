@@ -1,0 +1,225 @@
+//! Levels of operations: that they exist, and that what stands under a `concat` is done by lower ones (the level of FCL's
+//! judgement in rule 30). Types already ensure it for the parts that `concat` is given; here it is ensured for what is done on
+//! the way, like a `force` whose level no type shows.
+
+use super::arena::{LevelId, LevelRef, Node, Ty};
+use super::checked::FunctionId;
+use super::elaborate::level_named;
+use super::infer::Checker;
+use super::names::nearest;
+use super::order::components;
+use super::scheme::{Chosen, InferredScheme, MAX_SIZE, Quantified};
+use crate::ast::{Expr, LevelExpr, Name};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// The level of a grid, above which there is none.
+const GRID: u32 = 3;
+
+/// Expressions that are done at a level at most: the operands of a `concat`, or everything.
+#[derive(Clone, Copy, Default)]
+pub struct Region {
+    pub parent: usize,
+    /// The level, and the `concat`.
+    pub ceiling: Option<(LevelRef, Span)>,
+}
+
+/// An operation of a level.
+#[derive(Clone, Copy)]
+pub struct LevelUse {
+    level: LevelRef,
+    region: usize,
+    span: Span,
+}
+
+/// A use of a function, which may work at any level inside.
+#[derive(Clone, Copy)]
+pub struct Call {
+    function: FunctionId,
+    region: usize,
+    span: Span,
+}
+
+impl Checker<'_> {
+    /// A region inside of this one.
+    pub fn new_region(&mut self, parent: usize) -> usize {
+        self.regions.push(Region { parent, ceiling: None });
+        self.regions.len() - 1
+    }
+
+    /// Notes the levels that a use puts for the variables of a scheme.
+    pub fn use_levels(&mut self, expr: &Expr, scheme: &InferredScheme, chosen: &[Chosen]) {
+        for (quantified, chosen) in scheme.variables.iter().zip(chosen) {
+            if let (Quantified::Level(variable), Chosen::Level(level)) = (quantified, chosen) {
+                let above = self.levels_above(scheme.ty, *variable);
+                self.use_level(LevelRef { above: level.above + above, variable: level.variable }, expr.span);
+            }
+        }
+    }
+
+    pub fn use_level(&mut self, level: LevelRef, span: Span) {
+        self.level_uses.push(LevelUse { level, region: self.region, span });
+    }
+
+    /// Notes the use of a function.
+    pub fn use_function(&mut self, expr: &Expr, function: FunctionId) {
+        // Outside of any `concat` a function may work at whatever level it likes.
+        if self.region > 0 {
+            self.calls.push(Call { function, region: self.region, span: expr.span });
+        }
+    }
+
+    /// How many levels above a variable the levels in a type are, at most.
+    pub fn levels_above(&self, ty: Ty, variable: LevelId) -> u32 {
+        let (mut above, mut waiting): (u32, Vec<Ty>) = (0, vec![ty]);
+        // A scheme is not large, so shared parts may be seen twice; of other types not more than a scheme may have is seen.
+        for _ in 0..MAX_SIZE {
+            let Some(ty) = waiting.pop() else { break };
+            match self.arena.look(ty).1 {
+                Node::Tuple(parts) | Node::Record(_, parts) | Node::Sum(_, parts) => {
+                    waiting.extend(self.arena.parts(parts))
+                }
+                Node::Function(parameter, result) => waiting.extend([parameter, result]),
+                Node::LevelFunction(_, part) | Node::Memory(part) => waiting.push(part),
+                Node::Array { element, level, .. } => {
+                    waiting.push(element);
+                    if let Some(level) = level.map(|level| self.arena.find_level(level))
+                        && level.variable == Some(variable)
+                    {
+                        above = above.max(level.above);
+                    }
+                }
+                _ => {}
+            }
+        }
+        above
+    }
+
+    /// The level of `f <level>`.
+    pub fn applied_level(&mut self, level: &LevelExpr) -> LevelRef {
+        match level {
+            LevelExpr::Above(more, below, _) => {
+                let below = self.applied_level(below);
+                LevelRef { above: below.above.saturating_add(*more), variable: below.variable }
+            }
+            LevelExpr::Name(name) => {
+                let known = self.scope.levels.iter().rev().find(|(known, _)| *known == name.name);
+                match (level_named(&name.name), known) {
+                    (Some(above), _) => LevelRef { above, variable: None },
+                    (None, Some((_, level))) => *level,
+                    (None, None) => {
+                        let error =
+                            Diagnostic::new(name.span, format!("no level is called `{}` here", name.name));
+                        let fixed: Vec<Name> = ["thread", "warp", "block", "grid"].map(Name::from).to_vec();
+                        let all = self.scope.levels.iter().map(|(name, _)| name).chain(&fixed);
+                        let near = nearest(&name.name, all).map(|near| format!("did you mean `{near}`?"));
+                        let otherwise = || {
+                            format!(
+                                "levels are `thread`, `warp`, `block` and `grid`, or parameters: `fun f <{}> …`",
+                                name.name
+                            )
+                        };
+                        self.errors.push(error.help(near.unwrap_or_else(otherwise)));
+                        self.arena.fresh_level()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells a level above the grid.
+    pub fn check_level(&mut self, level: LevelRef, span: Span) {
+        let level = self.arena.find_level(level);
+        if level.above > GRID {
+            self.errors.push(no_level_above(span));
+        }
+    }
+
+    /// Looks at the operations of a group of functions whose types are known.
+    pub fn settle_levels(&mut self, group: &[FunctionId]) {
+        let mut highest = None;
+        // Of what does not nest in a `concat` only the first is told: a `force` and its `push` have the same level.
+        let mut told = Vec::new();
+        for LevelUse { level, region, span } in std::mem::take(&mut self.level_uses) {
+            let level = self.arena.find_level(level);
+            if level.variable.is_none() {
+                highest = highest.max(Some(level.above));
+            }
+            if level.above > GRID {
+                self.errors.push(no_level_above(span));
+                continue;
+            }
+            let too_low = self.ceilings(region).into_iter().find(|(ceiling, concat)| {
+                level.variable == ceiling.variable && level.above > ceiling.above && !told.contains(concat)
+            });
+            if let Some((ceiling, concat)) = too_low {
+                told.push(concat);
+                self.levels_do_not_nest(level, ceiling, span, concat, "is done");
+            }
+        }
+        for call in std::mem::take(&mut self.calls) {
+            let known =
+                self.ceilings(call.region).into_iter().filter(|(ceiling, _)| ceiling.variable.is_none());
+            if let Some((ceiling, concat)) = known.min_by_key(|(ceiling, _)| ceiling.above) {
+                self.calls_inside.push((call, ceiling.above, concat));
+            }
+        }
+        self.regions.truncate(1);
+        for id in group {
+            self.highest[id.0 as usize] = highest;
+        }
+    }
+
+    /// The levels at which a region may work at most, with the `concat` that each is of, innermost first.
+    fn ceilings(&self, mut region: usize) -> Vec<(LevelRef, Span)> {
+        let mut ceilings = Vec::new();
+        while region > 0 {
+            let Region { parent, ceiling } = self.regions[region];
+            ceilings.extend(ceiling.map(|(level, concat)| (self.arena.find_level(level), concat)));
+            region = parent;
+        }
+        ceilings
+    }
+
+    /// Tells functions under a `concat` that work at a higher level inside, also through other functions.
+    pub fn check_levels_inside(&mut self) {
+        let uses = &self.meanings.uses;
+        let edges: Vec<Vec<u32>> = uses.iter().map(|uses| uses.iter().map(|used| used.0).collect()).collect();
+        for group in components(&edges) {
+            let used = group.iter().flat_map(|member| &edges[*member as usize]).chain(&group);
+            let highest = used.filter_map(|used| self.highest[*used as usize]).max();
+            group.iter().for_each(|member| self.highest[*member as usize] = highest);
+        }
+        for (call, ceiling, concat) in std::mem::take(&mut self.calls_inside) {
+            if let Some(above) = self.highest[call.function.0 as usize].filter(|above| *above > ceiling) {
+                let (level, ceiling) =
+                    (LevelRef { above, variable: None }, LevelRef { above: ceiling, variable: None });
+                self.levels_do_not_nest(level, ceiling, call.span, concat, "works inside");
+            }
+        }
+    }
+
+    fn levels_do_not_nest(
+        &mut self,
+        level: LevelRef,
+        ceiling: LevelRef,
+        span: Span,
+        concat: Span,
+        does: &str,
+    ) {
+        let (level, parts) = (self.show_level(level), self.show_level(ceiling));
+        let message = format!("levels do not nest: `{level}` inside of what is done at the level `{parts}`");
+        let error = Diagnostic::new(span, message)
+            .label(format!("this {does} at the level `{level}`"))
+            .other(concat, format!("its parts are computed at the level `{parts}`"));
+        self.errors.push(error.help(format!(
+            "use `{parts}` or a lower level here, or compute this before, in a `let` outside"
+        )));
+    }
+}
+
+fn no_level_above(span: Span) -> Diagnostic {
+    let error =
+        Diagnostic::new(span, "there is no level above `grid`").label("this would be one level above it");
+    error.help("`concat` puts parts of a level together at the level above: parts of a block give a grid")
+}
