@@ -63,6 +63,12 @@ pub fn run(_: &Options) -> Result<()> {
     }
 }
 
+/// The devices that work here.
+pub fn working() -> Vec<Arc<dyn Device>> {
+    let opened = device_names().into_iter().filter_map(|name| open(&name).ok());
+    opened.filter(|device| try_out(device).is_ok()).collect()
+}
+
 /// A name, and a text whose further lines are indented as it is unless the name is very long.
 fn entry(name: &str, text: &str) -> String {
     const WIDTH: usize = 9;

@@ -15,9 +15,7 @@ pub fn run(options: &Options) -> Result<()> {
     if options.word().is_none() {
         chosen(options)?;
     }
-    let target = options
-        .value("--target")
-        .ok_or_else(|| Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string()))?;
+    let target = options.value("--target").ok_or_else(target_missing)?;
     // An example may have the name of a program; the array language and sizes by side are the example's.
     let is_example = |name: &str| programs::example(name).is_some();
     let wants_example = target == "array" || options.value("--size").is_some();
@@ -43,7 +41,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// The text of a kernel.
-fn source(program: &Verified, dialect: Dialect) -> Result<String> {
+pub fn source(program: &Verified, dialect: Dialect) -> Result<String> {
     let source = emit::emit(program, dialect, &emit::EmitOptions::default());
     source.map(|source| source.text.to_string()).map_err(|error| Error::Failed(error.to_string()))
 }
@@ -76,7 +74,13 @@ pub fn explain(options: &Options) -> Result<()> {
     print(&plan(&example, dialect)?.to_string())
 }
 
-fn unknown_target(target: &str) -> Error {
+/// What to say where `--target` is missing.
+pub fn target_missing() -> Error {
+    Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
+}
+
+/// What to say of a target that there is not.
+pub fn unknown_target(target: &str) -> Error {
     Error::Usage(format!("there is no target `{target}`; the targets are array, program, c, opencl, cuda"))
 }
 
@@ -86,7 +90,7 @@ fn plan(example: &Example, dialect: Dialect) -> Result<Plan> {
 }
 
 /// The texts one after another, with an empty line between.
-fn join(texts: impl Iterator<Item = String>) -> String {
+pub fn join(texts: impl Iterator<Item = String>) -> String {
     texts.map(|text| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n")
 }
 

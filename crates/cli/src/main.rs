@@ -13,6 +13,7 @@ mod error;
 mod options;
 mod programs;
 mod progress;
+mod pum;
 mod random;
 mod selftest;
 mod simulate;
@@ -62,6 +63,26 @@ commands:
     --with FILE,...       put rows of such files into the table, too; without --device only these
     --launches            only count launches and bytes, and print the rows as JSON
     --quick               small sizes and few runs, to see that everything works
+  check FILE.pum        the types of a file's functions, or what is wrong with it
+  fmt FILE.pum...       lay out files in place
+    --check               instead of it, say which files are laid out in another way
+  test FILE.pum         run the cases in a file's documentation: `-- >>> expression`, and on the lines below what it gives
+    --device DEVICE       on this device, else on all that work here
+  run FILE.pum ARG...   run a function of a file. An ARG is an expression, such as `[1.0, 2.0]` or `(1, true)`, or a file:
+                        .npy (NumPy), .csv (a column is a vector, several are a matrix, of f64), .png (a matrix of grey
+                        values from 0 to 1, of f32)
+    --entry NAME          this function (else main)
+    --device DEVICE       on this device
+    --output FILE         write the result to a file that ends in .npy, .csv or .png
+  emit FILE.pum ARG...  what a function of a file becomes
+    --entry NAME          this function (else main)
+    --target TARGET       array, program, c, opencl or cuda
+    --size N              arrays that are not given have this length along each dimension (else 1024), and integers are this
+  explain FILE.pum ARG...
+                        what is allocated and launched for a function of a file; options as for emit
+  simulate FILE.pum ARG...
+                        what each kernel of a function of a file costs on a GPU, line by line
+    --entry NAME          this function (else main)
   emit NAME             what a built-in example or kernel-language program becomes
     --target TARGET       array, program, c, opencl or cuda
     --size N              an example, for vectors of this length, matrices and pictures of this side
@@ -121,6 +142,12 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     if rest.iter().any(|argument| argument == "--help" || argument == "-h") {
         return print(HELP);
     }
+    // A command that has a file of the language among its words is about that.
+    if pum::COMMANDS.contains(&command.as_str())
+        || (pum::SHARED.contains(&command.as_str()) && pum::is_meant(rest))
+    {
+        return pum::command(command, rest);
+    }
     match command.as_str() {
         "doctor" => doctor::run(&Options::parse(rest, &[], &[], 0)?),
         "selftest" => {
@@ -145,7 +172,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, emit, run, simulate, tune, explain, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
         ))),
     }
 }

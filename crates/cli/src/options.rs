@@ -16,7 +16,7 @@ impl Options {
         let mut options = Options::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            if !argument.starts_with('-') {
+            if !is_option(argument) {
                 options.words.push(argument.clone());
                 if options.words.len() > words {
                     return Err(Error::Usage(format!("`{argument}` is one word too many")));
@@ -53,10 +53,21 @@ impl Options {
         self.values.contains_key(name)
     }
 
+    /// All words.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// The first word.
     pub fn word(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
+}
+
+/// Whether an argument begins as an option does; a negative number does not.
+fn is_option(argument: &str) -> bool {
+    let behind = argument.strip_prefix('-');
+    behind.is_some_and(|behind| !behind.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 fn unknown(name: &str, with_value: &[&str], flags: &[&str]) -> Error {
@@ -101,6 +112,7 @@ mod tests {
         wrong(&["--device"], "--device needs a value");
         wrong(&["--quick=yes"], "--quick takes no value");
         wrong(&["--quick", "--quick"], "--quick is given twice");
+        wrong(&["dotp", "-1"], "`-1` is one word too many");
         wrong(&["dotp", "saxpy"], "`saxpy` is one word too many");
     }
 }

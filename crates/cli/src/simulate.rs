@@ -19,8 +19,14 @@ pub fn run(options: &Options) -> Result<()> {
     if options.has("--csv") {
         return print(&csv(&program, size, &launches));
     }
-    let mut text = format!("{}: {} (n = {size})\n", program.name, program.about);
-    for (name, count, report) in kernels(&launches) {
+    let costs = costs(&launches);
+    print(&format!("{}: {} (n = {size})\n{costs}\nright, and without a race\n", program.name, program.about))
+}
+
+/// What each kernel of some launches costs, line by line.
+pub fn costs(launches: &[Recorded]) -> String {
+    let mut text = String::new();
+    for (name, count, report) in kernels(launches) {
         let times = if count == 1 { String::new() } else { format!(", {count} launches") };
         // Writing to a String cannot fail.
         let _ = write!(text, "\nkernel {name}{times}\n{report}");
@@ -28,9 +34,8 @@ pub fn run(options: &Options) -> Result<()> {
     if launches.is_empty() {
         text.push_str("nothing is launched\n");
     }
-    text.push_str(&holes(&launches));
-    text.push_str("\nright, and without a race\n");
-    print(&text)
+    text.push_str(&holes(launches));
+    text
 }
 
 /// Says of each launch how many elements of its result no thread wrote, if there are any.

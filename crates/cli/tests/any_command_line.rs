@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 const COMMANDS: &[&str] = &[
     "selftest", "bench", "programs", "emit", "run", "simulate", "tune", "explain", "cache", "help",
-    "version", "--help", "-V",
+    "version", "--help", "-V", "check", "fmt", "test",
 ];
 
 const WORDS: &[&str] = &[
@@ -48,6 +48,12 @@ const WORDS: &[&str] = &[
     "matMul",
     "sort",
     "transposeTiled",
+    "no_such.pum",
+    "--entry",
+    "--output",
+    "--check",
+    "x.npy",
+    "[1, 2]",
     "show",
     "prune",
     "clear",

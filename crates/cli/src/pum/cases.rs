@@ -1,0 +1,150 @@
+//! `pumice test`: runs the cases in the documentation of a file, `-- >>> expression` with what it gives on the lines below.
+//!
+//! Scripts read the last line, `N passed, N failed`; a case counts once for each device.
+
+use super::call::prepare;
+use super::{file, only_file};
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::{doctor, print};
+use pumice::Compiler;
+use pumice_lang::ast::Module;
+use pumice_lang::cases::{Case, cases};
+use pumice_lang::program::Expression;
+use pumice_lang::show::show;
+use pumice_lang::source::Source;
+
+/// Runs all cases of a file.
+pub fn run(options: &Options) -> Result<()> {
+    let path = only_file(options)?;
+    let text = file::text(path)?;
+    let program = file::checks(path, &text, None).map_err(|wrong| wrong.tell())?.program;
+    let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
+    let found = all_cases(&module, &Source::new(path, &text));
+    let compilers = match options.value("--device") {
+        Some(device) => vec![Compiler::on(device)?],
+        None => doctor::working().into_iter().map(Compiler::with).collect(),
+    };
+    if compilers.is_empty() {
+        return Err(Error::Failed("no device can be used".to_string()));
+    }
+    let mut progress = Progress::new();
+    let mut failed = 0;
+    for (number, (line, case)) in found.iter().enumerate() {
+        progress.step(number, found.len(), &case.expression);
+        for compiler in &compilers {
+            let Err(message) = try_out(path, &text, *line, case, compiler) else { continue };
+            failed += 1;
+            progress.clear();
+            let device = compiler.device().name();
+            print(&format!("{path}:{line}: {} on {device}\n{}", case.expression, indented(&message)))?;
+        }
+    }
+    progress.clear();
+    print(&format!("{} passed, {failed} failed\n", found.len() * compilers.len() - failed))?;
+    if failed == 0 { Ok(()) } else { Err(Error::Told) }
+}
+
+/// The cases of a file, each with its line, in the file's order.
+fn all_cases(module: &Module, source: &Source) -> Vec<(u32, Case)> {
+    let mut found = Vec::new();
+    let mut add = |docs: &Option<String>, first: &dyn Fn(u32) -> u32| {
+        let docs = docs.as_deref().unwrap_or_default();
+        let lines = docs.split('\n').count() as u32;
+        found.extend(cases(docs).into_iter().map(|case| (first(lines) + case.line as u32, case)));
+    };
+    let above = |start: u32| move |lines: u32| source.line_column(start).0.saturating_sub(lines);
+    // The first comment of the file.
+    let comment = source.text().lines().position(|line| line.trim_start().starts_with("--"));
+    add(&module.docs, &|_| comment.unwrap_or(0) as u32 + 1);
+    module.signatures.iter().for_each(|item| add(&item.docs, &above(item.span.start)));
+    module.functions.iter().for_each(|item| add(&item.docs, &above(item.span.start)));
+    module.types.iter().for_each(|item| add(&item.docs, &above(item.span.start)));
+    found.sort_by_key(|(line, _)| *line);
+    found
+}
+
+/// Runs a case; if it fails, says why.
+fn try_out(
+    path: &str,
+    text: &str,
+    line: u32,
+    case: &Case,
+    compiler: &Compiler,
+) -> std::result::Result<(), String> {
+    let name = format!("{path}, case in line {line}");
+    let found = value(path, text, &name, &case.expression, compiler)?;
+    if same(&found, &case.expected) {
+        return Ok(());
+    }
+    // It may be written in another way than results are printed: `2 * pi`, `1e3`.
+    match value(path, text, &name, &case.expected, compiler) {
+        Ok(expected) if expected == found => Ok(()),
+        _ => Err(format!("expected {}\nfound    {found}", case.expected.replace('\n', "\n         "))),
+    }
+}
+
+/// What an expression over a file gives.
+fn value(
+    path: &str,
+    text: &str,
+    name: &str,
+    expression: &str,
+    compiler: &Compiler,
+) -> std::result::Result<String, String> {
+    let expression = Expression { name, parameters: &[], text: expression };
+    let (checked, compiled) = prepare(path, text, expression).map_err(|wrong| wrong.render(false))?;
+    if !compiled.parameters.is_empty() {
+        return Err("it gives a function, which cannot be printed\n".to_string());
+    }
+    let arrays =
+        compiler.compile_program(compiled.program).and_then(|program| program.run_all(&Default::default()));
+    let arrays = arrays.map_err(|error| error.to_string())?;
+    show(&compiled.result, &arrays, checked.sums()).map_err(|error| error.to_string())
+}
+
+/// Whether two texts differ in nothing but blanks and ends of lines.
+fn same(found: &str, expected: &str) -> bool {
+    normal(found) == normal(expected)
+}
+
+/// A text with one blank between words, and none at brackets and commas.
+fn normal(text: &str) -> String {
+    let mut normal = String::new();
+    let joins = |letter: char| "()[]{},=".contains(letter);
+    for word in text.split_whitespace() {
+        let apart = !normal.ends_with(joins) && !word.starts_with(joins);
+        if apart && !normal.is_empty() {
+            normal.push(' ');
+        }
+        normal.push_str(word);
+    }
+    normal
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_and_ends_of_lines_do_not_matter() {
+        assert!(same("[[1, 2], [3, 4]]", "[[1,2],\n [3,4]]"));
+        assert!(same("{ x = 1, y = Some 2 }", "{x=1, y=Some  2}"));
+        assert!(!same("Some 2", "Some2") && !same("[1, 2]", "[12]") && !same("1", "1.0"));
+    }
+
+    #[test]
+    fn cases_know_their_lines() {
+        let text = "-- A file.\n-- >>> 1\n-- 1\n\n-- One.\n-- >>> one\n-- 1\n--\nsig one : int\n-- >>> one + 1\n-- 2\nfun one = 1\n";
+        let module = pumice_lang::syntax::parse(pumice_lang::source::FileId(0), text, &mut 0).module;
+        let found = all_cases(&module, &Source::new("test.pum", text));
+        let found: Vec<(u32, &str)> =
+            found.iter().map(|(line, case)| (*line, case.expression.as_str())).collect();
+        assert_eq!(found, [(2, "1"), (6, "one"), (10, "one + 1")]);
+    }
+}

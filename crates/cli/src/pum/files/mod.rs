@@ -1,0 +1,163 @@
+//! Arrays in files: what arguments and results are besides text. A file's kind is what its name ends with.
+
+mod npy;
+mod picture;
+mod table;
+
+use crate::error::{Error, Result};
+use pumice::layers::array::{ArrayData, HostData, whole_columns};
+use pumice::layers::scalar::{Constant, ScalarType};
+use std::io::Read;
+
+/// Larger files and arguments are refused before memory is asked for that the machine does not have.
+pub const MOST_BYTES: usize = 1 << 36;
+
+const KINDS: [&str; 3] = [".npy", ".csv", ".png"];
+
+/// Why a file is not read or written.
+type Outcome<T> = std::result::Result<T, String>;
+
+/// Whether an argument names a file of an array.
+pub fn is_file(argument: &str) -> bool {
+    KINDS.iter().any(|kind| argument.ends_with(kind))
+}
+
+/// Reads an array of one column, and of one to three dimensions.
+pub fn read(path: &str) -> Result<HostData> {
+    let failed = |reason: String| Error::Failed(format!("cannot read {path}: {reason}"));
+    let bytes = bytes(path).map_err(failed)?;
+    match path.rsplit('.').next() {
+        Some("npy") => npy::read(bytes),
+        Some("csv") => table::read(&bytes),
+        _ => picture::read(&bytes),
+    }
+    .map_err(failed)
+}
+
+fn bytes(path: &str) -> Outcome<Vec<u8>> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    match bytes.len() > MOST_BYTES {
+        true => Err("it is too large".to_string()),
+        false => Ok(bytes),
+    }
+}
+
+/// Whether results can be written to a file of this name.
+pub fn check_output(path: &str) -> Result<()> {
+    match is_file(path) {
+        true => Ok(()),
+        false => {
+            Err(Error::Usage(format!("--output takes a name that ends in .npy, .csv or .png, not `{path}`")))
+        }
+    }
+}
+
+/// Writes what a program gave.
+pub fn write(path: &str, array: &dyn ArrayData) -> Result<()> {
+    let values = Values::new(array)?;
+    let written = match path.rsplit('.').next() {
+        Some("npy") => npy::write(&values),
+        Some("csv") => table::write(&values),
+        _ => picture::write(&values),
+    };
+    let written = written.and_then(|bytes| std::fs::write(path, bytes).map_err(|error| error.to_string()));
+    written.map_err(|reason| Error::Failed(format!("cannot write {path}: {reason}")))
+}
+
+/// The elements of a result.
+struct Values {
+    extents: Vec<usize>,
+    types: Vec<ScalarType>,
+    columns: Vec<Vec<u8>>,
+}
+
+impl Values {
+    fn new(array: &dyn ArrayData) -> Result<Values> {
+        let columns = whole_columns(array).map_err(pumice::Error::from)?;
+        let columns = columns.into_iter().map(|column| column.into_owned()).collect();
+        Ok(Values { extents: array.extents().to_vec(), types: array.types().to_vec(), columns })
+    }
+
+    /// A scalar of an element.
+    fn get(&self, column: usize, number: usize) -> Option<Constant> {
+        let ty = *self.types.get(column)?;
+        let bytes = self.columns.get(column)?.get(number.checked_mul(ty.bytes())?..)?;
+        Some(Constant::from_bytes(ty, bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(extents: &[usize], numbers: &[f32]) -> Values {
+        let column = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        Values { extents: extents.to_vec(), types: vec![ScalarType::F32], columns: vec![column] }
+    }
+
+    fn same(found: Outcome<HostData>, expected: &Values) {
+        let found = found.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((found.extents(), found.types()), (&expected.extents[..], &expected.types[..]));
+        let columns = found.columns().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(columns[0], expected.columns[0]);
+    }
+
+    #[test]
+    fn numpy_files_are_read_as_they_were_written() {
+        for extents in [&[6][..], &[2, 3], &[1, 3, 2]] {
+            let array = values(extents, &[1.5, -2.0, 3.25, f32::INFINITY, 0.0, 1e-30]);
+            same(npy::write(&array).and_then(npy::read), &array);
+        }
+        same(npy::write(&values(&[0], &[])).and_then(npy::read), &values(&[0], &[]));
+    }
+
+    #[test]
+    fn pictures_keep_grey_values() {
+        let array = values(&[2, 3], &[0.0, 1.0, 0.2, 0.4, 0.6, 0.8]);
+        same(picture::write(&array).and_then(|bytes| picture::read(&bytes)), &array);
+        assert!(picture::write(&values(&[3], &[0.0; 3])).is_err());
+    }
+
+    #[test]
+    fn tables_are_vectors_or_matrices_of_doubles() {
+        let read = |text: &str| {
+            let array = table::read(text.as_bytes())?;
+            let columns = array.columns().map_err(|error| error.to_string())?;
+            let numbers = columns[0].chunks(8).map(|bytes| Constant::from_bytes(ScalarType::F64, bytes));
+            Ok((array.extents().to_vec(), numbers.filter_map(Constant::as_float).collect::<Vec<f64>>()))
+        };
+        assert_eq!(read("1\n2.5\n-3e2\n"), Ok((vec![3], vec![1.0, 2.5, -300.0])));
+        assert_eq!(read("a, b\n1, 2\n3, 4\n"), Ok((vec![2, 2], vec![1.0, 2.0, 3.0, 4.0])));
+        assert_eq!(read("1,2\n3,x\n"), Err("line 2: `x` is no number".to_string()));
+        assert!(read("1,2\n3\n").is_err_and(|error: String| error.contains("line")));
+        assert_eq!(read(""), Ok((vec![0], vec![])));
+        let text = table::write(&values(&[2, 2], &[1.0, 2.0, 0.5, 4.0])).map(String::from_utf8);
+        assert_eq!(text, Ok(Ok("1.0,2.0\n0.5,4.0\n".to_string())));
+    }
+
+    #[test]
+    fn broken_files_are_refused() {
+        let whole = npy::write(&values(&[2, 3], &[0.0; 6])).unwrap_or_default();
+        let text = |from: &str, to: &str| {
+            let text: String = whole.iter().map(|byte| char::from(*byte)).collect();
+            text.replacen(from, to, 1).chars().map(|letter| letter as u8).collect::<Vec<u8>>()
+        };
+        let refused = |bytes: Vec<u8>, part: &str| {
+            let error = npy::read(bytes).err().unwrap_or_default();
+            assert!(error.contains(part), "{error}");
+        };
+        refused(whole[..whole.len() - 1].to_vec(), "bytes of elements");
+        refused(text("NUMPY", "numpy"), "no NumPy file");
+        refused(text("<f4", ">f4"), "`>f4`");
+        refused(text("<f4", "<i2"), "`<i2`");
+        refused(text("(2, 3)", "(2, 9)"), "bytes of elements");
+        refused(text("(2, 3)", "()    "), "0 dimensions");
+        refused(text("(2, 3)", "(99999999999, 99999999999)"), "bytes of elements");
+        for end in 0..whole.len() {
+            assert!(npy::read(whole[..end].to_vec()).is_err(), "{end}");
+        }
+        assert!(picture::read(b"no picture").is_err());
+    }
+}

@@ -1,0 +1,60 @@
+//! `pumice fmt`: lays out files in place, or says which are laid out in another way.
+
+use super::file;
+use crate::error::{Error, Result};
+use crate::options::Options;
+use crate::print;
+use pumice_lang::format::format;
+use std::io::Write;
+use std::path::Path;
+
+/// Formats all files that the command line names; one that cannot be does not keep the others from it.
+pub fn run(options: &Options) -> Result<()> {
+    if options.words().is_empty() {
+        return Err(Error::Usage("name a `.pum` file".to_string()));
+    }
+    let mut outcome = Ok(());
+    for path in options.words() {
+        match one(path, options.has("--check")) {
+            Ok(()) => {}
+            Err(Error::Failed(message)) => {
+                // Where it cannot be written, the exit code has to do.
+                let _ = writeln!(std::io::stderr(), "pumice: {message}");
+                outcome = Err(Error::Told);
+            }
+            Err(Error::Told) => outcome = Err(Error::Told),
+            Err(error) => return Err(error),
+        }
+    }
+    outcome
+}
+
+fn one(path: &str, only_check: bool) -> Result<()> {
+    let text = file::text(path)?;
+    let formatted = format(&text).map_err(|errors| file::Wrong::of_text(path, &text, errors).tell())?;
+    if formatted == text {
+        return Ok(());
+    }
+    if only_check {
+        print(&format!("{path} is not formatted\n"))?;
+        return Err(Error::Told);
+    }
+    replace(Path::new(path), &formatted)
+        .map_err(|error| Error::Failed(format!("cannot write {path}: {error}")))
+}
+
+/// Replaces a file as a whole: whatever happens meanwhile, it has the old text or the new one.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    // The file itself, if this is a link to it.
+    let path = path.canonicalize()?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let written = || {
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(std::fs::metadata(&path)?.permissions())?;
+        file.sync_all()?;
+        std::fs::rename(&beside, &path)
+    };
+    written().inspect_err(|_| drop(std::fs::remove_file(&beside)))
+}
