@@ -79,7 +79,7 @@ impl Evaluator {
         // The kernel is what the function describes; who applied it may be no file at all, but a command line.
         let described_at = match &suspended.function {
             Value::Function(function) => match &**function {
-                Function::Closure { body, .. } => body.span,
+                FunctionValue::Closure { body, .. } => body.span,
                 _ => suspended.span,
             },
             _ => suspended.span,
