@@ -92,6 +92,10 @@ impl Language for Cuda {
         true
     }
 
+    fn unroll_some(&self) -> Option<&'static str> {
+        Some("#pragma unroll 4")
+    }
+
     fn threads(&self) -> Threads {
         Threads::Numbered { thread: "threadIdx.x", warps: self.has_warps() }
     }

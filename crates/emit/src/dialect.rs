@@ -262,6 +262,12 @@ pub(crate) trait Language {
         format!("{} {}[{}];", self.element(array.ty), array.name, array.length)
     }
 
+    /// What makes the compiler do a few rounds at a time of the loop that follows, whose number of rounds nobody knows, where
+    /// it would not by itself.
+    fn unroll_some(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What makes the compiler unroll the loop that follows, if anything need be said.
     fn unroll(&self) -> Option<&'static str> {
         None
