@@ -86,6 +86,16 @@ impl Language for Cuda {
         text.open(&format!("for (i64 {block} = blockIdx.x; {block} < {blocks}; {block} += gridDim.x)"));
     }
 
+    fn open_own_block(&self, ty: &str, block: &str, blocks: &str, text: &mut Text) -> bool {
+        text.line(&format!("{ty} {block} = ({ty})blockIdx.x;"));
+        text.open(&format!("if ({block} < {blocks})"));
+        true
+    }
+
+    fn unroll_some(&self) -> Option<&'static str> {
+        Some("#pragma unroll 4")
+    }
+
     fn threads(&self) -> Threads {
         Threads::Numbered { thread: "threadIdx.x", warps: self.has_warps() }
     }

@@ -198,6 +198,13 @@ pub(crate) trait Language {
     /// Opens the loop over blocks: `block`, an `i64`, up to `blocks`. Declares shared memory in or before it.
     fn open_blocks(&self, kernel: &Kernel, block: &str, blocks: &str, text: &mut Text);
 
+    /// Opens the body of the one block, below `blocks`, that a block of threads has in a launch of no more than `i32::MAX`
+    /// blocks: `block`, a variable of this type. A loop that goes round once would cost registers. Returns whether it did so;
+    /// where a grid may be smaller, only the loop will do.
+    fn open_own_block(&self, _ty: &str, _block: &str, _blocks: &str, _text: &mut Text) -> bool {
+        false
+    }
+
     /// Whether the threads of a warp do things together by instructions of their own.
     fn has_warps(&self) -> bool {
         self.capabilities().warps == Warps::Native
@@ -253,6 +260,12 @@ pub(crate) trait Language {
     /// The declaration of memory that each thread has for itself.
     fn private(&self, array: &PrivateArray, _threads: u32) -> String {
         format!("{} {}[{}];", self.element(array.ty), array.name, array.length)
+    }
+
+    /// What makes the compiler do a few rounds at a time of the loop that follows, whose number of rounds nobody knows, where
+    /// it would not by itself.
+    fn unroll_some(&self) -> Option<&'static str> {
+        None
     }
 
     /// What makes the compiler unroll the loop that follows, if anything need be said.

@@ -10,6 +10,15 @@ use crate::writer::Writer;
 /// is a constant.
 const UNROLLED_ROUNDS: i128 = 64;
 
+/// Rounds of at most so many operations, which only compute, are done several at a time.
+const SHORT_ROUND: usize = 32;
+
+/// Whether a round only computes, and little.
+fn is_short(lists: [&[Stmt]; 2]) -> bool {
+    let mut all = lists.into_iter().flatten();
+    all.clone().count() <= SHORT_ROUND && all.all(|stmt| matches!(stmt, Stmt::Let { .. }))
+}
+
 impl Writer<'_> {
     /// Writes a loop, whose carried values are defined.
     pub(crate) fn repetition(&mut self, stmt: &Stmt) {
@@ -26,6 +35,9 @@ impl Writer<'_> {
                 self.sink().close();
             }
             Stmt::While { carried, header, condition, body } => {
+                if let Some(unroll) = self.language.unroll_some().filter(|_| is_short([header, body])) {
+                    self.sink().line(unroll);
+                }
                 self.sink().open("for (;;)");
                 self.statements(header);
                 let condition = self.value(*condition).within(Binding::Unary);

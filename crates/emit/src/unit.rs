@@ -215,13 +215,18 @@ impl Writer<'_> {
         self.statements(&program.prologue);
         let blocks = self.value(program.blocks).within(Binding::Sum);
         let block = self.name(program.block).to_owned();
-        if program.var_type(program.block) == ScalarType::I64 {
+        let ty = self.register(program.block);
+        let is_wide = program.var_type(program.block) == ScalarType::I64;
+        // Being stopped leaves the loop over blocks.
+        let is_own = !is_wide
+            && kernel.stop.is_none()
+            && self.language.open_own_block(&ty, &block, &blocks, &mut self.text);
+        if is_wide {
             self.language.open_blocks(kernel, &block, &blocks, &mut self.text);
-        } else {
+        } else if !is_own {
             // The loop's own index may go beyond the last block, and out of a narrow type.
             let wide = self.names.fresh("wide_block");
             self.language.open_blocks(kernel, &wide, &blocks, &mut self.text);
-            let ty = self.register(program.block);
             self.text.line(&format!("{ty} {block} = ({ty}){wide};"));
         }
         self.stop_before_block();
@@ -230,7 +235,7 @@ impl Writer<'_> {
         }
         self.statements(&program.body);
         // The next block's threads may not write what slower threads of this one still read.
-        if let (Some(barrier), false) = (self.language.barrier(), kernel.shared.is_empty()) {
+        if let (Some(barrier), false) = (self.language.barrier(), is_own || kernel.shared.is_empty()) {
             self.text.line(barrier);
         }
         self.text.close();

@@ -313,8 +313,10 @@ impl<'a, 'b> SortJob<'a, 'b> {
         steps.extend(zero(words));
         let called = KernelName { name: "count_digits", ..self.called("sort with look-back", plan.threads) };
         steps.push(lowering.launch(called, &[], |parameters| {
-            let constant =
-                |pass: &Pass| Digit { key: key_of(keys, pass.key, parameters), shift: Exp::from(pass.shift) };
+            let constant = |pass: &Pass| {
+                let shift = Exp::from(pass.shift);
+                Digit { key: key_of(keys, pass.key, parameters), shift, shift_again: shift, is_cheap: true }
+            };
             let digits: Vec<Digit> = passes.iter().map(constant).collect();
             let memory = parameters.memory(counts, 0, ScalarType::I64, Access::ReadWrite);
             // SAFETY: the slot was added with so many elements, for this launch, and the step before zeroes it.
@@ -382,10 +384,15 @@ fn key_of(keys: &Function, number: usize, parameters: &Rc<Parameters>) -> KeyOf 
     })
 }
 
+/// Keys that cost no more than this are computed wherever they are needed.
+const CHEAP: u32 = 8;
+
 /// The digit of a pass, inside a kernel.
 fn digit(keys: &Function, pass: Pass, parameters: &Rc<Parameters>) -> Digit {
-    let shift = parameters.number("shift", pass.shift.into());
-    Digit { key: key_of(keys, pass.key, parameters), shift: shift.cast() }
+    let [shift, shift_again] =
+        ["shift", "shift_again"].map(|name| parameters.number(name, pass.shift.into()).cast());
+    let is_cheap = keys.cost() <= CHEAP;
+    Digit { key: key_of(keys, pass.key, parameters), shift, shift_again, is_cheap }
 }
 
 /// Numbers in a slot, from a row and a place in it.

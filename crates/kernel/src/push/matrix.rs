@@ -18,11 +18,15 @@ const NEAR: i64 = 16;
 /// do tiles that are near each other in both directions: what they read and write is in few pages of memory then, and
 /// much of it is in the cache for more than one of them. So they go down some rows, then on to the next column.
 pub(crate) fn near(block: Ix, down: Ix, across: Ix) -> (Ix, Ix) {
-    let stripe = named(quotient(block, across * NEAR), "stripe");
-    let within = named(remainder(block, across * NEAR), "within");
-    let first = stripe * NEAR;
-    let high = named((down - first).min(NEAR), "high");
-    (named(first + remainder(within, high), "tile_row"), named(quotient(within, high), "tile_column"))
+    // The last rows, if they are fewer, are gone through one by one: going down them would take a division by their number,
+    // and so in every block.
+    let striped = named(quotient(down, NEAR.into()) * NEAR, "striped");
+    let is_striped = block.lt(striped * across);
+    let number = is_striped.select(quotient(block, NEAR.into()), (block - striped * across).max(0));
+    let row = quotient(number, across);
+    let row = is_striped.select(row * NEAR + remainder(block, NEAR.into()), striped + row);
+    // It is not larger, but intervals do not see that, and would have products with it in 64 bits.
+    (named(row.min(down - 1), "tile_row"), named(remainder(number, across), "tile_column"))
 }
 
 /// More rounds than this are left to a loop.

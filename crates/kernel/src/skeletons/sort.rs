@@ -74,9 +74,9 @@ pub struct SortPlan {
 }
 
 /// Words of 32 bits that a thread has in registers: its elements, and a word about each.
-const THREAD_WORDS: i64 = 38;
+const THREAD_WORDS: i64 = 44;
 /// The most elements that a thread has.
-const THREAD_ELEMENTS: i64 = 18;
+const THREAD_ELEMENTS: i64 = 22;
 /// Threads of a block, where lanes vote.
 const THREADS: u32 = 384;
 /// The fewest elements of a stretch.
@@ -110,9 +110,8 @@ impl SortPlan {
         let threads = (threads.min(profile.max_threads) / WARP * WARP).max(WARP);
         let most = if votes { THREAD_ELEMENTS } else { THREAD_ELEMENTS / 2 };
         let items = (THREAD_WORDS / ((bytes + 3) / 4 + 1)).clamp(1, most);
-        let largest = task.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1) as i64;
         let room = i64::from(profile.shared_bytes) * 3 / 4 - i64::from(threads) * 64;
-        let items = items.min(room / largest / i64::from(threads)).max(1);
+        let items = items.min(room / bytes / i64::from(threads)).max(1);
         let tile = i64::from(threads) * items;
         let tiles = divide_rounding_up(columns, tile);
         let way = match tiles {
@@ -160,14 +159,22 @@ pub struct Digit {
     pub key: KeyOf,
     /// The number of the digit's lowest bit.
     pub shift: Exp<u32>,
+    /// The same number, as another argument of the launch: a compiler that knows them to be the same keeps the digits of all
+    /// elements in registers, which run out, instead of computing them once more.
+    pub shift_again: Exp<u32>,
+    /// Whether computing the digit once more costs less than keeping it.
+    pub is_cheap: bool,
 }
 
 impl Digit {
     /// The same, with its shift computed here, once.
     fn now(&self) -> Digit {
-        let shift =
-            effects::compute(&[self.shift.term()]).first().map_or(self.shift, |shift| Exp::from_term(*shift));
-        Digit { key: self.key.clone(), shift }
+        let shifts = effects::compute(&[self.shift.term(), self.shift_again.term()]);
+        let [shift, shift_again] = match shifts[..] {
+            [shift, again] => [shift, again].map(Exp::from_term),
+            _ => [self.shift, self.shift_again],
+        };
+        Digit { shift, shift_again, ..self.clone() }
     }
 
     /// The digit of an element.
@@ -178,6 +185,11 @@ impl Digit {
             _ => key.binary(Op::Shr, self.shift.term().cast(key.ty())),
         };
         Exp::<u32>::from_term(shifted.cast(ScalarType::U32)) & (plan.digits() - 1) as u32
+    }
+
+    /// The digit of an element whose digit was computed before.
+    fn again(&self, plan: SortPlan, element: &Scalars) -> Exp<u32> {
+        Digit { shift: self.shift_again, ..self.clone() }.of(plan, element)
     }
 }
 

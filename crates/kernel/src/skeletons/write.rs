@@ -23,6 +23,13 @@ pub struct WritePlan {
 /// An element that costs more than this is written alone: the threads are busy enough, and registers are dear.
 const EXPENSIVE: u32 = 400;
 
+/// A thread that makes elements of so many rows has many loads to begin with.
+const MANY_ROWS: u32 = 16;
+
+/// Threads of a multiprocessor that suffice where each has many loads under way. By itself a compiler makes room for more,
+/// with fewer registers, and so fewer loads.
+const BUSY_THREADS: u32 = 384;
+
 /// Elements that share loads are made by one thread while they cost no more than this together.
 const SHARED_COST: u32 = 4096;
 
@@ -154,7 +161,12 @@ pub fn write_rows<T: Storable>(
         let (at, interior) = (at.clone(), interior.clone());
         Push::trusted(part.length, move |write| match &interior {
             None => part.write_each::<T>(&at, write),
-            Some(interior) => part.write_interior(&at, interior, write),
+            Some(interior) => {
+                if plan.rows * plan.planes >= MANY_ROWS {
+                    effects::resident((BUSY_THREADS / plan.threads).max(1));
+                }
+                part.write_interior(&at, interior, write);
+            }
         })
     });
     parts.concat_trusted(0, size)

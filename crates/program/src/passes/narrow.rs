@@ -18,7 +18,8 @@ pub fn narrow(program: &Program, ranges: &Ranges) -> Program {
     let intervals = Intervals::of(program, ranges);
     let mut result = program.clone();
     let mut choice = Choice { program, intervals: &intervals, narrow: vec![false; program.vars.len()] };
-    if choice.wide(program.block) && choice.var_fits(program.block) {
+    // Also how many there are: a grid has that many, where blocks are numbered in 32 bits.
+    if choice.wide(program.block) && choice.fits(program.blocks) {
         choice.choose(program.block);
     }
     choice.list(&program.prologue);

@@ -37,18 +37,26 @@ fn integer(value: impl Into<Exp<i32>>) -> Scalars {
     element(value.into())
 }
 
+/// The value of a thread's element.
+pub(super) type ValueOf<'a> = &'a dyn Fn(i64) -> Exp<u32>;
+
 impl SortTile<'_> {
-    /// Ranks a tile's elements. `places` has the values of each thread's elements, and then their places in the sorted tile.
-    /// `tell` is told how many elements have each value, in one thread, as soon as that is known. Gives how many elements have
-    /// smaller values, for each value; and at the end how many there are.
-    pub(super) fn rank(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
+    /// Ranks a tile's elements and writes their places in the sorted tile. They are counted by values and then ranked by the
+    /// same ones. `tell` is told how many elements have each value, in one thread, as soon as that is known. Gives how many
+    /// elements have smaller values, for each value; and at the end how many there are.
+    pub(super) fn rank(&self, values: [ValueOf<'_>; 2], places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         match self.plan.votes {
-            true => self.rank_by_votes(places, tell),
-            false => self.rank_by_threads(places, tell),
+            true => self.rank_by_votes(values, places, tell),
+            false => self.rank_by_threads(values[0], places, tell),
         }
     }
 
-    fn rank_by_votes(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
+    fn rank_by_votes(
+        &self,
+        [count_by, rank_by]: [ValueOf<'_>; 2],
+        places: &Cells,
+        tell: &dyn Fn(Ix, Ix),
+    ) -> Cells {
         let (threads, values) = (self.plan.threads, self.plan.digits());
         let (items, warps) = (i64::from(self.plan.items), i64::from(threads) / LANES);
         let int = [ScalarType::I32];
@@ -58,16 +66,11 @@ impl SortTile<'_> {
             table.write(Exp::<i64>::from_term(place), &integer(0));
         });
         effects::sync();
-        // A value and a rank share a word.
-        let bits = self.plan.bits;
-        let masks = (1..=bits).map(|bit| (self.sort.digits >> bit).term()).collect::<Vec<_>>();
-        let masks: Vec<Exp<u32>> = effects::compute(&masks).into_iter().map(Exp::from_term).collect();
+        // Counted before they are ranked: other tiles learn the counts while this one ranks.
         each_thread(threads, |thread| {
-            let (lane, warp) = (thread % LANES, thread / LANES);
+            let first = (thread / LANES) * values;
             for item in 0..items {
-                let value = number::<u32>(&places.read(item));
-                let rank = rank_in_warp(&table, lane, warp * values, value, &masks);
-                places.write(item, &element(value | (rank << bits)));
+                count_one(&table, first + count_by(item).cast::<i64>());
             }
         });
         effects::sync();
@@ -117,17 +120,16 @@ impl SortTile<'_> {
         });
         effects::sync();
         each_thread(threads, |thread| {
+            let (lane, warp) = (thread % LANES, thread / LANES);
             for item in 0..items {
-                let word = number::<u32>(&places.read(item));
-                let (value, rank) = (word & (values - 1) as u32, word >> bits);
-                let start = number::<i32>(&table.read((thread / LANES) * values + value.cast::<i64>()));
-                places.write(item, &element(start.cast::<u32>() + rank));
+                let value = number::<u32>(&now(&element(rank_by(item))));
+                places.write(item, &element(take_place(&table, lane, warp * values, value, &self.masks)));
             }
         });
         starts
     }
 
-    fn rank_by_threads(&self, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
+    fn rank_by_threads(&self, value_of: ValueOf<'_>, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         let (count, values, items) =
             (i64::from(self.plan.threads), self.plan.digits(), i64::from(self.plan.items));
         let (int, bits) = ([ScalarType::I32], self.plan.bits);
@@ -136,9 +138,10 @@ impl SortTile<'_> {
         each_thread(self.plan.threads, |thread| {
             (0..values).for_each(|value| table.write(thread + value * count, &integer(0)));
             for item in 0..items {
-                let value = number::<u32>(&places.read(item));
+                let value = number::<u32>(&now(&element(value_of(item))));
                 let place = value.cast::<i64>() * count + thread;
                 let rank = number::<i32>(&table.read(place));
+                // A value and a rank share a word.
                 places.write(item, &element(value | (rank.cast::<u32>() << bits)));
                 table.write(place, &integer(rank + 1));
             }
@@ -204,9 +207,17 @@ impl SortTile<'_> {
     }
 }
 
-/// How many elements with the same value the warp has had before, and lanes below this one have now; the warp's counts stand
-/// in a table, from `first` on. Each of the masks has a bit of values.
-fn rank_in_warp(table: &Cells, lane: Ix, first: Ix, value: Exp<u32>, masks: &[Exp<u32>]) -> Exp<u32> {
+/// Adds one to a count, which nobody reads before the next barrier.
+fn count_one(counts: &Cells, place: Ix) {
+    if let Some((memory, ty)) = counts.0.first() {
+        effects::atomic(AtomicOp::Add, *memory, *ty, place.term(), &[Exp::<i32>::from(1).term()], false);
+    }
+}
+
+/// The place of an element in the sorted tile: those with the same value of the warp's earlier elements and of lanes below this
+/// one come before it. Where the warp's next element of each value goes stands in a table, from `first` on. Each of the masks
+/// has a bit of values.
+fn take_place(table: &Cells, lane: Ix, first: Ix, value: Exp<u32>, masks: &[Exp<u32>]) -> Exp<u32> {
     let mut same = Exp::<u32>::from(u32::MAX);
     for mask in masks {
         let is_set = (value & *mask).ne(0);

@@ -11,7 +11,7 @@ use crate::skeletons::monoid::{Cells, choose, each_thread, now, only_if};
 use crate::skeletons::scan::Write;
 use crate::{effects, named};
 use pumice_program::{AtomicOp, MemoryId, WARP};
-use pumice_scalar::{Constant, Exp, Op, ScalarType};
+use pumice_scalar::{Exp, Op, ScalarType};
 
 const LANES: i64 = WARP as i64;
 /// Blocks that a multiprocessor has at once: while one waits for others' counts, another one ranks.
@@ -24,6 +24,8 @@ pub(super) struct SortTile<'a> {
     row: Ix,
     start: Ix,
     length: Ix,
+    /// A mask for each bit of a value.
+    pub masks: Vec<Exp<u32>>,
 }
 
 /// Where a tile learns, for each value of a digit, how many elements of its row stand before its own.
@@ -46,7 +48,10 @@ impl<'a> SortTile<'a> {
     pub fn new(sort: &'a Sort, plan: SortPlan, [row, tile]: [Ix; 2]) -> SortTile<'a> {
         let start = named(tile * plan.tile, "start");
         let length = named((sort.columns - start).min(plan.tile).max(0), "length");
-        SortTile { sort, plan, row, start, length }
+        // Here, and not in a branch, so that they are arguments of the launch and take no registers.
+        let masks = (1..=plan.bits).map(|bit| (sort.digits >> bit).term()).collect::<Vec<_>>();
+        let masks = effects::compute(&masks).into_iter().map(Exp::from_term).collect();
+        SortTile { sort, plan, row, start, length, masks }
     }
 
     /// The place in the tile of an element that a thread has.
@@ -77,14 +82,13 @@ impl<'a> SortTile<'a> {
         });
     }
 
-    /// Reads the tile; beyond its end there are zeros.
+    /// Reads the tile; beyond its end there are copies of the last element.
     fn load(&self) -> Cells {
         let own = Cells::private(&self.sort.types, self.items());
-        let zero = || Scalars(self.sort.types.iter().map(|ty| Constant::zero(*ty).into()).collect());
         self.by_case(|whole| {
             self.each_place(Arrangement::Ranked, |item, place| {
-                let at = || (self.sort.at)(self.row, self.start + place);
-                own.write(item, &if whole { at() } else { choose(place.lt(self.length), at, zero) });
+                let place = if whole { place } else { place.min(self.length - 1) };
+                own.write(item, &(self.sort.at)(self.row, self.start + place));
             });
         });
         own
@@ -97,7 +101,6 @@ impl<'a> SortTile<'a> {
         self.by_case(|whole| {
             self.each_place(Arrangement::Ranked, |item, place| {
                 let value = || element(digit.of(self.plan, &own.read(item)));
-                // A key may fail, and there is none of what is not there.
                 let value = match whole {
                     true => value(),
                     false => choose(place.lt(self.length), value, || element(last)),
@@ -109,33 +112,61 @@ impl<'a> SortTile<'a> {
     }
 
     /// Brings the elements to their places in the tile, and gives each thread those of its places. One scalar after the other:
-    /// less memory, and more blocks at once, save more time than barriers cost.
-    fn exchange(&self, own: &Cells, places: &Cells, arrangement: Arrangement) {
+    /// that takes less memory.
+    fn exchange(&self, own: &Cells, places: &Cells) {
         for column in &own.0 {
             let own = Cells(vec![*column]);
-            let staged = Cells::shared(&[column.1], self.plan.tile);
-            self.each_place(Arrangement::Ranked, |item, _| {
-                staged.write(number::<u32>(&places.read(item)).cast::<i64>(), &own.read(item));
-            });
+            let staged = self.stage(&own, places);
             effects::sync();
-            self.each_place(arrangement, |item, place| own.write(item, &staged.read(place)));
+            self.each_place(Arrangement::Ranked, |item, place| own.write(item, &staged.read(place)));
             effects::sync();
         }
     }
 
+    /// Writes the elements to shared memory, at their places in the tile.
+    fn stage(&self, own: &Cells, places: &Cells) -> Cells {
+        let types: Vec<ScalarType> = own.0.iter().map(|(_, ty)| *ty).collect();
+        let staged = Cells::shared(&types, self.plan.tile);
+        self.each_place(Arrangement::Ranked, |item, _| {
+            staged.write(number::<u32>(&places.read(item)).cast::<i64>(), &own.read(item));
+        });
+        staged
+    }
+
+    /// Does something if the tile has elements. Rows may be shorter than they were planned for; nobody asks for the counts of
+    /// tiles beyond their ends.
+    fn if_any(&self, f: impl FnOnce()) {
+        effects::either(self.length.gt(0).term(), f, || {});
+    }
+
     /// Moves the tile's elements by a digit.
     pub fn write(&self, digit: &Digit, before: &Before<'_>, write: Write<'_>) {
+        let digit = digit.now();
+        self.if_any(|| self.write_some(&digit, before, write));
+    }
+
+    fn write_some(&self, digit: &Digit, before: &Before<'_>, write: Write<'_>) {
         let (threads, values) = (self.plan.threads, self.plan.digits());
         effects::resident(RESIDENT);
-        let digit = &digit.now();
         let own = self.load();
-        let places = self.values(digit, &own);
-        let starts = self.rank(&places, &|value, count| {
+        let places = Cells::private(&[ScalarType::U32], self.items());
+        let tell = |value: Ix, count: Ix| {
             if let Before::LookBack(asks) = before {
                 asks.tell(value, count);
             }
-        });
-        self.exchange(&own, &places, Arrangement::Striped);
+        };
+        let starts = if digit.is_cheap {
+            let count_by = |item: i64| digit.of(self.plan, &own.read(item));
+            let rank_by = |item: i64| digit.again(self.plan, &own.read(item));
+            self.rank([&count_by, &rank_by], &places, &tell)
+        } else {
+            self.each_place(Arrangement::Ranked, |item, _| {
+                places.write(item, &element(digit.of(self.plan, &own.read(item))));
+            });
+            let kept = |item: i64| number(&places.read(item));
+            self.rank([&kept, &kept], &places, &tell)
+        };
+        let staged = self.stage(&own, &places);
         // From the place of an element in the tile to that in its row.
         let ty = if self.plan.wide { ScalarType::I64 } else { ScalarType::I32 };
         let offsets = Cells::shared(&[ty], values);
@@ -152,10 +183,11 @@ impl<'a> SortTile<'a> {
         effects::sync();
         let row = named(self.row * self.sort.columns, "row_start");
         self.by_case(|whole| {
-            self.each_place(Arrangement::Striped, |item, place| {
+            let copies = (!whole).then(|| self.copies(digit, &starts));
+            self.each_place(Arrangement::Striped, |_, place| {
                 let move_ = || {
-                    let element = own.read(item);
-                    let value = digit.of(self.plan, &element).cast::<i64>();
+                    let element = staged.read(place);
+                    let value = digit.again(self.plan, &element).cast::<i64>();
                     // In the type of the offsets: they are known to be far from its ends, and not to who looks at the program.
                     let index = offsets
                         .read(value)
@@ -165,22 +197,39 @@ impl<'a> SortTile<'a> {
                     let index = index.map_or(place, |index| Exp::from_term(index.cast(ScalarType::I64)));
                     write(row + index, element);
                 };
-                if whole { move_() } else { only_if(place.lt(self.length), move_) }
+                match copies {
+                    None => move_(),
+                    Some((first, end)) => only_if(place.lt(first) | place.ge(end), move_),
+                }
             });
         });
     }
 
+    /// Where the copies of the last element are in the sorted tile: behind all that have its value.
+    fn copies(&self, digit: &Digit, starts: &Cells) -> (Ix, Ix) {
+        let last = (self.sort.at)(self.row, self.start + self.length - 1);
+        let value = digit.of(self.plan, &now(&last)).cast::<i64>();
+        let end = named(number::<i32>(&now(&starts.read(value + 1))).cast::<i64>(), "copies_end");
+        (named(end - (self.plan.tile - self.length), "copies"), end)
+    }
+
     /// Sorts the tile, which is a row, by keys.
     pub fn sort(&self, keys: &[(u32, KeyOf)], write: Write<'_>) {
+        self.if_any(|| self.sort_some(keys, write));
+    }
+
+    fn sort_some(&self, keys: &[(u32, KeyOf)], write: Write<'_>) {
         let own = self.load();
         for (bits, key) in keys.iter().rev() {
             let step = i64::from(self.plan.bits);
             let end = i64::from(self.plan.passes(*bits)) * step;
             let sort = |shift: Ix| {
-                let digit = Digit { key: key.clone(), shift: shift.cast() }.now();
+                let shift = shift.cast();
+                let digit = Digit { key: key.clone(), shift, shift_again: shift, is_cheap: false }.now();
                 let places = self.values(&digit, &own);
-                self.rank(&places, &|_, _| {});
-                self.exchange(&own, &places, Arrangement::Ranked);
+                let kept = |item: i64| number(&places.read(item));
+                self.rank([&kept, &kept], &places, &|_, _| {});
+                self.exchange(&own, &places);
             };
             if end == step {
                 sort(Exp::from(0));
