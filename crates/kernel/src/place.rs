@@ -69,7 +69,11 @@ pub fn written_at<R>(place: Place, f: impl FnOnce() -> R) -> R {
 /// The place of an operation that is described here: where the function that asks was called, or as [`written_at`] says.
 #[track_caller]
 pub(crate) fn here(operation: &str) -> Place {
-    WRITTEN.get().unwrap_or_else(|| Place::caller(operation))
+    // Not in a closure: that would be the caller.
+    match WRITTEN.get() {
+        Some(place) => place,
+        None => Place::caller(operation),
+    }
 }
 
 /// The user's place for what is written at this one.
