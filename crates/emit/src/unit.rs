@@ -220,7 +220,7 @@ impl Writer<'_> {
         // Being stopped leaves the loop over blocks.
         let is_own = !is_wide
             && kernel.stop.is_none()
-            && self.language.open_own_block(&ty, &block, &blocks, &mut self.text);
+            && self.language.open_own_block(ty, &block, &blocks, &mut self.text);
         if is_wide {
             self.language.open_blocks(kernel, &block, &blocks, &mut self.text);
         } else if !is_own {
