@@ -17,6 +17,7 @@ use crate::passes::exact::mark_exact;
 use crate::passes::hoist::{drop_spare_params, hoist};
 use crate::passes::legalise::{Unsupported, legalise};
 use crate::passes::narrow::narrow;
+use crate::passes::predicate::predicate;
 use crate::passes::settle::settle;
 use crate::passes::unsign::unsign;
 use crate::passes::vectorise::{VectorOptions, vectorise};
@@ -162,6 +163,13 @@ const PASSES: &[Pass] = &[
     ("settle", |state| {
         let dropped = settle(&mut state.program, &state.known.ranges);
         state.drop(&dropped);
+        Ok(())
+    }),
+    ("predicate", |state| {
+        // A CPU's lanes load together anyway.
+        if state.target.vector_bytes > 0 {
+            predicate(&mut state.program);
+        }
         Ok(())
     }),
     ("vectorise", |state| {

@@ -144,3 +144,32 @@ fn a_reduction_of_a_group_that_is_written_twice_is_computed_once() {
     let reduced = text.lines().find(|line| line.contains("expand_reduce")).unwrap();
     assert!(reduced.contains("[_] (i64, i64) = expand_reduce"), "{text}");
 }
+
+#[test]
+fn squares_of_a_range_are_wide_where_its_end_asks_for_it() {
+    let squares = |n: Exp<i64>| sum![x * x | x <- 0..n, x >= n - 2];
+    let program = Compiler::on("sim").unwrap().compile(squares).unwrap();
+    for n in [10i64, 70_000, 11] {
+        let expected = (n - 2) * (n - 2) + (n - 1) * (n - 1);
+        assert_eq!(program.run(n).unwrap().to_value().unwrap(), expected, "{n}");
+    }
+}
+
+#[test]
+fn triples_below_a_small_number_are_counted_without_wide_products() {
+    use pumice::Function;
+    use pumice::layers::array::{ArrayProgram, CheckedProgram, Knowledge, Plan, PlanOptions};
+    use pumice::layers::scalar::{Constant, scope};
+    let triples = |n: Exp<i64>| count![x <- 1..n, y <- x..n, z <- y..n, x * x + y * y == z * z];
+    let root = scope(|| triples.describe().described().clone());
+    let program = CheckedProgram::new(ArrayProgram::of(&[root])).unwrap();
+    // As many blocks as sources, one each.
+    let profile = pumice::layers::runtime::devices::Sim::gpu_profile();
+    let products = |n: i64| {
+        let known = Knowledge::of(Default::default(), &[Constant::from(n)]);
+        let plan = Plan::new(&program, &profile, &known, &PlanOptions::default()).unwrap();
+        plan.launches().map(|launch| launch.program.to_string().matches("i64 = mul").count()).sum::<usize>()
+    };
+    assert_eq!(products(1000), 0);
+    assert_ne!(products(100_000), 0);
+}

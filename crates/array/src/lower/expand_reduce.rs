@@ -11,6 +11,9 @@ use pumice_kernel::{Ix, Scalars, read, store};
 use pumice_program::Access;
 use std::rc::Rc;
 
+/// What an element may cost if several are computed at once, whether or not there are so many.
+const CHEAP: u32 = 64;
+
 impl Lowering<'_> {
     /// The steps that hand on the result of each source.
     pub(crate) fn expand_reduce(
@@ -36,7 +39,10 @@ impl Lowering<'_> {
         let most = most.and_then(|most| self.extents.values(node, most, self.knowledge).ok());
         let most = most.and_then(|values| values.first()?.as_integer());
         let most = most.map(|most| most.clamp(0, i64::MAX.into()) as i64);
-        let plan = FoldSourcesPlan::new(self.profile, self.extents.size(sources), most);
+        // Elements that cannot fail are loaded ahead of each other by compilers.
+        let checks = reduction.elements.sites().next().is_some();
+        let in_batches = checks && reduction.elements.cost() <= CHEAP;
+        let plan = FoldSourcesPlan::new(self.profile, self.extents.size(sources), most, in_batches);
         let work = Sources::new(self, sources, &operation.size, &reduction.elements);
         let fold = |parameters: &Rc<Parameters>| {
             let (apply, operator) = (parameters.clone(), reduction.operator.clone());

@@ -97,6 +97,8 @@ impl Lowering<'_> {
         let mut arguments = Vec::new();
         let mut known = Known::default();
         let first_site = Constant::from(self.sites.borrow().len() as i64);
+        // A plan is for one value of each argument that an extent is computed from.
+        let shaping = self.program.shaping_arguments();
         for param in &program.params {
             let failure = program.failure;
             let argument = match *param {
@@ -122,9 +124,14 @@ impl Lowering<'_> {
                         ScalarParameter::Number(_, value) => PlanArgument::Constant(Constant::from(value)),
                         ScalarParameter::Fixed(value) => PlanArgument::Constant(value),
                     };
-                    if let PlanArgument::Constant(constant) = &argument
-                        && let Some(value) = constant.as_integer()
-                    {
+                    let constant = match argument {
+                        PlanArgument::Scalar(number) if shaping.contains(&number) => {
+                            self.knowledge.scalars.get(number as usize).copied()
+                        }
+                        PlanArgument::Constant(constant) => Some(constant),
+                        _ => None,
+                    };
+                    if let Some(value) = constant.and_then(Constant::as_integer) {
                         // Not the value itself: programs for other extents should come out the same.
                         let is_fixed = matches!(parameter, ScalarParameter::Fixed(_));
                         known.integer(var, if is_fixed { value } else { value.min(1) }, value);

@@ -203,7 +203,8 @@ impl Expansion {
                     let rounds =
                         named(quotient(self.sources - block + (blocks - 1), blocks).max(0), "rounds");
                     in_sequence(rounds, |round| {
-                        let number = named(block + round * blocks, "source");
+                        // The minimum changes nothing, and lets intervals see what users' arithmetic on the source stays below.
+                        let number = named((block + round * blocks).min(self.sources - 1), "source");
                         self.by_block(number, self.source_at(number), None, threads, write);
                     });
                 }

@@ -4,14 +4,17 @@
 //! expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
 //! takes one source after the other. Operators need not commute: then every lane has neighbouring elements.
 
+mod larger;
+
 use super::expand::{Expansion, Queue};
 use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle_down};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
-use crate::{Profile, Push, named, parts_for, quotient, remainder, warp};
+use crate::{Profile, Push, named, parts_for, quotient, remainder};
+use larger::Larger;
 use pumice_program::WARP;
-use pumice_scalar::{Exp, ScalarType};
+use pumice_scalar::Exp;
 
 /// What is folded.
 #[derive(Clone)]
@@ -40,6 +43,8 @@ pub struct FoldSourcesPlan {
     pub queues: bool,
     /// Whether lanes shuffle without memory.
     pub shuffles: bool,
+    /// Elements that a thread takes at once, so that it waits for their loads together.
+    pub batch: i64,
 }
 
 /// Lanes of a warp.
@@ -50,15 +55,29 @@ const FOR_QUEUE: i64 = 1 << 13;
 const FEW: i64 = 8;
 /// Elements of a lane, and of its team, from which on the block takes the source.
 const MANY: (i64, i64) = (16, 128);
+/// Elements that they have together if they are too much for a block, and elements from which on one of them is queued then.
+const MUCH: i64 = 1 << 14;
+const FOR_QUEUE_OF_MUCH: i64 = 1 << 9;
+/// Elements that a thread takes at once.
+const BATCH: i64 = 4;
 
 impl FoldSourcesPlan {
-    /// Divides the work of so many sources, none of which has more elements than `most` if that is known.
-    pub fn new(profile: &Profile, sources: i64, most: Option<i64>) -> FoldSourcesPlan {
+    /// Divides the work of so many sources, none of which has more elements than `most` if that is known. A thread of a GPU
+    /// may take elements in batches.
+    pub fn new(profile: &Profile, sources: i64, most: Option<i64>, in_batches: bool) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
         let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
         if !profile.coalesces {
             let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
-            return FoldSourcesPlan { threads: 1, team: 1, blocks, stretches, queues, shuffles: false };
+            return FoldSourcesPlan {
+                threads: 1,
+                team: 1,
+                blocks,
+                stretches,
+                queues,
+                shuffles: false,
+                batch: 1,
+            };
         }
         let team = match (profile.native_warps, most) {
             (false, _) => 1,
@@ -70,7 +89,8 @@ impl FoldSourcesPlan {
             }
         };
         let (threads, shuffles) = (profile.threads, profile.native_warps);
-        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles }
+        let batch = if in_batches { BATCH } else { 1 };
+        FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles, batch }
     }
 
     /// Elements from which on a source is queued.
@@ -118,35 +138,34 @@ impl FoldSources {
                 let per_block = plan.threads / plan.team;
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
-                    let words = i64::from(plan.threads) / LANES;
-                    let larger = (plan.least_for_block() < plan.least_for_queue())
-                        .then(|| Cells::shared(&[ScalarType::U32], words));
+                    let larger =
+                        (plan.least_for_block() < plan.least_for_queue()).then(|| Larger::new(per_block));
                     each_thread(plan.threads, |thread| {
                         self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
                     });
                     let Some(larger) = &larger else { return };
                     effects::sync();
                     // Most blocks have none.
-                    let votes = (0..words).map(|warp| Exp::<u32>::from_term(larger.read(warp).0[0]));
-                    let any = votes.reduce(|a, b| a | b).unwrap_or(Exp::from(0));
-                    only_if(any.ne(0), || self.larger_by_block(plan, first, larger, write));
+                    let count = larger.count();
+                    only_if(count.gt(0), || self.take_larger(plan, (first, count), larger, queue, write));
                 });
             }
         })
     }
 
-    /// A thread of a team that takes a source; what is larger is noted for the block, in a bit of its warp's word.
+    /// A thread of a team that takes a source; one that is larger is noted for the block.
     fn by_team(
         &self,
         plan: FoldSourcesPlan,
         first: Ix,
         thread: Ix,
-        (queue, larger): (Option<Queue>, Option<&Cells>),
+        (queue, larger): (Option<Queue>, Option<&Larger>),
         write: Write<'_>,
     ) {
         let Expansion { sources, .. } = self.expansion;
         let team = i64::from(plan.team);
-        let number = named(first + quotient(thread, Exp::from(team)), "source");
+        let number_here = named(quotient(thread, Exp::from(team)), "team");
+        let number = named(first + number_here, "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
         let (for_block, for_queue) = (plan.least_for_block(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
@@ -158,8 +177,12 @@ impl FoldSources {
                 if let Some(queue) = queue {
                     only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
                 }
+                if let Some(larger) = larger {
+                    let is_larger = size.ge(for_block) & size.lt(for_queue) & place.eq(0);
+                    only_if(is_larger, || larger.add(number_here, size));
+                }
                 let own = size.lt(for_block).select(size, zero);
-                let sum = self.fold(&source, (zero, own), place, team);
+                let sum = self.fold(plan, &source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
             },
             |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
@@ -168,40 +191,58 @@ impl FoldSources {
         let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
         let is_own = number.lt(sources) & size.lt(for_block) & place.eq(0);
         only_if(is_own, || write(number, sum));
-        let Some(larger) = larger else { return };
-        let vote = Scalars(vec![warp::ballot(place.eq(0) & size.ge(for_block) & size.lt(for_queue)).term()]);
-        let lane = remainder(thread, Exp::from(LANES));
-        only_if(lane.eq(0), || larger.write(quotient(thread, Exp::from(LANES)), &vote));
     }
 
-    /// All threads of a block take the larger sources of its teams, one after the other.
-    fn larger_by_block(&self, plan: FoldSourcesPlan, first: Ix, larger: &Cells, write: Write<'_>) {
+    /// All threads of a block take its larger sources, one after the other. If they are much work together, most of them are
+    /// queued instead: other blocks may have little to do.
+    fn take_larger(
+        &self,
+        plan: FoldSourcesPlan,
+        (first, count): (Ix, Ix),
+        larger: &Larger,
+        queue: Option<Queue>,
+        write: Write<'_>,
+    ) {
+        let gives = match queue {
+            Some(_) => larger.elements().gt(MUCH),
+            None => Exp::from(false),
+        };
+        let is_given = |size: Ix| gives & size.ge(FOR_QUEUE_OF_MUCH);
+        if let Some(queue) = queue {
+            only_if(gives, || {
+                each_thread(plan.threads, |thread| {
+                    only_if(thread.lt(count), || {
+                        let number = named(first + larger.source(thread), "source");
+                        let size = self.expansion.source_at(number).1;
+                        only_if(is_given(size), || queue.add(number, size));
+                    });
+                });
+            });
+        }
+        let (zero, one) = (Exp::<i64>::from(0), Exp::<i64>::from(1).term());
         // One source's sums are read while those of the next are written.
         let sums = Cells::shared(&self.monoid.types(), 2 * plan.sums());
-        let whole = |value: i64| Exp::<i64>::from(value).term();
-        let words = whole(0)..whole(i64::from(plan.threads) / LANES);
-        effects::sequential(words, whole(1), &[whole(0)], |word, side| {
-            let word = Exp::<i64>::from_term(word);
-            let votes = larger.read(word).0[0];
-            let next = effects::repeat_while(
-                &[votes, side[0]],
-                |left| Exp::<u32>::from_term(left[0]).ne(0).term(),
-                |left| {
-                    let (left, side) = (Exp::<u32>::from_term(left[0]), Exp::<i64>::from_term(left[1]));
-                    let thread = word * LANES + left.trailing_zeros().cast::<i64>();
-                    let number = named(first + quotient(thread, Exp::from(i64::from(plan.team))), "source");
-                    let (source, size) = self.expansion.source_at(number);
-                    let range = (Exp::from(0), size);
-                    self.by_block(plan, (&sums, side), &source, range, |sum| write(number, sum));
-                    vec![(left & (left - 1)).term(), (Exp::<i64>::from(plan.sums()) - side).term()]
-                },
-            );
-            next[1..].to_vec()
+        effects::sequential(zero.term()..count.term(), one, &[], |turn, _| {
+            let turn = Exp::<i64>::from_term(turn);
+            let number = named(first + larger.source(turn), "source");
+            let (source, size) = self.expansion.source_at(number);
+            let is_own = !is_given(size);
+            let own = (zero, is_own.select(size, zero));
+            let side = (turn & 1) * plan.sums();
+            self.by_block(plan, (&sums, side), &source, own, |sum| only_if(is_own, || write(number, sum)));
+            Vec::new()
         });
     }
 
     /// What a thread, one of several at this place among them, folds of some elements of a source.
-    fn fold(&self, source: &Scalars, (from, to): (Ix, Ix), place: Ix, threads: i64) -> Scalars {
+    fn fold(
+        &self,
+        plan: FoldSourcesPlan,
+        source: &Scalars,
+        (from, to): (Ix, Ix),
+        place: Ix,
+        threads: i64,
+    ) -> Scalars {
         let (start, end, step) = match self.commutes || threads == 1 {
             true => (from + place, to, threads),
             false => {
@@ -210,10 +251,15 @@ impl FoldSources {
                 (start, (start + each).min(to), 1)
             }
         };
-        let step = Exp::<i64>::from(step).term();
-        Scalars(effects::sequential(start.term()..end.term(), step, &self.monoid.neutral.0, |at, sum| {
-            let element = (self.expansion.get)(source, Exp::from_term(at));
-            self.monoid.combine(&Scalars(sum.to_vec()), &element).0
+        let end = named(end, "end");
+        let whole = Exp::<i64>::from(step * plan.batch).term();
+        Scalars(effects::sequential(start.term()..end.term(), whole, &self.monoid.neutral.0, |at, sum| {
+            let at = Exp::<i64>::from_term(at);
+            let with = |sum: &Scalars, at: Ix| self.monoid.combine(sum, &(self.expansion.get)(source, at));
+            let first = with(&Scalars(sum.to_vec()), at);
+            // The last batch may have fewer.
+            let others = (1..plan.batch).map(|number| at + number * step);
+            others.fold(first, |sum, at| choose(at.lt(end), || with(&sum, at), || sum.clone())).0
         }))
     }
 
@@ -311,7 +357,7 @@ impl FoldSources {
     ) {
         let together = i64::from(plan.threads) / plan.sums();
         each_thread(plan.threads, |thread| {
-            let sum = now(&self.fold(source, range, thread, plan.threads.into()));
+            let sum = now(&self.fold(plan, source, range, thread, plan.threads.into()));
             let place = remainder(thread, Exp::from(together));
             let sum = self.combine_lanes(sum, place, together);
             only_if(place.eq(0), || sums.write(base + quotient(thread, Exp::from(together)), &sum));

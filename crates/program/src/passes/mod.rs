@@ -4,10 +4,12 @@
 //! [`crate::pipeline`] says in which order they run, and verifies between them.
 
 pub mod dead;
+mod defer;
 pub mod exact;
 pub mod hoist;
 pub mod legalise;
 pub mod narrow;
+pub mod predicate;
 pub mod settle;
 pub mod stop;
 pub mod unsign;

@@ -69,7 +69,25 @@ pub fn folds_of_segments(h: &Harness) -> Outcome {
         let expected = pieces(&xs, &lengths).into_iter().filter(|piece| !piece.is_empty());
         by_heads.check((&xs, &heads), &expected.map(|piece| fold(&piece)).collect::<Vec<_>>())?;
     }
-    h.expect_failure(by_offsets.run((&[(1, 2)], &[0, 2])), &["index 1", "fold_segments", file!()])
+    h.expect_failure(by_offsets.run((&[(1, 2)], &[0, 2])), &["index 1", "fold_segments", file!()])?;
+    gathered_clusters(h)
+}
+
+/// Long segments beside each other, more than one block should do, before many short ones; their elements are checked indices.
+fn gathered_clusters(h: &Harness) -> Outcome {
+    let sums = h.compile(|at: Acc<Vector<i32>>, offsets: Acc<Vector<i64>>, xs: Acc<Vector<i32>>| {
+        let gathered = at.map(move |i| xs.at(i.cast::<i64>()));
+        gathered.fold_segments(Segments::Offsets(offsets), 0, |a, b| a + b)
+    })?;
+    let clusters = [(30, 600), (11, 200), (1, 9001), (2, 0), (2500, 1), (5, 7)];
+    let lengths: Vec<i64> = clusters.iter().flat_map(|(count, length)| vec![*length; *count]).collect();
+    let (size, xs) = (lengths.iter().sum::<i64>(), values::<i32>(121, 1000));
+    let mut at: Vec<i32> = (0..size).map(|i| (i * 7919 % 1000) as i32).collect();
+    let sum = |piece: &&[i32]| piece.iter().fold(0i32, |sum, i| sum.wrapping_add(xs[*i as usize]));
+    let expected: Vec<i32> = pieces(&at, &lengths).iter().map(sum).collect();
+    sums.check((&at, &offsets(&lengths), &xs), &expected)?;
+    at[4321] = 1000;
+    h.expect_failure(sums.run((&at, &offsets(&lengths), &xs)), &["index 1000", "length 1000", file!()])
 }
 
 fn firsts<T: Sample>(h: &Harness) -> Outcome {

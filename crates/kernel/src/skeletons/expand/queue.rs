@@ -96,9 +96,11 @@ impl Queue {
         let (entries, chunks) = (named(self.high(counts), "entries"), named(self.low(counts), "chunks"));
         effects::sequential(block.term()..chunks.term(), blocks.term(), &[], |chunk, _| {
             let chunk = Exp::<i64>::from_term(chunk);
-            // The last entry whose first chunk is not behind this one.
+            // The last entry whose first chunk is not behind this one. Every entry has a chunk at least, so that few are left to
+            // search if most have no more.
+            let least = named((chunk - (chunks - entries)).max(0), "least");
             let found = effects::repeat_while(
-                &[Exp::<i64>::from(0).term(), entries.term()],
+                &[least.term(), entries.min(chunk + 1).term()],
                 |state| (Exp::<i64>::from_term(state[0]) + 1).lt(Exp::from_term(state[1])).term(),
                 |state| {
                     let (low, high): (Ix, Ix) = (Exp::from_term(state[0]), Exp::from_term(state[1]));
