@@ -240,3 +240,12 @@ fn kernels_are_those_that_rust_makes() {
         sums.concat_by(1, length)
     });
 }
+
+#[test]
+fn the_program_in_the_documentation_runs() {
+    let text = include_str!("../../../docs/pum.md");
+    let program =
+        text.split("```pum\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is a program");
+    is(program, "dotp [1.0, 2.0, 3.0] [4.0, 5.0, 6.0]", "32.0");
+    is(program, "revDistribute 2 [1, 2, 3, 4]", "[4, 3, 2, 1]");
+}

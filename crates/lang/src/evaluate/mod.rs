@@ -17,6 +17,7 @@ mod layout;
 mod local;
 mod scalars;
 mod value;
+mod whole;
 
 use crate::ast::{Expr, ExprId, Name};
 use crate::diagnostic::Diagnostic;
