@@ -34,6 +34,7 @@ impl<D: Shape, T: Elt> AccTuple for Acc<Array<D, T>> {
 }
 
 /// Of front ends that have no types of Rust: any number of arrays.
+#[diagnostic::do_not_recommend]
 impl AccTuple for Vec<Arc<Described>> {
     fn map_described(&self, f: &mut dyn FnMut(&Arc<Described>) -> Arc<Described>) -> Self {
         self.iter().map(f).collect()

@@ -38,7 +38,7 @@ pub use pumice_kernel::{
     Scalars, Size, StaticLength, Storable, Thread, Value, Warp, Window, Within, accumulate, block_threads,
     block_warps, comment, cond, define, define_data, fence_block, fence_grid, force_scalar, force_windows,
     generate, iota, named, on_behalf, parallel, parts_for, power, preview, quotient, remainder, replicate,
-    seq_for, seq_until, skeletons, warp, while_,
+    seq_for, seq_until, skeletons, warp, while_, written_at,
 };
 
 /// A kernel: parameters `P`, and a result with elements `T`. It can be run from any thread.
