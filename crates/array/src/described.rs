@@ -150,6 +150,13 @@ pub(crate) fn remember(described: &Arc<Described>) {
 }
 
 /// Builds a function of an operation; arrays that it mentions live until the operation is described.
+///
+/// ```
+/// use pumice_array::building;
+/// use pumice_scalar::{Op, ScalarType, function};
+/// let double = building(|| function(&[ScalarType::I64], |x| vec![x[0].binary(Op::Add, x[0])]));
+/// assert_eq!(double.result_types(), [ScalarType::I64]);
+/// ```
 pub fn building<R>(function: impl FnOnce() -> R) -> R {
     /// However the function is left.
     struct Inside;

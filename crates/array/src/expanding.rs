@@ -11,7 +11,14 @@ use pumice_scalar::{
 const MOST: i64 = 1 << 42;
 
 /// A size that is not negative, and that elements can be counted for; where it is not, that is a failure at the user's place.
-pub(crate) fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
+///
+/// ```
+/// use pumice_array::checked_size;
+/// use pumice_scalar::{Exp, Place};
+/// let size = checked_size(Exp::from(3), Place::new("expand", "prices.pum", 3, 7));
+/// assert_eq!(size.term().ty(), pumice_scalar::ScalarType::I64);
+/// ```
+pub fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
     let check = |holds: Exp<bool>, kind: FailureKind, bound: i64| {
         let holds = holds.term().check(Site { place, kind }, size.term(), Exp::<i64>::from(bound).term());
         Exp::<bool>::from_term(holds)
@@ -47,7 +54,14 @@ pub(crate) fn present<L: Lift>(option: OptionExp<L>, place: Place) -> L {
 }
 
 /// Whether a function gives the same whatever its parameters, so that it can be an extent.
-fn is_fixed(function: &Function) -> bool {
+///
+/// ```
+/// use pumice_array::is_fixed;
+/// use pumice_scalar::{Exp, ScalarType, function};
+/// assert!(is_fixed(&function(&[ScalarType::I64], |_| vec![Exp::<i64>::from(3).term()])));
+/// assert!(!is_fixed(&function(&[ScalarType::I64], |parameters| parameters.to_vec())));
+/// ```
+pub fn is_fixed(function: &Function) -> bool {
     function.nodes().iter().all(|node| {
         !matches!(node, Node::Variable(Variable::Parameter(_), _) | Node::Element { .. } | Node::Check { .. })
     })

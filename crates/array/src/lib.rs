@@ -63,6 +63,7 @@ pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns
 pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
+pub use expanding::{checked as checked_size, is_fixed};
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use foreign::{foreign, foreign_by};
 pub use foresee::{Foreseen, foresee};

@@ -180,6 +180,13 @@ fn keys(count: usize, types: &[ScalarType], falls: Falls) -> Function {
 }
 
 /// A number that is larger the later a scalar comes: a key of [`crate::operations::Order::Keys`].
+///
+/// ```
+/// use pumice_array::{Falls, in_order};
+/// use pumice_scalar::{Constant, Term};
+/// let key = |x: i32| in_order(Term::from(Constant::from(x)), Falls(false)).integer();
+/// assert!(key(-1) < key(0) && key(0) < key(7));
+/// ```
 pub fn in_order(term: Term, Falls(falls): Falls) -> Term {
     let ty = term.ty();
     if ty == ScalarType::Bool {

@@ -244,6 +244,36 @@ pub enum Operator {
     Compose,
 }
 
+impl Operator {
+    /// How an operator is written.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Operator::Pipe => "|>",
+            Operator::Or => "||",
+            Operator::And => "&&",
+            Operator::Equal => "==",
+            Operator::NotEqual => "!=",
+            Operator::Less => "<",
+            Operator::LessEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterEqual => ">=",
+            Operator::BitOr => "bor",
+            Operator::BitXor => "xor",
+            Operator::BitAnd => "band",
+            Operator::ShiftLeft => "shl",
+            Operator::ShiftRight => "shr",
+            Operator::Add => "+",
+            Operator::Subtract => "-",
+            Operator::Multiply => "*",
+            Operator::Divide => "/",
+            Operator::Remainder => "%",
+            Operator::Div => "div",
+            Operator::Mod => "mod",
+            Operator::Compose => ".",
+        }
+    }
+}
+
 /// A pattern.
 #[derive(Clone, Debug)]
 pub struct Pattern {

@@ -112,9 +112,9 @@ pub fn expression(expr: &Expr) -> String {
             let arms = arms.iter().map(|(arm, body)| format!("({} => {})", pattern(arm), e(body)));
             list("case", std::iter::once(e(value)).chain(arms))
         }
-        ExprKind::Binary(operator, _, left, right) => list(sign(*operator), [e(left), e(right)]),
+        ExprKind::Binary(operator, _, left, right) => list(operator.sign(), [e(left), e(right)]),
         ExprKind::Negate(value) => list("neg", [e(value)]),
-        ExprKind::Section(operator) => list("section", [sign(*operator).to_string()]),
+        ExprKind::Section(operator) => list("section", [operator.sign().to_string()]),
         ExprKind::Typed(value, of) => list("typed", [e(value), ty(of)]),
         ExprKind::Comprehension(element, qualifiers) => {
             list("for", std::iter::once(e(element)).chain(qualifiers.iter().map(qualifier)))
@@ -176,34 +176,6 @@ fn qualifier(qualifier: &Qualifier) -> String {
         Qualifier::GroupBy(key) => list("group", [expression(key)]),
         Qualifier::Take(count) => list("take", [expression(count)]),
         Qualifier::Distinct(_) => "(distinct)".to_string(),
-    }
-}
-
-/// How an operator is written.
-pub fn sign(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Pipe => "|>",
-        Operator::Or => "||",
-        Operator::And => "&&",
-        Operator::Equal => "==",
-        Operator::NotEqual => "!=",
-        Operator::Less => "<",
-        Operator::LessEqual => "<=",
-        Operator::Greater => ">",
-        Operator::GreaterEqual => ">=",
-        Operator::BitOr => "bor",
-        Operator::BitXor => "xor",
-        Operator::BitAnd => "band",
-        Operator::ShiftLeft => "shl",
-        Operator::ShiftRight => "shr",
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-        Operator::Remainder => "%",
-        Operator::Div => "div",
-        Operator::Mod => "mod",
-        Operator::Compose => ".",
     }
 }
 

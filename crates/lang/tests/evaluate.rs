@@ -112,6 +112,27 @@ fn comprehensions() {
 }
 
 #[test]
+fn sizes_that_nothing_can_have_are_failures() {
+    for (expression, words) in [
+        ("expand (fn x => x) (fn x i => x + i) [1, -1]", "expand"),
+        ("length [ y | x <- [1, 5000000000000000000], y <- 0..x ]", "there is room for"),
+    ] {
+        let error = value("", expression).expect_err("it fails");
+        assert!(error.contains(words) && error.contains("test.pum:2"), "{expression}: {error}");
+    }
+}
+
+#[test]
+fn a_loop_whose_end_the_data_decide() {
+    let halved = "fun halved part = while (fn xs => index xs 0 > 8) (fn xs => push <block> (map (fn x => x / 2) xs)) (push <block> part)";
+    is(
+        halved,
+        "splitUp 2 [100, 50, 7, 3] |> map (fn p => push <block> (halved p)) |> concat 2",
+        "[6, 3, 7, 3]",
+    );
+}
+
+#[test]
 fn records_and_sums() {
     let shapes = "type Point = { x : f64, y : f64 }\ntype Shape = Circle f64 | Box f64 f64 | Nothing\n\
                   fun area s = case s of | Circle r => 3.0 * r * r | Box w h => w * h | Nothing => 0.0";

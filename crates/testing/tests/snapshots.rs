@@ -10,19 +10,7 @@ use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_testing::programs::{self, Example};
 
 /// What a GPU is like.
-const GPU: Profile = Profile {
-    threads: 256,
-    lanes: 32,
-    max_threads: 1024,
-    shared_bytes: 48 << 10,
-    max_blocks: i32::MAX as u64,
-    busy_blocks: 1056,
-    vector_bytes: 16,
-    coalesces: true,
-    forward_progress: true,
-    native_warps: true,
-    capabilities: pumice_program::Capabilities::ALL,
-};
+const GPU: Profile = Profile { shared_bytes: 48 << 10, ..Profile::large_gpu() };
 
 /// What a CPU is like.
 const CPU: Profile = Profile {

@@ -10,7 +10,7 @@ use super::value::{Array, Function, Made, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::types::Type;
+use crate::types::{Scheme, Type};
 use pumice_kernel::AnyLevel;
 use pumice_scalar::{Constant, Op, ScalarType};
 use std::rc::Rc;
@@ -140,12 +140,19 @@ impl Evaluator {
         }
     }
 
+    /// The scheme of a function of the language.
+    fn scheme(&self, name: &'static str) -> Option<Rc<Scheme>> {
+        if let Some(scheme) = self.schemes.borrow().get(name) {
+            return Some(scheme.clone());
+        }
+        let scheme = Rc::new(self.checked.scheme_of_builtin(name)?);
+        self.schemes.borrow_mut().insert(name, scheme.clone());
+        Some(scheme)
+    }
+
     /// The type of what it gives.
     fn result_type(&self, call: &Call) -> Outcome<Type> {
-        let scheme = self
-            .checked
-            .scheme_of_builtin(call.name)
-            .ok_or_else(|| self.wrong(call.span, "a function of no type"))?;
+        let scheme = self.scheme(call.name).ok_or_else(|| self.wrong(call.span, "a function of no type"))?;
         let mut ty = Environment::of_types((*call.instance).clone()).resolve(&scheme.ty);
         for _ in 0..call.arguments.len() {
             while let Type::LevelFunction(_, to) = ty {

@@ -6,7 +6,7 @@
 use super::environment::{Definition, Environment, Meaning};
 use super::layout::columns;
 use super::value::{Array, Function as FunctionValue, Host, InKernel, Made, Scalar, Sum, Suspended, Value};
-use super::{Evaluator, Mode, Outcome};
+use super::{Evaluator, KERNEL, Mode, Outcome};
 use crate::ast::Name;
 use crate::source::Span;
 use pumice_array::Described;
@@ -84,10 +84,9 @@ impl Evaluator {
             },
             _ => suspended.span,
         };
-        let place = self.place(&self.kernel_name, described_at);
+        let place = self.place(KERNEL, described_at);
         let number = self.kernels.replace(self.kernels.get() + 1);
-        let name =
-            if number == 0 { self.kernel_name.to_string() } else { format!("{}_{number}", self.kernel_name) };
+        let name = if number == 0 { KERNEL.to_string() } else { format!("{KERNEL}_{number}") };
         let definition = kernel::written_at(place, || {
             define_data(&name, self.options.block_size, &captured.kinds, &types, |values| {
                 let given = Given { captured: &captured, values: &values };
@@ -187,7 +186,7 @@ impl Evaluator {
 
     /// An array that was described.
     fn living(&self, id: u64) -> Option<Arc<Described>> {
-        self.alive.borrow().iter().rev().find(|array| array.id() == id).cloned()
+        self.alive.borrow().get(&id).cloned()
     }
 
     fn collect_scalar(&self, term: Term, captured: &mut Captured) {

@@ -12,8 +12,8 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Expand, Filter, Generate, Order, Reshape, Sort, ZipWith};
-use pumice_array::{Described, Falls, in_order};
-use pumice_scalar::{Constant, Function, Node, Op, ScalarType, Term, Variable};
+use pumice_array::{Described, Falls, checked_size, in_order, is_fixed};
+use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, Variable};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -293,7 +293,13 @@ impl Evaluator {
         rows.parts.extend(new_parts);
         let types = self.row_types(rows, span)?;
         let expanded = match is_fixed(&size) {
-            false => Described::new(Expand { size, get }, vec![input], 1, types, place),
+            false => {
+                let size = self.function_of(&row_types, |row| {
+                    let size = applied(&size, row).first().copied().unwrap_or(whole(0));
+                    Ok(vec![checked_size(Exp::from_term(size), place).term()])
+                })?;
+                Described::new(Expand { size, get }, vec![input], 1, types, place)
+            }
             // As many of each: a matrix, whose rows are one after the other.
             true => {
                 let count = size.apply(&zeros(&row_types));
@@ -418,14 +424,6 @@ enum Drawing {
     Array(Array, Span),
     /// The numbers from this one on.
     From(Term),
-}
-
-/// Whether a function gives the same whatever its arguments are, and cannot fail.
-fn is_fixed(function: &Function) -> bool {
-    let depends = |node: &Node| {
-        matches!(node, Node::Variable(Variable::Parameter(_), _) | Node::Element { .. } | Node::Check { .. })
-    };
-    !function.nodes().iter().any(depends)
 }
 
 fn zeros(types: &[ScalarType]) -> Vec<Term> {

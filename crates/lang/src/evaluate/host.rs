@@ -49,9 +49,9 @@ impl Evaluator {
         building(|| function(&[], |_| terms))
     }
 
-    /// Keeps an array until the program is built.
+    /// Keeps an array, so that it is found by its number.
     pub(super) fn alive(&self, described: Arc<Described>) -> Arc<Described> {
-        self.alive.borrow_mut().push(described.clone());
+        self.alive.borrow_mut().insert(described.id(), described.clone());
         described
     }
 
@@ -366,7 +366,7 @@ impl Evaluator {
 }
 
 /// The number of an element by its index in each dimension.
-fn flattened(index: &[Term], extents: &[Term]) -> Term {
+pub(super) fn flattened(index: &[Term], extents: &[Term]) -> Term {
     let mut number = whole(0);
     for (index, extent) in index.iter().zip(extents) {
         number = number.binary(Op::Mul, *extent).binary(Op::Add, *index);

@@ -135,9 +135,7 @@ impl Evaluator {
                     own.at(Exp::<i64>::from_term(*index)).term()
                 });
                 let checked: Vec<Term> = checked.collect();
-                let number = checked.iter().zip(extents).fold(whole(0), |number, (index, extent)| {
-                    number.binary(Op::Mul, *extent).binary(Op::Add, *index)
-                });
+                let number = super::host::flattened(&checked, extents);
                 array.pull.at(Exp::from_term(number))
             }
         });
@@ -284,6 +282,7 @@ impl Evaluator {
         initial: &Value,
         span: Span,
     ) -> Outcome<Value> {
+        let level = self.as_push(initial, span)?.0.level();
         let mut array = self.force_here(initial, span)?;
         for round in 0.. {
             let goes_on = self.scalar(&condition(round, &array)?, span)?.term;
@@ -293,7 +292,7 @@ impl Evaluator {
                     array = self.force_here(&next, span)?;
                 }
                 Some(_) => break,
-                None => return self.loop_steps(condition, step, array, span),
+                None => return self.loop_steps(condition, step, array, level, span),
             }
         }
         Ok(array)
@@ -305,12 +304,11 @@ impl Evaluator {
         condition: &dyn Fn(u64, &Value) -> Outcome<Value>,
         step: &Value,
         array: Value,
+        level: AnyLevel,
         span: Span,
     ) -> Outcome<Value> {
         let Value::Array(Array::Kernel(first)) = &array else { return Ok(array) };
-        let (Length::Known(capacity), Some(level)) =
-            (first.pull.len(), self.level_of_step(step, &array, span)?)
-        else {
+        let Length::Known(capacity) = first.pull.len() else {
             return Err(
                 self.wrong(span, "how much memory this loop takes is not known when the kernel is built")
             );
@@ -339,12 +337,5 @@ impl Evaluator {
             )
         });
         self.kept(value(last))
-    }
-
-    fn level_of_step(self: &Rc<Self>, step: &Value, array: &Value, span: Span) -> Outcome<Option<AnyLevel>> {
-        match self.apply(step, array.clone(), span)? {
-            Value::Push(push, _) => Ok(Some(push.level())),
-            _ => Ok(None),
-        }
     }
 }

@@ -65,6 +65,9 @@ impl Default for Options {
 /// How deep calls and expressions may be in each other; the stack of [`compile`]'s thread has room for it.
 const MOST_DEEP: u32 = 10_000;
 
+/// What kernels are called.
+const KERNEL: &str = "kernel";
+
 /// Room for each of them.
 const STACK: usize = 1 << 30;
 
@@ -80,6 +83,22 @@ pub struct Compiled {
 }
 
 /// Makes an array program of a function, whose type variables stand for `types`.
+///
+/// ```
+/// use pumice_array::{ArrayData, CheckedProgram, interpret};
+/// use pumice_lang::{evaluate, program::Program, show::show, types::check};
+/// use std::{collections::HashMap, sync::Arc};
+///
+/// let text = "fun main = map (fn x => x * x) [1, 2, 3]";
+/// let program = Arc::new(Program::load("squares.pum", text, &|_| Err(String::new())).unwrap());
+/// let checked = Arc::new(check(&program).unwrap());
+/// let main = checked.entry("main").unwrap();
+/// let compiled = evaluate::compile(&program, &checked, main, &[], evaluate::Options::default()).unwrap();
+/// let results = interpret(&CheckedProgram::new(compiled.program)?, &HashMap::new(), &[])?;
+/// let results: Vec<Arc<dyn ArrayData>> = results.into_iter().map(|array| Arc::new(array) as _).collect();
+/// assert_eq!(show(&compiled.result, &results, checked.sums())?, "[1, 4, 9]");
+/// # Ok::<(), pumice_array::Error>(())
+/// ```
 pub fn compile(
     program: &Arc<Program>,
     checked: &Arc<Checked>,
@@ -129,10 +148,11 @@ pub(crate) struct Evaluator {
     bodies: RefCell<HashMap<ExprId, Rc<Expr>>>,
     /// The names that a body takes from outside.
     free: RefCell<HashMap<(ExprId, usize), Names>>,
-    /// Arrays that were described: a number may mention an element of one that nothing else holds on to.
-    alive: RefCell<Vec<Arc<Described>>>,
-    /// What kernels are called.
-    kernel_name: Name,
+    /// Arrays that were described, by number: what a kernel takes from outside mentions their extents.
+    alive: RefCell<HashMap<u64, Arc<Described>>>,
+    /// The schemes of functions of the language, once they were asked for.
+    schemes: RefCell<HashMap<&'static str, Rc<Scheme>>>,
+    /// How many kernels there are.
     kernels: Cell<u32>,
 }
 
@@ -149,7 +169,7 @@ impl Evaluator {
             bodies: RefCell::default(),
             free: RefCell::default(),
             alive: RefCell::default(),
-            kernel_name: "kernel".into(),
+            schemes: RefCell::default(),
             kernels: Cell::new(0),
         }
     }

@@ -11,8 +11,8 @@ use crate::types::Type;
 use pumice_array::operations::{
     Compute, Concat, Expand, Filter, Fold, Generate, Gives, Order, Permute, Product, Scan, Sort,
 };
-use pumice_array::{Acc, Described, Falls, in_order};
-use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, ScalarType, Site, Term};
+use pumice_array::{Acc, Described, Falls, checked_size, in_order};
+use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -150,9 +150,7 @@ impl Evaluator {
                 let size = self.function_of(&types(&from)?, |terms| {
                     let size = self.apply(&arguments[0], value(&from, &mut terms.iter().copied())?, span)?;
                     let size = self.scalar(&size, span)?.term;
-                    let site = Site { place, kind: FailureKind::NegativeSize };
-                    let fits = whole(0).compare(Op::Le, size).check(site, size, whole(0));
-                    Ok(vec![Term::apply(Op::Select, ScalarType::I64, &[fits, size, whole(0)])])
+                    Ok(vec![checked_size(Exp::from_term(size), place).term()])
                 })?;
                 let with_number = [types(&from)?, vec![ScalarType::I64]].concat();
                 let get = self.element_function(&with_number, span, |terms| {

@@ -175,7 +175,7 @@ impl<'p> Checker<'p> {
         span: Span,
         right: &'e Expr,
     ) -> Ty {
-        let sign = sign(operator);
+        let sign = operator.sign();
         match operator {
             Operator::Pipe => self.application(right, vec![(Operand::Known(left, ty), whole)]),
             Operator::Or | Operator::And => {
@@ -268,33 +268,5 @@ fn operand_kind(operator: Operator) -> Kind {
         | Operator::ShiftRight => Kind::Integer,
         Operator::Div | Operator::Mod => Kind::Integer,
         _ => Kind::Number,
-    }
-}
-
-/// An operator as it is written.
-pub fn sign(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Pipe => "|>",
-        Operator::Or => "||",
-        Operator::And => "&&",
-        Operator::Equal => "==",
-        Operator::NotEqual => "!=",
-        Operator::Less => "<",
-        Operator::LessEqual => "<=",
-        Operator::Greater => ">",
-        Operator::GreaterEqual => ">=",
-        Operator::BitOr => "bor",
-        Operator::BitXor => "xor",
-        Operator::BitAnd => "band",
-        Operator::ShiftLeft => "shl",
-        Operator::ShiftRight => "shr",
-        Operator::Add => "+",
-        Operator::Subtract => "-",
-        Operator::Multiply => "*",
-        Operator::Divide => "/",
-        Operator::Remainder => "%",
-        Operator::Div => "div",
-        Operator::Mod => "mod",
-        Operator::Compose => ".",
     }
 }
