@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
 use crate::work::{self, Memo, Work};
 
+/// What keeps memory of the host prepared for a device; see [`Device::pin`].
+pub type Pin = Box<dyn Any + Send + Sync>;
+
 /// Something that runs programs.
 ///
 /// Work happens in the order of the calls. It may still be under way when a call returns; [`download`](Self::download)
@@ -59,6 +62,15 @@ pub trait Device: Send + Sync {
 
     /// Copies the beginning of `from` to `to`, after all work before it.
     fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()>;
+
+    /// Prepares memory of the host so that the device reaches it by itself, as long as what is returned lives: transfers from and to it
+    /// then take the host no time. Nothing where that is not so, or is so of all memory.
+    ///
+    /// # Safety
+    /// The memory is not freed before what is returned is dropped.
+    unsafe fn pin(&self, _memory: &mut [u8]) -> Option<Pin> {
+        None
+    }
 
     /// Copies the first `bytes` bytes of one memory to another (or to itself, which changes nothing), after all work before
     /// it.

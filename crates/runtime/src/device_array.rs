@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::host_memory;
+use crate::host_memory::HostMemory;
 use crate::pool::Pooled;
 use crate::status::Status;
 use pumice_array::{ArrayData, Error as ArrayError};
@@ -23,7 +23,7 @@ pub(crate) struct DeviceArray {
     pub(crate) columns: Vec<Arc<Pooled>>,
     pub(crate) status: Arc<Status>,
     /// The elements, once somebody has fetched them.
-    host: OnceLock<Vec<Vec<u8>>>,
+    host: OnceLock<Vec<HostMemory>>,
 }
 
 impl DeviceArray {
@@ -60,12 +60,14 @@ impl DeviceArray {
         self.bounds.iter().zip(cells).map(length).collect()
     }
 
-    pub(crate) fn fetch(&self) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn fetch(&self) -> Result<Vec<HostMemory>> {
         self.status.check()?;
         let count: usize = self.extents().iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
-            let mut bytes = host_memory::any(count.saturating_mul(ty.bytes()))?;
-            self.engine.device().download(column.memory()?, &mut bytes)?;
+            let mut bytes = HostMemory::any(count.saturating_mul(ty.bytes()))?;
+            let device = &**self.engine.device();
+            bytes.prepare_for(device);
+            device.download(column.memory()?, &mut bytes)?;
             Ok(bytes)
         };
         self.columns.iter().zip(&*self.types).map(column).collect()
@@ -101,21 +103,15 @@ impl ArrayData for DeviceArray {
             let _ = self.host.set(fetched);
         }
         let columns = self.host.get().into_iter().flatten();
-        Ok(columns.map(|column| Cow::Borrowed(column.as_slice())).collect())
+        Ok(columns.map(|column| Cow::Borrowed(&**column)).collect())
     }
 }
 
-impl Drop for DeviceArray {
-    fn drop(&mut self) {
-        host_memory::give_back(self.host.take().into_iter().flatten());
-    }
-}
-
-/// Elements of a device's array in the host's memory, which is used again.
+/// Elements of a device's array in the host's memory.
 pub(crate) struct Fetched {
     pub(crate) extents: Vec<usize>,
     pub(crate) types: Arc<[ScalarType]>,
-    pub(crate) columns: Vec<Vec<u8>>,
+    pub(crate) columns: Vec<HostMemory>,
 }
 
 impl ArrayData for Fetched {
@@ -126,13 +122,7 @@ impl ArrayData for Fetched {
         &self.types
     }
     fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
-        Ok(self.columns.iter().map(|column| Cow::Borrowed(column.as_slice())).collect())
-    }
-}
-
-impl Drop for Fetched {
-    fn drop(&mut self) {
-        host_memory::give_back(std::mem::take(&mut self.columns));
+        Ok(self.columns.iter().map(|column| Cow::Borrowed(&**column)).collect())
     }
 }
 

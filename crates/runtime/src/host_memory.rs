@@ -2,8 +2,11 @@
 //! again, since touching new memory for the first time takes longer than filling it from a GPU.
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::mem::take;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::device::{Device, Pin};
 use crate::error::{Error, Result};
 use pumice_array::prefer_large_pages;
 
@@ -11,43 +14,84 @@ use pumice_array::prefer_large_pages;
 const LARGE: usize = 1 << 20;
 const MOST_KEPT: usize = 1 << 30;
 
+/// Bytes that are given back as they are dropped.
+#[derive(Default)]
+pub(crate) struct HostMemory {
+    piece: Piece,
+    /// Whether others had it before.
+    is_used_again: bool,
+}
+
+#[derive(Default)]
+struct Piece {
+    // Dropped first: it must not outlive the bytes.
+    pin: Option<Pin>,
+    bytes: Vec<u8>,
+}
+
 /// Pieces that nobody uses, the oldest first.
-fn kept() -> MutexGuard<'static, Vec<Vec<u8>>> {
-    static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+fn kept() -> MutexGuard<'static, Vec<Piece>> {
+    static KEPT: Mutex<Vec<Piece>> = Mutex::new(Vec::new());
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns as many bytes, of any value: those of a piece that was given back, or new ones.
-pub(crate) fn any(bytes: usize) -> Result<Vec<u8>> {
-    if bytes >= LARGE {
-        let mut kept = kept();
-        if let Some(place) = kept.iter().rposition(|piece| piece.len() == bytes) {
-            return Ok(kept.remove(place));
+impl HostMemory {
+    /// As many bytes, of any value: those of a piece that was given back, or new ones.
+    pub(crate) fn any(bytes: usize) -> Result<HostMemory> {
+        if bytes >= LARGE {
+            let mut kept = kept();
+            if let Some(place) = kept.iter().rposition(|piece| piece.bytes.len() == bytes) {
+                return Ok(HostMemory { piece: kept.remove(place), is_used_again: true });
+            }
+        }
+        let piece = Piece { pin: None, bytes: zeroed(bytes)? };
+        Ok(HostMemory { piece, is_used_again: false })
+    }
+
+    /// Prepares transfers from and to a device. What is used once is not worth it: it takes as long as two or three transfers.
+    pub(crate) fn prepare_for(&mut self, device: &dyn Device) {
+        let Piece { pin, bytes } = &mut self.piece;
+        if self.is_used_again && pin.is_none() {
+            // SAFETY: the bytes are neither moved nor freed before the pin is dropped: nobody else gets at the vector.
+            *pin = unsafe { device.pin(bytes) };
         }
     }
-    zeroed(bytes)
 }
 
-/// Takes pieces that will not be needed as they are.
-pub(crate) fn give_back(pieces: impl IntoIterator<Item = Vec<u8>>) {
-    let most = MOST_KEPT.min(physical() / 16);
-    let mut pieces = pieces.into_iter().filter(|piece| (LARGE..=most).contains(&piece.len())).peekable();
-    if pieces.peek().is_none() {
-        return;
+impl Deref for HostMemory {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.piece.bytes
     }
-    let gone: Vec<Vec<u8>> = {
-        let mut kept = kept();
-        kept.extend(pieces);
-        let mut bytes: usize = kept.iter().map(Vec::len).sum();
-        let first = kept.iter().position(|piece| {
-            let fits = bytes <= most;
-            bytes -= if fits { 0 } else { piece.len() };
-            fits
-        });
-        let first = first.unwrap_or(kept.len());
-        kept.drain(..first).collect()
-    };
-    drop(gone);
+}
+
+impl DerefMut for HostMemory {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.piece.bytes
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        let piece = take(&mut self.piece);
+        let most = MOST_KEPT.min(physical() / 16);
+        if !(LARGE..=most).contains(&piece.bytes.len()) {
+            return;
+        }
+        let gone: Vec<Piece> = {
+            let mut kept = kept();
+            kept.push(piece);
+            let mut bytes: usize = kept.iter().map(|piece| piece.bytes.len()).sum();
+            let first = kept.iter().position(|piece| {
+                let fits = bytes <= most;
+                bytes -= if fits { 0 } else { piece.bytes.len() };
+                fits
+            });
+            let first = first.unwrap_or(kept.len());
+            kept.drain(..first).collect()
+        };
+        drop(gone);
+    }
 }
 
 /// Returns as many zeros. The system clears the pages when they are first touched, so a copy into them that runs on several
@@ -96,13 +140,19 @@ mod tests {
             let memory = zeroed(bytes);
             assert!(memory.is_ok_and(|memory| memory.len() == bytes && memory.iter().all(|byte| *byte == 0)));
         }
-        let piece = vec![7; LARGE + 1];
-        let address = piece.as_ptr();
-        give_back([piece, vec![1; 10]]);
-        let again = any(LARGE + 1);
-        assert!(again.is_ok_and(|again| again.as_ptr() == address && again.len() == LARGE + 1));
         for bytes in [1 << 50, isize::MAX as usize, usize::MAX] {
             assert_eq!(zeroed(bytes), Err(Error::OutOfHostMemory { bytes }));
         }
+    }
+
+    #[test]
+    fn large_memory_is_used_again() -> Result<()> {
+        // No other test has memory of this size.
+        let piece = HostMemory::any(LARGE + 12_345)?;
+        let address = piece.as_ptr();
+        drop(piece);
+        let again = HostMemory::any(LARGE + 12_345)?;
+        assert!(again.as_ptr() == address && again.len() == LARGE + 12_345 && again.is_used_again);
+        Ok(())
     }
 }

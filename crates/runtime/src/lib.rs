@@ -25,7 +25,7 @@ pub mod work;
 
 pub use call::{Callable, Change, Given};
 pub use device::{
-    CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Signature, WaitCounter,
+    CompiledKernel, Device, DeviceMemory, LaunchArgument, LaunchParameter, Pin, Signature, WaitCounter,
 };
 pub use devices::{KINDS, Turn, default_device, device_names, open, survey, take_turn};
 pub use engine::Engine;

@@ -26,6 +26,7 @@ const PEERS: &[Peer] = &[
     Peer { device: "cpu", source: "irregular.py", make: |places| python(places, "irregular.py") },
     Peer { device: "cpu", source: "tables.py", make: |places| python(places, "tables.py") },
     Peer { device: "cpu", source: "programs_cpu.py", make: |places| python(places, "programs_cpu.py") },
+    Peer { device: "opencl", source: "sdk.c", make: build_opencl },
     Peer { device: "cuda", source: "cuda.cu", make: |places| build_cuda(places, "cuda") },
     Peer { device: "cuda", source: "kernels.cu", make: |places| build_cuda(places, "kernels") },
     Peer { device: "cuda", source: "irregular.cu", make: |places| build_cuda(places, "irregular") },
@@ -92,6 +93,17 @@ fn build_c(places: &Places, name: &str) -> Result<Command> {
         .arg("-lm")
         .arg("-o")
         .arg(&program);
+    process::run(&mut command)?;
+    Ok(Command::new(program))
+}
+
+fn build_opencl(places: &Places) -> Result<Command> {
+    let program = places.out.join("sdk");
+    let mut command = Command::new(compiler("CC", &["gcc", "cc"], &[])?);
+    // The toolkit has OpenCL's headers, too.
+    let headers = cuda_programs().into_iter().filter_map(|folder| Some(folder.parent()?.join("include")));
+    command.arg("-O2").args(headers.map(|folder| format!("-I{}", folder.display())));
+    command.arg(places.sources.join("sdk.c")).args(["-l:libOpenCL.so.1", "-o"]).arg(&program);
     process::run(&mut command)?;
     Ok(Command::new(program))
 }

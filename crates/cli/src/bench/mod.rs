@@ -5,6 +5,7 @@
 //! to the letter, and neither may change without the other.
 
 mod expansions;
+mod fcl;
 mod first_run;
 mod inputs;
 mod irregular;
@@ -67,7 +68,8 @@ pub fn run(options: &Options) -> Result<()> {
     let (mut rows, mut failed) = (Vec::new(), 0);
     for (number, workload) in chosen.iter().enumerate() {
         for &fast_math in workload.fast_math {
-            let implementation = if fast_math { "Pumice, fast math" } else { "Pumice" };
+            let plain = workload.implementation.unwrap_or("Pumice");
+            let implementation = if fast_math { "Pumice, fast math" } else { plain };
             progress.step(number, chosen.len(), &format!("{} ({implementation})", workload.name));
             let compiler = Compiler::with(device.clone()).fast_math(fast_math);
             let measured = workload.measure(&Timing::new(compiler, quick));

@@ -5,6 +5,7 @@ use super::inputs::uniform;
 use super::reference::{self, check, check_length};
 use super::timing::Timing;
 use super::workloads::Workload;
+use pumice::layers::array::prefer_large_pages;
 use pumice::layers::runtime::{Device, DeviceMemory};
 use pumice::prelude::*;
 use pumice_testing::programs;
@@ -19,7 +20,7 @@ pub fn workloads(chunks: usize, options: usize) -> Vec<Workload> {
         let (name, n) = (format!("stream {way} {chunks}x{options}"), chunks * options);
         let bytes = 4 * options;
         Workload::new(name, n, vectors * chunks * bytes, move |timing| {
-            copied(timing, vectors, chunks * vectors, bytes, copy)
+            copied(timing, vectors, chunks, bytes, copy)
         })
     };
     let upload: Copy = |device, memory, host| device.upload(memory, host);
@@ -33,24 +34,29 @@ pub fn workloads(chunks: usize, options: usize) -> Vec<Workload> {
 
 type Copy = fn(&dyn Device, &DeviceMemory, &mut [u8]) -> pumice::Result<()>;
 
-/// Copies as often as it is said between the host and so many memories in turn.
-fn copied(timing: &Timing, memories: usize, times: usize, bytes: usize, copy: Copy) -> Result<f64, String> {
+/// Copies all vectors of all chunks between the host and the device, whose memory is used again for each chunk. On the host every vector is
+/// in memory of its own, as those of the stream are: what was copied just before would be found in a cache.
+fn copied(timing: &Timing, vectors: usize, chunks: usize, bytes: usize, copy: Copy) -> Result<f64, String> {
     let device = timing.compiler().device();
-    let memory = || -> pumice::Result<_> {
-        let (memory, host) = (device.allocate(bytes)?, vec![1u8; bytes]);
-        // Whatever is copied from has been written, so that nobody counts the time of first touching it.
-        device.upload(&memory, &host)?;
-        Ok((memory, host))
-    };
-    let mut places = (0..memories).map(|_| memory()).collect::<pumice::Result<Vec<_>>>().map_err(told)?;
+    let memory = || device.allocate(bytes);
+    let memories = (0..vectors).map(|_| memory()).collect::<pumice::Result<Vec<_>>>().map_err(told)?;
+    // Whatever is copied from or to has been written, so that nobody counts the time of first touching it.
+    let mut host: Vec<_> = (0..chunks * vectors).map(|_| touched(bytes)).collect();
     let mut run = || -> pumice::Result<()> {
-        for time in 0..times {
-            let (memory, host) = &mut places[time % memories];
+        for (host, memory) in host.iter_mut().zip(memories.iter().cycle()) {
             copy(&**device, memory, host)?;
         }
         device.synchronize()
     };
     timing.median_of_few(|| device.synchronize().map_err(told), |()| run().map_err(told))
+}
+
+/// Memory of the host in large pages, as arrays are.
+fn touched(bytes: usize) -> Vec<u8> {
+    let mut memory = Vec::with_capacity(bytes);
+    prefer_large_pages(memory.as_mut_ptr(), bytes);
+    memory.resize(bytes, 1);
+    memory
 }
 
 fn told(error: impl ToString) -> String {

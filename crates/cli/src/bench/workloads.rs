@@ -1,6 +1,7 @@
 //! The workloads: programs, inputs, and what must come out.
 
 use super::expansions;
+use super::fcl;
 use super::first_run;
 use super::inputs::uniform;
 use super::irregular;
@@ -27,6 +28,8 @@ pub struct Workload {
     pub n: usize,
     /// With which settings of fast math it is measured.
     pub fast_math: &'static [bool],
+    /// Who does it, where there are several.
+    pub implementation: Option<&'static str>,
     measure: Box<Measure>,
 }
 
@@ -70,7 +73,13 @@ impl Workload {
         n: usize,
         measure: impl Fn(&Timing) -> Result<Measured, String> + 'static,
     ) -> Workload {
-        Workload { name: name.into(), n, fast_math: &[false], measure: Box::new(measure) }
+        let measure = Box::new(measure);
+        Workload { name: name.into(), n, fast_math: &[false], implementation: None, measure }
+    }
+
+    /// The same by another one of ours.
+    pub(super) fn by(self, implementation: &'static str) -> Workload {
+        Workload { implementation: Some(implementation), ..self }
     }
 
     /// The same with and without fast math, for what computes more than it loads.
@@ -104,6 +113,8 @@ pub struct Sizes {
     programs: ProgramSizes,
     /// Chunks of a stream, of `options` each.
     chunks: usize,
+    /// The side of a matrix that is taken apart in tiles.
+    tiled: usize,
 }
 
 impl Sizes {
@@ -127,6 +138,7 @@ impl Sizes {
             looped: [1 << 20, 1000],
             programs: ProgramSizes { points: 1 << 20, bodies: 4096, pages: 1 << 20, grid: (512, 200) },
             chunks: 16,
+            tiled: 4096,
         }
     }
 
@@ -151,6 +163,7 @@ impl Sizes {
             looped: [1 << 20, 1000],
             programs: ProgramSizes { points: 1 << 20, bodies: 1 << 14, pages: 1 << 20, grid: (2048, 200) },
             chunks: 64,
+            tiled: 4096,
         }
     }
 
@@ -173,6 +186,7 @@ impl Sizes {
             looped: [5000, 100],
             programs: ProgramSizes { points: 1000, bodies: 64, pages: 1 << 8, grid: (32, 10) },
             chunks: 5,
+            tiled: 64,
         }
     }
 }
@@ -180,11 +194,8 @@ impl Sizes {
 /// The kernel-language programs, in the sizes that they are measured in.
 pub fn programs_in_sizes(quick: bool) -> Vec<Workload> {
     let sizes = |program: &Program| if quick { vec![program.small] } else { program.large.to_vec() };
-    let workload = |(program, size): (Program, usize)| Workload {
-        name: program.name.into(),
-        n: size,
-        fast_math: &[false],
-        measure: Box::new(move |timing| timing.program(&program, size)),
+    let workload = |(program, size): (Program, usize)| {
+        Workload::measured(program.name, size, move |timing| timing.program(&program, size))
     };
     let all = pumice_algorithms::programs().into_iter();
     all.flat_map(|program| sizes(&program).into_iter().map(move |size| (program, size)))
@@ -215,6 +226,7 @@ pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     all.extend(overheads::workloads(sizes.rounds, sizes.looped));
     all.extend(whole_programs::workloads(sizes.vector, sizes.programs));
     all.extend(streams::workloads(sizes.chunks, sizes.options));
+    all.extend(fcl::workloads(sizes.tiled));
     all
 }
 
@@ -327,7 +339,7 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 75);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 81);
     }
 
     /// `pumice bench` has nothing to say about the simulator's speed, but what it measures must be right there too.
@@ -337,6 +349,7 @@ mod tests {
         let mut all = whole_programs::workloads(1000, sizes.programs);
         all.extend(overheads::workloads(sizes.rounds, [300, 1]));
         all.extend(streams::workloads(sizes.chunks, 100));
+        all.extend(fcl::workloads(64));
         let timing = Timing::new(pumice::Compiler::on("sim")?, true);
         for workload in all {
             let measured = workload.measure(&timing);

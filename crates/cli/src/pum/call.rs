@@ -5,7 +5,7 @@ use super::file::{Checks, Wrong, checks, text};
 use super::files::{self, is_file};
 use crate::error::{Error, Result};
 use crate::options::Options;
-use pumice::layers::array::{ArrayData, HostData};
+use pumice::layers::array::{ArrayData, ArrayProgram, HostData};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_lang::diagnostic::Diagnostic;
@@ -80,6 +80,20 @@ pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
         }
     }
     Ok(Call { compiled, inputs, checked })
+}
+
+/// Makes an array program of an expression over the functions of a text and parameters of these types.
+pub fn prepare_expression(
+    text: &str,
+    parameters: &[(&str, &str)],
+    expression: &str,
+) -> std::result::Result<ArrayProgram, String> {
+    let typed = parameters.iter().map(|(name, ty)| format!("{name} = ({name} : {ty}); ")).collect::<String>();
+    let text_of = format!("let {typed}in {expression}");
+    let names: Vec<String> = parameters.iter().map(|(name, _)| name.to_string()).collect();
+    let expression = Expression { name: "expression", parameters: &names, text: &text_of };
+    let prepared = prepare("text.pum", text, expression);
+    prepared.map(|(_, compiled)| compiled.program).map_err(|wrong| wrong.render(false))
 }
 
 /// Makes an array program of an expression over a file.

@@ -10,6 +10,8 @@ mod fmt;
 mod lower;
 mod run;
 
+pub use call::prepare_expression;
+
 use crate::error::{Error, Result};
 use crate::options::Options;
 

@@ -32,6 +32,8 @@ functions! {
     fn free(u64) = "cuMemFree_v2";
     fn allocate_host(*mut *mut c_void, usize, c_uint) = "cuMemHostAlloc";
     fn free_host(*mut c_void) = "cuMemFreeHost";
+    fn register_host(*mut c_void, usize, c_uint) = "cuMemHostRegister_v2";
+    fn unregister_host(*mut c_void) = "cuMemHostUnregister";
     fn upload(u64, *const c_void, usize, Handle) = "cuMemcpyHtoDAsync_v2";
     fn download(*mut c_void, u64, usize, Handle) = "cuMemcpyDtoHAsync_v2";
     fn copy(u64, u64, usize, Handle) = "cuMemcpyDtoDAsync_v2";

@@ -142,6 +142,9 @@ int cuEventDestroy_v2(void *event) { live--; free(event); return 0; }
 int cuStreamWaitEvent(void *given, void *event, unsigned flags) { return given == &streams[which()] ? 0 : INVALID_HANDLE; }
 int cuMemHostAlloc(void **result, size_t bytes, unsigned flags) { REQUIRE(current, INVALID_CONTEXT); live++; *result = malloc(bytes); return 0; }
 int cuMemFreeHost(void *address) { live--; free(address); return 0; }
+static void *registered;
+int cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) { REQUIRE(current && !registered, INVALID_CONTEXT); live++; registered = address; return 0; }
+int cuMemHostUnregister(void *address) { REQUIRE(current && registered == address, INVALID_CONTEXT); live--; registered = 0; return 0; }
 
 // Graphs. A node is done after those that it names, and of all that could be done, the last one is: whoever forgets to name one is found
 // out. The parameters are those of the driver's header.

@@ -23,7 +23,7 @@ use self::gpu::{Gpu, Module};
 use self::memory::Buffer;
 use self::nvrtc::Nvrtc;
 use self::transfer::{LARGE, Lanes};
-use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature};
+use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Pin, Signature};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
 use crate::work::{self, Memo, Work};
@@ -188,6 +188,11 @@ impl Device for CudaDevice {
             1..LARGE => buffer.read(to),
             _ => self.lanes.read(buffer, to),
         }
+    }
+
+    unsafe fn pin(&self, memory: &mut [u8]) -> Option<Pin> {
+        // SAFETY: as the caller promises.
+        unsafe { self.lanes.pin(&self.gpu, memory) }
     }
 
     fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {

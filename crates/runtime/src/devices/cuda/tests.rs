@@ -310,6 +310,18 @@ fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
         device.download(&large, &mut found)?;
         assert!(found == bytes);
 
+        // Memory that the GPU reaches by itself is read and written as any other.
+        found.fill(0);
+        // SAFETY: dropped before the memory is.
+        let pin = unsafe { device.pin(&mut found) };
+        assert!(pin.is_some());
+        device.download(&large, &mut found)?;
+        assert_eq!(found, bytes);
+        found.reverse();
+        device.upload(&large, &found)?;
+        drop(pin);
+        device.download(&large, &mut found)?;
+        assert!(found.iter().eq(bytes.iter().rev()));
         drop((one, two, three, on, large, memo, kernel, device));
         assert_eq!(live(), 0, "something was not released");
         Ok(())

@@ -2,36 +2,49 @@
 //! that the driver copies from and to by itself, so that both directions happen at once.
 //!
 //! A transfer is shared by several lanes, each with a thread for the time of the call: copying to or from a lane's memory takes the
-//! host as long as the transfer takes the bus.
+//! host longer than the transfer takes the bus. From and to memory that was registered with the driver the GPU copies by itself.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::{available_parallelism, scope};
 
 use super::driver::Handle;
 use super::gpu::{Event, Gpu};
 use super::memory::Buffer;
+use crate::device::Pin;
 use crate::error::{Error, Result};
 
 /// Bytes from which on a transfer is large.
 pub const LARGE: usize = 1 << 20;
 
 /// Bytes of a piece, of which a lane has two under way.
-const PIECE: usize = 2 << 20;
+const PIECE: usize = 1 << 20;
 
 /// Lanes of a transfer, at most.
 const MOST_LANES: usize = 6;
 
-/// The lanes of a GPU that nobody uses.
+/// The lanes of a GPU that nobody uses, and where memory of the host is that it reaches by itself.
 #[derive(Default)]
-pub struct Lanes(Mutex<Vec<Lane>>);
+pub struct Lanes {
+    free: Mutex<Vec<Lane>>,
+    registered: Arc<Mutex<Vec<Range<usize>>>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Lanes {
     /// Copies bytes to a GPU's memory, after the work before it and before the work after it; they have been read when it returns. There
     /// must be room for them.
     pub fn write(&self, to: &Buffer, from: &[u8]) -> Result<()> {
         assert!(from.len() <= to.bytes);
+        if self.reaches(from) {
+            return self
+                .directly(&to.gpu, |stream| stream.upload(to.address, from.as_ptr().cast(), from.len()));
+        }
         let (begin, share) = (to.gpu.mark()?, share_of(from.len()));
         self.share(&to.gpu, from.chunks(share), |lane, number, part: &[u8]| {
             begin.hold_up(lane.stream.handle)?;
@@ -39,7 +52,7 @@ impl Lanes {
             for (piece, slot) in part.chunks(PIECE).zip(lane.slots.iter().cycle()) {
                 slot.used.wait()?;
                 slot.pinned.write(piece);
-                slot.pinned.upload(&lane.stream, address, piece.len())?;
+                lane.stream.upload(address, slot.pinned.address, piece.len())?;
                 slot.used.record(lane.stream.handle)?;
                 address += piece.len() as u64;
             }
@@ -50,6 +63,10 @@ impl Lanes {
     /// Copies bytes out of a GPU's memory, after the work before it. They must be there.
     pub fn read(&self, from: &Buffer, to: &mut [u8]) -> Result<()> {
         assert!(to.len() <= from.bytes);
+        if self.reaches(to) {
+            let (address, bytes) = (to.as_mut_ptr().cast(), to.len());
+            return self.directly(&from.gpu, |stream| stream.download(address, from.address, bytes));
+        }
         let (begin, share) = (from.gpu.mark()?, share_of(to.len()));
         self.share(&from.gpu, to.chunks_mut(share), |lane, number, part: &mut [u8]| {
             begin.hold_up(lane.stream.handle)?;
@@ -59,7 +76,7 @@ impl Lanes {
                 if start >= bytes {
                     return Ok(());
                 }
-                slot.pinned.download(&lane.stream, first + start as u64, PIECE.min(bytes - start))?;
+                lane.stream.download(slot.pinned.address, first + start as u64, PIECE.min(bytes - start))?;
                 slot.used.record(lane.stream.handle)
             };
             (0..2).try_for_each(fetch)?;
@@ -73,6 +90,47 @@ impl Lanes {
         })
     }
 
+    /// Registers memory with the driver, if it can be.
+    ///
+    /// # Safety
+    /// The memory is not freed before what is returned is dropped.
+    pub unsafe fn pin(&self, gpu: &Arc<Gpu>, memory: &mut [u8]) -> Option<Pin> {
+        let address = memory.as_mut_ptr();
+        gpu.enter().ok()?;
+        // SAFETY: the context is current, and the memory is there.
+        let status = unsafe { (gpu.driver.functions.register_host)(address.cast(), memory.len(), 0) };
+        gpu.check("cuMemHostRegister", status).ok()?;
+        let start = address as usize;
+        let range = start..start + memory.len();
+        locked(&self.registered).push(range.clone());
+        Some(Box::new(Registered { gpu: Arc::downgrade(gpu), all: self.registered.clone(), range }))
+    }
+
+    /// Whether all of these bytes are registered.
+    fn reaches(&self, bytes: &[u8]) -> bool {
+        let (start, end) = (bytes.as_ptr() as usize, bytes.as_ptr() as usize + bytes.len());
+        locked(&self.registered).iter().any(|range| range.start <= start && end <= range.end)
+    }
+
+    /// Has the GPU copy by itself, after the work before it and before the work after it, and waits until that is done.
+    fn directly(&self, gpu: &Arc<Gpu>, copy: impl FnOnce(&Stream) -> Result<()>) -> Result<()> {
+        gpu.waits.count();
+        let (begin, lane) = (gpu.mark()?, self.lane(gpu)?);
+        begin.hold_up(lane.stream.handle)?;
+        copy(&lane.stream)?;
+        let done = &lane.slots[0].used;
+        done.record(lane.stream.handle)?;
+        done.wait()?;
+        locked(&self.free).push(lane);
+        Ok(())
+    }
+
+    /// A lane that nobody uses. The context is current then.
+    fn lane(&self, gpu: &Arc<Gpu>) -> Result<Lane> {
+        let free = locked(&self.free).pop();
+        free.map_or_else(|| Lane::new(gpu), Ok)
+    }
+
     /// Has a lane work on each part, with its number. There are at most [`MOST_LANES`] parts.
     fn share<P: Send>(
         &self,
@@ -81,14 +139,13 @@ impl Lanes {
         work: impl Fn(&Lane, usize, P) -> Result<()> + Sync,
     ) -> Result<()> {
         gpu.waits.count();
-        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let with_lane = |part| Ok((part, free().pop().map_or_else(|| Lane::new(gpu), Ok)?));
+        let with_lane = |part| Ok((part, self.lane(gpu)?));
         let mut parts = parts.map(with_lane).collect::<Result<Vec<_>>>()?.into_iter().enumerate();
         let copy = |(number, (part, lane)): (usize, (P, Lane))| {
             gpu.enter()?;
             work(&lane, number, part)?;
             // One in which something failed waits for the rest as it is dropped.
-            free().push(lane);
+            locked(&self.free).push(lane);
             Ok(())
         };
         let copy = &copy;
@@ -147,6 +204,22 @@ impl Stream {
     fn new(gpu: &Arc<Gpu>) -> Result<Stream> {
         Ok(Stream { gpu: gpu.clone(), handle: gpu.new_stream()? })
     }
+
+    /// Begins to copy bytes to the GPU's memory, which has room for them. The context is current, and they are not written before the
+    /// copy is done.
+    fn upload(&self, to: u64, from: *const c_void, bytes: usize) -> Result<()> {
+        // SAFETY: as said above; only this file calls it.
+        let status = unsafe { (self.gpu.driver.functions.upload)(to, from, bytes, self.handle) };
+        self.gpu.check("cuMemcpyHtoDAsync", status)
+    }
+
+    /// Begins to copy bytes from the GPU's memory, which has as many. The context is current, and nobody looks at them before the copy is
+    /// done.
+    fn download(&self, to: *mut c_void, from: u64, bytes: usize) -> Result<()> {
+        // SAFETY: as said above; only this file calls it.
+        let status = unsafe { (self.gpu.driver.functions.download)(to, from, bytes, self.handle) };
+        self.gpu.check("cuMemcpyDtoHAsync", status)
+    }
 }
 
 impl Drop for Stream {
@@ -196,21 +269,6 @@ impl Pinned {
         // SAFETY: as many bytes are there, and nobody else uses the memory.
         unsafe { ptr::copy_nonoverlapping(self.address.cast(), piece.as_mut_ptr(), piece.len()) };
     }
-
-    /// Begins to copy a piece to the GPU's memory, which has room for it.
-    fn upload(&self, stream: &Stream, to: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the context is current, and the memory is not written before the mark behind this copy is reached.
-        let status = unsafe { (self.gpu.driver.functions.upload)(to, self.address, bytes, stream.handle) };
-        self.gpu.check("cuMemcpyHtoDAsync", status)
-    }
-
-    /// Begins to copy a piece from the GPU's memory, which has as many bytes.
-    fn download(&self, stream: &Stream, from: u64, bytes: usize) -> Result<()> {
-        // SAFETY: the context is current, and the memory is not read before the mark behind this copy is reached.
-        let status =
-            unsafe { (self.gpu.driver.functions.download)(self.address, from, bytes, stream.handle) };
-        self.gpu.check("cuMemcpyDtoHAsync", status)
-    }
 }
 
 impl Drop for Pinned {
@@ -218,6 +276,24 @@ impl Drop for Pinned {
         if !self.address.is_null() && self.gpu.enter().is_ok() {
             // SAFETY: allocated in this context, and what used it is done.
             unsafe { (self.gpu.driver.functions.free_host)(self.address) };
+        }
+    }
+}
+
+/// Memory that is registered with the driver.
+struct Registered {
+    /// Without its context nothing is registered.
+    gpu: Weak<Gpu>,
+    all: Arc<Mutex<Vec<Range<usize>>>>,
+    range: Range<usize>,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        locked(&self.all).retain(|range| *range != self.range);
+        if let Some(gpu) = self.gpu.upgrade().filter(|gpu| gpu.enter().is_ok()) {
+            // SAFETY: registered in this context, which is current; the memory is still there, and no copy uses it.
+            unsafe { (gpu.driver.functions.unregister_host)(self.range.start as *mut c_void) };
         }
     }
 }
