@@ -2,29 +2,41 @@
 //!
 //! The runtime does the work; this only reads the command line and prints.
 
-use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::error::Result;
 use crate::print;
 use pumice::layers::runtime::{KernelTable, Removed, Usage};
 use std::time::{Duration, SystemTime};
 
-/// Does what the command line's first word says.
-pub fn run(options: &Options) -> Result<()> {
+/// What `pumice cache` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// What can be done with the cache.
+#[derive(clap::Subcommand)]
+enum Task {
+    /// Print what is kept, and its limit.
+    Show,
+    /// Remove the kernels that were used least recently.
+    Prune {
+        /// Until the others take no more than this many bytes [default: the limit].
+        #[arg(long, value_name = "N")]
+        bytes: Option<u64>,
+    },
+    /// Remove all that is kept, results of tuning too.
+    Clear,
+}
+
+/// Does what the command line says.
+pub fn run(arguments: &Arguments) -> Result<()> {
     let table = KernelTable::new();
-    let bytes = options.value("--bytes");
-    match (options.word(), bytes) {
-        (Some("show"), None) => print(&shown(&table)),
-        (Some("prune"), bytes) => {
-            let bytes = bytes.map_or(Ok(table.limits().bytes), number)?;
-            print(&told(&table, table.prune(bytes)))
-        }
-        (Some("clear"), None) => print(&told(&table, table.clear())),
-        (Some("show" | "clear"), Some(_)) => Err(Error::Usage("--bytes is for `pumice cache prune`".into())),
-        (Some(other), _) => {
-            Err(Error::Usage(format!("`{other}` is nothing to do with the cache; show, prune and clear are")))
-        }
-        (None, _) => Err(Error::Usage("say what to do with the cache: show, prune or clear".into())),
-    }
+    print(&match arguments.task {
+        Task::Show => shown(&table),
+        Task::Prune { bytes } => told(&table, table.prune(bytes.unwrap_or(table.limits().bytes))),
+        Task::Clear => told(&table, table.clear()),
+    })
 }
 
 /// Says where kernels are kept and how many there are.
@@ -68,10 +80,6 @@ fn told(table: &KernelTable, removed: Removed) -> String {
         text.push('\n');
     }
     text
-}
-
-fn number(text: &str) -> Result<u64> {
-    text.parse().map_err(|_| Error::Usage(format!("--bytes takes a number of bytes, and `{text}` is none")))
 }
 
 /// The time since then, in its largest unit.

@@ -5,7 +5,6 @@
 
 use crate::cache;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
@@ -22,7 +21,7 @@ use std::time::Instant;
 const COMPILE_SECONDS: u64 = 10;
 
 /// Examines every device.
-pub fn run(_: &Options) -> Result<()> {
+pub fn run() -> Result<()> {
     // Whoever waits for an answer here does not wait for a compiler that hangs.
     set_default_compile_seconds(COMPILE_SECONDS);
     let mut progress = Progress::new();

@@ -1,8 +1,10 @@
-//! `pumice emit` and `pumice explain`: what the built-in examples become on their way to a device. Runs nothing.
+//! `pumice emit` and `pumice explain`: what programs become on their way to a device; those of files in `pum/lower.rs`. Runs nothing.
 
 use crate::error::{Error, Result};
-use crate::options::Options;
-use crate::{print, simulate, target};
+use crate::pum::lower;
+use crate::subject::{Subject, only};
+use crate::target::{self, Target};
+use crate::{print, simulate};
 use pumice::layers::array::{Plan, PlanOptions};
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::program::Verified;
@@ -10,28 +12,74 @@ use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_algorithms::Program;
 use pumice_testing::programs::{self, Example};
 
-/// Prints an example, or a kernel-language program, in the language that `--target` names.
-pub fn run(options: &Options) -> Result<()> {
-    if options.word().is_none() {
-        chosen(options)?;
+/// What `pumice emit` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub subject: Subject,
+    /// The language to print.
+    #[arg(long)]
+    pub target: Option<Target>,
+    /// Arrays that are not given have this length along each dimension [default: 1024], and integers are this; a built-in example is
+    /// printed for vectors of this length, matrices and pictures of this side.
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub size: Option<usize>,
+    /// A kernel-language program, for this size.
+    #[arg(long, value_name = "N")]
+    n: Option<usize>,
+}
+
+/// What `pumice explain` takes.
+#[derive(clap::Args)]
+pub struct ExplainArguments {
+    #[command(flatten)]
+    pub subject: Subject,
+    /// What is launched on a device of this: c, opencl or cuda.
+    #[arg(long, default_value = "cuda", value_parser = target::dialect)]
+    pub target: Dialect,
+    /// Arrays that are not given have this length along each dimension [default: 1024], and integers are this; a built-in example is
+    /// explained for vectors of this length, matrices and pictures of this side.
+    #[arg(long, value_name = "N", value_parser = parse_size)]
+    pub size: Option<usize>,
+}
+
+/// Reads a number of elements.
+fn parse_size(text: &str) -> std::result::Result<usize, String> {
+    let size = text.parse().ok().filter(|size| i64::try_from(*size).is_ok());
+    size.ok_or_else(|| "that is no number of elements".to_string())
+}
+
+/// Prints what the command line names in the language that it asks for.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { subject, size, .. } = arguments;
+    if subject.is_file() {
+        only(
+            "--n",
+            arguments.n.is_some(),
+            "kernel-language programs; arrays that are not given have --size elements",
+        )?;
+        return lower::emit(arguments);
     }
-    let target = options.value("--target").ok_or_else(target_missing)?;
+    let name = subject.built_in()?;
+    if name.is_none() {
+        chosen(name, *size)?;
+    }
+    let target = arguments.target.ok_or_else(target_missing)?;
     // An example may have the name of a program; the array language and sizes by side are the example's.
     let is_example = |name: &str| programs::example(name).is_some();
-    let wants_example = target == "array" || options.value("--size").is_some();
-    let program = options.word().filter(|name| !(wants_example && is_example(name))).and_then(simulate::find);
+    let wants_example = target == Target::Array || size.is_some();
+    let program = name.filter(|name| !(wants_example && is_example(name))).and_then(simulate::find);
     if let Some(program) = program {
-        return kernels(&program, target, simulate::size(options, &program)?);
+        return kernels(&program, target, simulate::size(arguments.n, &program)?);
     }
-    let example = chosen(options)?;
-    let text = match target {
-        "array" => example.describe(),
-        "program" => {
+    let example = chosen(name, *size)?;
+    let text = match (target, target.dialect()) {
+        (Target::Array, _) => example.describe(),
+        (_, None) => {
             let plan = plan(&example, Dialect::Cuda)?;
             join(plan.launches().map(|launch| launch.program.to_string()))
         }
-        _ => {
-            let dialect = target::dialect(target).map_err(|_| unknown_target(target))?;
+        (_, Some(dialect)) => {
             let plan = plan(&example, dialect)?;
             let sources = plan.launches().map(|launch| source(&launch.program, dialect));
             join(sources.collect::<Result<Vec<_>>>()?.into_iter())
@@ -47,12 +95,11 @@ pub fn source(program: &Verified, dialect: Dialect) -> Result<String> {
 }
 
 /// Prints the different kernels of a kernel-language program.
-fn kernels(program: &Program, target: &str, size: usize) -> Result<()> {
-    let dialect = match target {
-        "program" => None,
-        "array" => return Err(Error::Usage(format!("{} is written in the kernel language", program.name))),
-        _ => Some(target::dialect(target).map_err(|_| unknown_target(target))?),
-    };
+fn kernels(program: &Program, target: Target, size: usize) -> Result<()> {
+    if target == Target::Array {
+        return Err(Error::Usage(format!("{} is written in the kernel language", program.name)));
+    }
+    let dialect = target.dialect();
     let profile = target::profile(dialect.unwrap_or(Dialect::Cuda));
     let mut texts: Vec<String> = Vec::new();
     for launch in simulate::launches(program, size, profile)? {
@@ -67,21 +114,18 @@ fn kernels(program: &Program, target: &str, size: usize) -> Result<()> {
     print(&join(texts.into_iter()))
 }
 
-/// Prints an example's plan.
-pub fn explain(options: &Options) -> Result<()> {
-    let example = chosen(options)?;
-    let dialect = target::dialect(options.value("--target").unwrap_or("cuda"))?;
-    print(&plan(&example, dialect)?.to_string())
+/// Prints the plan of what the command line names.
+pub fn explain(arguments: &ExplainArguments) -> Result<()> {
+    if arguments.subject.is_file() {
+        return lower::explain(arguments);
+    }
+    let example = chosen(arguments.subject.built_in()?, arguments.size)?;
+    print(&plan(&example, arguments.target)?.to_string())
 }
 
 /// What to say where `--target` is missing.
 pub fn target_missing() -> Error {
     Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
-}
-
-/// What to say of a target that there is not.
-pub fn unknown_target(target: &str) -> Error {
-    Error::Usage(format!("there is no target `{target}`; the targets are array, program, c, opencl, cuda"))
 }
 
 fn plan(example: &Example, dialect: Dialect) -> Result<Plan> {
@@ -94,33 +138,27 @@ pub fn join(texts: impl Iterator<Item = String>) -> String {
     texts.map(|text| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n")
 }
 
-/// The example that the command line names, in the size that it asks for.
-fn chosen(options: &Options) -> Result<Example> {
+/// The example with this name, in this size.
+fn chosen(name: Option<&str>, size: Option<usize>) -> Result<Example> {
     let names = || {
         let line = |example: &Example| format!("  {:<15}{}\n", example.name, example.about);
         programs::examples().iter().map(line).collect::<String>() + &simulate::names()
     };
-    let Some(name) = options.word() else {
+    let Some(name) = name else {
         return Err(Error::Usage(format!("name an example:\n{}", names())));
     };
     let Some(mut example) = programs::example(name) else {
         return Err(Error::Usage(format!("there is no example `{name}`; the examples are\n{}", names())));
     };
-    if let Some(size) = options.value("--size") {
-        resize(&mut example, size)?;
+    if let Some(size) = size {
+        resize(&mut example, size);
     }
     Ok(example)
 }
 
 /// Gives every extent the same size: those of arguments, and the scalars that extents are made of, which are 64-bit.
-fn resize(example: &mut Example, size: &str) -> Result<()> {
-    let number = size.parse::<i64>().ok().filter(|number| *number >= 0);
-    let extent = number.and_then(|number| usize::try_from(number).ok());
-    let (Some(number), Some(extent)) = (number, extent) else {
-        return Err(Error::Usage(format!("--size takes a number of elements, and `{size}` is none")));
-    };
-    example.extents.values_mut().flatten().for_each(|dimension| *dimension = extent);
+fn resize(example: &mut Example, size: usize) {
+    example.extents.values_mut().flatten().for_each(|dimension| *dimension = size);
     let extents = example.scalars.iter_mut().filter(|scalar| scalar.ty() == ScalarType::I64);
-    extents.for_each(|scalar| *scalar = Constant::from(number));
-    Ok(())
+    extents.for_each(|scalar| *scalar = Constant::from(size as i64));
 }

@@ -2,11 +2,10 @@
 //!
 //! Scripts read the last line, `N passed, N failed`; it is printed whenever the suite could be started.
 
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::progress::Progress;
 use crate::{print, target};
-use pumice::Compiler;
 use pumice::layers::array::PlanOptions;
 use pumice::layers::emit::{self, Dialect};
 use pumice::layers::kernel::Profile;
@@ -19,43 +18,54 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, ScopedJoinHandle};
 
+/// What `pumice selftest` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    /// Only cases whose name contains this.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Only cases whose name contains none of these.
+    #[arg(long, value_name = "TEXT", value_delimiter = ',')]
+    skip: Vec<String>,
+    /// Only one of N parts, to run them side by side: 1/2 and 2/2.
+    #[arg(long, value_name = "K/N", value_parser = parse_shard)]
+    shard: Option<(usize, usize)>,
+    /// With every array written to memory.
+    #[arg(long)]
+    unfused: bool,
+    /// Instead of the suite, arrays of more than 2^31 elements: takes 32 GB of the device's memory.
+    #[arg(long)]
+    large: bool,
+    /// Run nothing, but compile every kernel that users get: cuda, opencl or c.
+    #[arg(long, value_name = "TARGET", value_parser = target::dialect, conflicts_with_all = ["device", "unfused", "large"])]
+    compile_only: Option<Dialect>,
+}
+
 /// Runs or compiles the suite.
-pub fn run(options: &Options) -> Result<()> {
-    let filter = options.value("--filter").unwrap_or_default();
-    let all = if options.has("--large") { large_cases() } else { cases() };
-    let skipped: Vec<&str> =
-        options.value("--skip").into_iter().flat_map(|skipped| skipped.split(',')).collect();
-    let is_chosen = |case: &Case| {
-        case.name.contains(filter) && !skipped.iter().any(|skipped| case.name.contains(skipped))
-    };
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { filter, skip, .. } = arguments;
+    let all = if arguments.large { large_cases() } else { cases() };
+    let is_chosen =
+        |case: &Case| case.name.contains(filter) && !skip.iter().any(|skipped| case.name.contains(skipped));
     let mut chosen: Vec<Case> = all.into_iter().filter(is_chosen).collect();
     if chosen.is_empty() {
         return Err(Error::Usage(format!("no case has a name that contains `{filter}`")));
     }
-    if let Some(shard) = options.value("--shard") {
-        chosen = part(chosen, parse_shard(shard)?);
+    if let Some(shard) = arguments.shard {
+        chosen = part(chosen, shard);
     }
-    match (options.value("--compile-only"), options.value("--device")) {
-        (Some(_), Some(_)) => {
-            Err(Error::Usage("--compile-only runs on no device: leave --device out".into()))
-        }
-        (Some(_), None) if options.has("--unfused") => {
-            Err(Error::Usage("--compile-only compiles what users get: leave --unfused out".into()))
-        }
-        (Some(_), None) if options.has("--large") => {
-            Err(Error::Usage("--large checks what arrays hold: leave --compile-only out".into()))
-        }
-        (Some(target), None) => compile(&chosen, target::dialect(target)?),
-        (None, device) => {
-            let fuse = !options.has("--unfused");
-            let compiler = device.map_or_else(Compiler::new, Compiler::on)?.fuse(fuse);
-            if !options.has("--large") {
-                prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
-            }
-            let failed = each(&chosen, |case| case.run(&compiler))?;
-            finish(chosen.len(), failed)
-        }
+    if let Some(dialect) = arguments.compile_only {
+        return compile(&chosen, dialect);
     }
+    let fuse = !arguments.unfused;
+    let compiler = arguments.device.compiler()?.fuse(fuse);
+    if !arguments.large {
+        prepare(&chosen, compiler.device(), &PlanOptions { fuse, ..PlanOptions::default() });
+    }
+    let failed = each(&chosen, |case| case.run(&compiler))?;
+    finish(chosen.len(), failed)
 }
 
 /// Compiles the kernels of all cases together, which takes less time than one by one. What fails here fails again in its
@@ -74,12 +84,12 @@ fn prepare(chosen: &[Case], device: &Arc<dyn Device>, options: &PlanOptions) {
 }
 
 /// Reads a shard: the third of four is `3/4`. Counted from 0.
-fn parse_shard(text: &str) -> Result<(usize, usize)> {
+fn parse_shard(text: &str) -> std::result::Result<(usize, usize), String> {
     let numbers =
         text.split_once('/').and_then(|(k, n)| Some((k.parse::<usize>().ok()?, n.parse::<usize>().ok()?)));
     match numbers {
         Some((k, n)) if 1 <= k && k <= n => Ok((k - 1, n)),
-        _ => Err(Error::Usage(format!("--shard needs a part such as 1/2, not `{text}`"))),
+        _ => Err("that is no part such as 1/2".to_string()),
     }
 }
 

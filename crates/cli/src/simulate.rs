@@ -1,8 +1,11 @@
-//! `pumice simulate`: what a kernel-language program would cost on a GPU, line by line, and whether it is right.
+//! `pumice simulate`: what a kernel-language program would cost on a GPU, line by line, and whether it is right; functions of files are in
+//! `pum/lower.rs`.
 
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
+use crate::pum::lower;
+use crate::subject::{Subject, only};
 use pumice::Compiler;
 use pumice::layers::kernel::Profile;
 use pumice::layers::program::simulate::{PlaceCosts, Report};
@@ -11,12 +14,30 @@ use pumice_algorithms::{Program, Settings, programs};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Prints what each kernel of a program does.
-pub fn run(options: &Options) -> Result<()> {
-    let program = chosen(options)?;
-    let size = size(options, &program)?;
+/// What `pumice simulate` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub subject: Subject,
+    /// A kernel-language program, for this size.
+    #[arg(long, value_name = "N")]
+    n: Option<usize>,
+    /// Of a kernel-language program only sectors and bank conflicts, a line for each kernel.
+    #[arg(long)]
+    csv: bool,
+}
+
+/// Prints what each kernel of what the command line names does.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.subject.is_file() {
+        only("--n", arguments.n.is_some(), "kernel-language programs")?;
+        only("--csv", arguments.csv, "kernel-language programs")?;
+        return lower::simulate(&arguments.subject);
+    }
+    let program = chosen(arguments.subject.built_in()?)?;
+    let size = size(arguments.n, &program)?;
     let launches = launches(&program, size, Sim::gpu_profile())?;
-    if options.has("--csv") {
+    if arguments.csv {
         return print(&csv(&program, size, &launches));
     }
     let costs = costs(&launches);
@@ -69,10 +90,10 @@ fn csv(program: &Program, size: usize, launches: &[Recorded]) -> String {
 }
 
 /// Runs a program once on a device and checks it: what a profiler watches.
-pub fn run_once(options: &Options) -> Result<()> {
-    let program = chosen(options)?;
-    let size = size(options, &program)?;
-    let compiler = options.value("--device").map_or_else(Compiler::new, Compiler::on)?;
+pub fn run_once(name: Option<&str>, n: Option<usize>, device: &DeviceOption) -> Result<()> {
+    let program = chosen(name)?;
+    let size = size(n, &program)?;
+    let compiler = device.compiler()?;
     let mut prepared = (program.prepare)(&compiler, size, &Settings::defaults(program.tunable))?;
     prepared.run()?;
     prepared.check()?.map_err(|wrong| Error::Failed(format!("{} is wrong: {wrong}", program.name)))?;
@@ -80,8 +101,8 @@ pub fn run_once(options: &Options) -> Result<()> {
 }
 
 /// The program that the command line names.
-pub fn chosen(options: &Options) -> Result<Program> {
-    let name = options.word().ok_or_else(|| Error::Usage(format!("name a program:\n{}", names())))?;
+pub fn chosen(name: Option<&str>) -> Result<Program> {
+    let name = name.ok_or_else(|| Error::Usage(format!("name a program:\n{}", names())))?;
     find(name).ok_or_else(|| Error::Usage(format!("there is no program `{name}`; there are\n{}", names())))
 }
 
@@ -100,16 +121,14 @@ pub fn names() -> String {
 const MOST_TIMES: usize = 8;
 
 /// The size that the command line asks for, or a small one.
-pub fn size(options: &Options, program: &Program) -> Result<usize> {
-    let Some(text) = options.value("--n") else { return Ok(program.small) };
+pub fn size(n: Option<usize>, program: &Program) -> Result<usize> {
     let most = MOST_TIMES * program.large.iter().copied().max().unwrap_or(program.small);
-    match text.parse() {
-        Ok(size) if size <= most => Ok(size),
-        Ok(size) => {
+    match n.unwrap_or(program.small) {
+        size if size <= most => Ok(size),
+        size => {
             let name = program.name;
             Err(Error::Usage(format!("--n is at most {most} for {name}, and {size} is more")))
         }
-        Err(_) => Err(Error::Usage(format!("--n takes a number of elements, and `{text}` is none"))),
     }
 }
 

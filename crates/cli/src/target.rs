@@ -1,18 +1,45 @@
 //! What programs can be turned into, and the devices that they are then planned for. Opens no device but the CPU.
 
-use crate::error::{Error, Result};
 use pumice::layers::emit::Dialect;
 use pumice::layers::kernel::Profile;
 use pumice::layers::runtime::open;
 use pumice_testing::cuda_like;
 
+/// What a program can be printed as.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Target {
+    /// The array language.
+    Array,
+    /// The programs of kernels.
+    Program,
+    /// What the device `cpu` compiles.
+    #[value(alias = "cpu")]
+    C,
+    /// What OpenCL compiles.
+    Opencl,
+    /// What CUDA compiles.
+    Cuda,
+}
+
+impl Target {
+    /// The language of its kernels, if it is one that is compiled.
+    pub fn dialect(self) -> Option<Dialect> {
+        match self {
+            Target::Array | Target::Program => None,
+            Target::C => Some(Dialect::C),
+            Target::Opencl => Some(Dialect::OpenCl),
+            Target::Cuda => Some(Dialect::Cuda),
+        }
+    }
+}
+
 /// The dialect with this name.
-pub fn dialect(name: &str) -> Result<Dialect> {
+pub fn dialect(name: &str) -> Result<Dialect, String> {
     // The C dialect is what the device `cpu` runs, and people will say that.
     let name = if name == "cpu" { "c" } else { name };
     Dialect::ALL.into_iter().find(|dialect| dialect.name() == name).ok_or_else(|| {
         let names = Dialect::ALL.map(Dialect::name).join(", ");
-        Error::Usage(format!("there is no target `{name}`; the targets are {names}"))
+        format!("there is no target `{name}`; the targets are {names}")
     })
 }
 
@@ -49,7 +76,7 @@ mod tests {
     fn targets_are_found_by_name() {
         assert_eq!(dialect("cuda").ok(), Some(Dialect::Cuda));
         assert_eq!(dialect("cpu").ok(), Some(Dialect::C));
-        let message = dialect("ptx").err().map(|error| error.to_string()).unwrap_or_default();
+        let message = dialect("ptx").err().unwrap_or_default();
         assert!(message.contains("there is no target `ptx`; the targets are c, opencl, cuda"), "{message}");
     }
 

@@ -1,7 +1,7 @@
 //! `pumice tune`: finds the numbers with which a program runs fastest on a device, and keeps them.
 
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::progress::Progress;
 use crate::{print, simulate};
 use pumice::Compiler;
@@ -15,27 +15,56 @@ const WARM_UP_RUNS: usize = 2;
 /// How many choices a strategy that does not try all of them starts with.
 const TRIES: usize = 16;
 
+/// What `pumice tune` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A kernel-language program.
+    name: Option<String>,
+    #[command(flatten)]
+    device: DeviceOption,
+    /// For about this size.
+    #[arg(long, value_name = "N")]
+    n: Option<usize>,
+    /// Which choices are tried.
+    #[arg(long, value_enum, default_value_t)]
+    strategy: StrategyName,
+}
+
+/// A strategy, with numbers that suit a command.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum StrategyName {
+    /// All of them.
+    #[default]
+    Exhaustive,
+    /// Some, drawn at random.
+    Random,
+    /// From some to their best neighbours, as long as those are better.
+    HillClimb,
+}
+
+impl StrategyName {
+    fn strategy(self) -> Strategy {
+        let seed = 1;
+        match self {
+            StrategyName::Exhaustive => Strategy::Exhaustive,
+            StrategyName::Random => Strategy::Random { tries: TRIES, seed },
+            StrategyName::HillClimb => Strategy::HillClimb { restarts: TRIES / 4, seed },
+        }
+    }
+}
+
 /// Tunes the program that the command line names.
-pub fn run(options: &Options) -> Result<()> {
-    let program = simulate::chosen(options)?;
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let program = simulate::chosen(arguments.name.as_deref())?;
     if program.tunable.is_empty() {
         return Err(Error::Usage(format!("there is nothing to choose about {}", program.name)));
     }
-    let compiler = options.value("--device").map_or_else(Compiler::new, Compiler::on)?;
-    let size = match options.value("--n") {
-        Some(_) => simulate::size(options, &program)?,
+    let compiler = arguments.device.compiler()?;
+    let size = match arguments.n {
+        Some(_) => simulate::size(arguments.n, &program)?,
         None => *program.large.last().unwrap_or(&program.small),
     };
-    let seed = 1;
-    let strategy = match options.value("--strategy").unwrap_or("exhaustive") {
-        "exhaustive" => Strategy::Exhaustive,
-        "random" => Strategy::Random { tries: TRIES, seed },
-        "hill-climb" => Strategy::HillClimb { restarts: TRIES / 4, seed },
-        other => {
-            let names = "exhaustive, random, hill-climb";
-            return Err(Error::Usage(format!("there is no strategy `{other}`; the strategies are {names}")));
-        }
-    };
+    let strategy = arguments.strategy.strategy();
     let space = program.space(size);
     let mut progress = Progress::new();
     let mut number = 0;

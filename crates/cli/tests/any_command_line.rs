@@ -12,8 +12,24 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(60);
 
 const COMMANDS: &[&str] = &[
-    "selftest", "bench", "programs", "emit", "run", "simulate", "tune", "explain", "cache", "help",
-    "version", "--help", "-V", "check", "fmt", "test",
+    "selftest",
+    "bench",
+    "programs",
+    "emit",
+    "run",
+    "simulate",
+    "tune",
+    "explain",
+    "cache",
+    "help",
+    "version",
+    "--help",
+    "-V",
+    "check",
+    "fmt",
+    "test",
+    "completions",
+    "man",
 ];
 
 const WORDS: &[&str] = &[
@@ -52,6 +68,8 @@ const WORDS: &[&str] = &[
     "--entry",
     "--output",
     "--check",
+    "--block-size",
+    "bash",
     "x.npy",
     "[1, 2]",
     "show",

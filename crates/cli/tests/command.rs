@@ -36,10 +36,30 @@ fn refused(arguments: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn help_and_version() {
-    for arguments in [&["--help"][..], &["help"], &["bench", "--help"], &["-h"]] {
-        assert!(stdout(arguments).contains("usage: pumice COMMAND"));
+    for arguments in [&["--help"][..], &["help"], &["-h"]] {
+        let text = stdout(arguments);
+        assert!(text.contains("Usage: pumice <COMMAND>") && text.contains("PUMICE_DEVICE"), "{text}");
     }
-    assert_eq!(stdout(&["--version"]), format!("pumice {}\n", env!("CARGO_PKG_VERSION")));
+    for arguments in [&["bench", "--help"][..], &["help", "bench"]] {
+        let text = stdout(arguments);
+        assert!(text.contains("Usage: pumice bench") && text.contains("--first-run"), "{text}");
+    }
+    for arguments in [&["--version"], &["version"], &["-V"]] {
+        assert_eq!(stdout(arguments), format!("pumice {}\n", env!("CARGO_PKG_VERSION")));
+    }
+}
+
+#[test]
+fn shells_and_man_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let text = stdout(&["completions", shell]);
+        assert!(text.contains("selftest") && text.contains("hill-climb"), "{shell}: {text}");
+    }
+    assert!(stdout(&["man"]).contains(".TH pumice 1"));
+    let folder = scratch("man");
+    stdout(&["man", "--out", &folder.to_string_lossy()]);
+    let page = std::fs::read_to_string(folder.join("pumice-cache-prune.1"));
+    assert!(page.is_ok_and(|page| page.contains("used least recently")));
 }
 
 #[test]
@@ -244,17 +264,18 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
         assert!(code == Some(2) && message.contains(part), "{arguments:?} ended with {code:?}: {message}");
     };
     wrong(&[], "no command is given");
-    wrong(&["frobnicate"], "there is no command `frobnicate`; the commands are doctor");
-    wrong(&["doctor", "--verbose"], "there is no option --verbose");
+    wrong(&["frobnicate"], "unrecognized subcommand 'frobnicate'");
+    wrong(&["chekc"], "a similar subcommand exists: 'check'");
+    wrong(&["doctor", "--verbose"], "unexpected argument '--verbose'");
     wrong(&["selftest", "--device", "gpu"], "there is no device `gpu`; the devices are cuda");
     wrong(&["selftest", "--device", "sim:1"], "there is no device `sim:1`; the devices are sim");
-    wrong(&["selftest", "--shard", "3/2"], "--shard needs a part such as 1/2");
+    wrong(&["selftest", "--shard", "3/2"], "that is no part such as 1/2");
     wrong(&["random", "--program", "arrays:0g"], "hexadecimal digits");
-    wrong(&["random", "--minutes", "many"], "--minutes needs a number of minutes");
+    wrong(&["random", "--minutes", "many"], "for '--minutes <N>': that is no number of minutes");
     wrong(&["random", "--device", "gpu"], "there is no device `gpu`");
     wrong(&["selftest", "--filter", "no such case"], "no case has a name that contains");
     wrong(&["selftest", "--compile-only", "ptx"], "there is no target `ptx`");
-    wrong(&["bench", "--device"], "--device needs a value");
+    wrong(&["bench", "--device"], "a value is required for '--device <DEVICE>'");
     wrong(&["bench", "--device", "sim"], "has no speed");
     wrong(&["bench", "--device", "cpu", "--filter", "no such"], "copy f32");
     wrong(&["programs", "--device", "sim"], "has no speed");
@@ -263,17 +284,21 @@ fn mistakes_on_the_command_line_end_with_2_and_say_what_there_is() {
     wrong(&["emit", "no_such", "--target", "c"], "black_scholes");
     wrong(&["emit", "reverse", "--target", "array"], "is written in the kernel language");
     wrong(&["simulate", "no_such"], "transposeTiled");
-    wrong(&["simulate", "reverse", "--n", "many"], "--n takes a number");
+    wrong(&["simulate", "reverse", "--n", "many"], "invalid value 'many' for '--n <N>'");
     wrong(&["tune", "mapFusion"], "there is nothing to choose");
-    wrong(&["tune", "sort", "--strategy", "guess"], "the strategies are exhaustive");
+    wrong(&["tune", "sort", "--strategy", "guess"], "[possible values: exhaustive, random, hill-climb]");
     wrong(&["run", "reverse", "--n", "18446744073709551615"], "--n is at most");
-    wrong(&["cache"], "show, prune or clear");
-    wrong(&["cache", "empty"], "show, prune and clear");
-    wrong(&["cache", "prune", "--bytes", "-1"], "--bytes takes a number of bytes");
-    wrong(&["cache", "clear", "--bytes", "1"], "--bytes is for");
+    wrong(&["cache"], "Usage: pumice cache <COMMAND>");
+    wrong(&["cache", "empty"], "unrecognized subcommand 'empty'");
+    wrong(&["cache", "prune", "--bytes", "-1"], "for '--bytes <N>'");
+    wrong(&["cache", "clear", "--bytes", "1"], "unexpected argument '--bytes'");
     wrong(&["emit", "dotp"], "--target is missing");
-    wrong(&["emit", "dotp", "--target", "ptx"], "the targets are array, program, c, opencl, cuda");
+    wrong(&["emit", "dotp", "--target", "ptx"], "[possible values: array, program, c, opencl, cuda]");
     wrong(&["emit", "dotp", "saxpy", "--target", "c"], "one word too many");
+    wrong(&["emit", "dotp", "--entry", "f", "--target", "c"], "--entry is for functions of `.pum` files");
+    wrong(&["run", "reverse", "--output", "x.npy"], "--output is for functions of `.pum` files");
+    wrong(&["run", "f.pum", "--n", "3"], "--n is for kernel-language programs");
+    wrong(&["selftest", "--compile-only", "c", "--device", "cpu"], "cannot be used with");
 }
 
 #[test]

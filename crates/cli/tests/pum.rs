@@ -74,7 +74,7 @@ fn check_shows_all_that_is_wrong() {
     let output = pumice(&["check", &wrong]);
     assert!(!output.stderr.contains(&0x1b));
     refuses(&["check", "no-such.pum"], 1, "pumice: cannot read no-such.pum: ");
-    refuses(&["check"], 2, "name a `.pum` file");
+    refuses(&["check"], 2, "<FILE.pum>");
 }
 
 #[test]
@@ -85,6 +85,7 @@ fn functions_run_with_expressions() {
     gives(&["examples/pum/reverse.pum", "[1, 2, 3, 4, 5, 6, 7, 8]"], "[8, 7, 6, 5, 4, 3, 2, 1]");
     gives(&["examples/pum/transpose.pum", "1", "3", "2", "[1, 2, 3, 4, 5, 6]"], "[1, 4, 2, 5, 3, 6]");
     gives(&["examples/pum/reduce.pum", "2048"], "2096128");
+    gives(&[DOTP, "--block-size", "64", "[-1]", "[2]"], "-2");
     gives(&["examples/pum/primes.pum", "20"], "[2, 3, 5, 7, 11, 13, 17, 19]");
 }
 
@@ -249,6 +250,6 @@ fn functions_are_emitted_explained_and_simulated() {
         "{text}"
     );
     refuses(&["emit", DOTP], 2, "--target is missing");
-    refuses(&["emit", DOTP, "--target", "ptx"], 2, "the targets are array, program, c, opencl, cuda");
+    refuses(&["emit", DOTP, "--target", "ptx"], 2, "[possible values: array, program, c, opencl, cuda]");
     refuses(&["simulate", DOTP], 2, "takes 2 arguments");
 }

@@ -23,34 +23,47 @@ mod tables;
 pub(crate) mod timing;
 mod workloads;
 
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
-use pumice::layers::runtime::{default_device, open};
 use row::Row;
 use timing::Timing;
 use workloads::{Sizes, Workload};
 
+/// What `pumice bench` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    /// Only workloads whose name contains this.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Write the rows as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Small sizes and few runs, to see that everything works.
+    #[arg(long)]
+    quick: bool,
+    /// Instead of the workloads, run a program of 20 kernels once: its milliseconds, and kernels found on disk.
+    #[arg(long)]
+    first_run: bool,
+}
+
 /// Measures the workloads of a device.
-pub fn run(options: &Options) -> Result<()> {
-    let device = options.value("--device").map_or_else(default_device, open)?;
-    if options.has("--first-run") {
-        return first_run::run(&device);
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { quick, filter, .. } = arguments;
+    let quick = *quick;
+    if arguments.first_run {
+        return first_run::run(&arguments.device.open()?);
     }
-    let quick = options.has("--quick");
+    let device = arguments.device.open_timed()?;
     let sizes = match (device.name().kind(), quick) {
-        ("sim", _) => {
-            let reason =
-                "`sim` executes threads one by one to find mistakes: it has no speed that could be measured";
-            return Err(Error::Usage(format!("{reason}; choose cpu, opencl or cuda by --device")));
-        }
         (_, true) => Sizes::quick(),
         ("cuda", false) => Sizes::gpu(),
         (_, false) => Sizes::cpu(),
     };
-    let filter = options.value("--filter").unwrap_or_default();
     let mut all = workloads::workloads(&sizes, filter.starts_with("expand"));
     // The programs' sizes are a GPU's.
     all.extend(workloads::programs_in_sizes(quick || device.name().kind() != "cuda"));
@@ -87,7 +100,7 @@ pub fn run(options: &Options) -> Result<()> {
             }
         }
     }
-    if let Some(file) = options.value("--json") {
+    if let Some(file) = &arguments.json {
         std::fs::write(file, row::to_json(&rows))
             .map_err(|error| Error::Failed(format!("cannot write {file}: {error}")))?;
     }

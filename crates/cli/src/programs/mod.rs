@@ -9,12 +9,12 @@ mod table;
 mod whole;
 
 use crate::bench::timing::Timing;
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
 use crate::progress::Progress;
 use pumice::Compiler;
-use pumice::layers::runtime::{Device, default_device, open};
+use pumice::layers::runtime::Device;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use subject::{Found, Subject};
@@ -36,20 +36,42 @@ impl Entry {
     }
 }
 
+/// What `pumice programs` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    /// Only programs whose name contains this.
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Write the rows as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Put rows of such files into the table, too; without --device only these.
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    with: Vec<String>,
+    /// Only count launches and bytes, and print the rows as JSON.
+    #[arg(long)]
+    launches: bool,
+    /// Small sizes and few runs, to see that everything works.
+    #[arg(long)]
+    quick: bool,
+}
+
 /// Measures the programs, or puts together what was measured before.
-pub fn run(options: &Options) -> Result<()> {
-    let filter = options.value("--filter").unwrap_or_default();
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let filter = arguments.filter.as_str();
     let mut rows = Vec::new();
-    if options.value("--device").is_some() || options.value("--with").is_none() {
-        let device = options.value("--device").map_or_else(default_device, open)?;
-        let quick = options.has("--quick");
+    if arguments.device.name().is_some() || arguments.with.is_empty() {
+        let device = arguments.device.open()?;
+        let quick = arguments.quick;
         let mut entries = whole::entries(quick);
         entries.extend(irregular::entries(quick));
         entries.retain(|entry| entry.name.contains(filter));
         if entries.is_empty() {
             return Err(Error::Usage(format!("no program has a name that contains `{filter}`")));
         }
-        if options.has("--launches") {
+        if arguments.launches {
             let rows = examined(&entries, &device, &Subject::counting(device.clone()))?;
             return print(&table::to_json(&rows));
         }
@@ -57,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
             let reason = "`sim` has no speed that could be measured";
             return Err(Error::Usage(format!("{reason}; choose another --device, or --launches")));
         }
-        let counted = counted(options, &device)?;
+        let counted = counted(arguments, &device)?;
         let timing = Timing::new(Compiler::with(device.clone()), quick);
         rows = examined(&entries, &device, &Subject::timing(timing))?;
         for row in &mut rows {
@@ -65,12 +87,12 @@ pub fn run(options: &Options) -> Result<()> {
                 counted.iter().find(|other| (&other.program, &other.size) == (&row.program, &row.size));
             (row.launches, row.kernel_bytes) = other.map_or((None, None), |o| (o.launches, o.kernel_bytes));
         }
-        if let Some(file) = options.value("--json") {
+        if let Some(file) = &arguments.json {
             std::fs::write(file, table::to_json(&rows))
                 .map_err(|error| Error::Failed(format!("cannot write {file}: {error}")))?;
         }
     }
-    for file in options.value("--with").unwrap_or_default().split(',').filter(|file| !file.is_empty()) {
+    for file in arguments.with.iter().filter(|file| !file.is_empty()) {
         let text = std::fs::read_to_string(file)
             .map_err(|error| Error::Failed(format!("cannot read {file}: {error}")))?;
         let others = table::from_json(&text).map_err(|error| Error::Failed(format!("{file}: {error}")))?;
@@ -94,13 +116,13 @@ fn examined(entries: &[Entry], device: &Arc<dyn Device>, subject: &Subject) -> R
 }
 
 /// What another process counts of the same programs: a device that counts is in the way of one that is fast.
-fn counted(options: &Options, device: &Arc<dyn Device>) -> Result<Vec<Row>> {
+fn counted(arguments: &Arguments, device: &Arc<dyn Device>) -> Result<Vec<Row>> {
     let failed = |reason: String| Error::Failed(format!("launches cannot be counted: {reason}"));
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
     let mut command = Command::new(program);
     command.args(["programs", "--launches", "--device", &device.name().to_string()]);
-    command.args(options.value("--filter").map(|filter| format!("--filter={filter}")));
-    command.args(options.has("--quick").then_some("--quick"));
+    command.arg(format!("--filter={}", arguments.filter));
+    command.args(arguments.quick.then_some("--quick"));
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {

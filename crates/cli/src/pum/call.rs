@@ -4,7 +4,7 @@
 use super::file::{Checks, Wrong, checks, text};
 use super::files::{self, is_file};
 use crate::error::{Error, Result};
-use crate::options::Options;
+use crate::subject::Subject;
 use pumice::layers::array::{ArrayData, ArrayProgram, HostData};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, ScalarType};
@@ -36,15 +36,10 @@ impl Call {
 
 /// The call that a command line describes. Where a size is given, arguments may be missing: then arrays have this many elements along each
 /// dimension, all zero, and integers are this number.
-pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
-    let [path, arguments @ ..] = options.words() else {
-        return Err(Error::Usage("name a `.pum` file".to_string()));
-    };
-    if !path.ends_with(".pum") {
-        return Err(Error::Usage(format!("`{path}` is no `.pum` file, and the file comes first")));
-    }
+pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
+    let (path, arguments) = subject.file()?;
     let source = text(path)?;
-    let entry = options.value("--entry").unwrap_or("main");
+    let entry = subject.entry();
     let missing = missing(path, &source, entry, arguments.len(), size.is_some())?;
     let (mut expression, mut names, mut given) = (entry.to_string(), Vec::new(), Vec::new());
     for argument in arguments {
@@ -66,7 +61,8 @@ pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
         names.push(name);
     }
     let expression = Expression { name: "command line", parameters: &names, text: &expression };
-    let (checked, compiled) = prepare(path, &source, expression).map_err(|wrong| wrong.tell())?;
+    let (checked, compiled) =
+        prepare(path, &source, expression, subject.block_size()).map_err(|wrong| wrong.tell())?;
     let mut inputs = Inputs::default();
     let mut given = given.into_iter();
     for (name, ty) in &compiled.parameters {
@@ -92,15 +88,16 @@ pub fn prepare_expression(
     let text_of = format!("let {typed}in {expression}");
     let names: Vec<String> = parameters.iter().map(|(name, _)| name.to_string()).collect();
     let expression = Expression { name: "expression", parameters: &names, text: &text_of };
-    let prepared = prepare("text.pum", text, expression);
+    let prepared = prepare("text.pum", text, expression, None);
     prepared.map(|(_, compiled)| compiled.program).map_err(|wrong| wrong.render(false))
 }
 
-/// Makes an array program of an expression over a file.
+/// Makes an array program of an expression over a file, in which `#BlockSize` is this.
 pub fn prepare(
     path: &str,
     source: &str,
     expression: Expression<'_>,
+    block_size: Option<u32>,
 ) -> std::result::Result<(Arc<Checked>, Compiled), Wrong> {
     let Checks { program, checked } = checks(path, source, Some(expression))?;
     let Some(entry) = checked.entry(EXPRESSION) else {
@@ -108,7 +105,8 @@ pub fn prepare(
         let error = Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice");
         return Err(Wrong::of(&program, error));
     };
-    let options = evaluate::Options { block_size: BLOCK_SIZE, ..evaluate::Options::default() };
+    let block_size = block_size.unwrap_or(BLOCK_SIZE);
+    let options = evaluate::Options { block_size, ..evaluate::Options::default() };
     match compile(&program, &checked, entry, &[], options) {
         Ok(compiled) => Ok((checked, compiled)),
         Err(error) => Err(Wrong::of(&program, error)),

@@ -3,9 +3,9 @@
 //! Scripts read the last line, `N passed, N failed`; a case counts once for each device.
 
 use super::call::prepare;
-use super::{file, only_file};
+use super::file;
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::progress::Progress;
 use crate::{doctor, print};
 use pumice::Compiler;
@@ -15,14 +15,25 @@ use pumice_lang::program::Expression;
 use pumice_lang::show::show;
 use pumice_lang::source::Source;
 
+/// What `pumice test` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The file.
+    #[arg(value_name = "FILE.pum")]
+    file: String,
+    /// Without it, all that work here.
+    #[command(flatten)]
+    device: DeviceOption,
+}
+
 /// Runs all cases of a file.
-pub fn run(options: &Options) -> Result<()> {
-    let path = only_file(options)?;
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let path = &arguments.file;
     let text = file::text(path)?;
     let program = file::checks(path, &text, None).map_err(|wrong| wrong.tell())?.program;
     let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
     let found = all_cases(&module, &Source::new(path, &text));
-    let compilers = match options.value("--device") {
+    let compilers = match arguments.device.name() {
         Some(device) => vec![Compiler::on(device)?],
         None => doctor::working().into_iter().map(Compiler::with).collect(),
     };
@@ -94,7 +105,7 @@ fn value(
     compiler: &Compiler,
 ) -> std::result::Result<String, String> {
     let expression = Expression { name, parameters: &[], text: expression };
-    let (checked, compiled) = prepare(path, text, expression).map_err(|wrong| wrong.render(false))?;
+    let (checked, compiled) = prepare(path, text, expression, None).map_err(|wrong| wrong.render(false))?;
     if !compiled.parameters.is_empty() {
         return Err("it gives a function, which cannot be printed\n".to_string());
     }

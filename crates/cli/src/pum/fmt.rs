@@ -2,20 +2,27 @@
 
 use super::file;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
 use pumice_lang::format::format;
 use std::io::Write;
 use std::path::Path;
 
+/// What `pumice fmt` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// The files.
+    #[arg(value_name = "FILE.pum", required = true)]
+    files: Vec<String>,
+    /// Change nothing, and say which files are laid out in another way.
+    #[arg(long)]
+    check: bool,
+}
+
 /// Formats all files that the command line names; one that cannot be does not keep the others from it.
-pub fn run(options: &Options) -> Result<()> {
-    if options.words().is_empty() {
-        return Err(Error::Usage("name a `.pum` file".to_string()));
-    }
+pub fn run(arguments: &Arguments) -> Result<()> {
     let mut outcome = Ok(());
-    for path in options.words() {
-        match one(path, options.has("--check")) {
+    for path in &arguments.files {
+        match one(path, arguments.check) {
             Ok(()) => {}
             Err(Error::Failed(message)) => {
                 // Where it cannot be written, the exit code has to do.

@@ -1,10 +1,11 @@
 //! `pumice emit`, `explain` and `simulate` on files: what a function becomes on its way to a device, and what its kernels cost there.
 
 use super::call::{Call, call};
-use crate::emit::{join, source, target_missing, unknown_target};
+use crate::emit::{self, join, source, target_missing};
 use crate::error::{Error, Result};
-use crate::options::Options;
-use crate::{print, simulate, target};
+use crate::subject::Subject;
+use crate::target::{self, Target};
+use crate::{print, simulate};
 use pumice::layers::array::{Plan, whole_columns};
 use pumice::layers::emit::Dialect;
 use pumice::layers::runtime::devices::Sim;
@@ -15,23 +16,19 @@ use std::sync::Arc;
 const SIZE: usize = 1024;
 
 /// Prints a function in the language that `--target` names. Nothing is run.
-pub fn emit(options: &Options) -> Result<()> {
-    let target = options.value("--target").ok_or_else(target_missing)?;
-    let dialect = match target {
-        "array" => None,
-        "program" => Some(Dialect::Cuda),
-        _ => Some(target::dialect(target).map_err(|_| unknown_target(target))?),
-    };
-    let call = call(options, Some(size(options)?))?;
-    let Some(dialect) = dialect else {
+pub fn emit(arguments: &emit::Arguments) -> Result<()> {
+    let target = arguments.target.ok_or_else(target_missing)?;
+    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    if target == Target::Array {
         return print(&join(std::iter::once(call.compiled.program.to_string())));
-    };
+    }
+    let dialect = target.dialect().unwrap_or(Dialect::Cuda);
     let foreseen = planned(&call, dialect)?.foresee(&call.inputs)?;
     let mut texts: Vec<String> = Vec::new();
     for launch in foreseen.iter().filter_map(|foreseen| foreseen.plan.as_ref().ok()).flat_map(Plan::launches)
     {
         let text = match target {
-            "program" => launch.program.to_string(),
+            Target::Program => launch.program.to_string(),
             _ => source(&launch.program, dialect)?,
         };
         if !texts.contains(&text) {
@@ -42,10 +39,9 @@ pub fn emit(options: &Options) -> Result<()> {
 }
 
 /// Prints what is allocated and launched for a function. Nothing is run.
-pub fn explain(options: &Options) -> Result<()> {
-    let dialect = target::dialect(options.value("--target").unwrap_or("cuda"))?;
-    let call = call(options, Some(size(options)?))?;
-    print(&planned(&call, dialect)?.explain(&call.inputs)?)
+pub fn explain(arguments: &emit::ExplainArguments) -> Result<()> {
+    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    print(&planned(&call, arguments.target)?.explain(&call.inputs)?)
 }
 
 /// The program, on something that is like a device of the dialect.
@@ -54,15 +50,18 @@ fn planned(call: &Call, dialect: Dialect) -> Result<Untyped> {
     Ok(Compiler::with(device).compile_program(call.compiled.program.clone())?)
 }
 
-fn size(options: &Options) -> Result<usize> {
-    let Some(text) = options.value("--size") else { return Ok(SIZE) };
-    let size = text.parse().ok().filter(|size| i32::try_from(*size).is_ok());
-    size.ok_or_else(|| Error::Usage(format!("--size takes a number of elements, and `{text}` is none")))
+/// The size that a command line asks for.
+fn size(size: Option<usize>) -> Result<usize> {
+    let size = size.unwrap_or(SIZE);
+    match i32::try_from(size) {
+        Ok(_) => Ok(size),
+        Err(_) => Err(Error::Usage(format!("--size is at most {} for `.pum` files", i32::MAX))),
+    }
 }
 
 /// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
-pub fn simulate(options: &Options) -> Result<()> {
-    let call = call(options, None)?;
+pub fn simulate(subject: &Subject) -> Result<()> {
+    let call = call(subject, None)?;
     let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let results = compiler.compile_program(call.compiled.program.clone())?.run_all(&call.inputs)?;

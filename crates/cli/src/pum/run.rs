@@ -1,19 +1,40 @@
-//! `pumice run FILE.pum`: runs a function of a file, and prints or writes what it gives.
+//! `pumice run`: runs a function of a file, and prints or writes what it gives; or checks something built in (`simulate.rs`).
 
 use super::call::{Call, call};
 use super::files;
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
-use crate::print;
-use pumice::Compiler;
+use crate::subject::{Subject, only};
+use crate::{print, simulate};
 use pumice_lang::show::show_briefly;
 
-/// Runs the function that the command line names.
-pub fn run(options: &Options) -> Result<()> {
-    let output = options.value("--output");
+/// What `pumice run` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub subject: Subject,
+    #[command(flatten)]
+    device: DeviceOption,
+    /// Write the result to a file that ends in .npy, .csv or .png.
+    #[arg(long, value_name = "FILE")]
+    output: Option<String>,
+    /// A kernel-language program, for this size.
+    #[arg(long, value_name = "N")]
+    n: Option<usize>,
+}
+
+/// Runs what the command line names.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let output = arguments.output.as_deref();
+    if !arguments.subject.is_file() {
+        let name = arguments.subject.built_in()?;
+        only("--output", output.is_some(), "functions of `.pum` files")?;
+        return simulate::run_once(name, arguments.n, &arguments.device);
+    }
+    only("--n", arguments.n.is_some(), "kernel-language programs")?;
     output.map_or(Ok(()), files::check_output)?;
-    let call = call(options, None)?;
-    let compiler = options.value("--device").map_or_else(Compiler::new, Compiler::on)?;
+    let call = call(&arguments.subject, None)?;
+    let compiler = arguments.device.compiler()?;
     let Call { compiled, inputs, .. } = &call;
     let arrays = compiler.compile_program(compiled.program.clone())?.run_all(inputs)?;
     match (output, &arrays[..]) {

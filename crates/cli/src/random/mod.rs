@@ -6,8 +6,8 @@
 mod campaign;
 mod child;
 
+use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::options::Options;
 use crate::print;
 use campaign::{Campaign, Failure};
 use pumice::layers::runtime::default_device;
@@ -16,40 +16,54 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The options that take a value.
-pub const OPTIONS: &[&str] =
-    &["--device", "--minutes", "--programs", "--seed", "--out", "--run", "--program"];
+/// What `pumice random` takes.
+#[derive(clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    device: DeviceOption,
+    /// For so many minutes.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_minutes)]
+    minutes: Duration,
+    /// At most so many programs.
+    #[arg(long, value_name = "N")]
+    programs: Option<u64>,
+    /// From this seed [default: another one each time; it is printed].
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Where files go.
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    out: PathBuf,
+    /// Only the programs with these numbers, in this process.
+    #[arg(long, value_name = "A..B", value_parser = parse_range, conflicts_with = "program")]
+    run: Option<Range<u64>>,
+    /// Only the program of a file's last line, in this process.
+    #[arg(long, value_name = "TEXT")]
+    program: Option<Recipe>,
+}
 
 /// Runs a campaign, or what a campaign asks of a child.
-pub fn run(options: &Options) -> Result<()> {
-    let device = match options.value("--device") {
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let Arguments { seed, minutes, programs, .. } = *arguments;
+    let device = match arguments.device.name() {
         Some(device) => device.to_owned(),
         None => default_device()?.name().to_string(),
     };
-    let seed = number(options, "--seed")?;
-    match (options.value("--run"), options.value("--program")) {
-        (Some(_), Some(_)) => Err(Error::Usage("--run and --program exclude each other".into())),
-        (Some(range), None) => {
-            let range = parse_range(range)?;
-            let recipes: Vec<Recipe> =
-                range.clone().map(|number| Recipe::from_seed(seed.unwrap_or(0), number)).collect();
-            run_here(&device, range.start, &recipes)
-        }
-        (None, Some(program)) => {
-            let recipe: Recipe = program.parse().map_err(Error::Usage)?;
-            run_here(&device, 0, &[recipe])
-        }
-        (None, None) => {
-            let campaign = Campaign {
-                // An error now is better than one in each child.
-                device: pumice::layers::runtime::open(&device)?.name().to_string(),
-                seed: seed.unwrap_or_else(seed_of_now),
-                time: options.value("--minutes").map_or(Ok(Duration::from_secs(60)), parse_minutes)?,
-                programs: number(options, "--programs")?,
-            };
-            run_campaign(&campaign, Path::new(options.value("--out").unwrap_or(".")))
-        }
+    if let Some(range) = &arguments.run {
+        let recipes: Vec<Recipe> =
+            range.clone().map(|number| Recipe::from_seed(seed.unwrap_or(0), number)).collect();
+        return run_here(&device, range.start, &recipes);
     }
+    if let Some(recipe) = &arguments.program {
+        return run_here(&device, 0, std::slice::from_ref(recipe));
+    }
+    let campaign = Campaign {
+        // An error now is better than one in each child.
+        device: pumice::layers::runtime::open(&device)?.name().to_string(),
+        seed: seed.unwrap_or_else(seed_of_now),
+        time: minutes,
+        programs,
+    };
+    run_campaign(&campaign, &arguments.out)
 }
 
 /// Runs programs in this process: a line for each that fails, and then what [`child::Report`] reads.
@@ -97,27 +111,17 @@ fn keep(failure: &Failure, campaign: &Campaign, folder: &Path) -> Result<PathBuf
     Ok(file)
 }
 
-fn number(options: &Options, name: &str) -> Result<Option<u64>> {
-    let parse = |text: &str| {
-        text.parse().map_err(|_| Error::Usage(format!("{name} needs a whole number, and `{text}` is none")))
-    };
-    options.value(name).map(parse).transpose()
-}
-
-fn parse_minutes(text: &str) -> Result<Duration> {
+fn parse_minutes(text: &str) -> std::result::Result<Duration, String> {
     let minutes =
         text.parse::<f64>().ok().and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
-    minutes.ok_or_else(|| Error::Usage(format!("--minutes needs a number of minutes, and `{text}` is none")))
+    minutes.ok_or_else(|| "that is no number of minutes".to_string())
 }
 
-fn parse_range(text: &str) -> Result<Range<u64>> {
+fn parse_range(text: &str) -> std::result::Result<Range<u64>, String> {
     let ends = text.split_once("..").and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     let range =
         ends.filter(|range: &Range<u64>| range.end.saturating_sub(range.start) <= campaign::LARGEST_BATCH);
-    let most = campaign::LARGEST_BATCH;
-    range.ok_or_else(|| {
-        Error::Usage(format!("--run needs at most {most} numbers such as 0..10, not `{text}`"))
-    })
+    range.ok_or_else(|| format!("give at most {} numbers such as 0..10", campaign::LARGEST_BATCH))
 }
 
 /// A seed that is another one each time, short enough to be typed.
@@ -130,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_wrong_is_named() {
-        let message = |result: Result<()>| result.err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(message(parse_range("3").map(|_| ())).contains("--run needs"));
-        assert!(message(parse_range("0..99999999999").map(|_| ())).contains("--run needs"));
+    fn what_is_typed_wrong_is_refused() {
+        for range in ["3", "0..99999999999", "a..b", "..", "-1..2"] {
+            assert!(parse_range(range).is_err_and(|message| message.contains("0..10")), "{range}");
+        }
         for minutes in ["a", "-1", "nan", "inf"] {
-            assert!(message(parse_minutes(minutes).map(|_| ())).contains("--minutes needs"), "{minutes}");
+            assert!(parse_minutes(minutes).is_err(), "{minutes}");
         }
         assert_eq!(parse_range("3..5").ok(), Some(3..5));
         assert_eq!(parse_minutes("0.5").ok(), Some(Duration::from_secs(30)));

@@ -1,0 +1,42 @@
+//! `pumice completions` and `pumice man`: what shells and `man` read about the command line, made of the command line itself.
+
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+use crate::print;
+use clap::CommandFactory;
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// What `pumice completions` takes.
+#[derive(clap::Args)]
+pub struct CompletionsArguments {
+    /// The shell.
+    shell: Shell,
+}
+
+/// What `pumice man` takes.
+#[derive(clap::Args)]
+pub struct ManArguments {
+    /// Write a page for each command into this folder, instead of printing the one of `pumice`.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+}
+
+/// Prints what a shell reads to complete command lines.
+pub fn completions(arguments: &CompletionsArguments) -> Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(arguments.shell, &mut CommandLine::command(), "pumice", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Prints or writes pages of the manual.
+pub fn man(arguments: &ManArguments) -> Result<()> {
+    let command = CommandLine::command();
+    let Some(folder) = &arguments.out else {
+        let mut text = Vec::new();
+        clap_mangen::Man::new(command).render(&mut text)?;
+        return print(&String::from_utf8_lossy(&text));
+    };
+    let written = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(command, folder));
+    written.map_err(|error| Error::Failed(format!("cannot write to {}: {error}", folder.display())))
+}
