@@ -26,11 +26,6 @@ fn partner(stage: Stage, index: Ix) -> Ix {
     index ^ i64::from(stage.mask())
 }
 
-/// An index with a zero put in as bit `i`, so that the bits from there on move up.
-pub fn insert_zero(i: u32, index: Ix) -> Ix {
-    index + (index & -1i64.wrapping_shl(i))
-}
-
 /// What `ilv1`, `vee1` and `ilv_vee1` are: each element becomes `f` of itself and its partner, or `g` if it is the upper one.
 pub fn pairwise1<T: Elt, U: Elt>(
     stage: Stage,
@@ -51,26 +46,7 @@ pub fn pairwise2<T: Elt, U: Elt>(
     g: impl Fn(T::Exp, T::Exp) -> U::Exp + 'static,
     xs: Pull<T>,
 ) -> Push<Block, U> {
-    let (length, pairs) = (xs.len(), xs.len() as i64 / 2);
-    let paired = Push::new(length, move |write| {
-        Block::for_each(pairs.into(), &|pair| {
-            let left = insert_zero(stage.top(), pair);
-            // As a sum, neighbours are seen to be neighbours, and are read and written in one access.
-            let right = if stage.mask() == 1 { left + 1 } else { partner(stage, left) };
-            let (l, r) = (xs.at(left), xs.at(right));
-            // Both before any is written, so that each element is read once.
-            let lower = force_scalar(f(l, r));
-            let upper = force_scalar(g(l, r));
-            write(left, lower);
-            write(right, upper);
-        });
-    });
-    if !length.is_multiple_of(2) {
-        return paired;
-    }
-    // SAFETY: every index has one partner, whose partner it is, and `insert_zero` gives the lower one of each pair once. So
-    // `length` different indices are written; they are in the array, or a check fails.
-    unsafe { paired.assume_complete() }
+    xs.pairwise(stage.mask(), f, g)
 }
 
 macro_rules! combinators {

@@ -33,8 +33,8 @@ impl Definition {
     ///
     /// # Safety
     ///
-    /// In every launch, each memory that is given holds as many elements as the length given beside it, and nobody writes it
-    /// while the kernel runs.
+    /// In every launch, each memory that is given holds as many elements as the length given beside it, and nobody else writes
+    /// it while the kernel runs.
     pub unsafe fn embed(&self, given: &impl Launcher<Argument = Embedded>) -> Push<Grid, Dynamic, Ix> {
         let program = &self.kernel.program;
         if program.threads != effects::block_threads() {

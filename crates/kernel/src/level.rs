@@ -250,7 +250,7 @@ impl AnyLevel {
     }
 
     /// Waits until what was written to this level's memory can be read.
-    pub(crate) fn sync(self) {
+    pub fn sync(self) {
         match self {
             AnyLevel::Thread | AnyLevel::Grid => {}
             AnyLevel::Warp => effects::sync_warp(),

@@ -39,13 +39,13 @@ pub mod warp;
 
 pub use atomic::{AtomicElt, fence_block, fence_grid};
 pub use binding::{Binding, Launcher};
-pub use builder::{build, named};
+pub use builder::{build, named, probe};
 pub use built::BuiltKernel;
 pub use control::{Round, accumulate, cond, power, seq_for, seq_until, while_};
 pub use define::{Definition, KernelFunction, KernelParameter, KernelResult, Outcome, ParameterKind, define};
 pub use define_data::define_data;
 pub use effects::{
-    allocate_shared, block_threads, block_warps, comment, compute, distribute, either, flag_failures,
+    allocate_shared, block_threads, block_warps, choose, comment, compute, distribute, either, flag_failures,
     parallel, repeat_while, sequential, sync,
 };
 pub use embed::Embedded;

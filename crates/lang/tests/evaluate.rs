@@ -1,5 +1,7 @@
 //! Programs of the language, run by the interpreter of the array language and the simulator: what expressions mean.
 
+mod kernels;
+
 use pumice_array::{ArrayData, CheckedProgram, interpret};
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::program::Program;

@@ -1,6 +1,10 @@
 //! `kernel`: a kernel that the user wrote. Its inputs are in memory. Its result is a push array of the kernel language, so it is
 //! handed to whoever listens; one that may leave elements out is in memory, because elements that are never handed on are zero.
+//!
+//! A kernel may instead change memory that is its first parameter, and give nothing: the result begins as a copy of the first
+//! input, and is what the kernel leaves there.
 
+use super::permute::begin;
 use crate::error::Error;
 use crate::extents::{Extent, Shapes, Unplanned};
 use crate::interpret::{Elements, Interpreter};
@@ -25,6 +29,13 @@ pub struct KernelCall {
     pub scalars: Vec<Function>,
 }
 
+/// The input whose copy a kernel changes, if it changes memory.
+const CHANGED: usize = 0;
+
+fn lost(node: &Node) -> Error {
+    Error::Program(format!("a kernel's parameters are lost in {}", node.place))
+}
+
 /// The scalar argument that a function from no parameters is, if it is just that.
 fn argument(function: &Function) -> Option<u32> {
     match (function.results(), function.nodes()) {
@@ -46,6 +57,11 @@ fn actual(definition: &Definition, sizes: &[i64], scalars: &[Constant]) -> Vec<K
     definition.parameters().iter().map_while(one).collect()
 }
 
+/// Whether a kernel changes its first parameter.
+fn changes_first(definition: &Definition) -> bool {
+    matches!(definition.parameters().first(), Some(ParameterKind::Array { changes: true, .. }))
+}
+
 /// What the parameters of a user's kernel are in the kernel of an array program.
 struct Given<'a> {
     parameters: &'a Parameters,
@@ -60,10 +76,11 @@ impl Launcher for Given<'_> {
 
     fn column(&self, parameter: usize, column: usize) -> Option<Embedded> {
         let slot = self.sources.get(parameter)?.0?;
-        let ParameterKind::Array { types, .. } = self.definition.parameters().get(parameter)? else {
+        let ParameterKind::Array { types, changes } = self.definition.parameters().get(parameter)? else {
             return None;
         };
-        let memory = self.parameters.memory(slot, column, *types.get(column)?, Access::Read);
+        let access = if *changes { Access::ReadWrite } else { Access::Read };
+        let memory = self.parameters.memory(slot, column, *types.get(column)?, access);
         Some(Embedded::Memory(memory))
     }
     fn number(&self, parameter: usize) -> Option<Embedded> {
@@ -117,8 +134,10 @@ impl Operation for KernelCall {
         let (mut scalars, mut inputs) = (self.scalars.iter(), signature.inputs.iter());
         for (number, kind) in definition.parameters().iter().enumerate() {
             let matches = match kind {
-                ParameterKind::Array { changes: true, .. } => {
-                    return Err(format!("kernel `{name}` changes memory, which an array program cannot"));
+                ParameterKind::Array { changes: true, .. } if number > 0 => {
+                    return Err(format!(
+                        "kernel `{name}` changes memory that is not its first parameter, which an array program cannot"
+                    ));
                 }
                 ParameterKind::Array { types, .. } => {
                     inputs.next().is_some_and(|(rank, given)| *rank == 1 && given == types)
@@ -134,15 +153,21 @@ impl Operation for KernelCall {
         if inputs.next().is_some() || scalars.next().is_some() {
             return Err(format!("kernel `{name}` is given too many arguments"));
         }
-        match definition.outcome() {
-            Some(outcome) if outcome.types == signature.types && signature.rank == 1 => Ok(()),
-            Some(_) => Err(format!("kernel `{name}` gives something else than is expected of it")),
-            None => Err(format!("kernel `{name}` gives no array")),
+        let changed = signature.inputs.first().filter(|_| changes_first(definition));
+        match (definition.outcome(), changed) {
+            (None, Some((1, types))) if *types == signature.types && signature.rank == 1 => Ok(()),
+            (Some(_), Some(_)) => Err(format!("kernel `{name}` changes memory and gives an array as well")),
+            (Some(outcome), None) if outcome.types == signature.types && signature.rank == 1 => Ok(()),
+            (Some(_), None) => Err(format!("kernel `{name}` gives something else than is expected of it")),
+            (None, _) => Err(format!("kernel `{name}` gives no array")),
         }
     }
 
     fn extents(&self, shapes: &Shapes<'_>) -> Result<Vec<Extent>, Unplanned> {
         let Ok(definition) = &self.definition else { return Err(Unplanned::NeedsArguments) };
+        if changes_first(definition) {
+            return Ok(shapes.same(CHANGED));
+        }
         let size = |input| Ok(shapes.numbers(input)?.iter().product());
         let sizes = (0..shapes.inputs()).map(size).collect::<Result<Vec<i64>, Unplanned>>()?;
         let values = self.scalars.iter().map(|function| shapes.values(function));
@@ -163,6 +188,9 @@ impl Operation for KernelCall {
     fn needs_memory(&self) -> bool {
         true
     }
+    fn reads_pulls(&self, input: usize) -> bool {
+        input == CHANGED && self.definition.as_ref().is_ok_and(|definition| changes_first(definition))
+    }
     fn speaks_when_empty(&self) -> bool {
         true
     }
@@ -176,6 +204,13 @@ impl Operation for KernelCall {
     }
 
     fn consume(&self, lowering: &Lowering<'_>, node: &Node) -> Result<Vec<Step>, Error> {
+        if self.definition.as_ref().is_ok_and(|definition| changes_first(definition)) {
+            let Some(changed) = node.inputs.get(CHANGED) else { return Err(lost(node)) };
+            let mut steps = begin(lowering, node, *changed)?;
+            // It writes to the result itself, so nobody listens.
+            steps.extend(self.hand_on(lowering, &Listeners { producer: node.id, heard: Vec::new() })?);
+            return Ok(steps);
+        }
         let heard = vec![lowering.heard_in(lowering.slot(node.id)?)];
         self.hand_on(lowering, &Listeners { producer: node.id, heard })
     }
@@ -204,18 +239,20 @@ impl Operation for KernelCall {
         let arguments: Vec<SimArgument> = actual.iter().zip(definition.parameters()).map(argument).collect();
         let length = interpreter.extents(node.id).iter().product::<i64>() as usize;
         let complete = definition.outcome().is_none_or(|outcome| outcome.complete);
-        let result = SimResult { types: &node.types, length, complete };
+        let types = definition.outcome().map_or(&[][..], |outcome| &outcome.types);
+        let result = SimResult { types, length, complete };
         let options = simulate::Options { costs: false, ..Default::default() };
         let (program, bindings) = (&definition.kernel().program, definition.bindings());
-        let simulated = simulate_bound(program, bindings, &arguments, result, &options)
-            .ok_or_else(|| Error::Program(format!("a kernel's parameters are lost in {}", node.place)))?;
+        let simulated =
+            simulate_bound(program, bindings, &arguments, result, &options).ok_or_else(|| lost(node))?;
         simulated.report.map_err(|fault| Error::Program(format!("{fault} in {}", node.place)))?;
         if let Some(record) = simulated.failure
             && let Some(message) = record.message(&definition.kernel().sites)
         {
             return Err(Error::Failure(message));
         }
-        let results = simulated.result;
+        let changed = simulated.arrays.into_iter().next().filter(|_| changes_first(definition));
+        let results = changed.unwrap_or(simulated.result);
         let element = |position: usize| {
             let scalar = |(ty, column): (&ScalarType, &Vec<u8>)| {
                 Constant::from_bytes(*ty, column.get(position * ty.bytes()..).unwrap_or(&[]))
@@ -233,13 +270,12 @@ impl KernelCall {
     /// The kernel for the lengths of its arrays, with these listening.
     fn hand_on(&self, lowering: &Lowering<'_>, listeners: &Listeners) -> Result<Vec<Step>, Error> {
         let node = lowering.program.node(listeners.producer);
-        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place));
-        let Ok(definition) = &self.definition else { return Err(lost()) };
+        let Ok(definition) = &self.definition else { return Err(lost(node)) };
         let sizes: Vec<i64> = node.inputs.iter().map(|input| lowering.extents.size(*input)).collect();
         let value = |function: &Function| match lowering.extents.values(node, function, lowering.knowledge) {
             Ok(values) => Ok(values),
             Err(Unplanned::Error(error)) => Err(error),
-            Err(_) => Err(lost()),
+            Err(_) => Err(lost(node)),
         };
         let values = self.scalars.iter().map(value).collect::<Result<Vec<_>, Error>>()?.concat();
         let mut actual = actual(definition, &sizes, &values);
@@ -249,6 +285,10 @@ impl KernelCall {
         let mut sources = Vec::new();
         for (kind, shaping) in definition.parameters().iter().zip(definition.shaping()) {
             sources.push(match kind {
+                ParameterKind::Array { changes: true, .. } => {
+                    inputs.next();
+                    (Some(lowering.slot(node.id)?), None)
+                }
                 ParameterKind::Array { .. } => {
                     let slot = inputs.next().map(|input| lowering.slot(*input)).transpose()?;
                     (slot, None)
@@ -267,7 +307,8 @@ impl KernelCall {
         let name = KernelName { node, name: definition.name(), skeleton: "the user's kernel", threads };
         lowering.kernel(name, listeners, |parameters| {
             let given = Given { parameters, sources: &sources, definition, actual: &actual };
-            // SAFETY: the slots are those of the inputs, which have the lengths that are given and are not written here.
+            // SAFETY: the slots are those of the inputs, which have the lengths that are given and are not written here, and
+            // that of the result where the kernel changes it, which is as long as the first input.
             unsafe { definition.embed(&given) }
         })
     }

@@ -165,7 +165,7 @@ impl Operation for Permute {
 }
 
 /// The steps after which the result is a copy of the defaults.
-fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> Result<Vec<Step>, Error> {
+pub(super) fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> Result<Vec<Step>, Error> {
     let slot = lowering.slot(node.id)?;
     let buffers = lowering.buffers_of(slot);
     if lowering.fuser.forms.is_manifest(defaults) {

@@ -11,7 +11,7 @@ mod probe;
 pub(crate) use expressions::materialise;
 pub(crate) use memories::known_length_parameter;
 pub use memories::{memory_parameter, scalar_parameter};
-pub(crate) use probe::probe;
+pub use probe::probe;
 
 use crate::built::{BuiltKernel, Requirement};
 use crate::effects::describe;

@@ -6,7 +6,7 @@ use pumice_program::{Failure, MemoryId};
 use std::collections::HashMap;
 
 /// Returns the result of `f` and discards its effects: to look at a result before it is described for good.
-pub(crate) fn probe<R>(f: impl FnOnce() -> R) -> R {
+pub fn probe<R>(f: impl FnOnce() -> R) -> R {
     during(Builder::snapshot, Builder::restore, || framed(List::Probe, f).0)
 }
 

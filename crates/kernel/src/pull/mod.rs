@@ -84,7 +84,7 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// The element at an index, which is checked.
-    fn checked(&self, index: Ix, place: Place) -> T::Form {
+    pub(crate) fn checked(&self, index: Ix, place: Place) -> T::Form {
         match check::inside(index, self.length.to_ix(), place) {
             None => (self.at)(index),
             Some(inside) if check::has_some(self.length.to_ix()) => (self.at)(inside.select(index, 0.into())),

@@ -248,6 +248,25 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
             .complete_if(move || complete())
     }
 
+    /// A function of every element and its index.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[5i64, 5], |xs: Pull<i64, Ix>| xs.push::<Grid>().imap(|i, x| x + i))?;
+    /// assert_eq!(result, [5, 6]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    pub fn imap<F: ItemForm>(self, f: impl Fn(Ix, T::Form) -> F + 'static) -> Push<L, F::Item, S>
+    where
+        F::Item: Storable,
+    {
+        let complete = self.complete.clone();
+        Push::trusted_at(self.level, self.length, move |write| {
+            (self.produce)(&|i, value| write(i, f(i, value)));
+        })
+        .complete_if(move || complete())
+    }
+
     /// Every element at another index of the array, which is checked.
     ///
     /// ```
@@ -268,6 +287,39 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
             });
         })
         .complete_if(|| false)
+    }
+
+    /// Every element as `count` neighbours, which the thread that has it writes. `parts` gives as many; elements that it does not
+    /// give are an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let result = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.push::<Grid>().unpack(3, |x| vec![x, x * 10, x * 100]))?;
+    /// assert_eq!(result, [1, 10, 100, 2, 20, 200]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    pub fn unpack<F: ItemForm>(
+        self,
+        count: usize,
+        parts: impl Fn(T::Form) -> Vec<F> + 'static,
+    ) -> Push<L, F::Item, S>
+    where
+        F::Item: Storable,
+    {
+        let (complete, all) = (self.complete.clone(), crate::size::whole(count));
+        Push::trusted_at(self.level, self.length.times(count), move |write| {
+            (self.produce)(&|i, value| {
+                let parts = parts(value);
+                if parts.len() != count {
+                    let found = parts.len();
+                    with(|builder| builder.mistake(format!("{found} parts of an element that has {count}")));
+                }
+                for (k, part) in parts.into_iter().enumerate().take(count) {
+                    write(i * all + k as i64, part);
+                }
+            });
+        })
+        .complete_if(move || complete())
     }
 
     /// Every element at another index; they are in the array of this length.
@@ -354,14 +406,7 @@ impl<L: Level, T: Elt, S: Size> Push<L, (T, T), S> {
     /// # Ok::<(), pumice::kernel::PreviewError>(())
     /// ```
     pub fn unpair(self) -> Push<L, T, S> {
-        let complete = self.complete.clone();
-        Push::trusted_at(self.level, self.length.times(2), move |write| {
-            (self.produce)(&|i, (a, b)| {
-                write(i * 2, a);
-                write(i * 2 + 1, b);
-            });
-        })
-        .complete_if(move || complete())
+        self.unpack(2, |(a, b)| vec![a, b])
     }
 }
 

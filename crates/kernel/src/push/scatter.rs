@@ -1,7 +1,8 @@
-//! Pushes of pull arrays that are more than a loop over the elements: to indices that the elements name, and several
-//! neighbours to a thread.
+//! Pushes of pull arrays that are more than a loop over the elements: to indices that the elements name, several neighbours to
+//! a thread, and elements with their partners.
 
 use super::{Push, write_within};
+use crate::force::force_scalar;
 use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Block, Level, Loops, fixed};
 use crate::place::{at_place, here};
@@ -123,6 +124,83 @@ impl<T: Storable, S: Size> Pull<T, S> {
                 level.for_groups(self.len().to_ix(), items, &group, &|index| write(index, self.get(index)));
             });
         })
+    }
+}
+
+impl<T: Storable> Pull<T> {
+    /// For each element and its partner, whose index differs in the bits of `mask`, `f` of both at the lower index and `g` of both
+    /// at the upper one. A thread does a pair, so nothing asks which of the two an element is. The length is a multiple of twice
+    /// the highest of the bits; of any other, partners are missing, which is an error when the kernel runs.
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
+    /// let sorted = preview(32, &[4, 3, 2, 1], |xs: Pull<i32, Ix>| {
+    ///     xs.split_up(4).map(|four| four.pairwise::<Block, _>(0b11, |a, b| a.min(b), |a, b| a.max(b))).concat()
+    /// })?;
+    /// assert_eq!(sorted, [1, 2, 3, 4]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
+    #[track_caller]
+    pub fn pairwise<L: Loops, F: ItemForm>(
+        self,
+        mask: u32,
+        f: impl Fn(T::Form, T::Form) -> F + 'static,
+        g: impl Fn(T::Form, T::Form) -> F + 'static,
+    ) -> Push<L, F::Item>
+    where
+        F::Item: Storable,
+    {
+        self.paired(fixed::<L>(), mask, here("pairwise"), f, g)
+    }
+
+    /// As [`Pull::pairwise`], at a level that is data.
+    #[track_caller]
+    pub fn pairwise_at<F: ItemForm>(
+        self,
+        level: AnyLevel,
+        mask: u32,
+        f: impl Fn(T::Form, T::Form) -> F + 'static,
+        g: impl Fn(T::Form, T::Form) -> F + 'static,
+    ) -> Push<AnyLevel, F::Item>
+    where
+        F::Item: Storable,
+    {
+        self.paired(level, mask, here("pairwise"), f, g)
+    }
+
+    fn paired<L: Level, F: ItemForm>(
+        self,
+        level: AnyLevel,
+        mask: u32,
+        place: Place,
+        f: impl Fn(T::Form, T::Form) -> F + 'static,
+        g: impl Fn(T::Form, T::Form) -> F + 'static,
+    ) -> Push<L, F::Item>
+    where
+        F::Item: Storable,
+    {
+        let (length, mask) = (self.len(), mask.max(1));
+        let top = i64::from(mask.ilog2());
+        Push::trusted_at(level, length, move |write| {
+            at_place(place, || {
+                let pairs = whole(length) / 2;
+                level.each(pairs.into(), &|pair: Ix| {
+                    // A zero is put in where the highest bit of the mask is.
+                    let left = pair + (pair & (-1i64 << top));
+                    // As a sum, neighbours are seen to be neighbours, and are read and written in one access.
+                    let right = if mask == 1 { left + 1 } else { left ^ i64::from(mask) };
+                    let (l, r) = (self.checked(left, place), self.checked(right, place));
+                    // Both before any is written, so that each element is read once.
+                    let lower = force_scalar(f(l.clone(), r.clone()));
+                    let upper = force_scalar(g(l, r));
+                    write_within(left, length.to_ix(), place, |index| write(index, lower));
+                    write_within(right, length.to_ix(), place, |index| write(index, upper));
+                });
+            });
+        })
+        // Every index has one partner, whose partner it is, and the lower one of each pair comes once. So as many different
+        // indices are written as there are elements in pairs; they are in the array, or a check fails.
+        .complete_if(move || length.is_multiple_of(2))
     }
 }
 

@@ -54,6 +54,40 @@ const BUILTINS: &[(&str, usize)] = &[
     ("power", 3),
     ("seqfor", 3),
     ("whileLoop", 3),
+    ("pushBy", 2),
+    ("forceWithin", 2),
+    ("appendPush", 2),
+    ("unpairPush", 1),
+    ("ixMap", 2),
+    ("scatterPush", 2),
+    ("filterPush", 2),
+    ("pairwise", 4),
+    ("perform", 1),
+    ("select", 3),
+    ("shuffle", 3),
+    ("shuffleUp", 3),
+    ("shuffleDown", 3),
+    ("shuffleXor", 3),
+    ("ballot", 3),
+    ("anyLane", 3),
+    ("allLanes", 3),
+    ("inPlace", 2),
+    ("memory", 1),
+    ("freeze", 1),
+    ("lengthMem", 1),
+    ("read", 2),
+    ("write", 3),
+    ("atomicAdd", 3),
+    ("atomicSub", 3),
+    ("atomicMin", 3),
+    ("atomicMax", 3),
+    ("atomicAnd", 3),
+    ("atomicOr", 3),
+    ("atomicXor", 3),
+    ("atomicExchange", 3),
+    ("atomicCompareExchange", 4),
+    ("atomicRead", 2),
+    ("atomicWrite", 3),
     ("reduce", 3),
     ("sum", 1),
     ("product", 1),
@@ -151,7 +185,7 @@ impl Evaluator {
     }
 
     /// The type of what it gives.
-    fn result_type(&self, call: &Call) -> Outcome<Type> {
+    pub(super) fn result_type(&self, call: &Call) -> Outcome<Type> {
         let scheme = self.scheme(call.name).ok_or_else(|| self.wrong(call.span, "a function of no type"))?;
         let mut ty = Environment::of_types((*call.instance).clone()).resolve(&scheme.ty);
         for _ in 0..call.arguments.len() {
@@ -174,7 +208,7 @@ impl Evaluator {
     }
 
     /// The level above that of the parts of `concat`.
-    fn level_above(&self, call: &Call) -> Outcome<AnyLevel> {
+    pub(super) fn level_above(&self, call: &Call) -> Outcome<AnyLevel> {
         let level = match self.result_type(call)? {
             Type::Array { level: Some(level), .. } => known_level(level),
             _ => None,
@@ -223,9 +257,15 @@ impl Evaluator {
                 let extents = self.extents(self.array(&arguments[0], span)?, span)?;
                 Ok(Value::Tuple(extents.into_iter().map(Value::Scalar).collect()))
             }
-            "push" | "force" | "mapPush" | "lengthPush" | "concat" | "interleave" | "while" | "power" => {
-                self.levelled(call)
-            }
+            "push" | "force" | "mapPush" | "lengthPush" | "concat" | "interleave" | "while" | "power"
+            | "pushBy" | "forceWithin" | "appendPush" | "unpairPush" | "ixMap" | "scatterPush"
+            | "filterPush" | "pairwise" | "perform" | "shuffle" | "shuffleUp" | "shuffleDown"
+            | "shuffleXor" | "ballot" | "anyLane" | "allLanes" => self.levelled(call),
+            "memory" | "freeze" | "lengthMem" | "read" | "write" => self.changing(&call),
+            name if name.starts_with("atomic") => self.changing(&call),
+            "inPlace" => self.in_place(&call),
+            "select" => self.select(&call),
+            "append" if self.mode.get() == Mode::Kernel => self.append_here(&call),
             "seqfor" => {
                 let ty = self.result_type(&call)?;
                 self.loop_times(scalar(0)?.term, arguments[2].clone(), &ty, span, &|round, value| {
@@ -291,71 +331,6 @@ impl Evaluator {
         match value {
             Value::Array(array) => Ok(array),
             _ => Err(self.wrong(span, "an array is wanted here")),
-        }
-    }
-
-    /// Push arrays: outside of kernels they wait for one.
-    fn levelled(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let (span, arguments) = (call.span, &call.arguments);
-        if self.mode.get() != Mode::Kernel {
-            return match (call.name, &arguments[..]) {
-                ("force", [Value::Suspended(suspended)]) => {
-                    if self.mode.get() == Mode::Element {
-                        return Err(self.wrong(span, "a kernel cannot be run for each element of an array"));
-                    }
-                    Ok(Value::Array(self.force(suspended, span)?))
-                }
-                ("push" | "mapPush" | "concat" | "interleave", _) => {
-                    let (element, _) = self.element_type(&call)?;
-                    let Call { name, instance, level, mut arguments, .. } = call;
-                    let Some(last) = arguments.pop() else {
-                        return Err(self.wrong(span, "an argument is missing"));
-                    };
-                    let function = Function::Builtin { name, span, instance, level, arguments };
-                    Ok(self.suspended(Value::Function(Rc::new(function)), last, element, span))
-                }
-                _ => {
-                    let message = format!("`{}` is for the inside of kernels", call.name);
-                    let help = "what levels do is part of a kernel: an array at `<grid>`, made by `concat` of blocks or `push <grid>`";
-                    Err(Box::new(Diagnostic::new(span, message).help(help)))
-                }
-            };
-        }
-        match call.name {
-            "push" => {
-                let level =
-                    call.level.ok_or_else(|| self.wrong(span, "`push` needs a level: `push <block>`"))?;
-                self.push(level, self.array(&arguments[0], span)?, span)
-            }
-            "force" => self.force_here(&arguments[0], span),
-            "mapPush" => self.map_push(&arguments[0], &arguments[1], &self.element_type(&call)?.0, span),
-            "lengthPush" => self.length_push(&arguments[0], span),
-            "concat" => {
-                let size = self.scalar(&arguments[0], span)?.term;
-                self.concat(self.level_above(&call)?, size, None, self.array(&arguments[1], span)?, span)
-            }
-            "interleave" => {
-                let size = self.scalar(&arguments[0], span)?.term;
-                let parts = self.array(&arguments[2], span)?;
-                self.concat(self.level_above(&call)?, size, Some(&arguments[1]), parts, span)
-            }
-            "while" => {
-                let condition = |_, array: &Value| self.apply(&arguments[0], array.clone(), span);
-                self.steps(&condition, &arguments[1], &arguments[2], span)
-            }
-            _ => {
-                let times = self.scalar(&arguments[0], span)?.term;
-                let Some(times) = times.integer() else {
-                    return Err(self.wrong(
-                        span,
-                        "how often `power` does its step must be known when the kernel is built",
-                    ));
-                };
-                let condition = |round: u64, _: &Value| {
-                    Ok(Value::scalar(Constant::from((round as i64) < times).into(), true))
-                };
-                self.steps(&condition, &arguments[1], &arguments[2], span)
-            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::source::Span;
 use pumice_array::Described;
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{self as kernel, Length, ParameterKind, Pull, define_data};
-use pumice_scalar::{Function, Id, Node, Term, Variable};
+use pumice_scalar::{Function, Id, Node, ScalarType, Term, Variable};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// What a kernel takes from outside, in the order in which it is met.
 #[derive(Default)]
-struct Captured {
+pub(super) struct Captured {
     kinds: Vec<ParameterKind>,
     arrays: Vec<Arc<Described>>,
     scalars: Vec<Term>,
@@ -29,7 +29,7 @@ struct Captured {
 }
 
 /// Parameters of a kernel that is being built, by what they stand for.
-struct Given<'a> {
+pub(super) struct Given<'a> {
     captured: &'a Captured,
     values: &'a [kernel::Value],
 }
@@ -42,7 +42,23 @@ enum Source {
     Parameter,
 }
 
+impl Given<'_> {
+    /// The memory that the kernel changes, if it does.
+    pub(super) fn changed(&self) -> Option<kernel::Mutable<kernel::Dynamic>> {
+        match self.values.first() {
+            Some(kernel::Value::Memory(memory)) => Some(memory.clone()),
+            _ => None,
+        }
+    }
+}
+
 impl Captured {
+    /// A kernel that changes a copy of this array, which is its first parameter.
+    pub(super) fn changing(array: Arc<Described>, types: &[ScalarType]) -> Captured {
+        let kind = ParameterKind::Array { types: types.to_vec(), changes: true };
+        Captured { kinds: vec![kind], arrays: vec![array], ..Captured::default() }
+    }
+
     fn array(&mut self, described: &Arc<Described>) {
         if self.array_numbers.contains_key(&described.id()) {
             return;
@@ -84,42 +100,55 @@ impl Evaluator {
             },
             _ => suspended.span,
         };
-        let place = self.place(KERNEL, described_at);
+        let described = self.kernel_call(captured, (&types, types.clone()), described_at, |given| {
+            let function = self.inside(&suspended.function, given)?;
+            let argument = self.inside(&suspended.argument, given)?;
+            match self.apply(&function, argument, suspended.span)? {
+                Value::Push(push, _) => Ok(Some(kernel::Value::Push(push))),
+                _ => Ok(None),
+            }
+        })?;
+        let array = Array::Host(Rc::new(Host::given(element.clone(), described)));
+        Ok(suspended.forced.get_or_init(|| array).clone())
+    }
+
+    /// Describes a kernel that takes this from outside and gives columns of the first types, or changes memory and gives none. The
+    /// array that comes of a call of it has elements of the second.
+    pub(super) fn kernel_call(
+        self: &Rc<Self>,
+        captured: Captured,
+        (given_types, types): (&[ScalarType], Vec<ScalarType>),
+        span: Span,
+        body: impl FnOnce(&Given<'_>) -> Outcome<Option<kernel::Value>>,
+    ) -> Outcome<Arc<Described>> {
+        let place = self.place(KERNEL, span);
         let number = self.kernels.replace(self.kernels.get() + 1);
         let name = if number == 0 { KERNEL.to_string() } else { format!("{KERNEL}_{number}") };
         let definition = kernel::written_at(place, || {
-            define_data(&name, self.options.block_size, &captured.kinds, &types, |values| {
+            define_data(&name, self.options.block_size, &captured.kinds, given_types, |values| {
                 let given = Given { captured: &captured, values: &values };
-                let push = self.within(Mode::Kernel, || {
-                    let function = self.inside(&suspended.function, &given)?;
-                    let argument = self.inside(&suspended.argument, &given)?;
-                    self.apply(&function, argument, suspended.span)
-                });
-                match push {
-                    Ok(Value::Push(push, _)) => Some(kernel::Value::Push(push)),
-                    Ok(_) => None,
-                    Err(diagnostic) => {
-                        self.failure.borrow_mut().get_or_insert(diagnostic);
-                        None
-                    }
-                }
+                let result = self.within(Mode::Kernel, || body(&given));
+                self.keep(result, || None)
             })
         });
         self.kept(())?;
         let scalars = captured.scalars.iter().map(|term| self.constant_function(vec![*term])).collect();
         let call = KernelCall { definition: definition.map(Arc::new), scalars };
-        let described = self.alive(Described::new(call, captured.arrays, 1, types, place));
-        let array = Array::Host(Rc::new(Host::given(element.clone(), described)));
-        Ok(suspended.forced.get_or_init(|| array).clone())
+        Ok(self.alive(Described::new(call, captured.arrays, 1, types, place)))
     }
 
     /// The names of a definition's body.
-    fn names_of(&self, definition: &Definition) -> Rc<[Name]> {
+    pub(super) fn names_of(&self, definition: &Definition) -> Rc<[Name]> {
         self.free_names(&definition.parameters, 0, &definition.body)
     }
 
     /// Finds what a value takes from outside.
-    fn collect(self: &Rc<Self>, value: &Value, captured: &mut Captured, span: Span) -> Outcome<()> {
+    pub(super) fn collect(
+        self: &Rc<Self>,
+        value: &Value,
+        captured: &mut Captured,
+        span: Span,
+    ) -> Outcome<()> {
         match value {
             Value::Scalar(scalar) => {
                 self.collect_scalar(scalar.term, captured);
@@ -164,7 +193,7 @@ impl Evaluator {
                 self.collect(&suspended.function, captured, span)?;
                 self.collect(&suspended.argument, captured, span)
             }
-            Value::Array(_) | Value::Push(..) => {
+            Value::Array(_) | Value::Push(..) | Value::Memory(..) => {
                 Err(self.wrong(span, "a kernel inside of a function on elements"))
             }
         }
@@ -260,7 +289,7 @@ impl Evaluator {
     }
 
     /// A value as the kernel sees it.
-    fn inside(self: &Rc<Self>, value: &Value, given: &Given<'_>) -> Outcome<Value> {
+    pub(super) fn inside(self: &Rc<Self>, value: &Value, given: &Given<'_>) -> Outcome<Value> {
         let all = |values: &[Value]| {
             values.iter().map(|value| self.inside(value, given)).collect::<Outcome<Vec<_>>>()
         };
@@ -331,7 +360,7 @@ impl Evaluator {
                 let argument = self.inside(&suspended.argument, given)?;
                 self.apply(&function, argument, suspended.span)?
             }
-            Value::Array(_) | Value::Push(..) => value.clone(),
+            Value::Array(_) | Value::Push(..) | Value::Memory(..) => value.clone(),
         })
     }
 
@@ -393,44 +422,6 @@ impl Evaluator {
                 .collect(),
         };
         Ok(Value::Array(Array::Kernel(Rc::new(InKernel { element: host.element.clone(), extents, pull }))))
-    }
-
-    /// Whether a value uses nothing of a function on elements or of a kernel around it.
-    pub(super) fn is_outside(&self, value: &Value) -> bool {
-        let outside = |value: &Value| self.is_outside(value);
-        match value {
-            Value::Scalar(scalar) => scalar.outside,
-            Value::Tuple(parts) => parts.iter().all(outside),
-            Value::Record(fields) => fields.iter().all(|(_, field)| self.is_outside(field)),
-            Value::Sum(sum) => sum.tag.outside && sum.fields.iter().flatten().all(outside),
-            Value::Function(function) => match &**function {
-                FunctionValue::Closure { parameters, given: already, body, environment } => {
-                    self.environment_is_outside(&self.free_names(parameters, *already, body), environment)
-                }
-                FunctionValue::Builtin { arguments: values, .. }
-                | FunctionValue::Constructor { fields: values, .. } => values.iter().all(outside),
-                FunctionValue::Operator { left, .. } => left.iter().all(outside),
-                FunctionValue::Composed(outer, inner) => self.is_outside(outer) && self.is_outside(inner),
-            },
-            Value::Array(Array::Host(host)) => match &host.made {
-                Some(made) => made.arguments.iter().all(outside),
-                None => true,
-            },
-            Value::Suspended(suspended) => {
-                self.is_outside(&suspended.function) && self.is_outside(&suspended.argument)
-            }
-            Value::Array(_) | Value::Push(..) => false,
-        }
-    }
-
-    fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
-        names.iter().all(|name| match environment.get(name) {
-            Some(Meaning::Value(value)) => self.is_outside(value),
-            Some(Meaning::Definition(definition)) => {
-                self.environment_is_outside(&self.names_of(definition), &definition.environment)
-            }
-            Some(Meaning::Level(_)) | None => true,
-        })
     }
 }
 

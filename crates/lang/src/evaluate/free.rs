@@ -1,5 +1,7 @@
-//! The names that an expression takes from outside: what a closure holds on to.
+//! The names that an expression takes from outside: what a closure holds on to, and whether it is all from outside.
 
+use super::environment::{Environment, Meaning};
+use super::value::{Array, Function as FunctionValue, Value};
 use super::{Evaluator, Names};
 use crate::ast::{Binding, Drawn, Expr, ExprKind, Name, Parameter, Pattern, PatternKind, Qualifier};
 
@@ -15,6 +17,44 @@ impl Evaluator {
         let names: Names = found.names.into();
         self.free.borrow_mut().insert((body.id, given), names.clone());
         names
+    }
+
+    /// Whether a value uses nothing of a function on elements or of a kernel around it.
+    pub(super) fn is_outside(&self, value: &Value) -> bool {
+        let outside = |value: &Value| self.is_outside(value);
+        match value {
+            Value::Scalar(scalar) => scalar.outside,
+            Value::Tuple(parts) => parts.iter().all(outside),
+            Value::Record(fields) => fields.iter().all(|(_, field)| self.is_outside(field)),
+            Value::Sum(sum) => sum.tag.outside && sum.fields.iter().flatten().all(outside),
+            Value::Function(function) => match &**function {
+                FunctionValue::Closure { parameters, given: already, body, environment } => {
+                    self.environment_is_outside(&self.free_names(parameters, *already, body), environment)
+                }
+                FunctionValue::Builtin { arguments: values, .. }
+                | FunctionValue::Constructor { fields: values, .. } => values.iter().all(outside),
+                FunctionValue::Operator { left, .. } => left.iter().all(outside),
+                FunctionValue::Composed(outer, inner) => self.is_outside(outer) && self.is_outside(inner),
+            },
+            Value::Array(Array::Host(host)) => match &host.made {
+                Some(made) => made.arguments.iter().all(outside),
+                None => true,
+            },
+            Value::Suspended(suspended) => {
+                self.is_outside(&suspended.function) && self.is_outside(&suspended.argument)
+            }
+            Value::Array(_) | Value::Push(..) | Value::Memory(..) => false,
+        }
+    }
+
+    fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
+        names.iter().all(|name| match environment.get(name) {
+            Some(Meaning::Value(value)) => self.is_outside(value),
+            Some(Meaning::Definition(definition)) => {
+                self.environment_is_outside(&self.names_of(definition), &definition.environment)
+            }
+            Some(Meaning::Level(_)) | None => true,
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Arrays inside of kernels: pulls and pushes of the kernel language.
+//! Pull arrays inside of kernels: those of the kernel language, and what they are in the evaluator's.
 
+use super::builtins::Call;
 use super::layout::{columns, from_terms};
 use super::local::as_length;
 use super::scalars::whole;
@@ -8,8 +9,8 @@ use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::{Level, Type};
-use pumice_kernel::{self as kernel, Any, AnyLevel, Dynamic, Length, Pull, Push, Scalars, Size, written_at};
-use pumice_scalar::{Constant, Exp, Op, Term};
+use pumice_kernel::{self as kernel, Any, AnyLevel, Dynamic, Length, Pull, Scalars, Size, written_at};
+use pumice_scalar::{Exp, Op, Term};
 use std::rc::Rc;
 
 /// The level of a type that is known.
@@ -21,7 +22,7 @@ pub(super) fn known_level(level: Level) -> Option<AnyLevel> {
 }
 
 /// The length as an expression.
-fn term_of(length: Length) -> Term {
+pub(super) fn term_of(length: Length) -> Term {
     length.to_ix().term()
 }
 
@@ -108,7 +109,7 @@ impl Evaluator {
     }
 
     /// A pull of elements.
-    fn elements(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Pull<Dynamic, Length>> {
+    pub(super) fn elements(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Pull<Dynamic, Length>> {
         if columns(array.element(), self.sums()).is_none() {
             let message = format!("a push array of `{}`", array.element());
             let help = "push arrays have numbers, or tuples, records and sums of them, as elements; `concat` makes one array of several";
@@ -140,6 +141,25 @@ impl Evaluator {
             }
         });
         self.of_item(item, &array.element)
+    }
+
+    /// `append` of two pulls.
+    pub(super) fn append_here(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
+        let span = call.span;
+        let [first, second] = &call.arguments[..] else {
+            return Err(self.wrong(span, "two arrays are wanted here"));
+        };
+        let first = self.elements(self.array(first, span)?, span)?;
+        let second = self.elements(self.array(second, span)?, span)?;
+        let both = written_at(self.place("append", span), || first.append(second));
+        Ok(self.forced(both, self.element_type(call)?.0))
+    }
+
+    /// A pull of elements as an array.
+    pub(super) fn forced(&self, pull: Pull<Dynamic, Length>, element: Type) -> Value {
+        let extents = vec![term_of(pull.len())];
+        let pull = pull.map(kernel::Value::Scalars);
+        Value::Array(Array::Kernel(Rc::new(InKernel { element, extents, pull })))
     }
 
     /// The pulls that the kernel language has itself: they need no checks.
@@ -181,161 +201,5 @@ impl Evaluator {
         };
         let extents = self.extents(like, span)?.iter().map(|extent| extent.term).collect();
         Ok(Some(Array::Kernel(Rc::new(InKernel { element: element.clone(), extents, pull }))))
-    }
-
-    /// `push <level>`.
-    pub(super) fn push(self: &Rc<Self>, level: AnyLevel, array: &Array, span: Span) -> Outcome<Value> {
-        let elements = self.elements(array, span)?;
-        let push = written_at(self.place("push", span), || elements.push_at(level));
-        Ok(Value::Push(push, array.element().clone()))
-    }
-
-    /// A push array of a kernel.
-    fn as_push(&self, value: &Value, span: Span) -> Outcome<(Push<AnyLevel, Dynamic, Length>, Type)> {
-        match value {
-            Value::Push(push, element) => Ok((push.clone(), element.clone())),
-            _ => Err(self.wrong(span, "a push array is wanted here")),
-        }
-    }
-
-    /// The array that was written to a level's memory.
-    fn forced(&self, pull: Pull<Dynamic, Length>, element: Type) -> Value {
-        let extents = vec![term_of(pull.len())];
-        let pull = pull.map(kernel::Value::Scalars);
-        Value::Array(Array::Kernel(Rc::new(InKernel { element, extents, pull })))
-    }
-
-    /// `force` inside of a kernel.
-    pub(super) fn force_here(&self, value: &Value, span: Span) -> Outcome<Value> {
-        let (push, element) = self.as_push(value, span)?;
-        if matches!(push.len(), Length::Device(_)) {
-            let message = "how much memory this array takes is not known when the kernel is built";
-            let help = "force arrays whose length is a number, such as chunks of `splitUp 256`";
-            return Err(Box::new(Diagnostic::new(span, message).help(help)));
-        }
-        Ok(self.forced(written_at(self.place("force", span), || push.force()), element))
-    }
-
-    /// `mapPush`.
-    pub(super) fn map_push(
-        self: &Rc<Self>,
-        f: &Value,
-        value: &Value,
-        to: &Type,
-        span: Span,
-    ) -> Outcome<Value> {
-        let (push, from) = self.as_push(value, span)?;
-        let (this, f, of) = (self.clone(), f.clone(), to.clone());
-        let mapped = written_at(self.place("mapPush", span), || {
-            push.map(move |scalars: Scalars| {
-                let element = this.of_item(kernel::Value::Scalars(scalars), &from);
-                let applied = this.within(Mode::Kernel, || this.apply(&f, element, span));
-                this.item(applied, &of, span).scalars()
-            })
-        });
-        Ok(Value::Push(mapped, to.clone()))
-    }
-
-    /// `lengthPush`.
-    pub(super) fn length_push(&self, value: &Value, span: Span) -> Outcome<Value> {
-        Ok(Value::scalar(term_of(self.as_push(value, span)?.0.len()), false))
-    }
-
-    /// `concat` and, with a function, `interleave`: parts at the level above theirs.
-    pub(super) fn concat(
-        self: &Rc<Self>,
-        level: AnyLevel,
-        size: Term,
-        place_of: Option<&Value>,
-        parts: &Array,
-        span: Span,
-    ) -> Outcome<Value> {
-        let Type::Array { element, .. } = parts.element() else {
-            return Err(self.wrong(span, "an array of push arrays is wanted here"));
-        };
-        let pushes = self.as_pull(parts, span)?.map(kernel::Value::push);
-        let name = if place_of.is_some() { "interleave" } else { "concat" };
-        let whole_array = written_at(self.place(name, span), || match place_of {
-            Some(f) => {
-                let (this, f) = (self.clone(), f.clone());
-                pushes.interleave_at(level, as_length(size), move |part, index| {
-                    let indices = [Value::scalar(part.term(), false), Value::scalar(index.term(), false)];
-                    let place = this.within(Mode::Kernel, || this.apply_all(&f, &indices, span));
-                    let place = place.and_then(|place| this.scalar(&place, span)).map(|place| place.term);
-                    Exp::from_term(this.keep(place, || whole(0)))
-                })
-            }
-            None => {
-                let total = as_length(term_of(pushes.len()).binary(Op::Mul, size));
-                pushes.concat_by_at(level, Exp::<i64>::from_term(size), total)
-            }
-        });
-        Ok(Value::Push(whole_array, (**element).clone()))
-    }
-
-    /// `while` and `power`: steps on an array in a level's memory. While the condition is known when the kernel is built, they are
-    /// written out.
-    pub(super) fn steps(
-        self: &Rc<Self>,
-        condition: &dyn Fn(u64, &Value) -> Outcome<Value>,
-        step: &Value,
-        initial: &Value,
-        span: Span,
-    ) -> Outcome<Value> {
-        let level = self.as_push(initial, span)?.0.level();
-        let mut array = self.force_here(initial, span)?;
-        for round in 0.. {
-            let goes_on = self.scalar(&condition(round, &array)?, span)?.term;
-            match goes_on.constant() {
-                Some(known) if known == Constant::from(true) => {
-                    let next = self.apply(step, array, span)?;
-                    array = self.force_here(&next, span)?;
-                }
-                Some(_) => break,
-                None => return self.loop_steps(condition, step, array, level, span),
-            }
-        }
-        Ok(array)
-    }
-
-    /// The steps whose number the kernel finds out, in a loop of it.
-    fn loop_steps(
-        self: &Rc<Self>,
-        condition: &dyn Fn(u64, &Value) -> Outcome<Value>,
-        step: &Value,
-        array: Value,
-        level: AnyLevel,
-        span: Span,
-    ) -> Outcome<Value> {
-        let Value::Array(Array::Kernel(first)) = &array else { return Ok(array) };
-        let Length::Known(capacity) = first.pull.len() else {
-            return Err(
-                self.wrong(span, "how much memory this loop takes is not known when the kernel is built")
-            );
-        };
-        let element = first.element.clone();
-        let value = |pull: Pull<Dynamic, kernel::Ix>| {
-            let extents = vec![pull.len().term()];
-            let pull = Pull::new(Length::Device(pull.len()), move |i| kernel::Value::Scalars(pull.at(i)));
-            Value::Array(Array::Kernel(Rc::new(InKernel { element: element.clone(), extents, pull })))
-        };
-        let initial = first.pull.clone().map(kernel::Value::scalars).push_at(level).dynamic();
-        let last = written_at(self.place("while", span), || {
-            kernel::while_::<AnyLevel, Dynamic>(
-                capacity,
-                initial,
-                |pull| {
-                    let holds = condition(u64::MAX, &value(pull)).and_then(|holds| self.scalar(&holds, span));
-                    Exp::from_term(self.keep(holds.map(|holds| holds.term), || Constant::from(false).into()))
-                },
-                |pull| {
-                    let next = self.apply(step, value(pull), span).and_then(|next| self.as_push(&next, span));
-                    let nothing =
-                        || Pull::<Dynamic, _>::new(Length::Known(0), |_| Scalars(Vec::new())).push_at(level);
-                    self.keep(next.map(|(push, _)| push), nothing).dynamic()
-                },
-            )
-        });
-        self.kept(value(last))
     }
 }

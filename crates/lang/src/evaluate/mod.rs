@@ -13,9 +13,14 @@ mod expression;
 mod free;
 mod host;
 mod in_kernel;
+mod lanes;
 mod layout;
+mod levels;
 mod local;
+mod memory;
+mod pushes;
 mod scalars;
+mod steps;
 mod value;
 mod whole;
 

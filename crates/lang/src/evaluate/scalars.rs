@@ -1,11 +1,13 @@
 //! Numbers: literals, operators, comparisons of whatever can be compared, and choices between values.
 
-use super::layout::{from_terms, zero};
+use super::builtins::Call;
+use super::layout::{columns, from_terms, zero};
 use super::value::{Array, Local, Scalar, Sum, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::ast::Operator;
 use crate::source::Span;
 use crate::types::Type;
+use pumice_kernel as kernel;
 use pumice_scalar::{Constant, FailureKind, Op, ScalarType, Site, Term, branch};
 use std::rc::Rc;
 
@@ -167,6 +169,9 @@ impl Evaluator {
         {
             return Ok(chosen);
         }
+        if self.mode.get() == Mode::Kernel && columns(ty, self.sums()).is_some() {
+            return self.choose_in_kernel(condition.term, ty, yes, no, span);
+        }
         let (yes, no) = (yes()?, no()?);
         if let (Some(then), Some(otherwise)) = (yes.terms(), no.terms()) {
             let chosen = branch(condition.term, &then, &otherwise);
@@ -189,6 +194,44 @@ impl Evaluator {
                 Err(Box::new(crate::diagnostic::Diagnostic::new(span, message).help(help)))
             }
         }
+    }
+
+    /// One of two values in a kernel: what a side does to memory is done only if it is chosen.
+    fn choose_in_kernel(
+        self: &Rc<Self>,
+        condition: Term,
+        ty: &Type,
+        yes: &dyn Fn() -> Outcome<Value>,
+        no: &dyn Fn() -> Outcome<Value>,
+        span: Span,
+    ) -> Outcome<Value> {
+        let side = |side: &dyn Fn() -> Outcome<Value>| {
+            let terms = side().and_then(|value| self.stored(&value, span));
+            self.keep(terms, || self.zero(ty).terms().unwrap_or_default())
+        };
+        let chosen = kernel::choose(condition, || side(yes), |_| side(no));
+        let chosen = self.kept(chosen)?;
+        from_terms(ty, self.sums(), false, &mut chosen.into_iter())
+            .ok_or_else(|| self.wrong(span, "the two sides differ"))
+    }
+
+    /// `select`: one of two values, both of which are computed.
+    pub(super) fn select(&self, call: &Call) -> Outcome<Value> {
+        let span = call.span;
+        let [condition, yes, no] = &call.arguments[..] else {
+            return Err(self.wrong(span, "a condition is wanted here"));
+        };
+        let condition = self.scalar(condition, span)?;
+        if let Some(known) = condition.term.constant() {
+            return Ok(if known == Constant::from(true) { yes.clone() } else { no.clone() });
+        }
+        let outside = condition.outside && self.is_outside(yes) && self.is_outside(no);
+        let (yes, no) = (self.stored(yes, span)?, self.stored(no, span)?);
+        let pairs = yes.into_iter().zip(no);
+        let terms = pairs.map(|(yes, no)| Term::apply(Op::Select, yes.ty(), &[condition.term, yes, no]));
+        let ty = self.element_type(call)?.0;
+        from_terms(&ty, self.sums(), outside, &mut terms.collect::<Vec<_>>().into_iter())
+            .ok_or_else(|| self.wrong(span, "a value of no type"))
     }
 
     /// One of two pulls, as a pull.

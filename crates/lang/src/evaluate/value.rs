@@ -36,6 +36,8 @@ pub enum Value {
     Array(Array),
     /// A push array of a kernel that is being built.
     Push(kernel::Push<kernel::AnyLevel, kernel::Dynamic, kernel::Length>, Type),
+    /// Memory that changes, of a kernel that is being built, and the type of its elements.
+    Memory(kernel::Mutable<kernel::Dynamic>, Type),
     /// A push array outside of any kernel: what will describe it when it is forced.
     Suspended(Rc<Suspended>),
 }
@@ -218,7 +220,11 @@ impl Value {
                 terms.push(sum.tag.term);
                 sum.fields.iter().flatten().all(|field| field.add_terms(terms))
             }
-            Value::Function(_) | Value::Array(_) | Value::Push(..) | Value::Suspended(_) => false,
+            Value::Function(_)
+            | Value::Array(_)
+            | Value::Push(..)
+            | Value::Memory(..)
+            | Value::Suspended(_) => false,
         }
     }
 }

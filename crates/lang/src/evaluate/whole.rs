@@ -59,7 +59,7 @@ impl Evaluator {
     }
 
     /// The scalars of a value that can be stored.
-    fn stored(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
+    pub(super) fn stored(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
         value.terms().ok_or_else(|| self.wrong(span, "this cannot be stored in an array"))
     }
 

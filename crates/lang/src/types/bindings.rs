@@ -109,6 +109,12 @@ impl Checker<'_> {
                     let ty = self.infer(value);
                     self.arena.depth -= 1;
                     self.settle_fields(before);
+                    // What is general is evaluated wherever it is used, and memory is allocated once.
+                    if self.arena.has_memory(ty)
+                        && let Err(clash) = self.arena.lower(ty, self.arena.depth)
+                    {
+                        self.clash(value.span, clash);
+                    }
                     let scheme = self.generalise(ty, value.span);
                     self.locals.insert(*span, Local::Bound(scheme));
                 }

@@ -270,6 +270,22 @@ impl Arena {
         (nodes, deep + 1)
     }
 
+    /// Whether a value of a type is memory that changes, or has some as a part.
+    pub fn has_memory(&self, ty: Ty) -> bool {
+        let mut waiting = vec![ty];
+        // Shared parts may be seen twice; of a type that is too large, not more is seen than a scheme may have.
+        for _ in 0..MAX_SIZE {
+            let Some(ty) = waiting.pop() else { break };
+            match self.look(ty).1 {
+                Node::Memory(_) => return true,
+                Node::Tuple(parts) | Node::Record(_, parts) => waiting.extend(self.parts(parts)),
+                Node::Array { element, .. } => waiting.push(element),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// How large types are together, and whether that is too much.
     pub fn measure_all(&self, types: &[Ty]) -> ((u32, u32), bool) {
         let (mut known, mut nodes, mut deep) = (NumberMap::default(), 1u32, 0);
