@@ -74,6 +74,10 @@ commands:
     --entry NAME          this function (else main)
     --device DEVICE       on this device
     --output FILE         write the result to a file that ends in .npy, .csv or .png
+  cost FILE.pum ARG...  what a function of a file gives and costs by the rules of its semantics: parallel steps, work, forces
+                        and memory, by level and by line
+    --entry NAME          this function (else main)
+    --json                as JSON
   emit FILE.pum ARG...  what a function of a file becomes
     --entry NAME          this function (else main)
     --target TARGET       array, program, c, opencl or cuda
@@ -172,7 +176,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, cost, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
         ))),
     }
 }

@@ -4,6 +4,7 @@
 mod call;
 mod cases;
 mod check;
+mod cost;
 mod file;
 mod files;
 mod fmt;
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 
 /// Commands on files of the language alone.
-pub const COMMANDS: [&str; 3] = ["check", "fmt", "test"];
+pub const COMMANDS: [&str; 4] = ["check", "cost", "fmt", "test"];
 
 /// Commands that take a file of the language, or something else.
 pub const SHARED: [&str; 4] = ["run", "emit", "explain", "simulate"];
@@ -35,6 +36,7 @@ pub fn command(name: &str, arguments: &[String]) -> Result<()> {
         "check" => check::run(&options(&[], &[])?),
         "run" => run::run(&options(&["--entry", "--device", "--output"], &[])?),
         "test" => cases::run(&options(&["--device"], &[])?),
+        "cost" => cost::run(&options(&["--entry"], &["--json"])?),
         "fmt" => fmt::run(&options(&[], &["--check"])?),
         "emit" => lower::emit(&options(&["--entry", "--target", "--size"], &[])?),
         "explain" => lower::explain(&options(&["--entry", "--target", "--size"], &[])?),
