@@ -39,6 +39,8 @@ pub enum Command {
     Test(pum::cases::Arguments),
     /// Run a function of a `.pum` file, or a kernel-language program once to see that it is right.
     Run(pum::run::Arguments),
+    /// Print what a function of a `.pum` file gives and costs by the rules of its semantics, by level and by line.
+    Cost(pum::cost::Arguments),
     /// Print what a function of a `.pum` file, a built-in example or a kernel-language program becomes.
     Emit(emit::Arguments),
     /// Print what is allocated and launched for a function of a `.pum` file or a built-in example.

@@ -60,6 +60,7 @@ impl Command {
             Command::Fmt(arguments) => pum::fmt::run(&arguments),
             Command::Test(arguments) => pum::cases::run(&arguments),
             Command::Run(arguments) => pum::run::run(&arguments),
+            Command::Cost(arguments) => pum::cost::run(&arguments),
             Command::Emit(arguments) => emit::run(&arguments),
             Command::Explain(arguments) => emit::explain(&arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),

@@ -11,6 +11,7 @@ pub mod cases;
 pub mod diagnostic;
 pub mod evaluate;
 pub mod format;
+pub mod meaning;
 pub mod print;
 pub mod program;
 pub mod show;

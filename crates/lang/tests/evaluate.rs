@@ -1,12 +1,15 @@
-//! Programs of the language, run by the interpreter of the array language and the simulator: what expressions mean.
+//! Programs of the language, run by the interpreter of the array language and the simulator: what expressions mean. The evaluator of
+//! `meaning/` must agree on every one of them.
 
+mod costs;
 mod kernels;
 
-use pumice_array::{ArrayData, CheckedProgram, interpret};
+use pumice_array::{ArrayData, CheckedProgram, HostData, interpret};
 use pumice_lang::evaluate::{Options, compile};
+use pumice_lang::meaning::{self, MeaningOptions};
 use pumice_lang::program::Program;
 use pumice_lang::show::show;
-use pumice_lang::types::check;
+use pumice_lang::types::{Type, check};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -27,9 +30,35 @@ fn value(program: &str, expression: &str) -> Result<String, String> {
     let compiled = compile(&program, &checked, entry, &[], options)
         .map_err(|error| rendered(&program.sources, &[error]))?;
     let array_program = CheckedProgram::new(compiled.program).map_err(|error| error.to_string())?;
-    let results = interpret(&array_program, &HashMap::new(), &[]).map_err(|error| error.to_string())?;
-    let results: Vec<Arc<dyn ArrayData>> = results.into_iter().map(|data| Arc::new(data) as _).collect();
-    show(&compiled.result, &results, checked.sums()).map_err(|error| error.to_string())
+    let results = interpret(&array_program, &HashMap::new(), &[]).map_err(|error| error.to_string());
+    let shown = |ty: &Type, results: Vec<HostData>| {
+        let results: Vec<Arc<dyn ArrayData>> = results.into_iter().map(|data| Arc::new(data) as _).collect();
+        show(ty, &results, checked.sums()).map_err(|error| error.to_string())
+    };
+    let found = results.and_then(|results| shown(&compiled.result, results));
+    let meant = meaning::evaluate(
+        &program,
+        &checked,
+        entry,
+        &[],
+        MeaningOptions { block_size: 32, ..Default::default() },
+    );
+    match (&found, meant) {
+        (Ok(found), Ok(meant)) => {
+            assert_eq!(
+                *found,
+                shown(&meant.result, meant.arrays)?,
+                "the two evaluators differ on {expression}"
+            );
+        }
+        (Ok(_), Err(error)) => {
+            panic!("{expression} has no meaning: {}", error.render(&program.sources, false))
+        }
+        // What fails when it runs has no meaning.
+        (Err(error), Ok(_)) => panic!("{expression} has a meaning, and fails: {error}"),
+        (Err(_), Err(_)) => {}
+    }
+    found
 }
 
 #[track_caller]

@@ -16,7 +16,7 @@ use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block: `#BlockSize`.
-const BLOCK_SIZE: u32 = 256;
+pub const BLOCK_SIZE: u32 = 256;
 
 /// A program and what it is run with.
 pub struct Call {
@@ -34,21 +34,43 @@ impl Call {
     }
 }
 
-/// The call that a command line describes. Where a size is given, arguments may be missing: then arrays have this many elements along each
-/// dimension, all zero, and integers are this number.
-pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
+/// A function with the arguments of a command line, as an expression over its file.
+pub struct WrittenCall {
+    path: String,
+    source: String,
+    entry: String,
+    expression: String,
+    /// What the expression calls arguments that are no expressions.
+    names: Vec<String>,
+    /// The arrays of files, which are the first of them.
+    pub arrays: Vec<HostData>,
+}
+
+impl WrittenCall {
+    /// The program with the expression in it, or what is wrong with them.
+    pub fn checks(&self) -> std::result::Result<Checks, Wrong> {
+        checks(&self.path, &self.source, Some(self.expression()))
+    }
+
+    fn expression(&self) -> Expression<'_> {
+        Expression { name: "command line", parameters: &self.names, text: &self.expression }
+    }
+}
+
+/// The call that a command line writes. Where arguments may be missing, they are names without a value.
+pub fn written(subject: &Subject, may_miss: bool) -> Result<WrittenCall> {
     let (path, arguments) = subject.file()?;
     let source = text(path)?;
-    let entry = subject.entry();
-    let missing = missing(path, &source, entry, arguments.len(), size.is_some())?;
-    let (mut expression, mut names, mut given) = (entry.to_string(), Vec::new(), Vec::new());
+    let entry = subject.entry().to_string();
+    let missing = missing(path, &source, &entry, arguments.len(), may_miss)?;
+    let (mut expression, mut names, mut arrays) = (entry.clone(), Vec::new(), Vec::new());
     for argument in arguments {
         if is_file(argument) {
             let array = files::read(argument)?;
             let name = format!("file{}", names.len() + 1);
             expression.push_str(&format!(" ({name} : {})", array_type(&array)));
             names.push(name);
-            given.push(array);
+            arrays.push(array);
         } else {
             // A comment at its end goes as far as the line does.
             let end = if argument.contains("--") { "\n" } else { "" };
@@ -60,19 +82,24 @@ pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
         expression.push_str(&format!(" {name}"));
         names.push(name);
     }
-    let expression = Expression { name: "command line", parameters: &names, text: &expression };
+    Ok(WrittenCall { path: path.to_string(), source, entry, expression, names, arrays })
+}
+
+/// The call that a command line describes. Where a size is given, arguments may be missing: then arrays have this many elements along each
+/// dimension, all zero, and integers are this number.
+pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
+    let mut written = written(subject, size.is_some())?;
     let (checked, compiled) =
-        prepare(path, &source, expression, subject.block_size()).map_err(|wrong| wrong.tell())?;
+        prepare(&written.path, &written.source, written.expression(), subject.block_size())
+            .map_err(|wrong| wrong.tell())?;
     let mut inputs = Inputs::default();
-    let mut given = given.into_iter();
+    let mut given = std::mem::take(&mut written.arrays).into_iter();
     for (name, ty) in &compiled.parameters {
         match (given.next(), size) {
             (Some(array), _) => add_array(array, &mut inputs),
             (None, Some(size)) => add_zeros(ty, size, checked.sums(), &mut inputs)
                 .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?,
-            (None, None) => {
-                return Err(Error::Failed(format!("`{entry}` gives a function, which cannot be printed")));
-            }
+            (None, None) => return Err(gives_function(&written.entry)),
         }
     }
     Ok(Call { compiled, inputs, checked })
@@ -90,6 +117,11 @@ pub fn prepare_expression(
     let expression = Expression { name: "expression", parameters: &names, text: &text_of };
     let prepared = prepare("text.pum", text, expression, None);
     prepared.map(|(_, compiled)| compiled.program).map_err(|wrong| wrong.render(false))
+}
+
+/// What is wrong with a result that is a function.
+pub fn gives_function(entry: &str) -> Error {
+    Error::Failed(format!("`{entry}` gives a function, which cannot be printed"))
 }
 
 /// Makes an array program of an expression over a file, in which `#BlockSize` is this.

@@ -4,6 +4,7 @@
 mod call;
 pub mod cases;
 pub mod check;
+pub mod cost;
 mod file;
 mod files;
 pub mod fmt;

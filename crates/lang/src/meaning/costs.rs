@@ -1,0 +1,216 @@
+//! What an evaluation costs: the clock of parallel steps, and counts by place and level. Knows no expression and no value; which rule
+//! costs what is said in `docs/semantics-of-pum.md`.
+
+use crate::source::{FileId, Sources, Span};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::AddAssign;
+
+/// The level that something is done at, or whose memory it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CostLevel {
+    /// One thread.
+    Thread,
+    /// The lanes of a warp.
+    Warp,
+    /// The threads of a block.
+    Block,
+    /// The blocks of a grid.
+    Grid,
+    /// No level: operations of whole arrays, which are scheduled automatically.
+    Array,
+}
+
+impl CostLevel {
+    /// All of them.
+    pub const ALL: [CostLevel; 5] =
+        [CostLevel::Thread, CostLevel::Warp, CostLevel::Block, CostLevel::Grid, CostLevel::Array];
+
+    /// The level that is so many above a thread.
+    pub fn above_thread(count: u32) -> Option<CostLevel> {
+        CostLevel::ALL.get(..4)?.get(count as usize).copied()
+    }
+
+    /// The level below, if there is one.
+    pub(super) fn below(self) -> Option<CostLevel> {
+        CostLevel::above_thread((self as u32).checked_sub(1)?)
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        ["thread", "warp", "block", "grid", "array"][self as usize]
+    }
+}
+
+/// Counts of one place or level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Steps of all threads that run there.
+    pub work: u64,
+    /// Arrays that are forced to its memory.
+    pub forces: u64,
+    /// Elements that are written to its memory.
+    pub written: u64,
+    /// Elements that are read from its memory.
+    pub read: u64,
+    /// Barriers of its threads.
+    pub barriers: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.work += other.work;
+        self.forces += other.forces;
+        self.written += other.written;
+        self.read += other.read;
+        self.barriers += other.barriers;
+    }
+}
+
+/// Costs at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelCosts {
+    /// The level.
+    pub level: CostLevel,
+    /// Counts of all places.
+    pub counts: Counts,
+    /// The greatest number of bytes that one location of the level has alive at a time.
+    pub memory: u64,
+    /// Threads that had an element to compute, summed over rounds.
+    pub busy: u64,
+    /// Threads that had none while others of their group did, summed over rounds.
+    pub idle: u64,
+}
+
+/// Costs of one line at one level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LineCosts {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The level.
+    pub level: CostLevel,
+    /// The counts.
+    pub counts: Counts,
+}
+
+/// What an evaluation costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Parallel steps: what is done side by side counts as its longest part.
+    pub steps: u64,
+    /// Steps of all threads.
+    pub work: u64,
+    /// Steps that are done when a program is built: applications, projections, rearrangements of pull arrays.
+    pub administrative: u64,
+    /// Costs by level, without levels that nothing happened at.
+    pub levels: Vec<LevelCosts>,
+    /// Costs by line and level, in the order of files and lines.
+    pub lines: Vec<LineCosts>,
+}
+
+impl Costs {
+    /// The costs at a level; all zero if nothing happened there.
+    pub fn at(&self, level: CostLevel) -> LevelCosts {
+        let nothing = LevelCosts { level, counts: Counts::default(), memory: 0, busy: 0, idle: 0 };
+        self.levels.iter().find(|costs| costs.level == level).copied().unwrap_or(nothing)
+    }
+}
+
+/// Counts while a program is evaluated.
+#[derive(Default)]
+pub(super) struct Meter {
+    clock: Cell<u64>,
+    administrative: Cell<u64>,
+    /// By the first byte of a place.
+    counts: RefCell<HashMap<(FileId, u32, CostLevel), Counts>>,
+    alive: [Cell<u64>; 5],
+    memory: [Cell<u64>; 5],
+    busy: [Cell<u64>; 5],
+    idle: [Cell<u64>; 5],
+}
+
+fn add(cell: &Cell<u64>, count: u64) {
+    cell.set(cell.get().saturating_add(count));
+}
+
+impl Meter {
+    /// The parallel steps so far.
+    pub fn clock(&self) -> u64 {
+        self.clock.get()
+    }
+
+    /// Goes on from this time: what is done side by side begins at the same one.
+    pub fn set_clock(&self, clock: u64) {
+        self.clock.set(clock);
+    }
+
+    /// Counts a step that costs nothing when the program runs.
+    pub fn administrative(&self) {
+        add(&self.administrative, 1);
+    }
+
+    /// Counts steps: so many in all, which take this long.
+    pub fn steps(&self, span: Span, level: CostLevel, work: u64, time: u64) {
+        add(&self.clock, time);
+        self.count(span, level, Counts { work, ..Counts::default() });
+    }
+
+    /// Counts something at a place.
+    pub fn count(&self, span: Span, level: CostLevel, counts: Counts) {
+        *self.counts.borrow_mut().entry((span.file, span.start, level)).or_default() += counts;
+    }
+
+    /// Counts threads with and without something to do.
+    pub fn threads(&self, level: CostLevel, busy: u64, idle: u64) {
+        add(&self.busy[level as usize], busy);
+        add(&self.idle[level as usize], idle);
+    }
+
+    /// Counts memory that is taken.
+    pub fn taken(&self, level: CostLevel, bytes: u64) {
+        let (alive, memory) = (&self.alive[level as usize], &self.memory[level as usize]);
+        add(alive, bytes);
+        memory.set(memory.get().max(alive.get()));
+    }
+
+    /// Counts memory that nothing refers to any more.
+    pub fn freed(&self, level: CostLevel, bytes: u64) {
+        let alive = &self.alive[level as usize];
+        alive.set(alive.get().saturating_sub(bytes));
+    }
+
+    /// Everything that was counted.
+    pub fn costs(&self, sources: &Sources) -> Costs {
+        let mut lines: BTreeMap<(FileId, u32, CostLevel), Counts> = BTreeMap::new();
+        let mut by_level = [Counts::default(); 5];
+        for ((file, start, level), counts) in self.counts.borrow().iter() {
+            let line = sources.get(*file).map_or(1, |source| source.line_column(*start).0);
+            *lines.entry((*file, line, *level)).or_default() += *counts;
+            by_level[*level as usize] += *counts;
+        }
+        let level = |level: CostLevel| {
+            let number = level as usize;
+            LevelCosts {
+                level,
+                counts: by_level[number],
+                memory: self.memory[number].get(),
+                busy: self.busy[number].get(),
+                idle: self.idle[number].get(),
+            }
+        };
+        let happened = |costs: &LevelCosts| costs.counts != Counts::default() || costs.busy > 0;
+        let name = |file: FileId| sources.get(file).map_or(String::new(), |source| source.name().to_string());
+        Costs {
+            steps: self.clock.get(),
+            work: by_level.iter().map(|counts| counts.work).sum(),
+            administrative: self.administrative.get(),
+            levels: CostLevel::ALL.into_iter().map(level).filter(happened).collect(),
+            lines: lines
+                .into_iter()
+                .map(|((file, line, level), counts)| LineCosts { file: name(file), line, level, counts })
+                .collect(),
+        }
+    }
+}

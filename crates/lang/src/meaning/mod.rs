@@ -1,0 +1,261 @@
+//! What programs mean, and what that costs: an evaluator of checked programs on actual values, by the small-step rules of FCL and those
+//! that `docs/semantics-of-pum.md` adds. It is independent of `evaluate/`, which makes array programs and kernels: it shares the tree,
+//! types and scalar operations with it and nothing else, and the two are tested against each other.
+//!
+//! Rules become an environment machine: [`Evaluator`] evaluates an expression to a value at a location, and counts the steps of the
+//! rules (`costs.rs`). `expressions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
+//! function, `pulls.rs` and `pushes.rs` have those of arrays, `lists.rs` and `rows.rs` the meanings of operations of whole arrays and of
+//! comprehensions, and `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
+
+mod calls;
+mod costs;
+mod expressions;
+mod lists;
+mod pulls;
+mod pushes;
+mod results;
+mod rows;
+mod scalars;
+mod types;
+mod value;
+
+use crate::ast::{ExprId, Name};
+use crate::diagnostic::Diagnostic;
+use crate::program::Program;
+use crate::source::Span;
+use crate::types::{Argument, Checked, FunctionId, Scheme, Type, Variable};
+use costs::Meter;
+pub use costs::{CostLevel, Costs, Counts, LevelCosts, LineCosts};
+use pumice_array::{ArrayData, HostData};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use value::{Environment, Value};
+
+type Outcome<T> = Result<T, Box<Diagnostic>>;
+
+/// The lanes of a warp.
+const WARP: usize = 32;
+
+/// How deep expressions and elements may be in each other, and how deep values may refer to each other; the stack of
+/// [`evaluate`]'s thread has room for it.
+const MOST_DEEP: u32 = 10_000;
+
+/// The stack's bytes.
+const STACK: usize = 1 << 30;
+
+/// The machine that programs are evaluated on, and what evaluation may take.
+#[derive(Clone, Copy, Debug)]
+pub struct MeaningOptions {
+    /// The threads of a block: `#BlockSize`.
+    pub block_size: u32,
+    /// How many steps evaluation takes at most, administrative ones included.
+    pub most_steps: u64,
+}
+
+impl Default for MeaningOptions {
+    fn default() -> MeaningOptions {
+        MeaningOptions { block_size: 256, most_steps: 20_000_000 }
+    }
+}
+
+/// What a program gives, and what it costs.
+pub struct Evaluated {
+    /// The type of the result.
+    pub result: Type,
+    /// The arrays of the result, in order; of no dimension for a value that is none.
+    pub arrays: Vec<HostData>,
+    /// What it costs.
+    pub costs: Costs,
+}
+
+/// Evaluates a function of a program on these arrays, one for each parameter. Fails where the program has no meaning (an index out
+/// of bounds, a division by zero), or takes too many steps.
+///
+/// ```
+/// use pumice_array::ArrayData;
+/// use pumice_lang::meaning::{CostLevel, MeaningOptions, evaluate};
+/// use pumice_lang::{program::Program, show::show, types::check};
+/// use std::sync::Arc;
+///
+/// let text = "fun main = force (push <thread> (map (fn x => x * x) [1, 2, 3]))";
+/// let program = Program::load("squares.pum", text, &|_| Err(String::new())).unwrap();
+/// let checked = check(&program).unwrap();
+/// let main = checked.entry("main").unwrap();
+/// let evaluated = evaluate(&program, &checked, main, &[], MeaningOptions::default()).unwrap();
+/// let arrays: Vec<Arc<dyn ArrayData>> = evaluated.arrays.into_iter().map(|array| Arc::new(array) as _).collect();
+/// assert_eq!(show(&evaluated.result, &arrays, checked.sums())?, "[1, 4, 9]");
+/// // Three multiplications and three elements that are written, one after the other.
+/// assert_eq!(evaluated.costs.steps, 3 + 3);
+/// assert_eq!(evaluated.costs.at(CostLevel::Thread).counts.written, 3);
+/// # Ok::<(), pumice_array::Error>(())
+/// ```
+pub fn evaluate(
+    program: &Program,
+    checked: &Checked,
+    function: FunctionId,
+    arguments: &[Arc<dyn ArrayData>],
+    options: MeaningOptions,
+) -> Result<Evaluated, Diagnostic> {
+    let span = checked.function(function).0.name.span;
+    // Evaluation recurses as deep as a program's calls are.
+    let evaluated = std::thread::scope(|scope| {
+        let run = || Evaluator::new(program, checked, options).run(function, arguments);
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+        thread.map(|thread| thread.join())
+    });
+    match evaluated {
+        Ok(Ok(evaluated)) => evaluated.map_err(|diagnostic| *diagnostic),
+        Ok(Err(_)) => Err(Diagnostic::new(span, "this function made Pumice fail: that is a fault of Pumice")),
+        Err(error) => {
+            Err(Diagnostic::new(span, format!("no thread could be started to evaluate it: {error}")))
+        }
+    }
+}
+
+/// Where something is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location {
+    /// Outside of everything.
+    Host,
+    /// A warp, block or grid as a whole.
+    Group(CostLevel),
+    /// A thread that computes elements of an iteration of this level.
+    Thread(CostLevel),
+}
+
+impl Location {
+    /// The level that costs are counted at.
+    fn level(self) -> CostLevel {
+        match self {
+            Location::Host => CostLevel::Array,
+            Location::Group(level) | Location::Thread(level) => level,
+        }
+    }
+}
+
+/// Evaluates expressions of one program.
+struct Evaluator<'p> {
+    program: &'p Program,
+    checked: &'p Checked,
+    options: MeaningOptions,
+    meter: Rc<Meter>,
+    location: Cell<Location>,
+    taken: Cell<u64>,
+    depth: Cell<u32>,
+    /// Types of expressions, once they were asked for.
+    types: RefCell<HashMap<ExprId, Rc<Type>>>,
+    /// What variables stand for at uses of polymorphic names.
+    instances: RefCell<HashMap<ExprId, Rc<[(Variable, Argument)]>>>,
+    /// Functions of the language.
+    builtins: RefCell<HashMap<Name, Rc<Scheme>>>,
+}
+
+impl<'p> Evaluator<'p> {
+    fn new(program: &'p Program, checked: &'p Checked, options: MeaningOptions) -> Evaluator<'p> {
+        Evaluator {
+            program,
+            checked,
+            options,
+            meter: Rc::default(),
+            location: Cell::new(Location::Host),
+            taken: Cell::new(0),
+            depth: Cell::new(0),
+            types: RefCell::default(),
+            instances: RefCell::default(),
+            builtins: RefCell::default(),
+        }
+    }
+
+    fn run(&self, function: FunctionId, arguments: &[Arc<dyn ArrayData>]) -> Outcome<Evaluated> {
+        let (written, _) = self.checked.function(function);
+        let span = written.name.span;
+        let scheme = self.checked.scheme(function);
+        let environment = Environment::of_types(types::defaults(scheme));
+        let mut ty = types::resolve(&scheme.ty, &environment.types);
+        let mut value = self.written_function(written, &environment)?;
+        for argument in arguments {
+            let Type::Function(from, to) = ty else {
+                return Err(self.wrong(span, "more arguments are given than it takes"));
+            };
+            let given = self.given(&**argument, &from, span)?;
+            value = self.apply(&value, given, span)?;
+            ty = *to;
+        }
+        let mut arrays = Vec::new();
+        self.results(&value, &ty, span, &mut arrays)?;
+        drop(value);
+        Ok(Evaluated { result: ty, arrays, costs: self.meter.costs(&self.program.sources) })
+    }
+
+    /// Evaluates at another location.
+    fn at<T>(&self, location: Location, f: impl FnOnce() -> T) -> T {
+        let before = self.location.replace(location);
+        let result = f();
+        self.location.set(before);
+        result
+    }
+
+    /// Counts steps of the thread that is at work.
+    fn step(&self, span: Span) {
+        self.meter.steps(span, self.location.get().level(), 1, 1);
+    }
+
+    /// Takes steps of those that evaluation may take.
+    fn take(&self, count: u64, span: Span) -> Outcome<()> {
+        let taken = self.taken.get().saturating_add(count);
+        if taken > self.options.most_steps {
+            let message = format!("evaluating this takes more than {} steps", self.options.most_steps);
+            let help = "costs are counted by evaluating every element: try it with smaller arrays";
+            return Err(Box::new(Diagnostic::new(span, message).help(help)));
+        }
+        self.taken.set(taken);
+        Ok(())
+    }
+
+    /// Evaluates something that is part of something else.
+    fn nested<T>(&self, span: Span, f: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        self.take(1, span)?;
+        let depth = self.depth.get() + 1;
+        self.bounded(depth, span)?;
+        self.depth.set(depth);
+        let result = f();
+        self.depth.set(depth - 1);
+        result
+    }
+
+    /// A depth that is not too great.
+    fn bounded(&self, depth: u32, span: Span) -> Outcome<u32> {
+        if depth <= MOST_DEEP {
+            return Ok(depth);
+        }
+        let help = "for many rounds there are loops: `seqfor`, `whileLoop`, `while` and `iterate`; `force` or `compute` an array that each round builds on";
+        Err(Box::new(Diagnostic::new(span, "calls or arrays are nested too deeply").help(help)))
+    }
+
+    fn wrong(&self, span: Span, message: impl Into<String>) -> Box<Diagnostic> {
+        Box::new(Diagnostic::new(span, message))
+    }
+
+    /// What cannot be if types are right.
+    fn fault(&self, span: Span, message: impl std::fmt::Display) -> Box<Diagnostic> {
+        self.wrong(span, format!("{message}: that is a fault of Pumice"))
+    }
+
+    /// A number that is wanted.
+    fn scalar(&self, value: &Value<'p>, span: Span) -> Outcome<pumice_scalar::Constant> {
+        match value {
+            Value::Scalar(scalar) => Ok(*scalar),
+            _ => Err(self.fault(span, "a number is wanted here")),
+        }
+    }
+
+    /// An integer that is wanted.
+    fn integer(&self, value: &Value<'p>, span: Span) -> Outcome<i64> {
+        let integer = self.scalar(value, span)?.as_integer();
+        integer
+            .and_then(|value| i64::try_from(value).ok())
+            .ok_or_else(|| self.fault(span, "an integer is wanted here"))
+    }
+}
