@@ -13,6 +13,9 @@ const MAX_FILES: usize = 1_000;
 const BUILTINS: &str = include_str!("../pum/builtins.pum");
 const PRELUDE: &str = include_str!("../pum/prelude.pum");
 
+/// Files that every program may import, by name, where it has none of that name itself.
+pub const LIBRARY: &[(&str, &str)] = &[("sorters", include_str!("../pum/sorters.pum"))];
+
 /// A program, read and parsed.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -121,6 +124,11 @@ impl Program {
     }
 }
 
+/// The text of a file that comes with the language.
+fn shipped(name: &str) -> Option<String> {
+    LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| text.to_string())
+}
+
 struct Loader {
     program: Program,
     errors: Vec<Diagnostic>,
@@ -176,7 +184,7 @@ impl Loader {
                     self.errors.push(Diagnostic::new(import.span, message).label("this one is too many"));
                     return;
                 }
-                None => match read(&wanted) {
+                None => match read(&wanted).or_else(|reason| shipped(&wanted).ok_or(reason)) {
                     Ok(text) => {
                         let loaded = self.parse(&wanted, &format!("{folder}{wanted}.pum"), &text);
                         self.states.insert(wanted, State::Open);

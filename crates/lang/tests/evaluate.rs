@@ -7,7 +7,7 @@ mod kernels;
 use pumice_array::{ArrayData, CheckedProgram, HostData, interpret};
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::meaning::{self, MeaningOptions};
-use pumice_lang::program::Program;
+use pumice_lang::program::{LIBRARY, Program};
 use pumice_lang::show::show;
 use pumice_lang::types::{Type, check};
 use std::collections::HashMap;
@@ -192,105 +192,24 @@ fn the_prelude() {
 #[test]
 fn the_cases_in_the_preludes_comments() {
     let none = |name: &str| Err(format!("there is no `{name}`"));
-    let program =
-        Program::load("test.pum", "fun it = 0", &none).map_err(|_| ()).expect("the prelude is right");
-    let prelude = &program.modules[1].module;
-    let docs = prelude.signatures.iter().filter_map(|signature| signature.docs.as_deref());
+    let imports: String = LIBRARY.iter().map(|(name, _)| format!("import {name}\n")).collect();
+    let program = Program::load("test.pum", &format!("{imports}fun it = 0"), &none)
+        .map_err(|(sources, errors)| errors[0].render(&sources, false))
+        .expect("the prelude is right");
+    let shipped = &program.modules[1..program.modules.len() - 1];
+    let docs = shipped
+        .iter()
+        .flat_map(|loaded| loaded.module.signatures.iter().filter_map(|signature| signature.docs.as_deref()));
     let cases: Vec<_> = docs.flat_map(pumice_lang::cases::cases).collect();
-    assert!(cases.len() > 15, "{} cases", cases.len());
+    assert!(cases.len() > 35, "{} cases", cases.len());
     for case in cases {
         // The simulator takes its time: blocks are small, and so are the numbers of what depends on them.
-        match value("", &case.expression) {
+        match value(&imports, &case.expression) {
             Ok(found) if case.expression.contains("#BlockSize") => assert_eq!(found, "8128"),
             Ok(found) => assert_eq!(found, case.expected, "{}", case.expression),
             Err(error) => panic!("{}:\n{error}", case.expression),
         }
     }
-}
-
-/// The kernel of an expression, and the same in Rust, for an array of this many numbers: what the passes leave of them.
-#[track_caller]
-fn same_kernel<P>(
-    program: &str,
-    expression: &str,
-    length: usize,
-    rust: impl pumice_kernel::KernelFunction<P>,
-) {
-    use pumice_array::operations::KernelCall;
-    use pumice_kernel::{Definition, KernelArgument, Passes, Profile, define};
-    let text = format!("{program}\nsig it : [i32] -> [i32]<grid>\nfun it xs = {expression}\n");
-    let none = |name: &str| Err(format!("there is no `{name}`"));
-    let program = Arc::new(Program::load("test.pum", &text, &none).map_err(|_| ()).expect("it is read"));
-    let checked = Arc::new(
-        check(&program).map_err(|errors| errors[0].render(&program.sources, false)).expect("it is typed"),
-    );
-    let entry = checked.entry("it").expect("it is there");
-    let options = Options { block_size: 32, ..Options::default() };
-    let compiled = compile(&program, &checked, entry, &[], options)
-        .map_err(|error| error.render(&program.sources, false))
-        .expect("it is built");
-    let call =
-        compiled.program.nodes().iter().find_map(|node| node.operation.as_any().downcast_ref::<KernelCall>());
-    let own = call.expect("there is a kernel").definition.clone().expect("the kernel is built");
-    let rust = define("kernel", 32, rust).expect("the kernel in Rust is built");
-    let text = |definition: &Definition| {
-        let specialised = definition.specialise(
-            &[KernelArgument::Length(length)],
-            &Profile::large_gpu(),
-            Passes::default(),
-        );
-        let program = specialised.expect("it is specialised").program.to_string();
-        program.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-    };
-    let (own, rust) = (text(&own), text(&rust));
-    assert_eq!(own, rust);
-}
-
-#[test]
-fn kernels_are_those_that_rust_makes() {
-    use pumice_kernel::{Block, Grid, Item, Ix, Pull, Push, Size, generate};
-    // The paper's functions, to the letter.
-    fn reverse<T: Item, S: Size>(xs: Pull<T, S>) -> Pull<T, S> {
-        let n = xs.len();
-        Pull::new(n, move |i| xs.at(n.to_ix() - i - 1))
-    }
-    fn split_up<T: Item>(size: usize, xs: Pull<T, Ix>) -> Pull<Pull<T>, Ix> {
-        let n = size as i64;
-        Pull::new(xs.len() / n, move |i| {
-            let xs = xs.clone();
-            Pull::new(size, move |j| xs.at(i * n + j))
-        })
-    }
-    same_kernel(PAPER, "push <grid> (reverse xs)", 1000, |xs: Pull<i32, Ix>| reverse(xs).push::<Grid>());
-    same_kernel(
-        PAPER,
-        "push <grid> (generate (length xs) (fn i => index xs i * 2))",
-        1000,
-        |xs: Pull<i32, Ix>| generate(xs.len(), move |i| xs.at(i) * 2).push::<Grid>(),
-    );
-    same_kernel(PAPER, "revDistribute 64 xs", 640, |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
-        let parts = reverse(split_up(64, xs).map(|part| reverse(part).push::<Block>()));
-        let length = parts.len() * 64;
-        parts.concat_by(64, length)
-    });
-    same_kernel(PAPER, "reduceGrid (+) xs", 640, |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
-        let sums = split_up(64, xs).map(|mut part| {
-            let step = |part: Pull<i32>| {
-                let half = part.len() / 2;
-                let (low, high) = (part.clone(), part.clone());
-                let low = Pull::<i32>::new(half, move |i| low.at(i));
-                let high = Pull::<i32>::new(part.len() - half, move |i| high.at(half as i64 + i));
-                low.zip_with(high, |a, b| a + b).push::<Block>().force()
-            };
-            part = step(part);
-            while part.len() != 1 {
-                part = step(part);
-            }
-            part.push::<Block>()
-        });
-        let length = sums.len();
-        sums.concat_by(1, length)
-    });
 }
 
 #[test]

@@ -209,7 +209,13 @@ impl Evaluator {
             let terms = side().and_then(|value| self.stored(&value, span));
             self.keep(terms, || self.zero(ty).terms().unwrap_or_default())
         };
-        let chosen = kernel::choose(condition, || side(yes), |_| side(no));
+        let is_program = columns(ty, self.sums()).is_some_and(|columns| columns.is_empty());
+        let chosen = if is_program {
+            kernel::either(condition, || drop(side(yes)), || drop(side(no)));
+            Vec::new()
+        } else {
+            kernel::choose(condition, || side(yes), |_| side(no))
+        };
         let chosen = self.kept(chosen)?;
         from_terms(ty, self.sums(), false, &mut chosen.into_iter())
             .ok_or_else(|| self.wrong(span, "the two sides differ"))

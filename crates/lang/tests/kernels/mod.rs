@@ -1,5 +1,8 @@
 //! Programs with levels: what they mean, and that their kernels are those that Rust makes.
 
+mod normal;
+mod same;
+
 use super::{is, value};
 
 #[track_caller]
@@ -25,4 +28,74 @@ fn a_kernel_changes_a_copy_of_an_array() {
     is(reverse, "reversed (iota 7)", "[6, 5, 4, 3, 2, 1, 0]");
     is(reverse, "reversed [(1, true), (2, false)]", "[(2, false), (1, true)]");
     fails(add, "addOne [0] [1]", "index 1 out of bounds for length 1 in atomicAdd at test.pum:1");
+}
+
+#[test]
+fn a_block_has_memory_that_changes() {
+    let counted = "fun counted part =
+  let m = memory <block> (replicate 4 0)
+      _ = perform (push <block> (map (fn x => if x > 0 then ignore (atomicAdd m (x % 4) 1) else ()) part))
+  in push <block> (freeze m)";
+    is(counted, "splitUp 4 [1, 5, -1, 2, 3, 3, 3, 0] |> map counted |> concat 4", "[0, 2, 1, 0, 0, 0, 0, 3]");
+    // What stands under a condition is done only where it holds, also if it gives something.
+    let guarded = "fun f part =
+  let m = memory <block> part
+  in push <block> (generate (length part) (fn i => if i > 0 then read m (i - 1) else 100))";
+    is(guarded, "splitUp 3 [1, 2, 3] |> map f |> concat 3", "[100, 1, 2]");
+    let each = "fun f part =
+  let m = memory <thread> [0]
+      _ = perform (push <block> (map (fn x => write m 0 (x * 10)) part))
+  in push <block> (map (fn x => read m 0 + x) part)";
+    is(each, "splitUp 2 [1, 2, 3, 4] |> map f |> concat 2", "[11, 22, 33, 44]");
+    let all = "fun f part =
+  let m = memory <block> [10u32, 10, 10, 12, 10, 7, 7, 1]
+      one = push <block> (map (fn x =>
+        let _ = atomicMin m 0 x
+            _ = atomicMax m 1 x
+            _ = atomicSub m 2 x
+            _ = atomicAnd m 3 x
+            _ = atomicOr m 4 x
+            _ = atomicXor m 5 x
+            _ = atomicExchange m 6 x
+        in ignore (atomicCompareExchange m 7 1 x)) part)
+      _ = force one
+  in push <block> (freeze m)";
+    is(all, "splitUp 1 [4u32] |> map f |> concat 8", "[4, 10, 6, 4, 14, 3, 4, 4]");
+    let loops = "fun f part =
+  let m = memory <block> (replicate 3 0)
+      _ = force (push <block> (generate 1 (fn _ => seqfor 20 (fn i _ => write m (i % 3) i) ())))
+  in push <block> (freeze m)";
+    is(loops, "splitUp 1 [0] |> map f |> concat 3", "[18, 19, 17]");
+    fails("", "memory <block> [1] |> lengthMem", "`memory` is for the inside of kernels");
+    let warp = "fun f part = let m = memory <warp> part in push <warp> (freeze m)";
+    fails(warp, "concat 32 [concat 32 [f (iota 32)]]", "there is no memory that changes of the level `warp`");
+    let inner = "fun f part = push <block> (inPlace (fn m => push <grid> (map (write m 0) part)) part)";
+    fails(inner, "concat 1 [f [1]]", "levels do not nest");
+}
+
+#[test]
+fn lanes_of_a_warp_exchange_elements() {
+    let in_warps = |f: &str| format!("splitUp 32 (iota 32) |> map (fn p => concat 32 [{f} (push <warp> p)]) |> concat 32 |> force |> drop 28");
+    is("", &in_warps("shuffle (fn i => 31 - i) (fn _ _ y => y)"), "[3, 2, 1, 0]");
+    is("", &in_warps("shuffleUp 2 (fn _ x y => (x, y))"), "[(28, 26), (29, 27), (30, 28), (31, 29)]");
+    is("", &in_warps("shuffleDown 1 (fn _ _ y => y)"), "[29, 30, 31, 31]");
+    is("", &in_warps("shuffleXor 1 (fn i _ y => y - i)"), "[1, -1, 1, -1]");
+    is("", &in_warps("ballot (fn x => x < 3) (fn _ _ bits => bits)"), "[7, 7, 7, 7]");
+    is("", &in_warps("anyLane (fn x => x > 30) (fn _ _ b => b)"), "[true, true, true, true]");
+    is("", &in_warps("allLanes (fn x => x > 30) (fn _ _ b => toInt b)"), "[0, 0, 0, 0]");
+}
+
+#[test]
+fn filters_and_arrays_one_after_the_other() {
+    let odd = "fun odd part = filterPush <block> (fn x => x % 2 == 1) part";
+    is(odd, "splitUp 4 [1, 2, 3, 5, 2, 4, 6, 7] |> map odd |> concat 4", "[1, 3, 5, 0, 7, 0, 0, 0]");
+    let summed = "fun f part =
+  let xs = forceWithin 4 (filterPush <block> (fn x => x % 2 == 1) part)
+  in push <block> (generate 1 (fn _ => sum xs * 10 + length xs))";
+    is(summed, "splitUp 4 [1, 2, 3, 5, 2, 4, 6, 7] |> map f |> concat 1", "[93, 71]");
+    is("", "splitUp 2 [1, 2, 3, 4] |> map (fn p => push <block> (append p (append [0] p))) |> concat 5", "[1, 2, 0, 1, 2, 3, 4, 0, 3, 4]");
+    is("", "splitUp 2 [1, 2] |> map (fn p => appendPush (push <block> p) (push <block> (replicate 3 9))) |> concat 5", "[1, 2, 9, 9, 9]");
+    is("", "splitUp 3 [1, 2, 3] |> map (fn p => ixMap (fn i => 2 - i) (push <block> p)) |> concat 3", "[3, 2, 1]");
+    is("", "splitUp 2 [7, 8] |> map (fn p => scatterPush <block> 4 (map (fn x => (x - 5, x)) p)) |> concat 4", "[0, 0, 7, 8]");
+    fails("", "splitUp 2 [7, 8] |> map (fn p => push <block> (force (filterPush <block> (fn x => x > 7) p))) |> concat 2", "forceWithin 256");
 }

@@ -1,0 +1,252 @@
+//! The programs of the FCL paper and of Obsidian's, in both languages: one kernel comes of them.
+
+use super::super::PAPER;
+use super::normal::normal;
+use pumice_algorithms::obsidian::{self, whole_blocks};
+use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, networks, scan};
+use pumice_array::operations::KernelCall;
+use pumice_kernel::{
+    Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull, Push,
+    Size, define, generate,
+};
+use pumice_lang::evaluate::{Options, compile};
+use pumice_lang::program::Program;
+use pumice_lang::types::check;
+use pumice_scalar::Exp;
+use std::sync::Arc;
+
+/// The kernel of a program's function `it`, with blocks of so many threads.
+#[track_caller]
+fn kernel_of(text: &str, threads: u32) -> Arc<Definition> {
+    let none = |name: &str| Err(format!("there is no `{name}`"));
+    let program = Program::load("test.pum", text, &none)
+        .map_err(|(sources, errors)| errors[0].render(&sources, false))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let program = Arc::new(program);
+    let checked = check(&program).map_err(|errors| errors[0].render(&program.sources, false));
+    let checked = Arc::new(checked.unwrap_or_else(|error| panic!("{error}")));
+    let entry = checked.entry("it").expect("it is there");
+    let options = Options { block_size: threads, ..Options::default() };
+    let compiled = compile(&program, &checked, entry, &[], options)
+        .map_err(|error| error.render(&program.sources, false))
+        .unwrap_or_else(|error| panic!("{error}"));
+    let call =
+        compiled.program.nodes().iter().find_map(|node| node.operation.as_any().downcast_ref::<KernelCall>());
+    call.expect("there is a kernel").definition.clone().expect("the kernel is built")
+}
+
+/// What the passes leave of a kernel, for arrays of these lengths.
+fn text_of(definition: &Definition, lengths: &[usize]) -> String {
+    let arguments: Vec<KernelArgument> = lengths.iter().copied().map(KernelArgument::Length).collect();
+    let specialised = definition.specialise(&arguments, &Profile::large_gpu(), Passes::default());
+    specialised.expect("it is specialised").program.to_string()
+}
+
+#[track_caller]
+fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl KernelFunction<P>) {
+    let own = kernel_of(text, threads);
+    let rust = define("kernel", threads, rust).expect("the kernel in Rust is built");
+    let (own, rust) = (text_of(&own, lengths), text_of(&rust, lengths));
+    // Where the texts differ, it must be in what does not matter.
+    if normal(&own) != normal(&rust) {
+        panic!(
+            "the kernels differ: {text}\n{}\n\nin Rust:\n{}\n\n{own}\n\n{rust}",
+            normal(&own),
+            normal(&rust)
+        );
+    }
+}
+
+/// A program of one array.
+fn of_one(program: &str, expression: &str) -> String {
+    format!("{program}\nsig it : [i32] -> [i32]<grid>\nfun it xs = {expression}\n")
+}
+
+/// A program of two arrays.
+fn of_two(expression: &str) -> String {
+    format!("sig it : [i32] -> [i32] -> [i32]<grid>\nfun it xs ys = {expression}\n")
+}
+
+#[test]
+fn the_papers_functions() {
+    // The paper's functions, to the letter.
+    fn reverse<T: Item, S: Size>(xs: Pull<T, S>) -> Pull<T, S> {
+        let n = xs.len();
+        Pull::new(n, move |i| xs.at(n.to_ix() - i - 1))
+    }
+    fn split_up<T: Item>(size: usize, xs: Pull<T, Ix>) -> Pull<Pull<T>, Ix> {
+        let n = size as i64;
+        Pull::new(xs.len() / n, move |i| {
+            let xs = xs.clone();
+            Pull::new(size, move |j| xs.at(i * n + j))
+        })
+    }
+    same_kernel(&of_one(PAPER, "push <grid> (reverse xs)"), 32, &[1000], |xs: Pull<i32, Ix>| {
+        reverse(xs).push::<Grid>()
+    });
+    let doubled = of_one(PAPER, "push <grid> (generate (length xs) (fn i => index xs i * 2))");
+    same_kernel(&doubled, 32, &[1000], |xs: Pull<i32, Ix>| {
+        generate(xs.len(), move |i| xs.at(i) * 2).push::<Grid>()
+    });
+    same_kernel(
+        &of_one(PAPER, "revDistribute 64 xs"),
+        32,
+        &[640],
+        |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            let parts = reverse(split_up(64, xs).map(|part| reverse(part).push::<Block>()));
+            let length = parts.len() * 64;
+            parts.concat_by(64, length)
+        },
+    );
+    same_kernel(
+        &of_one(PAPER, "reduceGrid (+) xs"),
+        32,
+        &[640],
+        |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            let sums = split_up(64, xs).map(|mut part| {
+                let step = |part: Pull<i32>| {
+                    let half = part.len() / 2;
+                    let (low, high) = (part.clone(), part.clone());
+                    let low = Pull::<i32>::new(half, move |i| low.at(i));
+                    let high = Pull::<i32>::new(part.len() - half, move |i| high.at(half as i64 + i));
+                    low.zip_with(high, |a, b| a + b).push::<Block>().force()
+                };
+                part = step(part);
+                while part.len() != 1 {
+                    part = step(part);
+                }
+                part.push::<Block>()
+            });
+            let length = sums.len();
+            sums.concat_by(1, length)
+        },
+    );
+    same_kernel(&of_one("", "pushBy <grid> 4 (reverse xs)"), 256, &[1000], fcl::reverse::<i32>);
+}
+
+#[test]
+fn obsidians_first_programs() {
+    let sums = "fun sums xs = if length xs < 2 then xs else sums (force (push <block> (map (fn (a, b) => a + b) (pair xs))))";
+    let blocks = |size: usize, f: &str| format!("splitUp {size} xs |> map ({f}) |> concat");
+    same_kernel(&of_one(sums, &format!("{} 1", blocks(8, "fn b => push <block> (sums b)"))), 4, &[100], obsidian::sum);
+    let fused = "fn b => push <block> (map (fn x => x + 1) (map (fn x => x * 2) b))";
+    same_kernel(&of_one("", &format!("{} 32", blocks(32, fused))), 32, &[100], obsidian::map_fusion);
+    let unfused = "fn b => push <block> (map (fn x => x + 1) (force (push <block> (map (fn x => x * 2) b))))";
+    same_kernel(&of_one("", &format!("{} 32", blocks(32, unfused))), 32, &[100], obsidian::map_unfused);
+    let alone = "fun reduceS f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceS f (zipWith f a b)";
+    let add = |a: Exp<i32>, b| a + b;
+    let reduced = format!("{} 1", blocks(8, "fn b => push <block> (reduceS (+) b)"));
+    same_kernel(&of_one(alone, &reduced), 1, &[100], obsidian::reduce_s(8, add));
+    let forced = "fun reduceF f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceF f (force (push <block> (zipWith f a b)))";
+    let reduced = format!("{} 1", blocks(8, "fn b => push <block> (reduceF (+) b)"));
+    same_kernel(&of_one(forced, &reduced), 4, &[100], obsidian::reduce(8, add));
+}
+
+#[test]
+fn obsidians_programs_of_two_arrays() {
+    let blocks = |size: usize, f: &str| format!("zipWith ({f}) (splitUp {size} xs) (splitUp {size} ys) |> concat {}", 2 * size);
+    let program = of_two(&blocks(16, "fn x y => push <block> (append x y)"));
+    same_kernel(&program, 32, &[100, 100], obsidian::cat_arrays);
+    let program = of_two(&blocks(16, "fn x y => appendPush (push <block> x) (push <block> y)"));
+    same_kernel(&program, 16, &[100, 100], obsidian::cat_array_ps);
+    let program = of_two(&blocks(32, "fn x y => push <block> (unpair (zip x y))"));
+    same_kernel(&program, 64, &[100, 100], obsidian::zip_unpair);
+    let program = of_two(&blocks(32, "fn x y => unpairPush (push <block> (zip x y))"));
+    same_kernel(&program, 32, &[100, 100], obsidian::zip_unpair_p);
+}
+
+/// A function of blocks of sixteen, in both languages.
+#[track_caller]
+fn same_block(function: &str, threads: u32, rust: impl Fn(Pull<i32>) -> Push<Block, i32> + Clone + 'static) {
+    let program = of_one("import sorters", &format!("splitUp 16 xs |> map ({function}) |> concat 16"));
+    same_kernel(&program, threads, &[100], move |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+        whole_blocks(xs, 16).map(rust.clone()).concat()
+    });
+}
+
+#[test]
+fn sorters() {
+    type Network = (&'static str, fn(u32) -> Vec<networks::Stage>);
+    let all: [Network; 5] = [
+        ("bmerge", networks::bmerge),
+        ("tmerge", networks::tmerge),
+        ("tsort", networks::tsort),
+        ("bpmerge", networks::bpmerge),
+        ("vsort", networks::vsort),
+    ];
+    for (name, network) in all {
+        for (threading, how, threads) in [(Threading::One, "one", 16), (Threading::Two, "two", 8)] {
+            let function = format!("sorters::{name} (sorters::{how} <block>) 4");
+            same_block(&function, threads, threading.network::<i32>(network(4), 4));
+        }
+    }
+}
+
+#[test]
+fn scans() {
+    let add = |a: Exp<i32>, b: Exp<i32>| a + b;
+    same_block("sklansky <block> (+)", 16, move |xs| scan::sklansky(add, xs));
+    same_block("koggeStone <block> (+)", 16, move |xs| scan::kogge_stone(add, xs));
+    same_block("brentKung <block> (+)", 16, move |xs| scan::brent_kung(add, xs));
+}
+
+#[test]
+fn kernels_that_change_memory() {
+    let sort = "
+fun bitonicBlock arr =
+  let n = length arr
+      shared = memory <block> arr
+      swapIf wrong i j =
+        let here = read shared i
+            there = read shared j
+        in if wrong here there
+           then let _ = write shared i there in write shared j here
+           else ()
+      exchange size distance i =
+        let j = i xor distance
+        in if j > i
+           then (if (i band size) == 0 then swapIf (>) i j else swapIf (<) i j)
+           else ()
+      merge size distance =
+        if distance < 1
+        then ()
+        else
+          let _ = force (push <block> (generate n (exchange size distance)))
+          in merge size (distance / 2)
+      sorted size =
+        if size > n
+        then ()
+        else
+          let _ = merge size (size / 2)
+          in sorted (2 * size)
+      _ = sorted 2
+  in push <block> (generate n (read shared))
+";
+    let program = of_one(sort, "splitUp 16 xs |> map bitonicBlock |> concat 16");
+    same_kernel(&program, 16, &[100], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+        whole_blocks(xs, 16).map(bitonic::bitonic_block).concat()
+    });
+    let count = "sig it : [i32] -> [i32] -> [i32]
+fun it bins xs =
+  inPlace
+    (fn m => push <grid> (map (fn x => ignore (atomicAdd m (i64 (u32 x) % lengthMem m) 1)) xs))
+    bins";
+    same_kernel(count, 256, &[16, 1000], histogram::histogram_global);
+    let reverse = "sig it : [i32] -> [i32]
+fun it xs =
+  let swap m i =
+        let last = lengthMem m - 1
+            here = read m i
+            there = read m (last - i)
+            _ = write m i there
+        in write m (last - i) here
+  in inPlace (fn m => push <grid> (generate (lengthMem m / 2) (swap m))) xs";
+    same_kernel(reverse, 256, &[1000], |m: Mutable<i32>| {
+        Grid::for_each(m.len() / 2, &|i| {
+            let last = m.len() - 1;
+            let (here, there) = (m.read(i), m.read(last - i));
+            m.write(i, there);
+            m.write(last - i, here);
+        });
+    });
+}
