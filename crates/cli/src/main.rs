@@ -15,6 +15,7 @@ mod programs;
 mod progress;
 mod pum;
 mod random;
+mod repl;
 mod selftest;
 mod simulate;
 mod target;
@@ -68,6 +69,8 @@ commands:
     --check               instead of it, say which files are laid out in another way
   test FILE.pum         run the cases in a file's documentation: `-- >>> expression`, and on the lines below what it gives
     --device DEVICE       on this device, else on all that work here
+  repl [FILE.pum]       type definitions and expressions, and see what they give; `:help` there shows more
+    --device DEVICE       on this device
   run FILE.pum ARG...   run a function of a file. An ARG is an expression, such as `[1.0, 2.0]` or `(1, true)`, or a file:
                         .npy (NumPy), .csv (a column is a vector, several are a matrix, of f64), .png (a matrix of grey
                         values from 0 to 1, of f32)
@@ -168,11 +171,12 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "run" => simulate::run_once(&Options::parse(rest, &["--device", "--n"], &[], 1)?),
         "simulate" => simulate::run(&Options::parse(rest, &["--n"], &["--csv"], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "repl" => repl::run(&Options::parse(rest, &["--device"], &[], 1)?),
         "cache" => cache::run(&Options::parse(rest, &["--bytes"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, repl, run, emit, explain, simulate, tune, cache, help, version"
         ))),
     }
 }

@@ -28,6 +28,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// A program with what it is run with.
+    pub fn new(compiled: Compiled, inputs: Inputs, checked: Arc<Checked>) -> Call {
+        Call { compiled, inputs, checked }
+    }
+
     /// The sums that the program declares.
     pub fn sums(&self) -> &[SumDeclaration] {
         self.checked.sums()
@@ -65,15 +70,14 @@ pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
         expression.push_str(&format!(" {name}"));
         names.push(name);
     }
-    let expression = Expression { name: "command line", parameters: &names, text: &expression };
+    let expression = Expression { name: "command line", parameters: &names, text: &expression, start: 0 };
     let (checked, compiled) = prepare(path, &source, expression).map_err(|wrong| wrong.tell())?;
     let mut inputs = Inputs::default();
     let mut given = given.into_iter();
     for (name, ty) in &compiled.parameters {
         match (given.next(), size) {
-            (Some(array), _) => add_array(array, &mut inputs),
-            (None, Some(size)) => add_zeros(ty, size, checked.sums(), &mut inputs)
-                .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?,
+            (Some(array), _) => add_array(Arc::new(array), &mut inputs),
+            (None, Some(size)) => add_missing(name, ty, size, checked.sums(), &mut inputs)?,
             (None, None) => {
                 return Err(Error::Failed(format!("`{entry}` gives a function, which cannot be printed")));
             }
@@ -88,17 +92,20 @@ pub fn prepare(
     source: &str,
     expression: Expression<'_>,
 ) -> std::result::Result<(Arc<Checked>, Compiled), Wrong> {
-    let Checks { program, checked } = checks(path, source, Some(expression))?;
+    let checks = checks(path, source, Some(expression))?;
+    let compiled = build(&checks)?;
+    Ok((checks.checked, compiled))
+}
+
+/// Makes an array program of the expression of a program.
+pub fn build(Checks { program, checked }: &Checks) -> std::result::Result<Compiled, Wrong> {
     let Some(entry) = checked.entry(EXPRESSION) else {
         let nowhere = Span { file: FileId(0), start: 0, end: 0 };
         let error = Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice");
-        return Err(Wrong::of(&program, error));
+        return Err(Wrong::of(program, error));
     };
     let options = evaluate::Options { block_size: BLOCK_SIZE, ..evaluate::Options::default() };
-    match compile(&program, &checked, entry, &[], options) {
-        Ok(compiled) => Ok((checked, compiled)),
-        Err(error) => Err(Wrong::of(&program, error)),
-    }
+    compile(program, checked, entry, &[], options).map_err(|error| Wrong::of(program, error))
 }
 
 /// How many arguments the function has that are not given; an error if there are any and none may be.
@@ -141,12 +148,24 @@ fn array_type(array: &HostData) -> String {
     }
 }
 
-fn add_array(array: HostData, inputs: &mut Inputs) {
+/// Adds the next array.
+pub fn add_array(array: Arc<dyn ArrayData>, inputs: &mut Inputs) {
     let number = inputs.arrays.len() as u32;
-    inputs.arrays.insert(number, Arc::new(array));
+    inputs.arrays.insert(number, array);
 }
 
-/// Adds an argument of a type that nobody gave: arrays and numbers in the order of the type.
+/// Adds an argument that nobody gave: arrays and numbers in the order of the type.
+pub fn add_missing(
+    name: &str,
+    ty: &Type,
+    size: usize,
+    sums: &[SumDeclaration],
+    inputs: &mut Inputs,
+) -> Result<()> {
+    let wanted = || Error::Usage(format!("give `{name}` a value: it is of type `{ty}`"));
+    add_zeros(ty, size, sums, inputs).ok_or_else(wanted)
+}
+
 fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {
     match ty {
         Type::Scalar(scalar) => inputs.scalars.push(match scalar {
@@ -174,7 +193,7 @@ fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Input
                 Some(vec![0; bytes])
             };
             let data = types.iter().map(column).collect::<Option<Vec<_>>>()?;
-            add_array(HostData::new(extents, types, data), inputs);
+            add_array(Arc::new(HostData::new(extents, types, data)), inputs);
         }
         _ => return None,
     }

@@ -12,40 +12,70 @@ use pumice::{Compiler, Untyped};
 use std::sync::Arc;
 
 /// The extents of arrays that are not given.
-const SIZE: usize = 1024;
+pub const SIZE: usize = 1024;
 
 /// Prints a function in the language that `--target` names. Nothing is run.
 pub fn emit(options: &Options) -> Result<()> {
     let target = options.value("--target").ok_or_else(target_missing)?;
-    let dialect = match target {
-        "array" => None,
-        "program" => Some(Dialect::Cuda),
-        _ => Some(target::dialect(target).map_err(|_| unknown_target(target))?),
-    };
+    let target = Target::named(target)?;
     let call = call(options, Some(size(options)?))?;
-    let Some(dialect) = dialect else {
-        return print(&join(std::iter::once(call.compiled.program.to_string())));
+    print(&emitted(&call, target)?)
+}
+
+/// What programs are shown as.
+#[derive(Clone, Copy)]
+pub enum Target {
+    /// The array language.
+    Array,
+    /// Program IR.
+    Program,
+    /// The text of kernels.
+    Dialect(Dialect),
+}
+
+impl Target {
+    /// The target with this name.
+    pub fn named(name: &str) -> Result<Target> {
+        match name {
+            "array" => Ok(Target::Array),
+            "program" => Ok(Target::Program),
+            _ => target::dialect(name).map(Target::Dialect).map_err(|_| unknown_target(name)),
+        }
+    }
+}
+
+/// What a call becomes.
+pub fn emitted(call: &Call, target: Target) -> Result<String> {
+    let dialect = match target {
+        Target::Array => return Ok(join(std::iter::once(call.compiled.program.to_string()))),
+        Target::Program => Dialect::Cuda,
+        Target::Dialect(dialect) => dialect,
     };
-    let foreseen = planned(&call, dialect)?.foresee(&call.inputs)?;
+    let foreseen = planned(call, dialect)?.foresee(&call.inputs)?;
     let mut texts: Vec<String> = Vec::new();
     for launch in foreseen.iter().filter_map(|foreseen| foreseen.plan.as_ref().ok()).flat_map(Plan::launches)
     {
         let text = match target {
-            "program" => launch.program.to_string(),
+            Target::Program => launch.program.to_string(),
             _ => source(&launch.program, dialect)?,
         };
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
-    print(&join(texts.into_iter()))
+    Ok(join(texts.into_iter()))
 }
 
 /// Prints what is allocated and launched for a function. Nothing is run.
 pub fn explain(options: &Options) -> Result<()> {
     let dialect = target::dialect(options.value("--target").unwrap_or("cuda"))?;
     let call = call(options, Some(size(options)?))?;
-    print(&planned(&call, dialect)?.explain(&call.inputs)?)
+    print(&explained(&call, dialect)?)
+}
+
+/// What is allocated and launched for a call.
+pub fn explained(call: &Call, dialect: Dialect) -> Result<String> {
+    Ok(planned(call, dialect)?.explain(&call.inputs)?)
 }
 
 /// The program, on something that is like a device of the dialect.
@@ -62,7 +92,11 @@ fn size(options: &Options) -> Result<usize> {
 
 /// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
 pub fn simulate(options: &Options) -> Result<()> {
-    let call = call(options, None)?;
+    print(&simulated(&call(options, None)?)?)
+}
+
+/// Runs a call on a simulated GPU: what each kernel costs, line by line.
+pub fn simulated(call: &Call) -> Result<String> {
     let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let results = compiler.compile_program(call.compiled.program.clone())?.run_all(&call.inputs)?;
@@ -71,5 +105,5 @@ pub fn simulate(options: &Options) -> Result<()> {
         whole_columns(&**result).map_err(pumice::Error::from)?;
     }
     let launches = sim.recorded();
-    print(&format!("{}\nwithout a race\n", simulate::costs(&launches).trim_start()))
+    Ok(format!("{}\nwithout a race\n", simulate::costs(&launches).trim_start()))
 }

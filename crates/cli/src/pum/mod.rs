@@ -1,13 +1,13 @@
 //! Commands on files of the `.pum` language. Each reads the file, has `pumice-lang` check it and make an array program of it, and does
 //! with that what its name says.
 
-mod call;
+pub mod call;
 mod cases;
 mod check;
-mod file;
-mod files;
+pub mod file;
+pub mod files;
 mod fmt;
-mod lower;
+pub mod lower;
 mod run;
 
 use crate::error::{Error, Result};

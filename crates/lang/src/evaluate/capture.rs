@@ -76,6 +76,9 @@ impl Evaluator {
         let mut captured = Captured::default();
         self.collect(&suspended.function, &mut captured, span)?;
         self.collect(&suspended.argument, &mut captured, span)?;
+        // Every function that the kernel calls may use them.
+        let outside = self.given.borrow().clone();
+        outside.values().try_for_each(|value| self.collect(value, &mut captured, span))?;
         // The kernel is what the function describes; who applied it may be no file at all, but a command line.
         let described_at = match &suspended.function {
             Value::Function(function) => match &**function {
@@ -93,6 +96,8 @@ impl Evaluator {
                 let push = self.within(Mode::Kernel, || {
                     let function = self.inside(&suspended.function, &given)?;
                     let argument = self.inside(&suspended.argument, &given)?;
+                    let inside = outside.iter().map(|(id, value)| Ok((*id, self.inside(value, &given)?)));
+                    self.given.replace(inside.collect::<Outcome<_>>()?);
                     self.apply(&function, argument, suspended.span)
                 });
                 match push {
@@ -105,6 +110,8 @@ impl Evaluator {
                 }
             })
         });
+        // Not before: functions of the kernel's pulls are called while its statements are made.
+        self.given.replace(outside);
         self.kept(())?;
         let scalars = captured.scalars.iter().map(|term| self.constant_function(vec![*term])).collect();
         let call = KernelCall { definition: definition.map(Arc::new), scalars };
