@@ -3,7 +3,7 @@
 //! A mistake is an [`Error::Usage`] in the words of `clap`. This only reads; [`run`](crate::run) does what was asked for.
 
 use crate::error::{Error, Result};
-use crate::{bench, cache, emit, manual, programs, pum, random, selftest, simulate, tune};
+use crate::{bench, cache, emit, manual, programs, pum, random, repl, selftest, simulate, tune};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -39,6 +39,8 @@ pub enum Command {
     Test(pum::cases::Arguments),
     /// Run a function of a `.pum` file, or a kernel-language program once to see that it is right.
     Run(pum::run::Arguments),
+    /// Answer definitions and expressions of the `.pum` language as they are typed; `:help` there shows more.
+    Repl(repl::Arguments),
     /// Print what a function of a `.pum` file gives and costs by the rules of its semantics, by level and by line.
     Cost(pum::cost::Arguments),
     /// Print what a function of a `.pum` file, a built-in example or a kernel-language program becomes.

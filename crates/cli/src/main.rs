@@ -17,6 +17,7 @@ mod programs;
 mod progress;
 mod pum;
 mod random;
+mod repl;
 mod selftest;
 mod simulate;
 mod subject;
@@ -60,6 +61,7 @@ impl Command {
             Command::Fmt(arguments) => pum::fmt::run(&arguments),
             Command::Test(arguments) => pum::cases::run(&arguments),
             Command::Run(arguments) => pum::run::run(&arguments),
+            Command::Repl(arguments) => repl::run(&arguments),
             Command::Cost(arguments) => pum::cost::run(&arguments),
             Command::Emit(arguments) => emit::run(&arguments),
             Command::Explain(arguments) => emit::explain(&arguments),

@@ -1,5 +1,7 @@
 //! Commands on `.pum` files, as a user types them.
 
+mod repl;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

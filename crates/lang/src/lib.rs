@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod additions;
 pub mod ast;
 pub mod cases;
 pub mod diagnostic;

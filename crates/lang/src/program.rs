@@ -1,5 +1,6 @@
 //! A program: its file, what that imports, the prelude and the built-ins. Reads and parses; says nothing about types.
 
+use crate::additions::{Additions, Given, add_given, leave_out, replace_items};
 use crate::ast::{Function, Ident, Module, Name, Parameter, Pattern, PatternKind};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Source, Sources, Span};
@@ -25,6 +26,8 @@ pub struct Program {
     pub modules: Vec<LoadedModule>,
     /// How many expressions there are in all files.
     pub expressions: u32,
+    /// Values from outside that the program's own file uses by name.
+    pub given: Arc<[Given]>,
 }
 
 /// What [`Checked::entry`](crate::types::Checked::entry) calls the function of an [`Expression`]. No file can use or declare it.
@@ -39,6 +42,17 @@ pub struct Expression<'a> {
     pub parameters: &'a [String],
     /// The expression.
     pub text: &'a str,
+    /// Where it begins in the text: what stands before, a command at a prompt, is only shown in messages.
+    pub start: usize,
+}
+
+impl Expression<'_> {
+    /// The text with blanks for what stands before the expression, so that places stay what they are.
+    fn read(&self) -> String {
+        let (before, own) = self.text.split_at_checked(self.start).unwrap_or(("", self.text));
+        let blanks = before.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
+        blanks.chain(own.chars()).collect()
+    }
 }
 
 /// A file of a program.
@@ -77,7 +91,7 @@ impl Program {
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
-        Program::read(name, text, None, read)
+        Program::load_more(Additions::default(), name, text, read)
     }
 
     /// As [`Program::load`], with an expression as one more function of the file: [`EXPRESSION`].
@@ -86,7 +100,7 @@ impl Program {
     /// use pumice_lang::program::{EXPRESSION, Expression, Program};
     ///
     /// let none = |name: &str| Err(format!("there is no `{name}`"));
-    /// let expression = Expression { name: "command line", parameters: &["y".to_string()], text: "twice y" };
+    /// let expression = Expression { name: "command line", parameters: &["y".to_string()], text: "twice y", start: 0 };
     /// let program = Program::load_with(expression, "main.pum", "fun twice x = x + x", &none).unwrap();
     /// let checked = pumice_lang::types::check(&program).unwrap();
     /// assert!(checked.entry(EXPRESSION).is_some());
@@ -97,17 +111,35 @@ impl Program {
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
-        Program::read(name, text, Some(expression), read)
+        let additions = Additions { expression: Some(expression), ..Additions::default() };
+        Program::load_more(additions, name, text, read)
     }
 
-    fn read(
+    /// As [`Program::load`], with all that is added to the file without being written in it.
+    ///
+    /// ```
+    /// use pumice_lang::{additions::{Additions, Text}, program::Program, types::check};
+    ///
+    /// let texts = [Text { name: "line 1".to_string(), text: "fun f x = x / 2.0f32".to_string() }];
+    /// let additions = Additions { texts: &texts, ..Additions::default() };
+    /// let none = |name: &str| Err(format!("there is no `{name}`"));
+    /// let program = Program::load_more(additions, "main.pum", "fun f x = not x\nfun main = f 1.0f32", &none).unwrap();
+    /// let checked = check(&program).unwrap();
+    /// assert_eq!(checked.scheme(checked.entry("f").unwrap()).to_string(), "f32 -> f32");
+    /// ```
+    pub fn load_more(
+        additions: Additions<'_>,
         name: &str,
         text: &str,
-        expression: Option<Expression<'_>>,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
         let mut loader = Loader {
-            program: Program { sources: Sources::default(), modules: Vec::new(), expressions: 0 },
+            program: Program {
+                sources: Sources::default(),
+                modules: Vec::new(),
+                expressions: 0,
+                given: additions.given.into(),
+            },
             errors: Vec::new(),
             states: HashMap::new(),
         };
@@ -115,7 +147,7 @@ impl Program {
             let loaded = loader.parse(name, &format!("{name}.pum"), text);
             loader.program.modules.push(loaded);
         }
-        loader.load(name, text, expression, read);
+        loader.load(name, text, additions, read);
         if loader.errors.is_empty() {
             Ok(loader.program)
         } else {
@@ -148,7 +180,7 @@ impl Loader {
         &mut self,
         name: &str,
         text: &str,
-        expression: Option<Expression<'_>>,
+        additions: Additions<'_>,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) {
         let (folder, file) = match name.rfind(['/', '\\']) {
@@ -156,9 +188,7 @@ impl Loader {
             None => ("", name),
         };
         let mut main = self.parse(file.strip_suffix(".pum").unwrap_or(file), name, text);
-        if let Some(expression) = expression {
-            self.add(expression, Arc::make_mut(&mut main.module));
-        }
+        self.add_all(additions, Arc::make_mut(&mut main.module));
         self.states.insert(main.name.clone(), State::Open);
         let mut open = vec![(main, 0)];
         while let Some((loaded, next)) = open.last_mut() {
@@ -200,10 +230,27 @@ impl Loader {
         }
     }
 
+    /// Adds to a file what is not written in it.
+    fn add_all(&mut self, additions: Additions<'_>, module: &mut Module) {
+        let own = self.program.sources.len();
+        for text in additions.texts {
+            let added = self.parse("", &text.name, &text.text).module;
+            replace_items(module, Arc::unwrap_or_clone(added));
+        }
+        for given in additions.given {
+            let signed = self.parse("", &given.name, &given.signature()).module;
+            add_given(module, Arc::unwrap_or_clone(signed), &mut self.program.expressions);
+        }
+        leave_out(module, additions.without, FileId(own as u32));
+        if let Some(expression) = additions.expression {
+            self.add(expression, module);
+        }
+    }
+
     /// Adds an expression to the functions of a file.
     fn add(&mut self, expression: Expression<'_>, module: &mut Module) {
         let file = self.program.sources.add(Source::new(expression.name, expression.text));
-        let (body, errors) = parse_expression(file, expression.text, &mut self.program.expressions);
+        let (body, errors) = parse_expression(file, &expression.read(), &mut self.program.expressions);
         self.errors.extend(errors);
         // Parameters are written nowhere, and each has a place of its own: binders are told apart by their places.
         let parameter = |(at, name): (u32, &String)| {

@@ -78,6 +78,16 @@ impl Sources {
         FileId(self.0.len() as u32 - 1)
     }
 
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A file.
     pub fn get(&self, file: FileId) -> Option<&Source> {
         self.0.get(file.0 as usize)

@@ -5,11 +5,13 @@ mod costs;
 mod kernels;
 
 use pumice_array::{ArrayData, CheckedProgram, HostData, interpret};
+use pumice_lang::additions::{Additions, Given};
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::meaning::{self, MeaningOptions};
-use pumice_lang::program::{LIBRARY, Program};
+use pumice_lang::program::{EXPRESSION, Expression, LIBRARY, Program};
 use pumice_lang::show::show;
-use pumice_lang::types::{Type, check};
+use pumice_lang::types::{Size, Type, check};
+use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -219,4 +221,57 @@ fn the_program_in_the_documentation_runs() {
         text.split("```pum\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is a program");
     is(program, "dotp [1.0, 2.0, 3.0] [4.0, 5.0, 6.0]", "32.0");
     is(program, "revDistribute 2 [1, 2, 3, 4]", "[4, 3, 2, 1]");
+}
+
+/// What an expression is in a program that is given the vector `xs = [3, 1, 2]`, the number `n = 2` and the pair `p = (xs, n)`.
+fn with_given(program: &str, expression: &str) -> Result<String, String> {
+    let int = || Type::Scalar(ScalarType::I64);
+    let vector = || Type::Array { element: Box::new(int()), sizes: vec![Size::Any], level: None };
+    let given =
+        |name: &str, ty, scalars: &[Constant]| Given { name: name.into(), ty, scalars: scalars.into() };
+    let two = [Constant::from(2i64)];
+    let given = [
+        given("xs", vector(), &[]),
+        given("n", int(), &two),
+        given("p", Type::Tuple(vec![vector(), int()]), &two),
+    ];
+    let expression = Expression { name: "line", parameters: &[], text: expression, start: 0 };
+    let additions = Additions { given: &given, expression: Some(expression), ..Additions::default() };
+    let none = |name: &str| Err(format!("there is no `{name}`"));
+    let program = Program::load_more(additions, "test.pum", program, &none);
+    let program = Arc::new(program.map_err(|(_, errors)| format!("{errors:?}"))?);
+    let checked = Arc::new(check(&program).map_err(|errors| format!("{errors:?}"))?);
+    let entry = checked.entry(EXPRESSION).ok_or("no expression")?;
+    let options = Options { block_size: 32, ..Options::default() };
+    let compiled = compile(&program, &checked, entry, &[], options).map_err(|error| error.message)?;
+    let array_program = CheckedProgram::new(compiled.program).map_err(|error| error.to_string())?;
+    let column = || [3i64, 1, 2].iter().flat_map(|number| number.to_le_bytes()).collect();
+    let data = || HostData::new(vec![3], vec![ScalarType::I64], vec![column()]);
+    let arrays: HashMap<u32, Arc<dyn ArrayData>> =
+        (0..2).map(|number| (number, Arc::new(data()) as _)).collect();
+    let results = interpret(&array_program, &arrays, &[]).map_err(|error| error.to_string())?;
+    let results: Vec<Arc<dyn ArrayData>> = results.into_iter().map(|data| Arc::new(data) as _).collect();
+    show(&compiled.result, &results, checked.sums()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn values_from_outside_are_used_wherever_names_are() {
+    let is = |expression: &str, expected: &str| {
+        let program = "fun addN x = x + n\nfun power x k = if k == 0 then 1 else x * power x (k - 1)";
+        assert_eq!(with_given(program, expression).as_deref(), Ok(expected), "{expression}");
+    };
+    is("map addN xs", "[5, 3, 4]");
+    is("(sum (fst p), snd p)", "(6, 2)");
+    // Numbers are as known as literals are.
+    is("power 3 n", "9");
+    is("splitUp n (generate 4 addN) |> map sum", "[5, 9]");
+    // In a function on elements, in a loop, and in a kernel.
+    is("map (fn x => sum (map (fn y => x * y) xs)) [1, 10]", "[6, 60]");
+    is("iterate n (zipWith (+) xs) [0, 0, 0]", "[6, 2, 4]");
+    is("iterateWhile (fn ys => sum ys < 10) (zipWith (+) (fst p)) xs", "[6, 2, 4]");
+    is(
+        "concat 1 (map (fn i => push <block> (map (fn x => x + i) xs |> reverse |> splitUp 3 |> map sum)) [0, 1])",
+        "[6, 9]",
+    );
+    assert!(with_given("", "xs + 1").is_err_and(|error| error.contains("Array") || error.contains("[int]")));
 }

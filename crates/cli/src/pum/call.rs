@@ -28,6 +28,11 @@ pub struct Call {
 }
 
 impl Call {
+    /// A program with what it is run with.
+    pub fn new(compiled: Compiled, inputs: Inputs, checked: Arc<Checked>) -> Call {
+        Call { compiled, inputs, checked }
+    }
+
     /// The sums that the program declares.
     pub fn sums(&self) -> &[SumDeclaration] {
         self.checked.sums()
@@ -53,7 +58,7 @@ impl WrittenCall {
     }
 
     fn expression(&self) -> Expression<'_> {
-        Expression { name: "command line", parameters: &self.names, text: &self.expression }
+        Expression { name: "command line", parameters: &self.names, text: &self.expression, start: 0 }
     }
 }
 
@@ -96,9 +101,8 @@ pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
     let mut given = std::mem::take(&mut written.arrays).into_iter();
     for (name, ty) in &compiled.parameters {
         match (given.next(), size) {
-            (Some(array), _) => add_array(array, &mut inputs),
-            (None, Some(size)) => add_zeros(ty, size, checked.sums(), &mut inputs)
-                .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?,
+            (Some(array), _) => add_array(Arc::new(array), &mut inputs),
+            (None, Some(size)) => add_missing(name, ty, size, checked.sums(), &mut inputs)?,
             (None, None) => return Err(gives_function(&written.entry)),
         }
     }
@@ -114,7 +118,7 @@ pub fn prepare_expression(
     let typed = parameters.iter().map(|(name, ty)| format!("{name} = ({name} : {ty}); ")).collect::<String>();
     let text_of = format!("let {typed}in {expression}");
     let names: Vec<String> = parameters.iter().map(|(name, _)| name.to_string()).collect();
-    let expression = Expression { name: "expression", parameters: &names, text: &text_of };
+    let expression = Expression { name: "expression", parameters: &names, text: &text_of, start: 0 };
     let prepared = prepare("text.pum", text, expression, None);
     prepared.map(|(_, compiled)| compiled.program).map_err(|wrong| wrong.render(false))
 }
@@ -131,18 +135,24 @@ pub fn prepare(
     expression: Expression<'_>,
     block_size: Option<u32>,
 ) -> std::result::Result<(Arc<Checked>, Compiled), Wrong> {
-    let Checks { program, checked } = checks(path, source, Some(expression))?;
+    let checks = checks(path, source, Some(expression))?;
+    let compiled = build(&checks, block_size)?;
+    Ok((checks.checked, compiled))
+}
+
+/// Makes an array program of the expression of a program, in which `#BlockSize` is this.
+pub fn build(
+    Checks { program, checked }: &Checks,
+    block_size: Option<u32>,
+) -> std::result::Result<Compiled, Wrong> {
     let Some(entry) = checked.entry(EXPRESSION) else {
         let nowhere = Span { file: FileId(0), start: 0, end: 0 };
         let error = Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice");
-        return Err(Wrong::of(&program, error));
+        return Err(Wrong::of(program, error));
     };
     let block_size = block_size.unwrap_or(BLOCK_SIZE);
     let options = evaluate::Options { block_size, ..evaluate::Options::default() };
-    match compile(&program, &checked, entry, &[], options) {
-        Ok(compiled) => Ok((checked, compiled)),
-        Err(error) => Err(Wrong::of(&program, error)),
-    }
+    compile(program, checked, entry, &[], options).map_err(|error| Wrong::of(program, error))
 }
 
 /// How many arguments the function has that are not given; an error if there are any and none may be.
@@ -185,12 +195,24 @@ fn array_type(array: &HostData) -> String {
     }
 }
 
-fn add_array(array: HostData, inputs: &mut Inputs) {
+/// Adds the next array.
+pub fn add_array(array: Arc<dyn ArrayData>, inputs: &mut Inputs) {
     let number = inputs.arrays.len() as u32;
-    inputs.arrays.insert(number, Arc::new(array));
+    inputs.arrays.insert(number, array);
 }
 
-/// Adds an argument of a type that nobody gave: arrays and numbers in the order of the type.
+/// Adds an argument that nobody gave: arrays and numbers in the order of the type.
+pub fn add_missing(
+    name: &str,
+    ty: &Type,
+    size: usize,
+    sums: &[SumDeclaration],
+    inputs: &mut Inputs,
+) -> Result<()> {
+    let wanted = || Error::Usage(format!("give `{name}` a value: it is of type `{ty}`"));
+    add_zeros(ty, size, sums, inputs).ok_or_else(wanted)
+}
+
 fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {
     match ty {
         Type::Scalar(scalar) => inputs.scalars.push(match scalar {
@@ -218,7 +240,7 @@ fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Input
                 Some(vec![0; bytes])
             };
             let data = types.iter().map(column).collect::<Option<Vec<_>>>()?;
-            add_array(HostData::new(extents, types, data), inputs);
+            add_array(Arc::new(HostData::new(extents, types, data)), inputs);
         }
         _ => return None,
     }

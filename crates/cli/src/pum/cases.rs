@@ -104,7 +104,7 @@ fn value(
     expression: &str,
     compiler: &Compiler,
 ) -> std::result::Result<String, String> {
-    let expression = Expression { name, parameters: &[], text: expression };
+    let expression = Expression { name, parameters: &[], text: expression, start: 0 };
     let (checked, compiled) = prepare(path, text, expression, None).map_err(|wrong| wrong.render(false))?;
     if !compiled.parameters.is_empty() {
         return Err("it gives a function, which cannot be printed\n".to_string());

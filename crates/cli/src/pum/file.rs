@@ -1,18 +1,20 @@
 //! Files of the language: reading one with what it imports, and telling what is wrong with it.
 
 use crate::error::{Error, Result};
+use pumice_lang::additions::Additions;
 use pumice_lang::diagnostic::Diagnostic;
 use pumice_lang::program::{Expression, Program};
 use pumice_lang::source::{Source, Sources};
 use pumice_lang::types::{Checked, check};
 use std::io::{IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// More bytes than this no file of a program has; the parser refuses far smaller ones.
 const MOST_BYTES: u64 = 1 << 28;
 
 /// A program whose types are right.
+#[derive(Clone)]
 pub struct Checks {
     /// The program.
     pub program: Arc<Program>,
@@ -22,8 +24,10 @@ pub struct Checks {
 
 /// What is wrong with a program, with its text.
 pub struct Wrong {
-    sources: Sources,
-    errors: Vec<Diagnostic>,
+    /// The text.
+    pub sources: Sources,
+    /// What is wrong.
+    pub errors: Vec<Diagnostic>,
 }
 
 impl Wrong {
@@ -49,12 +53,16 @@ impl Wrong {
     /// Tells it on standard error, in colours if that is a terminal.
     pub fn tell(&self) -> Error {
         let mut terminal = std::io::stderr().lock();
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let text = self.render(terminal.is_terminal() && !plain);
+        let text = self.render(terminal.is_terminal() && !no_colours());
         // Where it cannot be written, the exit code has to do.
         let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
         Error::Told
     }
+}
+
+/// Whether the user wants no colours, not even on a terminal.
+pub fn no_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
 /// The text of a file.
@@ -62,7 +70,8 @@ pub fn text(path: &str) -> Result<String> {
     read(Path::new(path)).map_err(|reason| Error::Failed(format!("cannot read {path}: {reason}")))
 }
 
-fn read(path: &Path) -> std::result::Result<String, String> {
+/// Reads a file of text; the error is the reason.
+pub fn read(path: &Path) -> std::result::Result<String, String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
@@ -78,13 +87,27 @@ pub fn checks(
     text: &str,
     expression: Option<Expression<'_>>,
 ) -> std::result::Result<Checks, Wrong> {
-    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-    let import = |name: &str| read(&folder.join(format!("{name}.pum")));
-    let loaded = match expression {
-        Some(expression) => Program::load_with(expression, path, text, &import),
-        None => Program::load(path, text, &import),
-    };
-    let program = loaded.map_err(|(sources, errors)| Wrong { sources, errors })?;
+    let import = |name: &str| read(&import_path(path, name));
+    checked(load(path, text, Additions { expression, ..Additions::default() }, &import)?)
+}
+
+/// The file that a program of this path imports by this name.
+pub fn import_path(path: &str, name: &str) -> PathBuf {
+    Path::new(path).parent().unwrap_or(Path::new("")).join(format!("{name}.pum"))
+}
+
+/// Reads a program of this text and what is added to it.
+pub fn load(
+    path: &str,
+    text: &str,
+    additions: Additions<'_>,
+    import: &dyn Fn(&str) -> std::result::Result<String, String>,
+) -> std::result::Result<Program, Wrong> {
+    Program::load_more(additions, path, text, import).map_err(|(sources, errors)| Wrong { sources, errors })
+}
+
+/// Checks a program.
+pub fn checked(program: Program) -> std::result::Result<Checks, Wrong> {
     match check(&program) {
         Ok(checked) => Ok(Checks { program: Arc::new(program), checked: Arc::new(checked) }),
         Err(errors) => Err(Wrong { sources: program.sources, errors }),

@@ -13,17 +13,22 @@ use pumice::{Compiler, Untyped};
 use std::sync::Arc;
 
 /// The extents of arrays that are not given.
-const SIZE: usize = 1024;
+pub const SIZE: usize = 1024;
 
 /// Prints a function in the language that `--target` names. Nothing is run.
 pub fn emit(arguments: &emit::Arguments) -> Result<()> {
     let target = arguments.target.ok_or_else(target_missing)?;
     let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    print(&emitted(&call, target)?)
+}
+
+/// What a call becomes.
+pub fn emitted(call: &Call, target: Target) -> Result<String> {
     if target == Target::Array {
-        return print(&join(std::iter::once(call.compiled.program.to_string())));
+        return Ok(join(std::iter::once(call.compiled.program.to_string())));
     }
     let dialect = target.dialect().unwrap_or(Dialect::Cuda);
-    let foreseen = planned(&call, dialect)?.foresee(&call.inputs)?;
+    let foreseen = planned(call, dialect)?.foresee(&call.inputs)?;
     let mut texts: Vec<String> = Vec::new();
     for launch in foreseen.iter().filter_map(|foreseen| foreseen.plan.as_ref().ok()).flat_map(Plan::launches)
     {
@@ -35,13 +40,18 @@ pub fn emit(arguments: &emit::Arguments) -> Result<()> {
             texts.push(text);
         }
     }
-    print(&join(texts.into_iter()))
+    Ok(join(texts.into_iter()))
 }
 
 /// Prints what is allocated and launched for a function. Nothing is run.
 pub fn explain(arguments: &emit::ExplainArguments) -> Result<()> {
     let call = call(&arguments.subject, Some(size(arguments.size)?))?;
-    print(&planned(&call, arguments.target)?.explain(&call.inputs)?)
+    print(&explained(&call, arguments.target)?)
+}
+
+/// What is allocated and launched for a call.
+pub fn explained(call: &Call, dialect: Dialect) -> Result<String> {
+    Ok(planned(call, dialect)?.explain(&call.inputs)?)
 }
 
 /// The program, on something that is like a device of the dialect.
@@ -61,7 +71,11 @@ fn size(size: Option<usize>) -> Result<usize> {
 
 /// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
 pub fn simulate(subject: &Subject) -> Result<()> {
-    let call = call(subject, None)?;
+    print(&simulated(&call(subject, None)?)?)
+}
+
+/// Runs a call on a simulated GPU: what each kernel costs, line by line.
+pub fn simulated(call: &Call) -> Result<String> {
     let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let results = compiler.compile_program(call.compiled.program.clone())?.run_all(&call.inputs)?;
@@ -70,5 +84,5 @@ pub fn simulate(subject: &Subject) -> Result<()> {
         whole_columns(&**result).map_err(pumice::Error::from)?;
     }
     let launches = sim.recorded();
-    print(&format!("{}\nwithout a race\n", simulate::costs(&launches).trim_start()))
+    Ok(format!("{}\nwithout a race\n", simulate::costs(&launches).trim_start()))
 }

@@ -1,12 +1,12 @@
 //! Commands on files of the `.pum` language. Each reads the file, has `pumice-lang` check it and make an array program of it, and does
 //! with that what its name says.
 
-mod call;
+pub mod call;
 pub mod cases;
 pub mod check;
 pub mod cost;
-mod file;
-mod files;
+pub mod file;
+pub mod files;
 pub mod fmt;
 pub mod lower;
 pub mod run;

@@ -116,21 +116,30 @@ impl Evaluator {
     /// array that comes of a call of it has elements of the second.
     pub(super) fn kernel_call(
         self: &Rc<Self>,
-        captured: Captured,
+        mut captured: Captured,
         (given_types, types): (&[ScalarType], Vec<ScalarType>),
         span: Span,
         body: impl FnOnce(&Given<'_>) -> Outcome<Option<kernel::Value>>,
     ) -> Outcome<Arc<Described>> {
+        // Every function that the kernel calls may use them.
+        let outside = self.given.borrow().clone();
+        outside.values().try_for_each(|value| self.collect(value, &mut captured, span))?;
         let place = self.place(KERNEL, span);
         let number = self.kernels.replace(self.kernels.get() + 1);
         let name = if number == 0 { KERNEL.to_string() } else { format!("{KERNEL}_{number}") };
         let definition = kernel::written_at(place, || {
             define_data(&name, self.options.block_size, &captured.kinds, given_types, |values| {
                 let given = Given { captured: &captured, values: &values };
-                let result = self.within(Mode::Kernel, || body(&given));
+                let result = self.within(Mode::Kernel, || {
+                    let inside = outside.iter().map(|(id, value)| Ok((*id, self.inside(value, &given)?)));
+                    self.given.replace(inside.collect::<Outcome<_>>()?);
+                    body(&given)
+                });
                 self.keep(result, || None)
             })
         });
+        // Not before: functions of the kernel's pulls are called while its statements are made.
+        self.given.replace(outside);
         self.kept(())?;
         let scalars = captured.scalars.iter().map(|term| self.constant_function(vec![*term])).collect();
         let call = KernelCall { definition: definition.map(Arc::new), scalars };

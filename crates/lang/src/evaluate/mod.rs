@@ -36,9 +36,9 @@ pub use layout::columns;
 pub(crate) use layout::fields_of;
 use pumice_array::operations::Argument as ArgumentOperation;
 use pumice_array::{ArrayProgram, Described};
-use pumice_scalar::{Place, ScalarType, Term, Variable as ScalarVariable};
+use pumice_scalar::{Constant, Place, ScalarType, Term, Variable as ScalarVariable};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 use value::{Array, Host, Value};
@@ -79,8 +79,11 @@ const STACK: usize = 1 << 30;
 /// A function as an array program.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program. Its arguments are the leaves of the parameters, in order: an array for each, a scalar for each number.
+    /// The program. Its arguments are the arrays of what is given, then the leaves of the parameters, in order: an array for each, a scalar
+    /// for each number.
     pub program: ArrayProgram,
+    /// Which values of [`Program::given`] it uses.
+    pub given: Vec<usize>,
     /// The function's parameters.
     pub parameters: Vec<(Name, Type)>,
     /// What it gives: an array of the program for each of its leaves, of no dimension for a value that is none.
@@ -159,6 +162,8 @@ pub(crate) struct Evaluator {
     schemes: RefCell<HashMap<&'static str, Rc<Scheme>>>,
     /// How many kernels there are.
     kernels: Cell<u32>,
+    /// The values from outside, as they are seen where an expression is evaluated.
+    given: RefCell<BTreeMap<FunctionId, Value>>,
 }
 
 impl Evaluator {
@@ -176,6 +181,7 @@ impl Evaluator {
             alive: RefCell::default(),
             schemes: RefCell::default(),
             kernels: Cell::new(0),
+            given: RefCell::default(),
         }
     }
 
@@ -217,8 +223,10 @@ impl Evaluator {
         let scheme = self.checked.scheme(id).clone();
         let environment = Environment::of_types(with_defaults(types, &scheme));
         let mut ty = environment.resolve(&scheme.ty);
-        let mut value = self.global(id, environment.clone())?;
         let (mut parameters, mut leaves) = (Vec::new(), Leaves::default());
+        // Before anything is evaluated: what is described inside of a loop's function would belong to the loop.
+        let given = self.bind_given(id, &mut leaves)?;
+        let mut value = self.global(id, environment.clone())?;
         let names = function.parameters.clone();
         let mut names = names.iter();
         while let Type::Function(from, to) = ty {
@@ -244,7 +252,58 @@ impl Evaluator {
         let mut results = Vec::new();
         self.results(&value, &ty, span, &mut results)?;
         let program = self.kept(ArrayProgram::of(&results))?;
-        Ok(Compiled { program, parameters, result: ty })
+        Ok(Compiled { program, given, parameters, result: ty })
+    }
+
+    /// Makes values of what a function uses of all that the program is given, and says which those are.
+    fn bind_given(&self, function: FunctionId, leaves: &mut Leaves) -> Outcome<Vec<usize>> {
+        let (mut used, mut bound) = (None, Vec::new());
+        for (number, given) in self.program.given.iter().enumerate() {
+            let Some(id) = self.checked.entry(&given.name) else { continue };
+            if !used.get_or_insert_with(|| self.checked.reachable(function)).contains(&id) {
+                continue;
+            }
+            // Sums are numbered anew in each program.
+            let ty = &self.checked.scheme(id).ty;
+            let mut scalars = given.scalars.iter().copied();
+            let span = self.checked.function(id).0.span;
+            let value = self.given_value(ty, leaves, &mut scalars, self.place(&given.name, span));
+            let value = value.ok_or_else(|| {
+                self.wrong(span, format!("the value of `{}` is not one of type `{ty}`", given.name))
+            })?;
+            self.given.borrow_mut().insert(id, value);
+            bound.push(number);
+        }
+        Ok(bound)
+    }
+
+    /// A value from outside: arrays are the next arguments of the program, numbers are there.
+    fn given_value(
+        &self,
+        ty: &Type,
+        leaves: &mut Leaves,
+        scalars: &mut dyn Iterator<Item = Constant>,
+        place: Place,
+    ) -> Option<Value> {
+        match ty {
+            Type::Array { .. } => self.argument(ty, leaves, place),
+            Type::Tuple(parts) => {
+                let parts = parts.iter().map(|part| self.given_value(part, leaves, scalars, place));
+                Some(Value::Tuple(parts.collect::<Option<_>>()?))
+            }
+            Type::Record(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(name, ty)| Some((name.clone(), self.given_value(ty, leaves, scalars, place)?)));
+                Some(Value::Record(fields.collect::<Option<_>>()?))
+            }
+            _ => {
+                let columns = layout::columns(ty, self.sums())?;
+                let own: Vec<Constant> = scalars.take(columns.len()).collect();
+                let fits = own.iter().map(|scalar| scalar.ty()).eq(columns);
+                fits.then(|| layout::from_terms(ty, self.sums(), true, &mut own.into_iter().map(Term::from)))?
+            }
+        }
     }
 
     /// The argument of a type: its leaves are the next arguments of the program.

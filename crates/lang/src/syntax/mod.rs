@@ -80,6 +80,23 @@ pub fn parse_expression(file: FileId, text: &str, next_expression: &mut u32) -> 
     (expression, errors)
 }
 
+/// The tokens of a text, in order, each with what is written there: together they are the text.
+///
+/// ```
+/// use pumice_lang::syntax::{SyntaxKind, tokens};
+///
+/// let found: Vec<_> = tokens("map f").collect();
+/// assert_eq!(found, [(SyntaxKind::Lower, "map"), (SyntaxKind::Whitespace, " "), (SyntaxKind::Lower, "f")]);
+/// ```
+pub fn tokens(text: &str) -> impl Iterator<Item = (SyntaxKind, &str)> {
+    let mut start = 0;
+    lexer::tokens(text).into_iter().map(move |token| {
+        let word = text.get(start..token.end as usize).unwrap_or("");
+        start = token.end as usize;
+        (token.kind, word)
+    })
+}
+
 fn tree(file: FileId, text: &str, grammar: fn(&mut Parser)) -> (rowan::GreenNode, Vec<Diagnostic>) {
     if text.len() > MAX_BYTES {
         let span = Span { file, start: 0, end: 0 };

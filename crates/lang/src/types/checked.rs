@@ -9,6 +9,7 @@ use super::scheme::{Chosen, InferredScheme, Quantified};
 use super::ty::{Argument, Scheme, SumId, Type, Variable};
 use crate::ast::{ExprId, Function, Module, Name};
 use crate::source::{FileId, Span};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A `fun` of a program.
@@ -184,6 +185,16 @@ impl Checked {
     /// A function of the program's own file.
     pub fn entry(&self, name: &str) -> Option<FunctionId> {
         self.names.own_function(self.modules.len().checked_sub(1)?, name)
+    }
+
+    /// The functions that a function uses, itself or through others, and itself.
+    pub fn reachable(&self, function: FunctionId) -> HashSet<FunctionId> {
+        let (mut found, mut open) = (HashSet::from([function]), vec![function]);
+        while let Some(next) = open.pop() {
+            let uses = self.meanings.uses.get(next.0 as usize).into_iter().flatten();
+            open.extend(uses.copied().filter(|used| found.insert(*used)));
+        }
+        found
     }
 
     /// All functions of all files.

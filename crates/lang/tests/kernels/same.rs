@@ -6,8 +6,8 @@ use pumice_algorithms::obsidian::{self, whole_blocks};
 use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, networks, scan};
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{
-    Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull, Push,
-    Size, define, generate,
+    Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull,
+    Push, Size, define, generate,
 };
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::program::Program;
@@ -128,12 +128,18 @@ fn the_papers_functions() {
 fn obsidians_first_programs() {
     let sums = "fun sums xs = if length xs < 2 then xs else sums (force (push <block> (map (fn (a, b) => a + b) (pair xs))))";
     let blocks = |size: usize, f: &str| format!("splitUp {size} xs |> map ({f}) |> concat");
-    same_kernel(&of_one(sums, &format!("{} 1", blocks(8, "fn b => push <block> (sums b)"))), 4, &[100], obsidian::sum);
+    same_kernel(
+        &of_one(sums, &format!("{} 1", blocks(8, "fn b => push <block> (sums b)"))),
+        4,
+        &[100],
+        obsidian::sum,
+    );
     let fused = "fn b => push <block> (map (fn x => x + 1) (map (fn x => x * 2) b))";
     same_kernel(&of_one("", &format!("{} 32", blocks(32, fused))), 32, &[100], obsidian::map_fusion);
     let unfused = "fn b => push <block> (map (fn x => x + 1) (force (push <block> (map (fn x => x * 2) b))))";
     same_kernel(&of_one("", &format!("{} 32", blocks(32, unfused))), 32, &[100], obsidian::map_unfused);
-    let alone = "fun reduceS f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceS f (zipWith f a b)";
+    let alone =
+        "fun reduceS f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceS f (zipWith f a b)";
     let add = |a: Exp<i32>, b| a + b;
     let reduced = format!("{} 1", blocks(8, "fn b => push <block> (reduceS (+) b)"));
     same_kernel(&of_one(alone, &reduced), 1, &[100], obsidian::reduce_s(8, add));
@@ -144,7 +150,9 @@ fn obsidians_first_programs() {
 
 #[test]
 fn obsidians_programs_of_two_arrays() {
-    let blocks = |size: usize, f: &str| format!("zipWith ({f}) (splitUp {size} xs) (splitUp {size} ys) |> concat {}", 2 * size);
+    let blocks = |size: usize, f: &str| {
+        format!("zipWith ({f}) (splitUp {size} xs) (splitUp {size} ys) |> concat {}", 2 * size)
+    };
     let program = of_two(&blocks(16, "fn x y => push <block> (append x y)"));
     same_kernel(&program, 32, &[100, 100], obsidian::cat_arrays);
     let program = of_two(&blocks(16, "fn x y => appendPush (push <block> x) (push <block> y)"));

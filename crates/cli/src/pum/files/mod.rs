@@ -1,7 +1,7 @@
 //! Arrays in files: what arguments and results are besides text. A file's kind is what its name ends with.
 
 mod npy;
-mod picture;
+pub mod picture;
 mod table;
 
 use crate::error::{Error, Result};
@@ -67,21 +67,25 @@ pub fn write(path: &str, array: &dyn ArrayData) -> Result<()> {
 }
 
 /// The elements of a result.
-struct Values {
-    extents: Vec<usize>,
-    types: Vec<ScalarType>,
-    columns: Vec<Vec<u8>>,
+pub struct Values {
+    /// The extents.
+    pub extents: Vec<usize>,
+    /// The scalars of an element.
+    pub types: Vec<ScalarType>,
+    /// The elements, a column for each scalar.
+    pub columns: Vec<Vec<u8>>,
 }
 
 impl Values {
-    fn new(array: &dyn ArrayData) -> Result<Values> {
+    /// Brings an array to the host.
+    pub fn new(array: &dyn ArrayData) -> Result<Values> {
         let columns = whole_columns(array).map_err(pumice::Error::from)?;
         let columns = columns.into_iter().map(|column| column.into_owned()).collect();
         Ok(Values { extents: array.extents().to_vec(), types: array.types().to_vec(), columns })
     }
 
     /// A scalar of an element.
-    fn get(&self, column: usize, number: usize) -> Option<Constant> {
+    pub fn get(&self, column: usize, number: usize) -> Option<Constant> {
         let ty = *self.types.get(column)?;
         let bytes = self.columns.get(column)?.get(number.checked_mul(ty.bytes())?..)?;
         Some(Constant::from_bytes(ty, bytes))

@@ -62,7 +62,8 @@ pub fn write(values: &Values) -> Outcome<Vec<u8>> {
     Ok(bytes)
 }
 
-fn byte(value: Constant) -> u8 {
+/// How bright a value is.
+pub fn byte(value: Constant) -> u8 {
     match (value.ty(), value.as_float(), value.as_integer()) {
         (ScalarType::Bool, ..) => {
             if value.is_true() {

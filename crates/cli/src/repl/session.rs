@@ -1,0 +1,276 @@
+//! What a session knows: the texts of files and of what was typed, and values. Each text that is added is checked with all others; what it
+//! makes wrong is set aside until it fits again. Runs nothing.
+
+use super::kept::Kept;
+use super::trouble::Trouble;
+use crate::pum::call::{Call, add_array, build};
+use crate::pum::file::{self, Checks, Wrong, checked, import_path, load};
+use pumice::layers::runtime::Inputs;
+use pumice_lang::additions::{Additions, Given, Text};
+use pumice_lang::ast::Module;
+use pumice_lang::diagnostic::Diagnostic;
+use pumice_lang::program::{EXPRESSION, Expression, Program};
+use pumice_lang::source::{FileId, Span};
+use pumice_lang::syntax::parse;
+use pumice_lang::types::{Scheme, Type};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// What the program is called while no file is loaded.
+const NO_FILE: &str = "session.pum";
+
+/// A session.
+pub struct Session {
+    file: Option<String>,
+    texts: Vec<Text>,
+    values: Vec<Kept>,
+    /// Functions that are wrong since something that they use was replaced, or that were wrong in their file.
+    set_aside: Vec<String>,
+    /// Files that were imported, so that what they define stays what it is until they are read again.
+    imports: RefCell<HashMap<String, Result<String, String>>>,
+    /// The program as it is.
+    program: Checks,
+    /// How many texts there were, for their names.
+    typed: usize,
+}
+
+/// What a new text changed.
+pub struct Change {
+    /// What the text defines.
+    pub defined: Module,
+    /// What is wrong with functions that are set aside from now on.
+    pub wrong: Vec<(String, Wrong)>,
+    /// Functions that were set aside and fit again.
+    pub mended: Vec<String>,
+    /// Values that are no longer kept.
+    pub forgotten: Vec<String>,
+}
+
+/// An expression, and where it is in what was typed.
+#[derive(Clone, Copy)]
+pub struct Typed<'a> {
+    /// All that was typed.
+    pub text: &'a str,
+    /// From which byte on it is the expression.
+    pub start: usize,
+}
+
+impl Session {
+    /// A session that knows nothing but the language.
+    pub fn new() -> Result<Session, Wrong> {
+        let none = |name: &str| Err(format!("there is no `{name}`"));
+        let program = checked(load(NO_FILE, "", Additions::default(), &none)?)?;
+        let (texts, values, set_aside) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Session { file: None, texts, values, set_aside, imports: RefCell::default(), program, typed: 0 })
+    }
+
+    /// The program as it is, without an expression.
+    pub fn program(&self) -> &Checks {
+        &self.program
+    }
+
+    /// The file that was loaded last.
+    pub fn file(&self) -> Option<&str> {
+        self.file.as_deref()
+    }
+
+    /// The values, the oldest first.
+    pub fn values(&self) -> &[Kept] {
+        &self.values
+    }
+
+    /// Functions that cannot be used because they are wrong.
+    pub fn set_aside(&self) -> &[String] {
+        &self.set_aside
+    }
+
+    /// The name of the next text that is typed, which messages call its place.
+    pub fn next_name(&mut self) -> String {
+        self.typed += 1;
+        format!("input {}", self.typed)
+    }
+
+    /// Adds items that were typed. If they are wrong themselves, nothing changes.
+    pub fn define(&mut self, name: String, text: &str) -> Result<Change, Trouble> {
+        let text = Text { name, text: text.to_string() };
+        self.add(self.file.clone(), text, false)
+    }
+
+    /// Reads a file, whose names replace those that there are. What is wrong in it is set aside.
+    pub fn load(&mut self, path: &str) -> Result<Change, Trouble> {
+        // Also where it cannot be read: it may be mended and read again.
+        self.file = Some(path.to_string());
+        self.imports.borrow_mut().clear();
+        let text = file::read(Path::new(path)).map_err(|reason| format!("cannot read {path}: {reason}"))?;
+        self.add(Some(path.to_string()), Text { name: path.to_string(), text }, true)
+    }
+
+    fn add(&mut self, file: Option<String>, text: Text, is_file: bool) -> Result<Change, Trouble> {
+        let defined = parse(FileId(0), &text.text, &mut 0).module;
+        let mut texts = self.texts.clone();
+        // A file that is read again has its old text no longer, and neither has one whose place it takes.
+        texts.retain(|old| !(is_file && old.name.ends_with(".pum")));
+        texts.push(text);
+        let mut values = self.values.clone();
+        let is_replaced = |value: &Kept| {
+            let function = |name: &str| defined.functions.iter().any(|function| &*function.name.name == name);
+            let ty = |name: &String| defined.types.iter().any(|ty| *ty.name.name == **name);
+            function(&value.given.name) || value.sums.iter().any(ty)
+        };
+        values.retain(|value| !is_replaced(value));
+        let file = file.as_deref().unwrap_or(NO_FILE);
+        let own = if is_file { &Module::default() } else { &defined };
+        let settled = self.settle(file, &texts, &mut values, own)?;
+        let names = |kept: &[Kept]| kept.iter().map(|kept| kept.given.name.clone()).collect::<Vec<_>>();
+        let left = names(&values);
+        let forgotten = names(&self.values).into_iter().filter(|name| !left.contains(name)).collect();
+        let is_set_aside = |name: &String| settled.wrong.iter().any(|(other, _)| other == name);
+        let mended = self.set_aside.iter().filter(|name| !is_set_aside(name)).cloned().collect();
+        let wrong = settled.wrong;
+        self.set_aside = wrong.iter().map(|(name, _)| name.clone()).collect();
+        (self.texts, self.values, self.program) = (texts, values, settled.program);
+        Ok(Change { defined, wrong, mended, forgotten })
+    }
+
+    /// Checks the texts. Functions that are wrong are set aside, and values whose type is no longer one are forgotten, until the rest is right;
+    /// what `own` defines must be right.
+    fn settle(
+        &self,
+        file: &str,
+        texts: &[Text],
+        values: &mut Vec<Kept>,
+        own: &Module,
+    ) -> Result<Settled, Wrong> {
+        let mut wrong: Vec<(String, Wrong)> = Vec::new();
+        loop {
+            let without: Vec<String> = wrong.iter().map(|(name, _)| name.clone()).collect();
+            let given: Vec<Given> = values.iter().map(|value| value.given.clone()).collect();
+            let additions = Additions { texts, without: &without, given: &given, expression: None };
+            let program = self.loaded(file, additions)?;
+            let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
+            let found = match checked(program) {
+                Ok(program) => return Ok(Settled { program, wrong }),
+                Err(found) => found,
+            };
+            let before = (wrong.len(), values.len());
+            for error in &found.errors {
+                let owner = owner(&module, error.span).filter(|name| !defines(own, name));
+                let Some(owner) = owner else {
+                    return Err(Wrong { errors: own_errors(&found, &module, own), sources: found.sources });
+                };
+                if values.iter().any(|value| value.given.name == owner) {
+                    values.retain(|value| value.given.name != owner);
+                    continue;
+                }
+                match wrong.iter_mut().find(|(name, _)| *name == owner) {
+                    Some((_, known)) => known.errors.push(error.clone()),
+                    None => {
+                        let known = Wrong { sources: found.sources.clone(), errors: vec![error.clone()] };
+                        wrong.push((owner, known));
+                    }
+                }
+            }
+            // Each round sets something aside, so there is an end.
+            if before == (wrong.len(), values.len()) {
+                return Err(found);
+            }
+        }
+    }
+
+    /// Reads a program, and what it imports for the first time.
+    fn loaded(&self, file: &str, additions: Additions<'_>) -> Result<Program, Wrong> {
+        let import = |name: &str| {
+            let mut imports = self.imports.borrow_mut();
+            imports.entry(name.to_string()).or_insert_with(|| file::read(&import_path(file, name))).clone()
+        };
+        load(file, "", additions, &import)
+    }
+
+    /// Checks an expression over all that is known.
+    pub fn check(&self, name: &str, typed: Typed<'_>) -> Result<Checks, Wrong> {
+        let given: Vec<Given> = self.values.iter().map(|value| value.given.clone()).collect();
+        let expression = Expression { name, parameters: &[], text: typed.text, start: typed.start };
+        let additions = Additions {
+            texts: &self.texts,
+            without: &self.set_aside,
+            given: &given,
+            expression: Some(expression),
+        };
+        checked(self.loaded(self.file.as_deref().unwrap_or(NO_FILE), additions)?)
+    }
+
+    /// Makes an array program of an expression that was checked, with the values that it uses.
+    pub fn call(&self, checks: &Checks) -> Result<Call, Wrong> {
+        let compiled = build(checks, None)?;
+        let mut inputs = Inputs::default();
+        let used = compiled.given.iter().filter_map(|number| self.values.get(*number));
+        used.flat_map(|value| &value.arrays).for_each(|array| add_array(array.clone(), &mut inputs));
+        Ok(Call::new(compiled, inputs, checks.checked.clone()))
+    }
+
+    /// Keeps a value, in place of what had its name.
+    pub fn keep(&mut self, value: Kept) -> Result<Vec<(String, Wrong)>, Wrong> {
+        let mut values = self.values.clone();
+        values.retain(|old| old.given.name != value.given.name);
+        values.push(value);
+        let file = self.file.as_deref().unwrap_or(NO_FILE);
+        let Settled { program, mut wrong } =
+            self.settle(file, &self.texts, &mut values, &Module::default())?;
+        let before = std::mem::take(&mut self.set_aside);
+        self.set_aside = wrong.iter().map(|(name, _)| name.clone()).collect();
+        (self.values, self.program) = (values, program);
+        wrong.retain(|(name, _)| !before.contains(name));
+        Ok(wrong)
+    }
+
+    /// Whether there was a value of this name, which is no longer kept.
+    pub fn forget(&mut self, name: &str) -> Result<bool, Wrong> {
+        let mut values = self.values.clone();
+        values.retain(|value| value.given.name != name);
+        if values.len() == self.values.len() {
+            return Ok(false);
+        }
+        let file = self.file.as_deref().unwrap_or(NO_FILE);
+        let settled = self.settle(file, &self.texts, &mut values, &Module::default())?;
+        self.set_aside = settled.wrong.into_iter().map(|(name, _)| name).collect();
+        (self.values, self.program) = (values, settled.program);
+        Ok(true)
+    }
+}
+
+struct Settled {
+    program: Checks,
+    wrong: Vec<(String, Wrong)>,
+}
+
+/// The type of the expression of a program.
+pub fn expression_type(checks: &Checks) -> Option<&Scheme> {
+    checks.checked.entry(EXPRESSION).map(|id| checks.checked.scheme(id))
+}
+
+/// Whether a type is that of a function, which is no value that can be computed.
+pub fn is_function(ty: &Type) -> bool {
+    matches!(ty, Type::Function(..) | Type::LevelFunction(..))
+}
+
+/// The function that a place belongs to.
+fn owner(module: &Module, span: Span) -> Option<String> {
+    let holds = |of: Span| of.file == span.file && of.start <= span.start && span.end <= of.end;
+    let function = module.functions.iter().find(|function| holds(function.span));
+    let signature = module.signatures.iter().find(|signature| holds(signature.span));
+    let name = function.map(|function| &function.name).or(signature.map(|signature| &signature.name))?;
+    Some(name.name.to_string())
+}
+
+/// Whether a module has a function or a signature of this name.
+fn defines(module: &Module, name: &str) -> bool {
+    module.functions.iter().any(|function| &*function.name.name == name)
+        || module.signatures.iter().any(|signature| &*signature.name.name == name)
+}
+
+/// The errors that are not those of functions which were there before.
+fn own_errors(found: &Wrong, module: &Module, own: &Module) -> Vec<Diagnostic> {
+    let is_own = |error: &&Diagnostic| owner(module, error.span).is_none_or(|name| defines(own, &name));
+    found.errors.iter().filter(is_own).cloned().collect()
+}

@@ -1,0 +1,134 @@
+//! What a program's own file has without it being written there: items that were typed at a prompt and replace those of the same name,
+//! and values that were computed before. Knows no types but those of the values, and reads nothing.
+
+use crate::ast::{Expr, ExprId, ExprKind, Function, Module};
+use crate::program::Expression;
+use crate::source::FileId;
+use crate::types::Type;
+use pumice_scalar::Constant;
+
+/// What is added to a program's own file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Additions<'a> {
+    /// Texts of items, in order. An item replaces what has its name before it; a signature may wait for its function.
+    pub texts: &'a [Text],
+    /// Functions that are left out, with their signatures.
+    pub without: &'a [String],
+    /// Values that functions and the expression use by name.
+    pub given: &'a [Given],
+    /// One more function: [`EXPRESSION`](crate::program::EXPRESSION).
+    pub expression: Option<Expression<'a>>,
+}
+
+/// A text, and what messages call the place where it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// What it is called.
+    pub name: String,
+    /// What is written in it.
+    pub text: String,
+}
+
+/// A value from outside. Its arrays are arguments of the program that is made; its numbers are part of that, as literals are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// What the program calls it.
+    pub name: String,
+    /// Its type, which has no variables.
+    pub ty: Type,
+    /// The scalars of all its parts that are no arrays, in the order of the type.
+    pub scalars: Vec<Constant>,
+}
+
+impl Given {
+    /// The value's signature.
+    pub(crate) fn signature(&self) -> String {
+        format!("sig {} : {}", self.name, self.ty)
+    }
+}
+
+/// Adds items to a file in place of those that have the same names.
+pub(crate) fn replace_items(module: &mut Module, added: Module) {
+    let is_new = |name: &str| added.functions.iter().any(|function| &*function.name.name == name);
+    let is_signed = |name: &str| added.signatures.iter().any(|signature| &*signature.name.name == name);
+    // A signature whose function was still to come is that of the new one.
+    let waits =
+        |module: &Module, name: &str| !module.functions.iter().any(|function| &*function.name.name == name);
+    let kept = |signature: &crate::ast::Signature| {
+        let name = &*signature.name.name;
+        !is_signed(name) && (!is_new(name) || waits(module, name))
+    };
+    let signatures = module.signatures.iter().filter(|signature| kept(signature)).cloned().collect();
+    module.signatures = signatures;
+    module.functions.retain(|function| !is_new(&function.name.name));
+    module.types.retain(|old| added.types.iter().all(|new| new.name.name != old.name.name));
+    module.imports.retain(|old| added.imports.iter().all(|new| new.module.name != old.module.name));
+    module.imports.extend(added.imports);
+    module.signatures.extend(added.signatures);
+    module.functions.extend(added.functions);
+    module.types.extend(added.types);
+}
+
+/// Adds a value, of which `signed` has the signature: a function without parameters whose body nobody evaluates.
+pub(crate) fn add_given(module: &mut Module, mut signed: Module, next_expression: &mut u32) {
+    for signature in &signed.signatures {
+        let body = Expr { id: ExprId(*next_expression), span: signature.span, kind: ExprKind::Error };
+        *next_expression += 1;
+        let (name, span) = (signature.name.clone(), signature.span);
+        signed.functions.push(Function { docs: None, name, parameters: Vec::new(), body, span });
+    }
+    replace_items(module, signed);
+}
+
+/// Leaves out functions, and the signatures of those that are not there yet in files from `added` on.
+pub(crate) fn leave_out(module: &mut Module, without: &[String], added: FileId) {
+    let is_out = |name: &str| without.iter().any(|other| other == name);
+    module.functions.retain(|function| !is_out(&function.name.name));
+    let has = |name: &str| module.functions.iter().any(|function| &*function.name.name == name);
+    module.signatures.retain(|signature| {
+        let name = &*signature.name.name;
+        has(name) || (signature.span.file < added && !is_out(name))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax::parse;
+
+    fn module(file: u32, text: &str) -> Module {
+        parse(FileId(file), text, &mut 0).module
+    }
+
+    fn names(module: &Module) -> String {
+        let signatures = module.signatures.iter().map(|item| format!("sig {}", item.name.name));
+        let functions = module.functions.iter().map(|item| item.name.name.to_string());
+        let types = module.types.iter().map(|item| item.name.name.to_string());
+        signatures.chain(functions).chain(types).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn a_new_function_takes_the_place_of_the_old_one_and_of_its_signature() {
+        let mut file = module(0, "sig f : int -> int\nfun f x = x\nfun g = f 1\ntype T = int");
+        replace_items(&mut file, module(1, "fun f x = x + 1.0"));
+        assert_eq!(names(&file), "g, f, T");
+        replace_items(&mut file, module(2, "sig g : int"));
+        assert_eq!(names(&file), "sig g, g, f, T");
+        replace_items(&mut file, module(3, "type T = f32"));
+        assert_eq!((names(&file).as_str(), file.types.len()), ("sig g, g, f, T", 1));
+    }
+
+    #[test]
+    fn a_signature_waits_for_its_function() {
+        let mut file = module(0, "fun g = 1");
+        replace_items(&mut file, module(1, "sig f : int -> int"));
+        let mut without_function = file.clone();
+        leave_out(&mut without_function, &[], FileId(1));
+        assert_eq!(names(&without_function), "g");
+        replace_items(&mut file, module(2, "fun f x = x"));
+        leave_out(&mut file, &[], FileId(1));
+        assert_eq!(names(&file), "sig f, g, f");
+        leave_out(&mut file, &["f".to_string()], FileId(1));
+        assert_eq!(names(&file), "g");
+    }
+}
