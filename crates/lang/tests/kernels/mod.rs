@@ -75,7 +75,11 @@ fn a_block_has_memory_that_changes() {
 
 #[test]
 fn lanes_of_a_warp_exchange_elements() {
-    let in_warps = |f: &str| format!("splitUp 32 (iota 32) |> map (fn p => concat 32 [{f} (push <warp> p)]) |> concat 32 |> force |> drop 28");
+    let in_warps = |f: &str| {
+        format!(
+            "splitUp 32 (iota 32) |> map (fn p => concat 32 [{f} (push <warp> p)]) |> concat 32 |> force |> drop 28"
+        )
+    };
     is("", &in_warps("shuffle (fn i => 31 - i) (fn _ _ y => y)"), "[3, 2, 1, 0]");
     is("", &in_warps("shuffleUp 2 (fn _ x y => (x, y))"), "[(28, 26), (29, 27), (30, 28), (31, 29)]");
     is("", &in_warps("shuffleDown 1 (fn _ _ y => y)"), "[29, 30, 31, 31]");
@@ -93,9 +97,74 @@ fn filters_and_arrays_one_after_the_other() {
   let xs = forceWithin 4 (filterPush <block> (fn x => x % 2 == 1) part)
   in push <block> (generate 1 (fn _ => sum xs * 10 + length xs))";
     is(summed, "splitUp 4 [1, 2, 3, 5, 2, 4, 6, 7] |> map f |> concat 1", "[93, 71]");
-    is("", "splitUp 2 [1, 2, 3, 4] |> map (fn p => push <block> (append p (append [0] p))) |> concat 5", "[1, 2, 0, 1, 2, 3, 4, 0, 3, 4]");
-    is("", "splitUp 2 [1, 2] |> map (fn p => appendPush (push <block> p) (push <block> (replicate 3 9))) |> concat 5", "[1, 2, 9, 9, 9]");
-    is("", "splitUp 3 [1, 2, 3] |> map (fn p => ixMap (fn i => 2 - i) (push <block> p)) |> concat 3", "[3, 2, 1]");
-    is("", "splitUp 2 [7, 8] |> map (fn p => scatterPush <block> 4 (map (fn x => (x - 5, x)) p)) |> concat 4", "[0, 0, 7, 8]");
-    fails("", "splitUp 2 [7, 8] |> map (fn p => push <block> (force (filterPush <block> (fn x => x > 7) p))) |> concat 2", "forceWithin 256");
+    is(
+        "",
+        "splitUp 2 [1, 2, 3, 4] |> map (fn p => push <block> (append p (append [0] p))) |> concat 5",
+        "[1, 2, 0, 1, 2, 3, 4, 0, 3, 4]",
+    );
+    is(
+        "",
+        "splitUp 2 [1, 2] |> map (fn p => appendPush (push <block> p) (push <block> (replicate 3 9))) |> concat 5",
+        "[1, 2, 9, 9, 9]",
+    );
+    is(
+        "",
+        "splitUp 3 [1, 2, 3] |> map (fn p => ixMap (fn i => 2 - i) (push <block> p)) |> concat 3",
+        "[3, 2, 1]",
+    );
+    is(
+        "",
+        "splitUp 2 [7, 8] |> map (fn p => scatterPush <block> 4 (map (fn x => (x - 5, x)) p)) |> concat 4",
+        "[0, 0, 7, 8]",
+    );
+    fails(
+        "",
+        "splitUp 2 [7, 8] |> map (fn p => push <block> (force (filterPush <block> (fn x => x > 7) p))) |> concat 2",
+        "forceWithin 256",
+    );
+}
+
+#[test]
+fn a_kernel_may_be_a_single_block() {
+    let program = "fun twice part = push <block> (map (fn x => x * 2) (force (push <block> part)))";
+    is(program, "concat 3 [twice [1, 2, 3]]", "[2, 4, 6]");
+    is("", "concat 32 [concat 1 [reduceWarp (+) (iota 32)]] |> force |> takeFirst 1", "[496]");
+    fails(program, "concat 1 [twice [1], twice [2]]", "which push array of this list");
+}
+
+#[test]
+fn reports_and_faults_name_lines() {
+    let program = "fun count part =
+  let m = memory <block> (replicate 4 0)
+      _ = perform (push <block>
+        (map (fn x => ignore (
+          atomicAdd m (x % 4) 1)) part))
+      kept = forceWithin 4 (
+        filterPush <block> (fn x => x > 1) (
+          freeze m))
+  in push <block> (generate 1 (fn _ => length kept))
+sig it : [i64] -> [i64]<grid>
+fun it xs = splitUp 32 xs |> map count |> concat 1";
+    let report = same::report(program, 32, 64);
+    for place in [
+        "memory at test.pum:2",
+        "atomicAdd at test.pum:5",
+        "forceWithin at test.pum:6",
+        "filterPush at test.pum:7",
+        "freeze at test.pum:8",
+        "push at test.pum:9",
+    ] {
+        assert!(report.contains(place), "{place} is not in\n{report}");
+    }
+    let racing = "fun f part =
+  let m = memory <block> part
+  in push <block> (generate 4 (fn i =>
+    let _ = write m i 0
+    in read m (3 - i)))";
+    fails(racing, "splitUp 4 [1, 2, 3, 4] |> map f |> concat 4", "race");
+    let shuffled = "sig it : [i64] -> [i64]<grid>
+fun it xs = splitUp 32 xs |> map (fn part => concat 32 [
+  shuffleUp 1 (fn i x y => x + y) (push <warp> part)]) |> concat 32";
+    let report = same::report(shuffled, 32, 64);
+    assert!(report.contains("push at test.pum:3"), "{report}");
 }

@@ -114,7 +114,8 @@ impl Normal {
                 self.open.push(Open { choice: Some((condition, results)), start, sides: Vec::new() });
             }
             _ => {
-                let result = self.computed(word, operands, defined[0].ends_with("32") || defined[0].ends_with("64"));
+                let result =
+                    self.computed(word, operands, defined[0].ends_with("32") || defined[0].ends_with("64"));
                 self.values.insert(variable(defined[0]), result);
             }
         }
@@ -130,8 +131,12 @@ impl Normal {
         match (operation.trim_end_matches('!'), &operands[..]) {
             ("add", [a, b]) if is_number => plus(a.clone(), b, 1),
             ("sub", [a, b]) if is_number => plus(a.clone(), b, -1),
-            ("mul", [a, b]) if is_number && number(b).is_some() => plus(Sum::new(), a, number(b).unwrap_or(0)),
-            ("mul", [a, b]) if is_number && number(a).is_some() => plus(Sum::new(), b, number(a).unwrap_or(0)),
+            ("mul", [a, b]) if is_number && number(b).is_some() => {
+                plus(Sum::new(), a, number(b).unwrap_or(0))
+            }
+            ("mul", [a, b]) if is_number && number(a).is_some() => {
+                plus(Sum::new(), b, number(a).unwrap_or(0))
+            }
             (operation, _) => {
                 let mut shown: Vec<String> = operands.iter().map(show).collect();
                 if ["mul", "eq", "ne", "and", "or", "xor", "min", "max"].contains(&operation) {
@@ -167,7 +172,8 @@ impl Normal {
             }
             "if" => format!("if {} {{", self.shown(rest.trim_end_matches(" {"))),
             "parallel" | "warps" | "lanes" | "blocks" => {
-                let (definition, extent) = rest.trim_end_matches(" {").split_once(" < ").unwrap_or((rest, ""));
+                let (definition, extent) =
+                    rest.trim_end_matches(" {").split_once(" < ").unwrap_or((rest, ""));
                 let extent = self.shown(extent);
                 format!("{word} {} < {extent}", self.define(definition))
             }

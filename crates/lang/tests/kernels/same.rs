@@ -6,12 +6,13 @@ use pumice_algorithms::obsidian::{self, whole_blocks};
 use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, networks, scan};
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{
-    Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull, Push,
-    Size, define, generate,
+    Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull,
+    Push, SimArgument, SimResult, Size, define, generate, simulate_bound,
 };
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::program::Program;
 use pumice_lang::types::check;
+use pumice_program::simulate;
 use pumice_scalar::Exp;
 use std::sync::Arc;
 
@@ -42,6 +43,18 @@ fn text_of(definition: &Definition, lengths: &[usize]) -> String {
     specialised.expect("it is specialised").program.to_string()
 }
 
+/// What the simulator says that a kernel on an array of so many `i64` costs, line by line.
+pub fn report(text: &str, threads: u32, length: usize) -> String {
+    let kernel = kernel_of(text, threads);
+    let column = (0..length as i64).flat_map(i64::to_le_bytes).collect();
+    let arguments = [SimArgument::Array { columns: vec![column], length }];
+    let types = kernel.outcome().expect("it gives an array").types.clone();
+    let result = SimResult { types: &types, length, complete: false };
+    let options = simulate::Options::default();
+    let simulated = simulate_bound(&kernel.kernel().program, kernel.bindings(), &arguments, result, &options);
+    simulated.expect("all parameters are given").report.expect("nothing is wrong").to_string()
+}
+
 #[track_caller]
 fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl KernelFunction<P>) {
     let own = kernel_of(text, threads);
@@ -55,6 +68,24 @@ fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl Kernel
             normal(&rust)
         );
     }
+}
+
+#[test]
+fn what_matters_is_compared() {
+    let text = |expression: &str| normal(&text_of(&kernel_of(&of_one("", expression), 32), &[128]));
+    let reversed = text("push <grid> (reverse xs)");
+    assert!(reversed.contains("store @out["), "{reversed}");
+    assert_eq!(reversed, text("push <grid> (generate (length xs) (fn i => index xs (length xs - (1 + i))))"));
+    for other in [
+        "push <grid> xs",
+        "push <grid> (generate (length xs) (fn i => index xs ((length xs - i - 1) band 127)))",
+        "push <grid> (map (fn x => x + 1) (reverse xs))",
+        "splitUp 32 xs |> map (fn part => push <block> (reverse part)) |> concat 32",
+    ] {
+        assert_ne!(reversed, text(other), "{other}");
+    }
+    let through = |times: &str| text(&format!("splitUp 32 xs |> map (push <block> . {times}) |> concat 32"));
+    assert_ne!(through("force . push <block>"), through("force . push <block> . force . push <block>"));
 }
 
 /// A program of one array.
@@ -128,12 +159,18 @@ fn the_papers_functions() {
 fn obsidians_first_programs() {
     let sums = "fun sums xs = if length xs < 2 then xs else sums (force (push <block> (map (fn (a, b) => a + b) (pair xs))))";
     let blocks = |size: usize, f: &str| format!("splitUp {size} xs |> map ({f}) |> concat");
-    same_kernel(&of_one(sums, &format!("{} 1", blocks(8, "fn b => push <block> (sums b)"))), 4, &[100], obsidian::sum);
+    same_kernel(
+        &of_one(sums, &format!("{} 1", blocks(8, "fn b => push <block> (sums b)"))),
+        4,
+        &[100],
+        obsidian::sum,
+    );
     let fused = "fn b => push <block> (map (fn x => x + 1) (map (fn x => x * 2) b))";
     same_kernel(&of_one("", &format!("{} 32", blocks(32, fused))), 32, &[100], obsidian::map_fusion);
     let unfused = "fn b => push <block> (map (fn x => x + 1) (force (push <block> (map (fn x => x * 2) b))))";
     same_kernel(&of_one("", &format!("{} 32", blocks(32, unfused))), 32, &[100], obsidian::map_unfused);
-    let alone = "fun reduceS f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceS f (zipWith f a b)";
+    let alone =
+        "fun reduceS f xs = if length xs < 2 then xs else let (a, b) = halve xs in reduceS f (zipWith f a b)";
     let add = |a: Exp<i32>, b| a + b;
     let reduced = format!("{} 1", blocks(8, "fn b => push <block> (reduceS (+) b)"));
     same_kernel(&of_one(alone, &reduced), 1, &[100], obsidian::reduce_s(8, add));
@@ -144,7 +181,9 @@ fn obsidians_first_programs() {
 
 #[test]
 fn obsidians_programs_of_two_arrays() {
-    let blocks = |size: usize, f: &str| format!("zipWith ({f}) (splitUp {size} xs) (splitUp {size} ys) |> concat {}", 2 * size);
+    let blocks = |size: usize, f: &str| {
+        format!("zipWith ({f}) (splitUp {size} xs) (splitUp {size} ys) |> concat {}", 2 * size)
+    };
     let program = of_two(&blocks(16, "fn x y => push <block> (append x y)"));
     same_kernel(&program, 32, &[100, 100], obsidian::cat_arrays);
     let program = of_two(&blocks(16, "fn x y => appendPush (push <block> x) (push <block> y)"));
