@@ -5,7 +5,9 @@
 
 use super::environment::{Definition, Environment, Meaning};
 use super::layout::columns;
-use super::value::{Array, Function as FunctionValue, Host, InKernel, Made, Scalar, Sum, Suspended, Value};
+use super::value::{
+    Array, Function as FunctionValue, Host, InKernel, LIST, Made, Scalar, Sum, Suspended, Value,
+};
 use super::{Evaluator, KERNEL, Mode, Outcome};
 use crate::ast::Name;
 use crate::source::Span;
@@ -354,12 +356,12 @@ impl Evaluator {
             })),
             Value::Array(Array::Host(host)) => match &host.made {
                 Some(made) => {
-                    let made = Made {
-                        name: made.name,
-                        span: made.span,
-                        instance: made.instance.clone(),
-                        arguments: all(&made.arguments)?,
+                    let arguments = match made.name {
+                        LIST => made.arguments.iter().map(|part| self.waiting_inside(part, given)).collect(),
+                        _ => all(&made.arguments),
                     };
+                    let (name, span, instance) = (made.name, made.span, made.instance.clone());
+                    let made = Made { name, span, instance, arguments: arguments? };
                     self.make(made, host.element.clone(), host.rank)?
                 }
                 None => self.parameter(host, given)?,
@@ -371,6 +373,14 @@ impl Evaluator {
             }
             Value::Array(_) | Value::Push(..) | Value::Memory(..) => value.clone(),
         })
+    }
+
+    /// A push array of a list as the kernel sees it, which waits until it is asked for.
+    fn waiting_inside(self: &Rc<Self>, part: &Value, given: &Given<'_>) -> Outcome<Value> {
+        let Value::Suspended(waiting) = part else { return self.inside(part, given) };
+        let function = self.inside(&waiting.function, given)?;
+        let argument = self.inside(&waiting.argument, given)?;
+        Ok(self.suspended(function, argument, waiting.element.clone(), waiting.span))
     }
 
     fn inside_environment(

@@ -57,11 +57,14 @@ impl Evaluator {
                 Ok(Value::Tuple(parts.collect::<Outcome<_>>()?))
             }
             ExprKind::List(parts) => {
-                let parts =
-                    parts.iter().map(|part| self.evaluate(part, environment)).collect::<Outcome<Vec<_>>>()?;
                 let Type::Array { element, .. } = ty() else {
                     return Err(self.wrong(span, "a list of no type"));
                 };
+                if let Type::Array { level: Some(_), .. } = *element {
+                    return self.list_of_pushes(parts, *element, environment, span);
+                }
+                let parts =
+                    parts.iter().map(|part| self.evaluate(part, environment)).collect::<Outcome<Vec<_>>>()?;
                 self.list(parts, *element, span)
             }
             ExprKind::Record(fields) => {

@@ -2,7 +2,7 @@
 
 use super::layout::{columns, from_terms};
 use super::scalars::whole;
-use super::value::{Array, Host, Local, Made, Scalar, Value};
+use super::value::{Array, Host, LIST, Local, Made, Scalar, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -202,6 +202,7 @@ impl Evaluator {
         };
         let first = |extents: Vec<Scalar>| extents.into_iter().take(1).collect();
         match made.name {
+            LIST => Ok(vec![Scalar { term: whole(made.arguments.len() as i64), outside: true }]),
             "generate" => Ok(vec![number(0)?]),
             "generate2" | "reshape2" => Ok(vec![number(0)?, number(1)?]),
             "generate3" => Ok(vec![number(0)?, number(1)?, number(2)?]),
@@ -232,6 +233,7 @@ impl Evaluator {
         };
         let at = |number: usize, index: &[Term]| self.get(array(number)?, index, None, span);
         match made.name {
+            LIST => self.listed(&made.arguments, index.first().copied().unwrap_or(whole(0)), span),
             "generate" => self.apply_all(&made.arguments[1], &indices(), span),
             "generate2" => self.apply_all(&made.arguments[2], &indices(), span),
             "generate3" => self.apply_all(&made.arguments[3], &indices(), span),

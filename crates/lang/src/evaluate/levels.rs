@@ -2,8 +2,10 @@
 //! (`in_kernel.rs`).
 
 use super::builtins::Call;
-use super::value::{Function, Value};
+use super::environment::Environment;
+use super::value::{Function, LIST, Made, Value};
 use super::{Evaluator, Mode, Outcome};
+use crate::ast::{Expr, Parameter, Pattern, PatternKind};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
@@ -76,6 +78,48 @@ impl Evaluator {
                 self.steps(&condition, &arguments[1], &arguments[2], span)
             }
             _ => self.lanes(call),
+        }
+    }
+
+    /// A list of push arrays. Each is described where it is asked for, by those who are at work there: it may write memory on the way.
+    pub(super) fn list_of_pushes(
+        self: &Rc<Self>,
+        parts: &[Expr],
+        element: Type,
+        environment: &Environment,
+        span: Span,
+    ) -> Outcome<Value> {
+        let waiting = |part: &Expr| {
+            let anything = Pattern { kind: PatternKind::Any, span: part.span };
+            let function = Function::Closure {
+                parameters: Rc::from([Parameter::Value(anything)]),
+                given: 0,
+                body: self.body(part),
+                environment: environment.clone(),
+            };
+            let nothing = Value::Tuple(Rc::from([]));
+            self.suspended(Value::Function(Rc::new(function)), nothing, element.clone(), part.span)
+        };
+        let arguments = parts.iter().map(waiting).collect();
+        self.make(Made { name: LIST, span, instance: Rc::default(), arguments }, element.clone(), 1)
+    }
+
+    /// The push array of a list with this number.
+    pub(super) fn listed(self: &Rc<Self>, parts: &[Value], index: Term, span: Span) -> Outcome<Value> {
+        let number = match (index.integer(), parts.len()) {
+            (_, 1) => Some(0),
+            (number, _) => number.and_then(|number| usize::try_from(number).ok()),
+        };
+        match number.and_then(|number| parts.get(number)) {
+            Some(Value::Suspended(waiting)) => {
+                self.apply(&waiting.function, waiting.argument.clone(), waiting.span)
+            }
+            _ => {
+                let message =
+                    "which push array of this list it is would be known only while the program runs";
+                let help = "make all parts by one function of their number: `generate 4 (fn part => push <block> …)`";
+                Err(Box::new(Diagnostic::new(span, message).help(help)))
+            }
         }
     }
 

@@ -150,6 +150,9 @@ pub struct Host {
     pub described: OnceCell<Arc<Described>>,
 }
 
+/// The name of what makes a list of push arrays, which wait until they are asked for.
+pub const LIST: &str = "list";
+
 /// A pull as a function of the language and its arguments.
 pub struct Made {
     /// The function.

@@ -60,7 +60,7 @@ impl<'p> Checker<'p> {
 
     fn apply<'e>(&mut self, head: &'e Expr, mut ty: Ty, steps: &[Step<'e>]) -> Ty {
         let mut postponed: Vec<(&Expr, Ty, usize)> = Vec::new();
-        let mut number = 0;
+        let (mut number, mut levels) = (0, 0);
         let before = self.errors.len();
         for (at, (operand, whole)) in steps.iter().enumerate() {
             let mut node = self.arena.find(ty).1;
@@ -97,8 +97,11 @@ impl<'p> Checker<'p> {
                 }
                 (Operand::Level(level), Node::LevelFunction(variable, result)) => {
                     let level = self.applied_level(level);
-                    let above = level.above.saturating_add(self.levels_above(result, variable));
+                    let told = self.levels_above(result, variable);
+                    let above = level.above.saturating_add(told);
                     self.use_level(LevelRef { above, ..level }, whole.span);
+                    self.use_level_of(head, levels, level, told, whole.span);
+                    levels += 1;
                     ty = self.arena.substitute_level(result, variable, level).unwrap_or(result);
                 }
                 (operand, node) => {

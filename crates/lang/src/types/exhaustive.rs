@@ -1,4 +1,4 @@
-//! Whether patterns match all values. The patterns alone tell: a constructor names its sum, and a sum its constructors.
+//! Whether patterns match all values, and each of them one that those before do not. The patterns alone tell: a constructor names its sum, and a sum its constructors.
 
 use super::infer::Checker;
 use crate::ast::{Expr, ExprKind, Name, Pattern, PatternKind};
@@ -31,7 +31,8 @@ impl Checker<'_> {
     /// Tells values for which a `case` has no arm.
     pub fn check_exhaustive(&mut self, case: &Expr) {
         let ExprKind::Case(_, arms) = &case.kind else { return };
-        let rows = arms.iter().map(|(pattern, _)| vec![self.shape(pattern)]).collect();
+        let rows: Vec<Vec<Shape>> = arms.iter().map(|(pattern, _)| vec![self.shape(pattern)]).collect();
+        self.check_reachable(arms, &rows);
         match self.missing(rows) {
             Some(missing) if missing.is_empty() => {}
             Some(missing) => {
@@ -47,6 +48,73 @@ impl Checker<'_> {
                 self.errors.push(error.help("add an arm for all others: `| _ => …`"));
             }
         }
+    }
+
+    /// Tells the first arm that is never chosen, because those before it match all that it does.
+    fn check_reachable(&mut self, arms: &[(Pattern, Expr)], rows: &[Vec<Shape>]) {
+        let mut steps = 0;
+        for (number, (pattern, _)) in arms.iter().enumerate().skip(1) {
+            match self.is_useful(&rows[..number], &rows[number], &mut steps) {
+                Some(true) => {}
+                Some(false) => {
+                    let error = Diagnostic::new(pattern.span, "this arm of a `case` is never chosen")
+                        .label("the arms before it match all that it does");
+                    let help = "leave it out, or put it before those that match more";
+                    return self.errors.push(error.help(help));
+                }
+                None => return,
+            }
+        }
+    }
+
+    /// Whether a row matches values that no row before does; nothing if that takes too long to see.
+    fn is_useful(&self, rows: &[Vec<Shape>], row: &[Shape], steps: &mut usize) -> Option<bool> {
+        *steps += 1 + rows.len();
+        if *steps > MAX_STEPS {
+            return None;
+        }
+        let Some((first, rest)) = row.split_first() else { return Some(rows.is_empty()) };
+        let heads = match first {
+            Shape::Of(Head::Record(_), _) | Shape::Any => {
+                self.heads(rows.iter().map(Vec::as_slice).chain([row]))
+            }
+            Shape::Of(head, _) => vec![head.clone()],
+        };
+        if matches!(first, Shape::Any) && (heads.is_empty() || !self.absent(&heads).is_empty()) {
+            return self.is_useful(&others(rows), rest, steps);
+        }
+        for head in &heads {
+            let arity = self.arity(head);
+            let specialised: Vec<Vec<Shape>> =
+                rows.iter().filter_map(|row| specialise(row, head, arity)).collect();
+            if let Some(row) = specialise(row, head, arity)
+                && self.is_useful(&specialised, &row, steps)?
+            {
+                return Some(true);
+            }
+        }
+        Some(false)
+    }
+
+    /// What the first patterns of rows are at their outside; of records, all fields that one of them mentions.
+    fn heads<'a>(&self, rows: impl Iterator<Item = &'a [Shape]>) -> Vec<Head> {
+        let mut heads: Vec<Head> = Vec::new();
+        let mut record: Option<Vec<Name>> = None;
+        for row in rows {
+            match row.first() {
+                Some(Shape::Of(Head::Record(names), _)) => {
+                    let all = record.get_or_insert_default();
+                    for name in names {
+                        if !all.contains(name) {
+                            all.push(name.clone());
+                        }
+                    }
+                }
+                Some(Shape::Of(head, _)) if !heads.contains(head) => heads.push(head.clone()),
+                _ => {}
+            }
+        }
+        record.map_or(heads, |names| vec![Head::Record(names)])
     }
 
     /// Tells a pattern that does not match every value, where there is no other one.
@@ -96,25 +164,7 @@ impl Checker<'_> {
         if width == 0 {
             return Some(if rows.is_empty() { vec![Vec::new()] } else { Vec::new() });
         }
-        let mut heads: Vec<Head> = Vec::new();
-        let mut record: Option<Vec<Name>> = None;
-        for row in &rows {
-            match row.first() {
-                Some(Shape::Of(Head::Record(names), _)) => {
-                    let all = record.get_or_insert_default();
-                    for name in names {
-                        if !all.contains(name) {
-                            all.push(name.clone());
-                        }
-                    }
-                }
-                Some(Shape::Of(head, _)) if !heads.contains(head) => heads.push(head.clone()),
-                _ => {}
-            }
-        }
-        if let Some(names) = record {
-            heads = vec![Head::Record(names)];
-        }
+        let heads = self.heads(rows.iter().map(Vec::as_slice));
         let absent = self.absent(&heads);
         let mut found = Vec::new();
         for head in &heads {
@@ -129,12 +179,7 @@ impl Checker<'_> {
             }
         }
         if heads.is_empty() || !absent.is_empty() {
-            let others = rows
-                .iter()
-                .filter(|row| matches!(row.first(), Some(Shape::Any)))
-                .map(|row| row[1..].to_vec())
-                .collect();
-            for rest in self.search(others, width - 1, steps)? {
+            for rest in self.search(others(&rows), width - 1, steps)? {
                 let firsts = if heads.is_empty() { vec!["_".to_string()] } else { absent.clone() };
                 found.extend(
                     firsts
@@ -233,6 +278,12 @@ fn specialise(row: &[Shape], head: &Head, arity: usize) -> Option<Vec<Shape>> {
     };
     new.extend_from_slice(rest);
     Some(new)
+}
+
+/// The rows that match whatever the first value is, without their first pattern.
+fn others(rows: &[Vec<Shape>]) -> Vec<Vec<Shape>> {
+    let any = rows.iter().filter(|row| matches!(row.first(), Some(Shape::Any)));
+    any.map(|row| row[1..].to_vec()).collect()
 }
 
 fn enumerate(patterns: &[String]) -> String {

@@ -6,7 +6,7 @@ use super::checked::{FunctionId, Use};
 use super::elaborate::TypeScope;
 use super::fields::PendingField;
 use super::hash::NumberMap;
-use super::levels::{Call, LevelUse, Region};
+use super::levels::{Call, LevelCall, LevelParameter, LevelUse, Region, SettledCall};
 use super::messages::Why;
 use super::names::Names;
 use super::resolve::Meanings;
@@ -57,6 +57,11 @@ pub struct Checker<'p> {
     /// Uses of functions that may work at a level inside, and those of them that stand under a `concat`.
     pub calls: Vec<Call>,
     pub calls_inside: Vec<(Call, u32, Span)>,
+    /// Functions that are applied to levels: in the function at hand, and in those before.
+    pub level_calls: Vec<LevelCall>,
+    pub settled_calls: Vec<SettledCall>,
+    /// How far above a level parameter a function works inside.
+    pub raises: HashMap<LevelParameter, u32>,
     pub regions: Vec<Region>,
     pub region: usize,
     /// The region of what is piped into the application at hand.
@@ -119,6 +124,9 @@ impl<'p> Checker<'p> {
             level_uses: Vec::new(),
             calls: Vec::new(),
             calls_inside: Vec::new(),
+            level_calls: Vec::new(),
+            settled_calls: Vec::new(),
+            raises: HashMap::new(),
             regions: vec![Region::default()],
             region: 0,
             piped_region: 0,

@@ -6,12 +6,14 @@ use super::arena::{LevelId, LevelRef, Node, Ty};
 use super::checked::FunctionId;
 use super::elaborate::level_named;
 use super::infer::Checker;
-use super::names::nearest;
+use super::names::{Entity, nearest};
 use super::order::components;
+use super::resolve::Target;
 use super::scheme::{Chosen, InferredScheme, MAX_SIZE, Quantified};
-use crate::ast::{Expr, LevelExpr, Name};
+use crate::ast::{Expr, LevelExpr, Name, Parameter};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use std::collections::HashMap;
 
 /// The level of a grid, above which there is none.
 const GRID: u32 = 3;
@@ -40,6 +42,30 @@ pub struct Call {
     span: Span,
 }
 
+/// A level parameter of a function: which, from 0.
+pub type LevelParameter = (FunctionId, usize);
+
+/// An application of a function of the program to a level.
+#[derive(Clone, Copy)]
+pub struct LevelCall {
+    of: LevelParameter,
+    level: LevelRef,
+    /// How far above the level its type says that it works.
+    told: u32,
+    region: usize,
+    span: Span,
+}
+
+/// The same once the function around it has types.
+#[derive(Clone, Copy)]
+pub struct SettledCall {
+    call: LevelCall,
+    caller: FunctionId,
+    /// The level parameter of the caller that the level is counted from, if it is.
+    from: Option<LevelParameter>,
+    ceiling: Option<(LevelRef, Span)>,
+}
+
 impl Checker<'_> {
     /// A region inside of this one.
     pub fn new_region(&mut self, parent: usize) -> usize {
@@ -59,6 +85,16 @@ impl Checker<'_> {
 
     pub fn use_level(&mut self, level: LevelRef, span: Span) {
         self.level_uses.push(LevelUse { level, region: self.region, span });
+    }
+
+    /// Notes that a function of the program is applied to a level, as the argument with this number among its levels.
+    pub fn use_level_of(&mut self, head: &Expr, number: usize, level: LevelRef, told: u32, span: Span) {
+        if let Some(Target::Global(Entity::Function(function))) =
+            self.meanings.names.get(head.id.0 as usize).copied()
+        {
+            let of = (function, number);
+            self.level_calls.push(LevelCall { of, level, told, region: self.region, span });
+        }
     }
 
     /// Notes the use of a function.
@@ -138,12 +174,19 @@ impl Checker<'_> {
     /// Looks at the operations of a group of functions whose types are known.
     pub fn settle_levels(&mut self, group: &[FunctionId]) {
         let mut highest = None;
+        let own = self.own_levels(group);
         // Of what does not nest in a `concat` only the first is told: a `force` and its `push` have the same level.
         let mut told = Vec::new();
         for LevelUse { level, region, span } in std::mem::take(&mut self.level_uses) {
             let level = self.arena.find_level(level);
-            if level.variable.is_none() {
-                highest = highest.max(Some(level.above));
+            match level.variable {
+                None => highest = highest.max(Some(level.above)),
+                Some(variable) => {
+                    if let Some(parameter) = own.get(&variable) {
+                        let raise = self.raises.entry(*parameter).or_default();
+                        *raise = level.above.min(GRID + 1).max(*raise);
+                    }
+                }
             }
             if level.above > GRID {
                 self.errors.push(no_level_above(span));
@@ -164,9 +207,77 @@ impl Checker<'_> {
                 self.calls_inside.push((call, ceiling.above, concat));
             }
         }
+        for call in std::mem::take(&mut self.level_calls) {
+            let level = self.arena.find_level(call.level);
+            let ceilings = self.ceilings(call.region).into_iter();
+            let ceiling = ceilings
+                .filter(|(ceiling, _)| ceiling.variable == level.variable)
+                .min_by_key(|(ceiling, _)| ceiling.above);
+            let from = level.variable.and_then(|variable| own.get(&variable).copied());
+            let call = LevelCall { level, ..call };
+            self.settled_calls.push(SettledCall { call, caller: group[0], from, ceiling });
+        }
         self.regions.truncate(1);
         for id in group {
             self.highest[id.0 as usize] = highest;
+        }
+    }
+
+    /// The level parameters of functions, by what they are in types.
+    fn own_levels(&self, group: &[FunctionId]) -> HashMap<LevelId, LevelParameter> {
+        let mut own = HashMap::new();
+        for id in group {
+            let (module, index) = self.names.functions[id.0 as usize];
+            let parameters = &self.program.modules[module].module.functions[index].parameters;
+            let levels = parameters.iter().filter_map(|parameter| match parameter {
+                Parameter::Level(name) => self.level_parameters.get(&name.span),
+                Parameter::Value(_) => None,
+            });
+            own.extend(levels.enumerate().map(|(number, level)| (*level, (*id, number))));
+        }
+        own
+    }
+
+    /// How far above a level parameter a function works inside, also through other functions.
+    fn raise(&self, of: LevelParameter) -> u32 {
+        self.raises.get(&of).copied().unwrap_or(0)
+    }
+
+    /// Tells functions that work further above their level than their types say, where that is too high.
+    fn check_raised_levels(&mut self) {
+        let calls = std::mem::take(&mut self.settled_calls);
+        let mut callers: HashMap<LevelParameter, Vec<(LevelParameter, u32)>> = HashMap::new();
+        for SettledCall { call, from, .. } in &calls {
+            callers.entry(call.of).or_default().extend(from.map(|from| (from, call.level.above)));
+        }
+        // A raise grows up to one above the grid, so each is looked at a few times.
+        let mut waiting: Vec<LevelParameter> = self.raises.keys().copied().collect();
+        while let Some(of) = waiting.pop() {
+            for (from, above) in callers.get(&of).into_iter().flatten() {
+                let raise = above.saturating_add(self.raise(of)).min(GRID + 1);
+                if self.raise(*from) < raise {
+                    self.raises.insert(*from, raise);
+                    waiting.push(*from);
+                }
+            }
+        }
+        for SettledCall { call, caller, ceiling, .. } in calls {
+            let raise = self.raise(call.of);
+            if raise <= call.told {
+                continue;
+            }
+            let level = LevelRef { above: call.level.above.saturating_add(raise), ..call.level };
+            if level.variable.is_none() {
+                let highest = &mut self.highest[caller.0 as usize];
+                *highest = Some(level.above).max(*highest);
+            }
+            match ceiling {
+                _ if level.above > GRID => self.errors.push(no_level_above(call.span)),
+                Some((ceiling, concat)) if level.above > ceiling.above => {
+                    self.levels_do_not_nest(level, ceiling, call.span, concat, "works inside");
+                }
+                _ => {}
+            }
         }
     }
 
@@ -183,6 +294,7 @@ impl Checker<'_> {
 
     /// Tells functions under a `concat` that work at a higher level inside, also through other functions.
     pub fn check_levels_inside(&mut self) {
+        self.check_raised_levels();
         let uses = &self.meanings.uses;
         let edges: Vec<Vec<u32>> = uses.iter().map(|uses| uses.iter().map(|used| used.0).collect()).collect();
         for group in components(&edges) {

@@ -123,3 +123,48 @@ fn filters_and_arrays_one_after_the_other() {
         "forceWithin 256",
     );
 }
+
+#[test]
+fn a_kernel_may_be_a_single_block() {
+    let program = "fun twice part = push <block> (map (fn x => x * 2) (force (push <block> part)))";
+    is(program, "concat 3 [twice [1, 2, 3]]", "[2, 4, 6]");
+    is("", "concat 32 [concat 1 [reduceWarp (+) (iota 32)]] |> force |> takeFirst 1", "[496]");
+    fails(program, "concat 1 [twice [1], twice [2]]", "which push array of this list");
+}
+
+#[test]
+fn reports_and_faults_name_lines() {
+    let program = "fun count part =
+  let m = memory <block> (replicate 4 0)
+      _ = perform (push <block>
+        (map (fn x => ignore (
+          atomicAdd m (x % 4) 1)) part))
+      kept = forceWithin 4 (
+        filterPush <block> (fn x => x > 1) (
+          freeze m))
+  in push <block> (generate 1 (fn _ => length kept))
+sig it : [i64] -> [i64]<grid>
+fun it xs = splitUp 32 xs |> map count |> concat 1";
+    let report = same::report(program, 32, 64);
+    for place in [
+        "memory at test.pum:2",
+        "atomicAdd at test.pum:5",
+        "forceWithin at test.pum:6",
+        "filterPush at test.pum:7",
+        "freeze at test.pum:8",
+        "push at test.pum:9",
+    ] {
+        assert!(report.contains(place), "{place} is not in\n{report}");
+    }
+    let racing = "fun f part =
+  let m = memory <block> part
+  in push <block> (generate 4 (fn i =>
+    let _ = write m i 0
+    in read m (3 - i)))";
+    fails(racing, "splitUp 4 [1, 2, 3, 4] |> map f |> concat 4", "race");
+    let shuffled = "sig it : [i64] -> [i64]<grid>
+fun it xs = splitUp 32 xs |> map (fn part => concat 32 [
+  shuffleUp 1 (fn i x y => x + y) (push <warp> part)]) |> concat 32";
+    let report = same::report(shuffled, 32, 64);
+    assert!(report.contains("push at test.pum:3"), "{report}");
+}

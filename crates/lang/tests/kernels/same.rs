@@ -7,11 +7,12 @@ use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, network
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{
     Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull,
-    Push, Size, define, generate,
+    Push, SimArgument, SimResult, Size, define, generate, simulate_bound,
 };
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::program::Program;
 use pumice_lang::types::check;
+use pumice_program::simulate;
 use pumice_scalar::Exp;
 use std::sync::Arc;
 
@@ -42,6 +43,18 @@ fn text_of(definition: &Definition, lengths: &[usize]) -> String {
     specialised.expect("it is specialised").program.to_string()
 }
 
+/// What the simulator says that a kernel on an array of so many `i64` costs, line by line.
+pub fn report(text: &str, threads: u32, length: usize) -> String {
+    let kernel = kernel_of(text, threads);
+    let column = (0..length as i64).flat_map(i64::to_le_bytes).collect();
+    let arguments = [SimArgument::Array { columns: vec![column], length }];
+    let types = kernel.outcome().expect("it gives an array").types.clone();
+    let result = SimResult { types: &types, length, complete: false };
+    let options = simulate::Options::default();
+    let simulated = simulate_bound(&kernel.kernel().program, kernel.bindings(), &arguments, result, &options);
+    simulated.expect("all parameters are given").report.expect("nothing is wrong").to_string()
+}
+
 #[track_caller]
 fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl KernelFunction<P>) {
     let own = kernel_of(text, threads);
@@ -55,6 +68,24 @@ fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl Kernel
             normal(&rust)
         );
     }
+}
+
+#[test]
+fn what_matters_is_compared() {
+    let text = |expression: &str| normal(&text_of(&kernel_of(&of_one("", expression), 32), &[128]));
+    let reversed = text("push <grid> (reverse xs)");
+    assert!(reversed.contains("store @out["), "{reversed}");
+    assert_eq!(reversed, text("push <grid> (generate (length xs) (fn i => index xs (length xs - (1 + i))))"));
+    for other in [
+        "push <grid> xs",
+        "push <grid> (generate (length xs) (fn i => index xs ((length xs - i - 1) band 127)))",
+        "push <grid> (map (fn x => x + 1) (reverse xs))",
+        "splitUp 32 xs |> map (fn part => push <block> (reverse part)) |> concat 32",
+    ] {
+        assert_ne!(reversed, text(other), "{other}");
+    }
+    let through = |times: &str| text(&format!("splitUp 32 xs |> map (push <block> . {times}) |> concat 32"));
+    assert_ne!(through("force . push <block>"), through("force . push <block> . force . push <block>"));
 }
 
 /// A program of one array.
