@@ -140,7 +140,9 @@ impl Repl {
         let arrays = self.machine.run(&call)?;
         let mut text = show::value(&call, &arrays, screen)?;
         if self.plots {
-            text.push_str(&show::drawn(&call, &arrays, screen)?.unwrap_or_default());
+            // Nobody asked for it, so it does not fill the screen.
+            let half = Screen { height: screen.height / 2, ..screen };
+            text.push_str(&show::drawn(&call, &arrays, half)?.unwrap_or_default());
         }
         let said = self.keep(IT, typed.text, &call, &arrays, screen)?;
         Ok(text + &said)

@@ -59,13 +59,13 @@ pub fn takes_expression(name: &str) -> bool {
 /// What `:help` shows.
 pub fn help() -> String {
     let mut text = String::from(
-        "EXPRESSION              its value and type; `it` is the last value\n\
-         NAME = EXPRESSION       compute a value once, and keep it (also `let NAME = …`)\n\
-         fun, sig, type, import  as in a file; a new definition replaces the old one\n",
+        "EXPRESSION                its value and type; `it` is the last value\n\
+         NAME = EXPRESSION         compute a value once, and keep it (also `let NAME = …`)\n\
+         fun, sig, type, import    as in a file; a new definition replaces the old one\n",
     );
     for Command { name, takes, about } in &COMMANDS {
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{:<24}{about}", format!(":{name} {takes}"));
+        let _ = writeln!(text, "{:<26}{about}", format!(":{name} {takes}"));
     }
     text + "A line whose end is missing goes on in the next one; an empty line ends it. Ctrl-C stops what runs, or clears the line.\n"
 }

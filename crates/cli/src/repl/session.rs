@@ -28,7 +28,7 @@ pub struct Session {
     /// Functions that are wrong since something that they use was replaced, or that were wrong in their file.
     set_aside: Vec<String>,
     /// Files that were imported, so that what they define stays what it is until they are read again.
-    imports: RefCell<HashMap<String, Result<String, String>>>,
+    imports: RefCell<HashMap<String, String>>,
     /// The program as it is.
     program: Checks,
     /// How many texts there were, for their names.
@@ -127,8 +127,11 @@ impl Session {
         let forgotten = names(&self.values).into_iter().filter(|name| !left.contains(name)).collect();
         let is_set_aside = |name: &String| settled.wrong.iter().any(|(other, _)| other == name);
         let mended = self.set_aside.iter().filter(|name| !is_set_aside(name)).cloned().collect();
-        let wrong = settled.wrong;
-        self.set_aside = wrong.iter().map(|(name, _)| name.clone()).collect();
+        let mut wrong = settled.wrong;
+        let now = wrong.iter().map(|(name, _)| name.clone()).collect();
+        let before = std::mem::replace(&mut self.set_aside, now);
+        // What is known to be wrong is not told again, unless its file is read again.
+        wrong.retain(|(name, _)| is_file || !before.contains(name));
         (self.texts, self.values, self.program) = (texts, values, settled.program);
         Ok(Change { defined, wrong, mended, forgotten })
     }
@@ -181,8 +184,12 @@ impl Session {
     /// Reads a program, and what it imports for the first time.
     fn loaded(&self, file: &str, additions: Additions<'_>) -> Result<Program, Wrong> {
         let import = |name: &str| {
-            let mut imports = self.imports.borrow_mut();
-            imports.entry(name.to_string()).or_insert_with(|| file::read(&import_path(file, name))).clone()
+            if let Some(text) = self.imports.borrow().get(name) {
+                return Ok(text.clone());
+            }
+            let text = file::read(&import_path(file, name))?;
+            self.imports.borrow_mut().insert(name.to_string(), text.clone());
+            Ok(text)
         };
         load(file, "", additions, &import)
     }
@@ -197,7 +204,20 @@ impl Session {
             given: &given,
             expression: Some(expression),
         };
-        checked(self.loaded(self.file.as_deref().unwrap_or(NO_FILE), additions)?)
+        let file = self.file.as_deref().unwrap_or(NO_FILE);
+        self.loaded(file, additions).and_then(checked).map_err(|wrong| self.explained(wrong))
+    }
+
+    /// Says of names that are not found whether that is because they are set aside.
+    fn explained(&self, Wrong { sources, mut errors }: Wrong) -> Wrong {
+        for error in errors.iter_mut().filter(|error| error.help.is_none()) {
+            let name = sources.text(error.span);
+            if self.set_aside.iter().any(|other| other == name) {
+                error.help =
+                    Some(format!("`{name}` is wrong, and not used until it or what it uses is defined anew"));
+            }
+        }
+        Wrong { sources, errors }
     }
 
     /// Makes an array program of an expression that was checked, with the values that it uses.

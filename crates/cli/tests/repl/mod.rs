@@ -80,6 +80,22 @@ fn the_exit_code_says_whether_all_went_well() {
 }
 
 #[test]
+fn programs_are_shown_and_measured() {
+    let shows = |typed: &str, parts: &[&str]| {
+        let (text, went_well) = answers(&["examples/pum/dotp.pum"], typed);
+        assert!(went_well && parts.iter().all(|part| text.contains(part)), "{typed}:\n{text}");
+    };
+    shows(":emit c norm [3.0, 4.0]", &["args[0]"]);
+    shows(":emit array dotp", &["fold (", "argument 1"]);
+    shows(":emit dotp", &["__global__", "dotp.pum:"]);
+    shows(":explain dotp", &["allocate", "launch"]);
+    shows(":time norm [3.0, 4.0]", &["built in ", "run again in "]);
+    shows(":bench norm [3.0, 4.0]", &[" at best", " runs on sim"]);
+    shows(":device", &["sim (there are "]);
+    shows(":device cpu\n:device\nnorm [3.0, 4.0]", &["cpu (there are ", "5.0 : double"]);
+}
+
+#[test]
 fn definitions_are_saved_to_new_files() {
     let path = scratch("saved.pum");
     let _ = std::fs::remove_file(&path);
@@ -136,7 +152,7 @@ fn a_session_at_a_terminal() {
     let _ = std::fs::remove_dir_all(scratch("state-1"));
     let mut terminal = Terminal::start(&[], "state-1");
     terminal.says("fun double x = 2 * x", "double : Number a => a -> a\r\n");
-    terminal.says("xs = map double [1, 2, 3]", "xs : [int; 3]\r\n");
+    terminal.says("xs = map double [1, 2, 3]", "xs : [int]\r\n");
     terminal.says("sum xs", "12 : int\r\n");
     // The last line again, with something behind it.
     terminal.presses("\x1b[A");
