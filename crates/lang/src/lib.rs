@@ -9,6 +9,7 @@
 pub mod ast;
 pub mod cases;
 pub mod diagnostic;
+pub mod document;
 pub mod evaluate;
 pub mod format;
 pub mod print;

@@ -18,7 +18,7 @@ const SIZE: usize = 1024;
 /// Prints a function in the language that `--target` names. Nothing is run.
 pub fn emit(arguments: &emit::Arguments) -> Result<()> {
     let target = arguments.target.ok_or_else(target_missing)?;
-    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    let call = call(&arguments.subject, Some(size(arguments.size)?), None)?;
     if target == Target::Array {
         return print(&join(std::iter::once(call.compiled.program.to_string())));
     }
@@ -40,7 +40,7 @@ pub fn emit(arguments: &emit::Arguments) -> Result<()> {
 
 /// Prints what is allocated and launched for a function. Nothing is run.
 pub fn explain(arguments: &emit::ExplainArguments) -> Result<()> {
-    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    let call = call(&arguments.subject, Some(size(arguments.size)?), None)?;
     print(&planned(&call, arguments.target)?.explain(&call.inputs)?)
 }
 
@@ -51,7 +51,7 @@ fn planned(call: &Call, dialect: Dialect) -> Result<Untyped> {
 }
 
 /// The size that a command line asks for.
-fn size(size: Option<usize>) -> Result<usize> {
+pub fn size(size: Option<usize>) -> Result<usize> {
     let size = size.unwrap_or(SIZE);
     match i32::try_from(size) {
         Ok(_) => Ok(size),
@@ -61,7 +61,7 @@ fn size(size: Option<usize>) -> Result<usize> {
 
 /// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
 pub fn simulate(subject: &Subject) -> Result<()> {
-    let call = call(subject, None)?;
+    let call = call(subject, None, None)?;
     let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
     let compiler = Compiler::with(sim.clone());
     let results = compiler.compile_program(call.compiled.program.clone())?.run_all(&call.inputs)?;
