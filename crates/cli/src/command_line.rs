@@ -35,8 +35,10 @@ pub enum Command {
     Check(pum::check::Arguments),
     /// Lay out `.pum` files in place.
     Fmt(pum::fmt::Arguments),
-    /// Run the cases in the documentation of a `.pum` file: `-- >>> expression`, and on the lines below what it gives.
+    /// Run the cases in the documentation of `.pum` files: `-- >>> expression`, and on the lines below what it gives.
     Test(pum::cases::Arguments),
+    /// Make a page of HTML of the documentation of a `.pum` file, or of the language's own functions.
+    Doc(pum::doc::Arguments),
     /// Run a function of a `.pum` file, or a kernel-language program once to see that it is right.
     Run(pum::run::Arguments),
     /// Answer definitions and expressions of the `.pum` language as they are typed; `:help` there shows more.

@@ -1,7 +1,8 @@
 //! Why a command did not do what it was asked for, and the exit code for it. Decides nothing else.
 
+use crate::pum::file::Wrong;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 /// The result of a command.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -13,6 +14,8 @@ pub enum Error {
     Usage(String),
     /// It does, but something went wrong: exit code 1.
     Failed(String),
+    /// A file of the language is wrong: exit code 1.
+    Source(Wrong),
     /// It went wrong too, and all about it has been printed: exit code 1.
     Told,
     /// Standard output cannot be written.
@@ -24,8 +27,23 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) => 2,
-            Error::Failed(_) | Error::Told | Error::Output(_) => 1,
+            Error::Failed(_) | Error::Source(_) | Error::Told | Error::Output(_) => 1,
         }
+    }
+
+    /// Tells it on standard error; what is wrong with a file in colours, if that is a terminal. Where it cannot be written, the exit
+    /// code has to do.
+    pub fn tell(&self) {
+        let mut terminal = io::stderr().lock();
+        let text = match self {
+            Error::Told => return,
+            Error::Source(wrong) => {
+                let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+                wrong.render(terminal.is_terminal() && !plain)
+            }
+            error => format!("pumice: {error}\n"),
+        };
+        let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
     }
 
     /// Whether the reader of standard output has seen enough (`pumice … | head`), which is nobody's mistake.
@@ -39,6 +57,7 @@ impl fmt::Display for Error {
         match self {
             Error::Usage(message) => write!(f, "{}\n(`pumice help` shows what there is)", message.trim_end()),
             Error::Failed(message) => f.write_str(message),
+            Error::Source(wrong) => f.write_str(wrong.render(false).trim_end()),
             Error::Told => f.write_str("failed"),
             Error::Output(error) => write!(f, "cannot write to standard output: {error}"),
         }
@@ -48,6 +67,12 @@ impl fmt::Display for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         Error::Output(error)
+    }
+}
+
+impl From<Wrong> for Error {
+    fn from(wrong: Wrong) -> Error {
+        Error::Source(wrong)
     }
 }
 

@@ -26,7 +26,7 @@ mod temporary;
 mod tune;
 
 use command_line::{Asked, Command};
-use error::{Error, Result};
+use error::Result;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -38,10 +38,8 @@ fn main() -> ExitCode {
     match run(std::env::args_os().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::from(PIPE_CLOSED),
-        Err(error @ Error::Told) => ExitCode::from(error.exit_code()),
         Err(error) => {
-            // Where not even this can be written, the exit code has to do.
-            let _ = writeln!(std::io::stderr(), "pumice: {error}");
+            error.tell();
             ExitCode::from(error.exit_code())
         }
     }
@@ -60,6 +58,7 @@ impl Command {
             Command::Check(arguments) => pum::check::run(&arguments),
             Command::Fmt(arguments) => pum::fmt::run(&arguments),
             Command::Test(arguments) => pum::cases::run(&arguments),
+            Command::Doc(arguments) => pum::doc::run(&arguments),
             Command::Run(arguments) => pum::run::run(&arguments),
             Command::Repl(arguments) => repl::run(&arguments),
             Command::Cost(arguments) => pum::cost::run(&arguments),

@@ -43,7 +43,12 @@ impl Subject {
         self.entry.as_deref().unwrap_or("main")
     }
 
-    /// The threads of a block.
+    /// Whether the command line names the function.
+    pub fn has_entry(&self) -> bool {
+        self.entry.is_some()
+    }
+
+    /// The threads of a block, if the command line says so.
     pub fn block_size(&self) -> Option<u32> {
         self.block_size
     }

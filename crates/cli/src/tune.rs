@@ -1,16 +1,18 @@
-//! `pumice tune`: finds the numbers with which a program runs fastest on a device, and keeps them.
+//! `pumice tune`: finds the numbers with which a program runs fastest on a device, and keeps them; functions of files are in `pum/tune.rs`.
 
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
-use crate::{print, simulate};
+use crate::pum::tune::{Vary, parse_vary};
+use crate::subject::{Subject, only};
+use crate::{print, pum, simulate};
 use pumice::Compiler;
 use pumice::tune::{Choice, Strategy, Tuned, kept_in, tune};
 use pumice_algorithms::{Prepared, Program, Settings};
 use std::fmt::Write as _;
 
 /// Runs of a choice before it is timed.
-const WARM_UP_RUNS: usize = 2;
+pub const WARM_UP_RUNS: usize = 2;
 
 /// How many choices a strategy that does not try all of them starts with.
 const TRIES: usize = 16;
@@ -18,21 +20,25 @@ const TRIES: usize = 16;
 /// What `pumice tune` takes.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A kernel-language program.
-    name: Option<String>,
     #[command(flatten)]
-    device: DeviceOption,
-    /// For about this size.
+    pub subject: Subject,
+    #[command(flatten)]
+    pub device: DeviceOption,
+    /// Values to try for an integer parameter of a file's function, such as chunk=256,512. Give no argument for it; several parameters
+    /// take an option each.
+    #[arg(long, value_name = "NAME=N,N...", value_parser = parse_vary)]
+    pub vary: Vec<Vary>,
+    /// A kernel-language program, for about this size.
     #[arg(long, value_name = "N")]
     n: Option<usize>,
     /// Which choices are tried.
     #[arg(long, value_enum, default_value_t)]
-    strategy: StrategyName,
+    pub strategy: StrategyName,
 }
 
 /// A strategy, with numbers that suit a command.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
-enum StrategyName {
+pub enum StrategyName {
     /// All of them.
     #[default]
     Exhaustive,
@@ -43,7 +49,8 @@ enum StrategyName {
 }
 
 impl StrategyName {
-    fn strategy(self) -> Strategy {
+    /// What it is to the tuner.
+    pub fn strategy(self) -> Strategy {
         let seed = 1;
         match self {
             StrategyName::Exhaustive => Strategy::Exhaustive,
@@ -55,7 +62,12 @@ impl StrategyName {
 
 /// Tunes the program that the command line names.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let program = simulate::chosen(arguments.name.as_deref())?;
+    if arguments.subject.is_file() {
+        only("--n", arguments.n.is_some(), "kernel-language programs")?;
+        return pum::tune::run(arguments);
+    }
+    only("--vary", !arguments.vary.is_empty(), "functions of `.pum` files")?;
+    let program = simulate::chosen(arguments.subject.built_in()?)?;
     if program.tunable.is_empty() {
         return Err(Error::Usage(format!("there is nothing to choose about {}", program.name)));
     }
@@ -110,7 +122,7 @@ fn prepare(
 }
 
 /// What was measured, the fastest first.
-fn table(tuned: &Tuned) -> String {
+pub fn table(tuned: &Tuned) -> String {
     let mut measurements: Vec<_> = tuned.measurements.iter().collect();
     measurements.sort_by(|a, b| a.milliseconds.total_cmp(&b.milliseconds));
     let mut text = String::new();

@@ -2,6 +2,7 @@
 
 mod repl;
 
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -169,7 +170,7 @@ fn mistakes_in_arguments_are_told() {
     refuses(&["run", "dotp", DOTP], 2, "the file comes first");
     let program = file("function.pum", "fun id x = x\n");
     refuses(&["run", &program, "--entry", "id"], 2, "`id` takes 1 argument, and 0 are given: id : a -> a");
-    refuses(&["run", &program, "--entry", "id", "fn x => x", "--device", "sim"], 1, "`id` gives a function");
+    refuses(&["run", &program, "--entry", "id", "fn x => x", "--device", "sim"], 1, "gives a function");
     let deep = "(".repeat(100_000);
     refuses(&["run", DOTP, &deep, "1", "--device", "sim"], 1, "error");
 }
@@ -214,6 +215,131 @@ fn cases_that_fail_are_shown() {
 }
 
 #[test]
+fn several_files_are_checked_and_tested() {
+    let wrong = file("several.pum", "fun f = 1 + true\n");
+    let text = refuses(&["check", &wrong, DOTP], 1, "several.pum:1:13");
+    assert!(text.starts_with("-- examples/pum/dotp.pum\ndotp : "), "{text}");
+    let text = refuses(
+        &["test", DOTP, &wrong, "examples/pum/reverse.pum", "--device", "sim"],
+        1,
+        "several.pum:1:13",
+    );
+    assert_eq!(text, "5 passed, 1 failed\n");
+}
+
+#[test]
+fn check_tells_tools_where_things_are() {
+    let wrong = file("tools.pum", "fun f = 1\nfun g = 1 + true\n");
+    let text = refuses(&["check", "--json", DOTP, &wrong, "no-such.pum"], 1, "");
+    let found: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let norm = &found["files"][0]["functions"][1];
+    assert_eq!((norm["name"].as_str(), norm["type"].as_str()), (Some("norm"), Some("Float a => [a] -> a")));
+    let error = &found["files"][1]["errors"][0];
+    assert_eq!(error["place"]["start"], json!({ "line": 2, "column": 13 }));
+    assert_eq!(error["place"]["end"], json!({ "line": 2, "column": 17 }));
+    assert_eq!(error["help"], "`bool` is not a number");
+    let message = found["files"][2]["errors"][0]["message"].as_str();
+    assert!(message.is_some_and(|message| message.contains("cannot read")), "{text}");
+}
+
+const TIMED: &str = "\
+-- bench: dotp (generate 1000 (fn i => f32 i)) (generate 1000 (fn i => 1.0f32))
+-- bench: scale 2.0 { on = true, xs = [1.0, 2.0] }
+sig dotp : Number a => [a] -> [a] -> a
+fun dotp xs ys = sum (zipWith (fn x y => x * y) xs ys)
+sig scale : f64 -> { on : bool, xs : [f64] } -> [f64]
+fun scale k p = map (fn x => if p.on then x * k else x) p.xs
+sig reversed : int -> [a] -> [a]<grid>
+fun reversed chunk xs = splitUp chunk xs |> map (push <block> . reverse) |> reverse |> concat chunk
+fun threads xs = push <grid> (map (fn x => x + #BlockSize) xs)
+";
+
+#[test]
+fn calls_are_timed_with_arguments_that_lie_on_the_device() {
+    let (program, rows) = (file("timed.pum", TIMED), scratch("timed.json"));
+    let json = rows.to_string_lossy();
+    prints(&["bench", &program, "--quick", "--device", "cpu", "--json", &json]);
+    let text = std::fs::read_to_string(&rows).unwrap_or_else(|error| panic!("{error}"));
+    let rows: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let facts = |row: &Value| ["line", "argument_bytes", "result_bytes"].map(|key| row[key].as_u64());
+    assert_eq!(facts(&rows[0]), [Some(1), Some(8000), Some(4)], "{text}");
+    assert_eq!(facts(&rows[1]), [Some(2), Some(16), Some(16)], "{text}");
+    assert!(rows[0]["median_ms"].as_f64().is_some_and(|time| time > 0.0), "{text}");
+    // Without arguments they are zeros of a size; with a filter only some are timed.
+    let text = prints(&["bench", &program, "--quick", "--device", "cpu", "--entry", "dotp", "--size", "500"]);
+    assert!(text.contains("0.008 MB") && text.lines().count() == 3, "{text}");
+    assert_eq!(
+        prints(&["bench", &program, "--quick", "--device", "cpu", "--filter", "scale"]).lines().count(),
+        3
+    );
+    refuses(
+        &["bench", "examples/pum/reverse.pum", "--device", "cpu"],
+        2,
+        "no call to time; write `-- bench: f arguments`",
+    );
+    refuses(&["bench", &program, "--device", "sim"], 2, "has no speed");
+    let broken = file("timed-wrong.pum", "-- bench: f y\nfun f x = x\n");
+    let text = refuses(&["bench", &broken, "--quick", "--device", "cpu"], 1, "");
+    assert!(text.contains("FAILED ") && text.contains("call in line 1:1:3"), "{text}");
+}
+
+#[test]
+fn the_block_size_that_is_found_is_used_from_then_on() {
+    let program = file("tuned.pum", TIMED);
+    let numbers = "generate 1024 (fn i => i)";
+    let text = prints(&[
+        "tune",
+        &program,
+        "--device",
+        "cpu",
+        "--entry",
+        "reversed",
+        "--vary",
+        "chunk=64,128",
+        numbers,
+    ]);
+    assert!(text.contains("#BlockSize=32 chunk=128") && text.contains("#BlockSize is kept in "), "{text}");
+    // Only one can be found.
+    prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "64", "[1]"]);
+    let run = ["run", &program, "--device", "cpu", "--entry", "threads", "[1]"];
+    assert_eq!(prints(&run), "[65]\n");
+    assert_eq!(prints(&[&run[..], &["--block-size", "128"]].concat()), "[129]\n");
+    refuses(
+        &["tune", &program, "--device", "cpu", "--entry", "dotp", "[1]", "[2]"],
+        2,
+        "nothing to choose about `dotp`",
+    );
+    refuses(
+        &["tune", &program, "--device", "cpu", "--entry", "reversed", "--vary", "c=1", "[1]"],
+        2,
+        "its parameters are chunk, xs",
+    );
+    refuses(
+        &["tune", &program, "--device", "cpu", "--entry", "reversed", "--vary", "chunk=1"],
+        2,
+        "takes 2 arguments",
+    );
+}
+
+#[test]
+fn documentation_is_a_page_for_each_file() {
+    file("plane.pum", "-- What is flat.\n\nfun area w h = w * h\n");
+    let main = file("documented.pum", "import plane\n-- Twice <as> much.\nfun main x = plane::area x 2\n");
+    let folder = scratch("pages");
+    let text = prints(&["doc", &main, "--out", &folder.to_string_lossy()]);
+    assert_eq!(text.lines().count(), 2, "{text}");
+    let page =
+        |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{error}"));
+    assert!(page("plane.html").contains("<p>What is flat.</p>"));
+    let text = page("documented.html");
+    assert!(text.contains("<a href=\"plane.html\">") && text.contains("Twice &lt;as&gt; much."), "{text}");
+    assert_eq!(prints(&["doc", &main]), text);
+    assert!(prints(&["doc", "--prelude"]).contains("<section id=\"fun.zipWith\">"));
+    refuses(&["doc"], 2, "<FILE.pum>");
+    refuses(&["doc", "--prelude", &main], 2, "cannot be used with");
+}
+
+#[test]
 fn files_are_laid_out_in_place() {
     let name = file("layout.pum", "fun  f x=x+1 -- one more\n");
     let broken = file("broken.pum", "fun = 3\n");
@@ -244,7 +370,7 @@ fn functions_are_emitted_explained_and_simulated() {
         }
     }
     let text = prints(&["explain", DOTP, "--size", "1000"]);
-    assert!(text.contains("b0, b1, 1000") && text.contains("// sum at examples/pum/dotp.pum:9"), "{text}");
+    assert!(text.contains("b0, b1, 1000") && text.contains("// sum at examples/pum/dotp.pum:10"), "{text}");
     let text =
         prints(&["simulate", "examples/pum/transpose.pum", "16", "64", "32", "generate 2048 (fn i => i)"]);
     assert!(

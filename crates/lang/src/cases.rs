@@ -1,4 +1,4 @@
-//! Tests in documentation: `>>> expression`, and below it what it gives.
+//! What documentation has for tools: tests, `>>> expression` and below it what it gives, and calls to time, `bench: expression`.
 
 /// A test in a documentation comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,8 +11,23 @@ pub struct Case {
     pub line: usize,
 }
 
+/// How a line begins that has a call to time.
+const BENCH: &str = "bench:";
+
+/// The calls to time of a documentation comment, `bench: dotp xs ys`, each with its line, from 0.
+///
+/// ```
+/// use pumice_lang::cases::benches;
+///
+/// assert_eq!(benches("Doubles all.\nbench: twice (iota 1000)"), [(1, "twice (iota 1000)")]);
+/// ```
+pub fn benches(docs: &str) -> Vec<(usize, &str)> {
+    let lines = docs.lines().enumerate();
+    lines.filter_map(|(line, text)| Some((line, text.trim().strip_prefix(BENCH)?.trim()))).collect()
+}
+
 /// The tests of a documentation comment, as a [`crate::ast::Module`] has it. What an expression gives may take several lines; it goes as
-/// far as the next empty line or the next test.
+/// far as the next empty line, the next test or the next call to time.
 ///
 /// ```
 /// use pumice_lang::cases::cases;
@@ -29,7 +44,7 @@ pub fn cases(docs: &str) -> Vec<Case> {
         if let Some(expression) = text.strip_prefix(">>>") {
             cases.push(Case { expression: expression.trim().to_string(), expected: String::new(), line });
             open = true;
-        } else if text.is_empty() {
+        } else if text.is_empty() || text.starts_with(BENCH) {
             open = false;
         } else if let Some(case) = cases.last_mut().filter(|_| open) {
             if !case.expected.is_empty() {
@@ -56,6 +71,7 @@ mod tests {
             expected: expected.to_string(),
             line,
         };
+        assert_eq!(cases(">>> f\n1\nbench: f 3"), [case("f", "1", 0)]);
         assert_eq!(found, [case("add 1 2", "3", 1), case("rows", "[[1],\n[2]]", 3), case("empty", "", 8)]);
     }
 }

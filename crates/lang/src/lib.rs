@@ -10,6 +10,7 @@ pub mod additions;
 pub mod ast;
 pub mod cases;
 pub mod diagnostic;
+pub mod document;
 pub mod evaluate;
 pub mod format;
 pub mod meaning;

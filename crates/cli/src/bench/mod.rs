@@ -1,4 +1,4 @@
-//! `pumice bench`: how long workloads take on a device, and what that is in bytes a second.
+//! `pumice bench`: how long workloads take on a device, and what that is in bytes a second; calls of files are in `pum/bench.rs`.
 //!
 //! Inputs lie on the device and kernels are compiled before anything is timed, and every result is checked against
 //! plain Rust first. `benches/peers` measures the same workloads by other means: names, inputs and fields are the same
@@ -25,8 +25,9 @@ mod workloads;
 
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
-use crate::print;
 use crate::progress::Progress;
+use crate::subject::{Subject, only};
+use crate::{print, pum};
 use pumice::Compiler;
 use row::Row;
 use timing::Timing;
@@ -36,23 +37,37 @@ use workloads::{Sizes, Workload};
 #[derive(clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
-    device: DeviceOption,
-    /// Only workloads whose name contains this.
+    pub subject: Subject,
+    #[command(flatten)]
+    pub device: DeviceOption,
+    /// Only workloads whose name contains this; of a file only calls whose text does.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    filter: String,
+    pub filter: String,
     /// Write the rows as JSON.
     #[arg(long, value_name = "FILE")]
-    json: Option<String>,
+    pub json: Option<String>,
     /// Small sizes and few runs, to see that everything works.
     #[arg(long)]
-    quick: bool,
+    pub quick: bool,
     /// Instead of the workloads, run a program of 20 kernels once: its milliseconds, and kernels found on disk.
     #[arg(long)]
-    first_run: bool,
+    pub first_run: bool,
+    /// Arrays that are not given to a file's function have this length along each dimension, all zero, and integers are this.
+    #[arg(long, value_name = "N")]
+    pub size: Option<usize>,
 }
 
-/// Measures the workloads of a device.
+/// Measures the calls of a file, or the workloads of a device.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.subject.is_file() {
+        return pum::bench::run(arguments);
+    }
+    if let Some(word) = arguments.subject.built_in()? {
+        return Err(Error::Usage(format!(
+            "`{word}` is no `.pum` file; --filter chooses among the workloads"
+        )));
+    }
+    only("--size", arguments.size.is_some(), "functions of `.pum` files")?;
     let Arguments { quick, filter, .. } = arguments;
     let quick = *quick;
     if arguments.first_run {

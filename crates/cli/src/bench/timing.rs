@@ -116,10 +116,40 @@ impl Timing {
     }
 
     /// The median of as many runs as make sense, of what measures one.
-    pub fn repeat(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
+    pub fn repeat(&self, once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<f64> {
+        Ok(self.spread(once)?.median)
+    }
+
+    /// As [`Timing::repeat`], with how far the times of runs are apart.
+    pub fn spread(&self, mut once: impl FnMut() -> pumice::Result<f64>) -> pumice::Result<Spread> {
         let mut times = |runs: usize| (0..runs).map(|_| once()).collect::<pumice::Result<Vec<f64>>>();
         let warm = median(times(WARM_UP_RUNS)?);
-        times(if self.quick { FEWEST_RUNS } else { runs_for(warm) }).map(median)
+        times(if self.quick { FEWEST_RUNS } else { runs_for(warm) }).map(Spread::of)
+    }
+}
+
+/// The times of some runs, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// How many.
+    pub runs: usize,
+    /// The middle one.
+    pub median: f64,
+    /// A quarter of the runs took no longer than this.
+    pub low: f64,
+    /// A quarter took at least this long.
+    pub high: f64,
+}
+
+impl Spread {
+    fn of(mut times: Vec<f64>) -> Spread {
+        times.sort_by(f64::total_cmp);
+        let at = |quarters: usize| {
+            let place = quarters * times.len().saturating_sub(1) / 4;
+            times.get(place).copied().unwrap_or(f64::NAN)
+        };
+        let (low, high) = (at(1), at(3));
+        Spread { runs: times.len(), median: median(times), low, high }
     }
 }
 
@@ -142,6 +172,8 @@ mod tests {
     fn quick_programs_run_often_and_slow_ones_often_enough() {
         assert_eq!((runs_for(0.0), runs_for(0.1), runs_for(20.0), runs_for(1e9)), (101, 101, 50, 7));
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        let spread = Spread { runs: 5, median: 3.0, low: 2.0, high: 4.0 };
+        assert_eq!(Spread::of(vec![5.0, 4.0, 1.0, 2.0, 3.0]), spread);
     }
 
     #[test]

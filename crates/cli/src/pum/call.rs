@@ -5,7 +5,7 @@ use super::file::{Checks, Wrong, checks, text};
 use super::files::{self, is_file};
 use crate::error::{Error, Result};
 use crate::subject::Subject;
-use pumice::layers::array::{ArrayData, ArrayProgram, HostData};
+use pumice::layers::array::{ArrayData, ArrayProgram, HostData, whole_columns};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_lang::diagnostic::Diagnostic;
@@ -15,7 +15,7 @@ use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
-/// The threads of a block: `#BlockSize`.
+/// The threads of a block, `#BlockSize`, where nobody says otherwise.
 pub const BLOCK_SIZE: u32 = 256;
 
 /// A program and what it is run with.
@@ -39,71 +39,78 @@ impl Call {
     }
 }
 
-/// A function with the arguments of a command line, as an expression over its file.
-pub struct WrittenCall {
-    path: String,
-    source: String,
-    entry: String,
-    expression: String,
-    /// What the expression calls arguments that are no expressions.
-    names: Vec<String>,
-    /// The arrays of files, which are the first of them.
-    pub arrays: Vec<HostData>,
+/// An expression over a file with names for what is given when it runs.
+pub struct Written {
+    /// Where it is written, for messages.
+    pub name: String,
+    /// The expression.
+    pub text: String,
+    /// The names, and what is given for each.
+    pub given: Vec<(String, Given)>,
 }
 
-impl WrittenCall {
-    /// The program with the expression in it, or what is wrong with them.
-    pub fn checks(&self) -> std::result::Result<Checks, Wrong> {
-        checks(&self.path, &self.source, Some(self.expression()))
-    }
-
-    fn expression(&self) -> Expression<'_> {
-        Expression { name: "command line", parameters: &self.names, text: &self.expression, start: 0 }
-    }
+/// What is given for a name.
+pub enum Given {
+    /// An array of a file.
+    File(HostData),
+    /// The arrays and numbers of a value that was computed before.
+    Computed(Vec<Arc<dyn ArrayData>>),
+    /// Nothing: arrays have this many elements along each dimension, all zero, and integers are this number.
+    Size(usize),
 }
 
-/// The call that a command line writes. Where arguments may be missing, they are names without a value.
-pub fn written(subject: &Subject, may_miss: bool) -> Result<WrittenCall> {
+/// The call that a command line describes. Where a size is given, arguments may be missing.
+pub fn call(subject: &Subject, size: Option<usize>, block_size: Option<u32>) -> Result<Call> {
     let (path, arguments) = subject.file()?;
     let source = text(path)?;
-    let entry = subject.entry().to_string();
-    let missing = missing(path, &source, &entry, arguments.len(), may_miss)?;
-    let (mut expression, mut names, mut arrays) = (entry.clone(), Vec::new(), Vec::new());
+    let written = written(path, &source, subject.entry(), &arguments, size)?;
+    build(path, &source, written, subject.block_size().or(block_size))
+}
+
+/// A call of a function of a file with arguments that are expressions or files.
+pub fn written(
+    path: &str,
+    source: &str,
+    entry: &str,
+    arguments: &[&str],
+    size: Option<usize>,
+) -> Result<Written> {
+    let missing = missing(path, source, entry, arguments.len(), size.is_some())?;
+    let mut written =
+        Written { name: "command line".to_string(), text: entry.to_string(), given: Vec::new() };
     for argument in arguments {
         if is_file(argument) {
             let array = files::read(argument)?;
-            let name = format!("file{}", names.len() + 1);
-            expression.push_str(&format!(" ({name} : {})", array_type(&array)));
-            names.push(name);
-            arrays.push(array);
+            let name = format!("file{}", written.given.len() + 1);
+            written.text.push_str(&format!(" ({name} : {})", array_type(&array)));
+            written.given.push((name, Given::File(array)));
         } else {
             // A comment at its end goes as far as the line does.
             let end = if argument.contains("--") { "\n" } else { "" };
-            expression.push_str(&format!(" ({argument}{end})"));
+            written.text.push_str(&format!(" ({argument}{end})"));
         }
     }
-    for _ in 0..missing {
-        let name = format!("argument{}", names.len() + 1);
-        expression.push_str(&format!(" {name}"));
-        names.push(name);
+    for size in size.into_iter().cycle().take(missing) {
+        let name = format!("argument{}", written.given.len() + 1);
+        written.text.push_str(&format!(" {name}"));
+        written.given.push((name, Given::Size(size)));
     }
-    Ok(WrittenCall { path: path.to_string(), source, entry, expression, names, arrays })
+    Ok(written)
 }
 
-/// The call that a command line describes. Where a size is given, arguments may be missing: then arrays have this many elements along each
-/// dimension, all zero, and integers are this number.
-pub fn call(subject: &Subject, size: Option<usize>) -> Result<Call> {
-    let mut written = written(subject, size.is_some())?;
-    let (checked, compiled) =
-        prepare(&written.path, &written.source, written.expression(), subject.block_size())
-            .map_err(|wrong| wrong.tell())?;
+/// Makes an array program and its inputs of a written call.
+pub fn build(path: &str, source: &str, written: Written, block_size: Option<u32>) -> Result<Call> {
+    let (names, given): (Vec<String>, Vec<Given>) = written.given.into_iter().unzip();
+    let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
+    let (checked, compiled) = prepare(path, source, expression, block_size)?;
     let mut inputs = Inputs::default();
-    let mut given = std::mem::take(&mut written.arrays).into_iter();
+    let mut given = given.into_iter();
     for (name, ty) in &compiled.parameters {
-        match (given.next(), size) {
-            (Some(array), _) => add_array(Arc::new(array), &mut inputs),
-            (None, Some(size)) => add_missing(name, ty, size, checked.sums(), &mut inputs)?,
-            (None, None) => return Err(gives_function(&written.entry)),
+        match given.next() {
+            Some(Given::File(array)) => add_array(Arc::new(array), &mut inputs),
+            Some(Given::Computed(arrays)) => add_computed(ty, &mut arrays.into_iter(), &mut inputs)?,
+            Some(Given::Size(size)) => add_missing(name, ty, size, checked.sums(), &mut inputs)?,
+            None => return Err(gives_function()),
         }
     }
     Ok(Call { compiled, inputs, checked })
@@ -124,8 +131,8 @@ pub fn prepare_expression(
 }
 
 /// What is wrong with a result that is a function.
-pub fn gives_function(entry: &str) -> Error {
-    Error::Failed(format!("`{entry}` gives a function, which cannot be printed"))
+pub fn gives_function() -> Error {
+    Error::Failed("the call gives a function, which cannot be printed".to_string())
 }
 
 /// Makes an array program of an expression over a file, in which `#BlockSize` is this.
@@ -136,12 +143,12 @@ pub fn prepare(
     block_size: Option<u32>,
 ) -> std::result::Result<(Arc<Checked>, Compiled), Wrong> {
     let checks = checks(path, source, Some(expression))?;
-    let compiled = build(&checks, block_size)?;
+    let compiled = compiled(&checks, block_size)?;
     Ok((checks.checked, compiled))
 }
 
 /// Makes an array program of the expression of a program, in which `#BlockSize` is this.
-pub fn build(
+pub fn compiled(
     Checks { program, checked }: &Checks,
     block_size: Option<u32>,
 ) -> std::result::Result<Compiled, Wrong> {
@@ -157,7 +164,7 @@ pub fn build(
 
 /// How many arguments the function has that are not given; an error if there are any and none may be.
 fn missing(path: &str, source: &str, entry: &str, given: usize, may_miss: bool) -> Result<usize> {
-    let checked = checks(path, source, None).map_err(|wrong| wrong.tell())?.checked;
+    let checked = checks(path, source, None)?.checked;
     let Some(function) = checked.entry(entry) else {
         let names = checked.own_functions().map(|id| checked.function(id).0.name.name.to_string());
         let names = names.collect::<Vec<_>>().join(", ");
@@ -211,6 +218,35 @@ pub fn add_missing(
 ) -> Result<()> {
     let wanted = || Error::Usage(format!("give `{name}` a value: it is of type `{ty}`"));
     add_zeros(ty, size, sums, inputs).ok_or_else(wanted)
+}
+
+/// Adds a value that was computed: arrays as they are, numbers as scalars, in the order of the type.
+fn add_computed(
+    ty: &Type,
+    arrays: &mut std::vec::IntoIter<Arc<dyn ArrayData>>,
+    inputs: &mut Inputs,
+) -> Result<()> {
+    match ty {
+        Type::Tuple(parts) => parts.iter().try_for_each(|part| add_computed(part, arrays, inputs)),
+        Type::Record(fields) => fields.iter().try_for_each(|(_, field)| add_computed(field, arrays, inputs)),
+        _ => {
+            let lost =
+                || Error::Failed(format!("an argument of type `{ty}` got lost: that is a fault of Pumice"));
+            let array = arrays.next().ok_or_else(lost)?;
+            // What failed has no elements.
+            let columns = whole_columns(&*array).map_err(pumice::Error::from)?;
+            match (ty, array.types(), &columns[..]) {
+                (Type::Scalar(scalar), [_], [bytes]) => {
+                    inputs.scalars.push(Constant::from_bytes(*scalar, bytes));
+                }
+                _ => {
+                    drop(columns);
+                    add_array(array, inputs);
+                }
+            }
+            Ok(())
+        }
+    }
 }
 
 fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {

@@ -1,9 +1,9 @@
-//! `pumice test`: runs the cases in the documentation of a file, `-- >>> expression` with what it gives on the lines below.
+//! `pumice test`: runs the cases in the documentation of files, `-- >>> expression` with what it gives on the lines below.
 //!
 //! Scripts read the last line, `N passed, N failed`; a case counts once for each device.
 
 use super::call::prepare;
-use super::file;
+use super::{each_file, file};
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -18,21 +18,16 @@ use pumice_lang::source::Source;
 /// What `pumice test` takes.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The file.
-    #[arg(value_name = "FILE.pum")]
-    file: String,
+    /// The files.
+    #[arg(value_name = "FILE.pum", required = true)]
+    files: Vec<String>,
     /// Without it, all that work here.
     #[command(flatten)]
     device: DeviceOption,
 }
 
-/// Runs all cases of a file.
+/// Runs all cases of the files. A file that is wrong is a case that fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let path = &arguments.file;
-    let text = file::text(path)?;
-    let program = file::checks(path, &text, None).map_err(|wrong| wrong.tell())?.program;
-    let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
-    let found = all_cases(&module, &Source::new(path, &text));
     let compilers = match arguments.device.name() {
         Some(device) => vec![Compiler::on(device)?],
         None => doctor::working().into_iter().map(Compiler::with).collect(),
@@ -40,11 +35,27 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if compilers.is_empty() {
         return Err(Error::Failed("no device can be used".to_string()));
     }
+    let (mut passed, mut failed) = (0, 0);
+    let outcome = each_file(&arguments.files, |path| {
+        let of_file = run_file(path, &compilers).inspect_err(|_| failed += 1)?;
+        (passed, failed) = (passed + of_file.0, failed + of_file.1);
+        Ok(())
+    });
+    print(&format!("{passed} passed, {failed} failed\n"))?;
+    if failed == 0 { outcome } else { Err(Error::Told) }
+}
+
+/// Runs the cases of a file and prints those that fail; gives how many passed and failed.
+fn run_file(path: &str, compilers: &[Compiler]) -> Result<(usize, usize)> {
+    let text = file::text(path)?;
+    let program = file::checks(path, &text, None)?.program;
+    let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
+    let found = all_cases(&module, &Source::new(path, &text));
     let mut progress = Progress::new();
     let mut failed = 0;
     for (number, (line, case)) in found.iter().enumerate() {
         progress.step(number, found.len(), &case.expression);
-        for compiler in &compilers {
+        for compiler in compilers {
             let Err(message) = try_out(path, &text, *line, case, compiler) else { continue };
             failed += 1;
             progress.clear();
@@ -53,17 +64,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         }
     }
     progress.clear();
-    print(&format!("{} passed, {failed} failed\n", found.len() * compilers.len() - failed))?;
-    if failed == 0 { Ok(()) } else { Err(Error::Told) }
+    Ok((found.len() * compilers.len() - failed, failed))
 }
 
 /// The cases of a file, each with its line, in the file's order.
 fn all_cases(module: &Module, source: &Source) -> Vec<(u32, Case)> {
+    let all = documentation(module, source);
+    let found = all
+        .into_iter()
+        .flat_map(|(first, docs)| cases(docs).into_iter().map(move |case| (first + case.line as u32, case)));
+    found.collect()
+}
+
+/// The comments that are documentation, each with its first line, in the file's order.
+pub fn documentation<'a>(module: &'a Module, source: &Source) -> Vec<(u32, &'a str)> {
     let mut found = Vec::new();
-    let mut add = |docs: &Option<String>, first: &dyn Fn(u32) -> u32| {
-        let docs = docs.as_deref().unwrap_or_default();
-        let lines = docs.split('\n').count() as u32;
-        found.extend(cases(docs).into_iter().map(|case| (first(lines) + case.line as u32, case)));
+    let mut add = |docs: &'a Option<String>, first: &dyn Fn(u32) -> u32| {
+        let Some(docs) = docs.as_deref() else { return };
+        found.push((first(docs.split('\n').count() as u32), docs));
     };
     let above = |start: u32| move |lines: u32| source.line_column(start).0.saturating_sub(lines);
     // The first comment of the file.

@@ -1,14 +1,14 @@
 //! `pumice cost`: evaluates a function of a file by the rules of the language's semantics, and prints what it gives and costs. No
 //! device and nothing that is compiled is asked.
 
-use super::call::{BLOCK_SIZE, gives_function, written};
-use super::file::{Checks, Wrong};
+use super::call::{BLOCK_SIZE, Given, gives_function, written};
+use super::file::{Checks, Wrong, checks, text};
 use crate::error::{Error, Result};
 use crate::print;
 use crate::subject::Subject;
 use pumice::layers::array::ArrayData;
 use pumice_lang::meaning::{Costs, Counts, Evaluated, MeaningOptions, evaluate};
-use pumice_lang::program::EXPRESSION;
+use pumice_lang::program::{EXPRESSION, Expression};
 use pumice_lang::show::{show, show_briefly};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -27,18 +27,25 @@ pub struct Arguments {
 /// Evaluates the function that the command line names.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let subject = &arguments.subject;
-    let mut written = written(subject, false)?;
-    let Checks { program, checked } = written.checks().map_err(|wrong| wrong.tell())?;
+    let (path, words) = subject.file()?;
+    let source = text(path)?;
+    let written = written(path, &source, subject.entry(), &words, None)?;
+    let (names, given): (Vec<String>, Vec<Given>) = written.given.into_iter().unzip();
+    let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
+    let Checks { program, checked } = checks(path, &source, Some(expression))?;
     let lost = || Error::Failed("the expression got lost: that is a fault of Pumice".to_string());
     let entry = checked.entry(EXPRESSION).ok_or_else(lost)?;
-    let arrays: Vec<Arc<dyn ArrayData>> =
-        std::mem::take(&mut written.arrays).into_iter().map(|array| Arc::new(array) as _).collect();
+    let array = |given| match given {
+        Given::File(array) => Some(Arc::new(array) as Arc<dyn ArrayData>),
+        Given::Computed(_) | Given::Size(_) => None,
+    };
+    let arrays: Vec<Arc<dyn ArrayData>> = given.into_iter().filter_map(array).collect();
     let block_size = subject.block_size().unwrap_or(BLOCK_SIZE);
     let machine = MeaningOptions { block_size, ..MeaningOptions::default() };
-    let Evaluated { result, arrays, costs } = evaluate(&program, &checked, entry, &arrays, machine)
-        .map_err(|error| Wrong::of(&program, error).tell())?;
+    let Evaluated { result, arrays, costs } =
+        evaluate(&program, &checked, entry, &arrays, machine).map_err(|error| Wrong::of(&program, error))?;
     if matches!(result, pumice_lang::types::Type::Function(..)) {
-        return Err(gives_function(subject.entry()));
+        return Err(gives_function());
     }
     let arrays: Vec<Arc<dyn ArrayData>> = arrays.into_iter().map(|array| Arc::new(array) as _).collect();
     if arguments.json {

@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use pumice_lang::additions::Additions;
 use pumice_lang::diagnostic::Diagnostic;
 use pumice_lang::program::{Expression, Program};
-use pumice_lang::source::{Source, Sources};
+use pumice_lang::source::{Source, Sources, Span};
 use pumice_lang::types::{Checked, check};
-use std::io::{IsTerminal, Read, Write};
+use serde_json::{Value, json};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub struct Checks {
 }
 
 /// What is wrong with a program, with its text.
+#[derive(Debug)]
 pub struct Wrong {
     /// The text.
     pub sources: Sources,
@@ -50,19 +52,37 @@ impl Wrong {
         errors.map(|text| text + "\n").collect::<Vec<_>>().join("\n")
     }
 
-    /// Tells it on standard error, in colours if that is a terminal.
-    pub fn tell(&self) -> Error {
-        let mut terminal = std::io::stderr().lock();
-        let text = self.render(terminal.is_terminal() && !no_colours());
-        // Where it cannot be written, the exit code has to do.
-        let _ = terminal.write_all(text.as_bytes()).and_then(|()| terminal.flush());
-        Error::Told
+    /// As JSON: message, place, label, help, and the other places with their labels.
+    pub fn as_json(&self) -> Vec<Value> {
+        let place = |span: Span| place_as_json(&self.sources, span);
+        let error = |error: &Diagnostic| {
+            let others =
+                error.others.iter().map(|(span, label)| json!({ "place": place(*span), "label": label }));
+            json!({
+                "message": error.message,
+                "place": place(error.span),
+                "label": error.label,
+                "help": error.help,
+                "others": others.collect::<Vec<_>>(),
+            })
+        };
+        self.errors.iter().map(error).collect()
     }
 }
 
 /// Whether the user wants no colours, not even on a terminal.
 pub fn no_colours() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// A place as JSON: its file, and from which line and column to which, both from 1 and the end exclusive.
+pub fn place_as_json(sources: &Sources, span: Span) -> Value {
+    let Some(source) = sources.get(span.file) else { return Value::Null };
+    let position = |offset: u32| {
+        let (line, column) = source.line_column(offset);
+        json!({ "line": line, "column": column })
+    };
+    json!({ "file": source.name(), "start": position(span.start), "end": position(span.end) })
 }
 
 /// The text of a file.

@@ -1,6 +1,6 @@
 //! `pumice fmt`: lays out files in place, or says which are laid out in another way.
 
-use super::file;
+use super::{each_file, file};
 use crate::error::{Error, Result};
 use crate::print;
 use pumice_lang::format::format;
@@ -20,25 +20,12 @@ pub struct Arguments {
 
 /// Formats all files that the command line names; one that cannot be does not keep the others from it.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut outcome = Ok(());
-    for path in &arguments.files {
-        match one(path, arguments.check) {
-            Ok(()) => {}
-            Err(Error::Failed(message)) => {
-                // Where it cannot be written, the exit code has to do.
-                let _ = writeln!(std::io::stderr(), "pumice: {message}");
-                outcome = Err(Error::Told);
-            }
-            Err(Error::Told) => outcome = Err(Error::Told),
-            Err(error) => return Err(error),
-        }
-    }
-    outcome
+    each_file(&arguments.files, |path| one(path, arguments.check))
 }
 
 fn one(path: &str, only_check: bool) -> Result<()> {
     let text = file::text(path)?;
-    let formatted = format(&text).map_err(|errors| file::Wrong::of_text(path, &text, errors).tell())?;
+    let formatted = format(&text).map_err(|errors| file::Wrong::of_text(path, &text, errors))?;
     if formatted == text {
         return Ok(());
     }

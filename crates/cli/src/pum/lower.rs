@@ -18,7 +18,7 @@ pub const SIZE: usize = 1024;
 /// Prints a function in the language that `--target` names. Nothing is run.
 pub fn emit(arguments: &emit::Arguments) -> Result<()> {
     let target = arguments.target.ok_or_else(target_missing)?;
-    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    let call = call(&arguments.subject, Some(size(arguments.size)?), None)?;
     print(&emitted(&call, target)?)
 }
 
@@ -45,7 +45,7 @@ pub fn emitted(call: &Call, target: Target) -> Result<String> {
 
 /// Prints what is allocated and launched for a function. Nothing is run.
 pub fn explain(arguments: &emit::ExplainArguments) -> Result<()> {
-    let call = call(&arguments.subject, Some(size(arguments.size)?))?;
+    let call = call(&arguments.subject, Some(size(arguments.size)?), None)?;
     print(&explained(&call, arguments.target)?)
 }
 
@@ -61,7 +61,7 @@ fn planned(call: &Call, dialect: Dialect) -> Result<Untyped> {
 }
 
 /// The size that a command line asks for.
-fn size(size: Option<usize>) -> Result<usize> {
+pub fn size(size: Option<usize>) -> Result<usize> {
     let size = size.unwrap_or(SIZE);
     match i32::try_from(size) {
         Ok(_) => Ok(size),
@@ -71,7 +71,7 @@ fn size(size: Option<usize>) -> Result<usize> {
 
 /// Runs a function on a simulated GPU, and prints what each kernel costs, line by line.
 pub fn simulate(subject: &Subject) -> Result<()> {
-    print(&simulated(&call(subject, None)?)?)
+    print(&simulated(&call(subject, None, None)?)?)
 }
 
 /// Runs a call on a simulated GPU: what each kernel costs, line by line.

@@ -1,7 +1,7 @@
 //! `pumice run`: runs a function of a file, and prints or writes what it gives; or checks something built in (`simulate.rs`).
 
 use super::call::{Call, call};
-use super::files;
+use super::{files, tune};
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
 use crate::subject::{Subject, only};
@@ -33,8 +33,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     only("--n", arguments.n.is_some(), "kernel-language programs")?;
     output.map_or(Ok(()), files::check_output)?;
-    let call = call(&arguments.subject, None)?;
     let compiler = arguments.device.compiler()?;
+    let call = call(&arguments.subject, None, tune::kept(&compiler, &arguments.subject)?)?;
     let Call { compiled, inputs, .. } = &call;
     let arrays = compiler.compile_program(compiled.program.clone())?.run_all(inputs)?;
     match (output, &arrays[..]) {

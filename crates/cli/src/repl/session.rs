@@ -3,7 +3,7 @@
 
 use super::kept::Kept;
 use super::trouble::Trouble;
-use crate::pum::call::{Call, add_array, build};
+use crate::pum::call::{Call, add_array, compiled};
 use crate::pum::file::{self, Checks, Wrong, checked, import_path, load};
 use pumice::layers::runtime::Inputs;
 use pumice_lang::additions::{Additions, Given, Text};
@@ -222,7 +222,7 @@ impl Session {
 
     /// Makes an array program of an expression that was checked, with the values that it uses.
     pub fn call(&self, checks: &Checks) -> Result<Call, Wrong> {
-        let compiled = build(checks, None)?;
+        let compiled = compiled(checks, None)?;
         let mut inputs = Inputs::default();
         let used = compiled.given.iter().filter_map(|number| self.values.get(*number));
         used.flat_map(|value| &value.arrays).for_each(|array| add_array(array.clone(), &mut inputs));

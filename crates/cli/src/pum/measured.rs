@@ -1,0 +1,152 @@
+//! A call that is timed: what its arguments are is computed before, so that it is no part of the program and nothing of it can be
+//! evaluated while the program is built.
+//!
+//! Arrays and floats are given to the program; integers, truth values and functions stay in it, as sizes and chunks have to be known
+//! when kernels are built.
+
+use super::call::{Call, Given, Written, build, prepare};
+use super::file::checks;
+use crate::bench::timing::{Spread, Timing};
+use crate::error::{Error, Result};
+use pumice::layers::array::{ArrayData, whole_columns};
+use pumice::layers::runtime::{Engine, Inputs};
+use pumice::layers::scalar::ScalarType;
+use pumice::{Compiler, Untyped};
+use pumice_lang::ast::{Expr, ExprKind};
+use pumice_lang::evaluate::columns;
+use pumice_lang::program::{EXPRESSION, Expression};
+use pumice_lang::types::{Checked, SumDeclaration, Type};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A program whose inputs lie on the device.
+pub struct Prepared {
+    program: Untyped,
+    inputs: Inputs,
+    /// The bytes of its arrays.
+    pub argument_bytes: usize,
+    /// The bytes of what it gives.
+    pub result_bytes: usize,
+}
+
+impl Prepared {
+    /// Compiles a call, computes its arguments, and runs it once.
+    pub fn new(
+        path: &str,
+        source: &str,
+        written: Written,
+        block_size: Option<u32>,
+        compiler: &Compiler,
+    ) -> Result<Prepared> {
+        let written = with_computed(path, source, written, compiler)?;
+        let Call { compiled, mut inputs, .. } = build(path, source, written, block_size)?;
+        let engine = Engine::of(compiler.device().clone());
+        for array in inputs.arrays.values_mut() {
+            *array = engine.upload(array)?;
+        }
+        let program = compiler.compile_program(compiled.program)?;
+        let results = program.run_all(&inputs)?;
+        for result in &results {
+            // What failed has no elements.
+            whole_columns(&**result).map_err(pumice::Error::from)?;
+        }
+        let first = program.plan(&inputs)?;
+        if first.launches().next().is_none() && first.reads().is_none() {
+            return Err(Error::Failed("nothing is launched, so there is nothing to time".to_string()));
+        }
+        let (argument_bytes, result_bytes) = (bytes(inputs.arrays.values()), bytes(&results));
+        Ok(Prepared { program, inputs, argument_bytes, result_bytes })
+    }
+
+    /// Runs it once; gives the milliseconds.
+    pub fn time(&self) -> pumice::Result<f64> {
+        let times = self.program.time(&self.inputs, 1)?;
+        times.first().copied().ok_or_else(|| pumice::Error::Invalid("a run has no time".to_string()))
+    }
+
+    /// Runs it as often as makes sense.
+    pub fn measure(&self, timing: &Timing) -> pumice::Result<Spread> {
+        timing.spread(|| self.time())
+    }
+}
+
+fn bytes<'a>(arrays: impl IntoIterator<Item = &'a Arc<dyn ArrayData>>) -> usize {
+    let size = |array: &Arc<dyn ArrayData>| {
+        let element: usize = array.types().iter().map(|ty| ty.bytes()).sum();
+        array.extents().iter().fold(element, |bytes, extent| bytes.saturating_mul(*extent))
+    };
+    arrays.into_iter().map(size).fold(0, usize::saturating_add)
+}
+
+/// The call with names in place of arguments that have arrays or floats, and what these arguments are.
+fn with_computed(path: &str, source: &str, written: Written, compiler: &Compiler) -> Result<Written> {
+    let names: Vec<String> = written.given.iter().map(|(name, _)| name.clone()).collect();
+    let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
+    let checked = checks(path, source, Some(expression))?.checked;
+    let Written { name: place, mut text, given } = written;
+    let mut all = Vec::new();
+    // From behind, so that places before stay where they are.
+    for (number, (range, ty)) in data_arguments(&checked).into_iter().enumerate() {
+        let Some(argument) = text.get(range.clone()).map(str::to_string) else { continue };
+        if is_given(&argument, &names) {
+            continue;
+        }
+        let value = computed(path, source, &place, &format!("({argument}\n : {ty})"), compiler)?;
+        let name = format!("computed{}", number + 1);
+        text.replace_range(range, &format!("({name} : {ty})"));
+        all.push((name, Given::Computed(value)));
+    }
+    all.extend(given);
+    Ok(Written { name: place, text, given: all })
+}
+
+/// Whether an argument is one of these names, with a type or without one.
+fn is_given(argument: &str, names: &[String]) -> bool {
+    let name = argument.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
+    names.iter().any(|known| known == name)
+}
+
+/// The arguments of the call that are data, with their places and types; the last comes first.
+fn data_arguments(checked: &Checked) -> Vec<(Range<usize>, Type)> {
+    let Some(call) = checked.entry(EXPRESSION) else { return Vec::new() };
+    let mut rest: &Expr = &checked.function(call).0.body;
+    let mut found = Vec::new();
+    loop {
+        rest = match &rest.kind {
+            ExprKind::Apply(function, argument) => {
+                let ty = checked.type_of(argument.id);
+                if is_data(&ty, checked.sums()) == Some(true) {
+                    found.push((argument.span.range(), ty));
+                }
+                function
+            }
+            ExprKind::ApplyLevel(function, _) => function,
+            _ => return found,
+        };
+    }
+}
+
+/// Whether a value has arrays or floats in it; nothing if it cannot be given to a program.
+fn is_data(ty: &Type, sums: &[SumDeclaration]) -> Option<bool> {
+    let or = |found: bool, part: &Type| Some(is_data(part, sums)? || found);
+    match ty {
+        Type::Scalar(scalar) => Some(matches!(scalar, ScalarType::F32 | ScalarType::F64)),
+        Type::Tuple(parts) => parts.iter().try_fold(false, or),
+        Type::Record(fields) => fields.iter().try_fold(false, |found, (_, field)| or(found, field)),
+        Type::Array { element, level: None, .. } => columns(element, sums).map(|_| true),
+        _ => None,
+    }
+}
+
+/// Computes an expression over a file.
+fn computed(
+    path: &str,
+    source: &str,
+    name: &str,
+    text: &str,
+    compiler: &Compiler,
+) -> Result<Vec<Arc<dyn ArrayData>>> {
+    let expression = Expression { name, parameters: &[], text, start: 0 };
+    let (_, compiled) = prepare(path, source, expression, None)?;
+    Ok(compiler.compile_program(compiled.program)?.run_all(&Inputs::default())?)
+}

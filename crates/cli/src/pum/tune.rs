@@ -1,0 +1,190 @@
+//! `pumice tune FILE.pum`: finds the fastest value of what a function leaves open, `#BlockSize` and integers that the command line marks.
+//!
+//! The block size that is found is kept for the file, the function and the device, whatever the sizes of arguments were: `pumice run`
+//! and `pumice bench` use it from then on.
+
+use super::call::{build, written};
+use super::file;
+use super::measured::Prepared;
+use crate::error::{Error, Result};
+use crate::print;
+use crate::progress::Progress;
+use crate::subject::Subject;
+use crate::tune::{Arguments, WARM_UP_RUNS, table};
+use pumice::Compiler;
+use pumice::layers::array::{ArrayProgram, Node};
+use pumice::tune::{Choice, Space, Strategy, Tuned, best, kept_in, search, tune};
+use pumice_lang::ast::{Parameter, Pattern, PatternKind};
+
+/// What the block size is called among the numbers to choose.
+const NAME: &str = "#BlockSize";
+
+const BLOCK_SIZES: [i64; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// An integer parameter of a function, and the values to try for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Vary {
+    name: String,
+    values: Vec<i64>,
+}
+
+/// Reads `chunk=256,512`.
+pub fn parse_vary(text: &str) -> std::result::Result<Vary, String> {
+    let read = |(name, values): (&str, &str)| {
+        let values: Option<Vec<i64>> = values.split(',').map(|value| value.trim().parse().ok()).collect();
+        Some(Vary { name: name.trim().to_string(), values: values? })
+    };
+    text.split_once('=')
+        .and_then(read)
+        .ok_or_else(|| "write a parameter and integers, such as chunk=256,512".to_string())
+}
+
+/// The block size that was found best for the function of a command line on this device, if one was.
+pub fn kept(compiler: &Compiler, subject: &Subject) -> Result<Option<u32>> {
+    Ok(kept_of(compiler, subject.file()?.0, subject.entry()))
+}
+
+/// As [`kept`], for a function of a file.
+pub fn kept_of(compiler: &Compiler, path: &str, entry: &str) -> Option<u32> {
+    let choice = best(compiler, &program_name(path, entry), &block_sizes())?;
+    u32::try_from(choice.get(NAME)).ok()
+}
+
+fn block_sizes() -> Space {
+    Space::new(0).with(NAME, BLOCK_SIZES)
+}
+
+/// What choices of a function are remembered by.
+fn program_name(path: &str, entry: &str) -> String {
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.into());
+    format!("{} {entry}", path.display())
+}
+
+/// Tunes the function that the command line names.
+pub fn run(arguments: &Arguments) -> Result<()> {
+    let (path, words) = arguments.subject.file()?;
+    let (entry, source) = (arguments.subject.entry(), file::text(path)?);
+    let compiler = Compiler::with(arguments.device.open_timed()?);
+    let order = order(path, &source, entry, &arguments.vary)?;
+    let words_of = |value: &dyn Fn(&Vary) -> i64| {
+        let mut words = words.iter().map(|word| word.to_string());
+        let varied =
+            |vary: &Option<&Vary>| vary.map_or_else(|| words.next(), |vary| Some(value(vary).to_string()));
+        let mut all: Vec<String> = order.iter().map_while(varied).collect();
+        all.extend(words);
+        all
+    };
+    let call_with = |words: &[String]| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        written(path, &source, entry, &words, None)
+    };
+    // What is wrong with all calls is told before one is tried.
+    let first = call_with(&words_of(&|vary| vary.values.first().copied().unwrap_or(0)))?;
+    let has_kernels = has_kernels(&build(path, &source, first, None)?.compiled.program);
+    if arguments.vary.is_empty() && !has_kernels {
+        let reason = "it has no kernels of its own, so `#BlockSize` decides nothing";
+        return Err(Error::Usage(format!(
+            "there is nothing to choose about `{entry}`: {reason}, and --vary names no parameter"
+        )));
+    }
+    let mut space = match (has_kernels, arguments.subject.block_size()) {
+        (false, _) => Space::new(0),
+        (true, Some(threads)) => Space::new(0).with(NAME, [i64::from(threads)]),
+        (true, None) => block_sizes(),
+    };
+    for Vary { name, values } in &arguments.vary {
+        space = space.with(name.clone(), values.iter().copied());
+    }
+    let prepare = |choice: &Choice| -> Result<Prepared> {
+        let call = call_with(&words_of(&|vary| choice.get(&vary.name)))?;
+        Prepared::new(
+            path,
+            &source,
+            call,
+            u32::try_from(choice.get(NAME)).ok().filter(|threads| *threads > 0),
+            &compiler,
+        )
+    };
+    let mut progress = Progress::new();
+    let (mut number, of) = (0, usize::try_from(space.len()).unwrap_or(usize::MAX));
+    // A choice is timed several times in a row; it is prepared once.
+    let mut current: Option<(Choice, Prepared)> = None;
+    let tuned = search(&space, arguments.strategy.strategy(), |choice| {
+        let prepared = match &mut current {
+            Some((known, prepared)) if known == choice => prepared,
+            other => {
+                progress.step(number, of, &choice.to_string());
+                number += 1;
+                let prepared = prepare(choice).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+                (0..WARM_UP_RUNS).try_for_each(|_| prepared.time().map(drop))?;
+                &mut other.insert((choice.clone(), prepared)).1
+            }
+        };
+        prepared.time()
+    })?;
+    progress.clear();
+    let kept = match has_kernels {
+        true => keep(&compiler, path, entry, &tuned)?,
+        false => String::new(),
+    };
+    print(&format!("{entry} of {path} on {}\n{}{kept}", compiler.device().name(), table(&tuned)))
+}
+
+/// Keeps the block size of the fastest choice; says where.
+fn keep(compiler: &Compiler, path: &str, entry: &str, tuned: &Tuned) -> Result<String> {
+    let (name, sizes) = (program_name(path, entry), block_sizes());
+    // Of each block size its fastest time, whatever else was chosen.
+    tune(compiler, &name, &sizes, Strategy::Exhaustive, |choice| {
+        let same = tuned.measurements.iter().filter(|found| found.choice.get(NAME) == choice.get(NAME));
+        let fastest = same.map(|found| found.milliseconds).min_by(f64::total_cmp);
+        fastest.ok_or_else(|| pumice::Error::Invalid("it was not tried".to_string()))
+    })?;
+    let kept = kept_in(compiler, &name, &sizes);
+    let kept = kept.map_or("nowhere".into(), |file| file.display().to_string());
+    Ok(format!("{NAME} is kept in {kept}\n"))
+}
+
+/// Whether a program has kernels that the file describes itself: those have as many threads as a block has.
+fn has_kernels(program: &ArrayProgram) -> bool {
+    let is_kernel = |node: &Node| node.operation.keyword() == "kernel";
+    program.nodes().iter().any(|node| is_kernel(node) || node.programs().iter().any(has_kernels))
+}
+
+/// For each parameter of a function, whether it is varied.
+fn order<'a>(path: &str, source: &str, entry: &str, all: &'a [Vary]) -> Result<Vec<Option<&'a Vary>>> {
+    let checked = file::checks(path, source, None)?.checked;
+    // That there is no such function is told with the call.
+    let Some(function) = checked.entry(entry) else { return Ok(Vec::new()) };
+    let name = |parameter: &Parameter| match parameter {
+        Parameter::Value(Pattern { kind: PatternKind::Name(name), .. }) => Some(name.to_string()),
+        Parameter::Value(_) => Some(String::new()),
+        Parameter::Level(_) => None,
+    };
+    let names: Vec<String> = checked.function(function).0.parameters.iter().filter_map(name).collect();
+    for (number, Vary { name, .. }) in all.iter().enumerate() {
+        if all.iter().take(number).any(|other| other.name == *name) {
+            return Err(Error::Usage(format!("--vary names `{name}` twice")));
+        }
+        if !names.contains(name) {
+            let names = names.join(", ");
+            return Err(Error::Usage(format!(
+                "`{entry}` has no parameter `{name}`; its parameters are {names}"
+            )));
+        }
+    }
+    Ok(names.iter().map(|name| all.iter().find(|vary| vary.name == *name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_integers_behind_a_name() {
+        let vary = Vary { name: "chunk".to_string(), values: vec![256, -1] };
+        assert_eq!(parse_vary("chunk=256,-1"), Ok(vary));
+        for wrong in ["chunk", "chunk=", "chunk=1,", "chunk=a", "chunk=1.5", "chunk=99999999999999999999"] {
+            assert!(parse_vary(wrong).is_err(), "{wrong}");
+        }
+    }
+}
