@@ -31,7 +31,14 @@ pub fn checked(size: Exp<i64>, place: Place) -> Exp<i64> {
 /// Where a stretch of a vector with so many elements begins, and how many it has: none if it ends before it begins. One check
 /// is enough for all of them; where it fails, at the first that is not there, there are none. Both are plainly within the vector:
 /// reading its elements takes no further checks, and indices are as narrow as its length allows.
-pub(crate) fn stretch_within(
+///
+/// ```
+/// use pumice_array::stretch_within;
+/// use pumice_scalar::{Exp, Place};
+/// let (first, size) = stretch_within((1.into(), 3.into()), 5.into(), Place::new("reduceSegments", "prices.pum", 3, 7));
+/// assert_eq!((first.term().integer(), size.term().integer()), (Some(1), Some(2)));
+/// ```
+pub fn stretch_within(
     (start, end): (Exp<i64>, Exp<i64>),
     length: Exp<i64>,
     place: Place,

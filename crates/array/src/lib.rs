@@ -63,7 +63,7 @@ pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns
 pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
-pub use expanding::{checked as checked_size, is_fixed};
+pub use expanding::{checked as checked_size, is_fixed, stretch_within};
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use foreign::{foreign, foreign_by};
 pub use foresee::{Foreseen, foresee};
@@ -72,7 +72,7 @@ pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use inline::Passed;
 pub use interpret::{Elements, Interpreter, interpret};
 pub use large_pages::prefer_large_pages;
-pub use loops::{AccTuple, acond, awhile, iterate, iterate_numbered};
+pub use loops::{AccTuple, acond, acond_at, awhile, awhile_at, iterate, iterate_at, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;
@@ -86,6 +86,6 @@ pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
 };
-pub use sorting::{Falls, in_order};
+pub use sorting::{Falls, in_order, is_cheap_key};
 pub use stencils::{Boundary, Neighbours};
 pub use verify::CheckedProgram;

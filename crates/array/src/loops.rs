@@ -84,7 +84,7 @@ pub fn awhile<S: AccTuple>(
     condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
     next: impl FnOnce(S) -> S,
 ) -> S {
-    repeated(initial, condition, next, Place::caller("awhile"))
+    awhile_at(Place::caller("awhile"), initial, condition, next)
 }
 
 /// Makes `next` of an array, or of a tuple of up to four, so many times: not at all if `rounds` is not positive.
@@ -102,7 +102,7 @@ pub fn awhile<S: AccTuple>(
 /// ```
 #[track_caller]
 pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
-    counted(rounds.into(), initial, next, Place::caller("iterate"))
+    iterate_at(Place::caller("iterate"), rounds.into(), initial, next)
 }
 
 /// As [`iterate`], where `next` is also given the number of the round, from 0 on.
@@ -125,11 +125,20 @@ pub fn iterate_numbered<S: AccTuple>(
         let round = done.the();
         (done.mapped(|done| done + 1, place), next(round, state))
     };
-    counted(rounds.into(), (unit(0), initial), next, place).1
+    iterate_at(place, rounds.into(), (unit(0), initial), next).1
 }
 
-/// A loop of so many rounds that the user wrote at a place.
-fn counted<S: AccTuple>(rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S, place: Place) -> S {
+/// As [`iterate`], of a loop that is written at a place of a front end's own files.
+///
+/// ```
+/// use pumice_array::{Acc, Vector, enum_from, iterate_at};
+/// use pumice_scalar::{Exp, Place};
+/// let place = Place::new("iterate", "prices.pum", 3, 7);
+/// let doubled: Acc<Vector<i64>> =
+///     iterate_at(place, Exp::from(3), enum_from(4, 0, 1), |xs: Acc<Vector<i64>>| xs.map(|x| x * 2));
+/// assert_eq!(doubled.described().place(), place);
+/// ```
+pub fn iterate_at<S: AccTuple>(place: Place, rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);
     let rounds = unit(rounds).described().clone();
@@ -163,7 +172,24 @@ pub fn acond<S: AccTuple>(
     then: impl FnOnce() -> S,
     otherwise: impl FnOnce() -> S,
 ) -> S {
-    let place = Place::caller("acond");
+    acond_at(Place::caller("acond"), condition, then, otherwise)
+}
+
+/// As [`acond`], of a branch that is written at a place of a front end's own files.
+///
+/// ```
+/// use pumice_array::{acond_at, fill, unit};
+/// use pumice_scalar::Place;
+/// let place = Place::new("if", "prices.pum", 3, 7);
+/// let chosen = acond_at(place, unit(true), || fill(2, 1), || fill(3, 2));
+/// assert_eq!(chosen.described().place(), place);
+/// ```
+pub fn acond_at<S: AccTuple>(
+    place: Place,
+    condition: Acc<Scalar<bool>>,
+    then: impl FnOnce() -> S,
+    otherwise: impl FnOnce() -> S,
+) -> S {
     let mut outside = Outside::new(vec![condition.described().clone()]);
     let then = then();
     let first = outside.close(&described(&then));
@@ -171,12 +197,21 @@ pub fn acond<S: AccTuple>(
     given(&then, Branch::new(first, second), outside.arrays, place)
 }
 
-/// A loop that the user wrote at a place.
-pub(crate) fn repeated<S: AccTuple>(
+/// As [`awhile`], of a loop that is written at a place of a front end's own files.
+///
+/// ```
+/// use pumice_array::{Acc, Scalar, awhile_at, unit};
+/// use pumice_scalar::Place;
+/// let place = Place::new("iterateWhile", "prices.pum", 3, 7);
+/// let small = |x: Acc<Scalar<i64>>| x.map(|x| x.lt(100));
+/// let power = awhile_at(place, unit(1i64), small, |x| x.map(|x| x * 2));
+/// assert_eq!(power.described().place(), place);
+/// ```
+pub fn awhile_at<S: AccTuple>(
+    place: Place,
     initial: S,
     condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
     next: impl FnOnce(S) -> S,
-    place: Place,
 ) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);

@@ -39,6 +39,43 @@ fn bits(seed: Exp<u64>, number: Exp<i64>) -> Exp<u64> {
     (b.cast::<u64>() << 32) | a.cast::<u64>()
 }
 
+/// The number that [`uniform`] has at a place of its array, counted row by row.
+///
+/// ```
+/// use pumice_array::random::uniform_at;
+/// use pumice_scalar::{Exp, ScalarType};
+/// assert_eq!(uniform_at::<f32>(Exp::from(42), Exp::from(0)).term().ty(), ScalarType::F32);
+/// ```
+pub fn uniform_at<T: Random>(seed: Exp<u64>, number: Exp<i64>) -> Exp<T> {
+    T::from_random_bits(bits(seed, number))
+}
+
+/// The integer that [`integers`] has at a place of its array, counted row by row.
+///
+/// ```
+/// use pumice_array::random::integer_at;
+/// use pumice_scalar::{Exp, ScalarType};
+/// let throw = integer_at::<i32>(Exp::from(7), Exp::from(1), Exp::from(7), Exp::from(0));
+/// assert_eq!(throw.term().ty(), ScalarType::I32);
+/// ```
+pub fn integer_at<T: Integer>(seed: Exp<u64>, low: Exp<T>, high: Exp<T>, number: Exp<i64>) -> Exp<T> {
+    let range = high.gt(low).select(high.cast::<u64>() - low.cast::<u64>(), constant(0u64));
+    (low.cast::<u64>() + high_product(bits(seed, number), range)).cast::<T>()
+}
+
+/// The number that [`normal`] has at a place of its array, counted row by row.
+///
+/// ```
+/// use pumice_array::random::normal_at;
+/// use pumice_scalar::{Exp, ScalarType};
+/// assert_eq!(normal_at::<f64>(Exp::from(1), Exp::from(0)).term().ty(), ScalarType::F64);
+/// ```
+pub fn normal_at<T: Float>(seed: Exp<u64>, number: Exp<i64>) -> Exp<T> {
+    // Between 0 and 1, and never either of them.
+    let uniform = ((bits(seed, number) >> 12).cast::<f64>() + 0.5) * (1.0 / (1u64 << 52) as f64);
+    normal_quantile(uniform).cast::<T>()
+}
+
 /// A type of which there are random numbers.
 pub trait Random: Number {
     /// A number from 64 random bits.
@@ -78,7 +115,7 @@ random! {
 #[track_caller]
 pub fn uniform<T: Random, S: IntoShape>(shape: S, seed: impl Into<Exp<u64>>) -> Acc<Array<S::Dim, T>> {
     let seed = seed.into();
-    numbered(shape, |number| T::from_random_bits(bits(seed, number)), Place::caller("uniform"))
+    numbered(shape, |number| uniform_at(seed, number), Place::caller("uniform"))
 }
 
 /// An array of integers from `low` up to `high`, all equally likely (to within 2⁻⁶⁴ times their number); `high` itself is none of
@@ -98,9 +135,7 @@ pub fn integers<T: Integer, S: IntoShape>(
     high: impl Into<Exp<T>>,
 ) -> Acc<Array<S::Dim, T>> {
     let (seed, low, high) = (seed.into(), low.into(), high.into());
-    let range = high.gt(low).select(high.cast::<u64>() - low.cast::<u64>(), constant(0u64));
-    let integer = |number| (low.cast::<u64>() + high_product(bits(seed, number), range)).cast::<T>();
-    numbered(shape, integer, Place::caller("integers"))
+    numbered(shape, |number| integer_at(seed, low, high, number), Place::caller("integers"))
 }
 
 /// The high half of the product of two numbers.
@@ -125,12 +160,7 @@ fn high_product(a: Exp<u64>, b: Exp<u64>) -> Exp<u64> {
 #[track_caller]
 pub fn normal<T: Float, S: IntoShape>(shape: S, seed: impl Into<Exp<u64>>) -> Acc<Array<S::Dim, T>> {
     let seed = seed.into();
-    let element = |number| {
-        // Between 0 and 1, and never either of them.
-        let uniform = ((bits(seed, number) >> 12).cast::<f64>() + 0.5) * (1.0 / (1u64 << 52) as f64);
-        normal_quantile(uniform).cast::<T>()
-    };
-    numbered(shape, element, Place::caller("normal"))
+    numbered(shape, |number| normal_at(seed, number), Place::caller("normal"))
 }
 
 /// Where the tails of the approximation begin.

@@ -80,7 +80,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
                 key.terms().into_iter().zip(&directions).map(|(term, falls)| in_order(term, *falls)).collect()
             })
         });
-        if direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
+        if is_cheap_key(&direct) {
             return self.sorted(Order::Keys(direct), place);
         }
         let types = <(K::Elt, T) as Elt>::types();
@@ -168,6 +168,17 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
 /// The keys of elements with their places, which do not matter.
 fn keys_with_places<T: Elt>(falls: Falls) -> Function {
     keys(T::types().len(), &<(T, i64) as Elt>::types(), falls)
+}
+
+/// Whether the keys that a function gives are computed wherever elements are compared, and not once and moved with them.
+///
+/// ```
+/// use pumice_array::is_cheap_key;
+/// use pumice_scalar::{ScalarType, function};
+/// assert!(is_cheap_key(&function(&[ScalarType::U32], |terms| terms.to_vec())));
+/// ```
+pub fn is_cheap_key(keys: &Function) -> bool {
+    keys.cost() <= CHEAP_KEY && read(keys).is_empty()
 }
 
 /// Whether larger values come first.

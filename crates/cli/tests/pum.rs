@@ -202,6 +202,17 @@ fn the_cases_of_all_examples_hold() {
 }
 
 #[test]
+fn the_cases_of_each_group_of_operations_hold_on_a_device() {
+    for entry in std::fs::read_dir(repository().join("crates/lang/tests/cases"))
+        .unwrap_or_else(|error| panic!("{error}"))
+    {
+        let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
+        let text = prints(&["test", &path.to_string_lossy(), "--device", "cpu"]);
+        assert!(text.ends_with(" passed, 0 failed\n") && !text.starts_with("0 "), "{path:?}: {text}");
+    }
+}
+
+#[test]
 fn cases_that_fail_are_shown() {
     let program = file(
         "cases.pum",

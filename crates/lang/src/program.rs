@@ -11,8 +11,19 @@ use std::sync::Arc;
 /// How many files a program may have.
 const MAX_FILES: usize = 1_000;
 
-const BUILTINS: &str = include_str!("../pum/builtins.pum");
-const PRELUDE: &str = include_str!("../pum/prelude.pum");
+/// What every program can use: the signatures of what the language has by itself, then what is written in the language.
+pub const STANDARD: [(&str, &str); 5] = [
+    ("builtins", include_str!("../pum/builtins.pum")),
+    ("scalars", include_str!("../pum/scalars.pum")),
+    ("prelude", include_str!("../pum/prelude.pum")),
+    ("arrays", include_str!("../pum/arrays.pum")),
+    ("tuples", include_str!("../pum/tuples.pum")),
+];
+
+/// Whether a file is one of [`STANDARD`].
+pub fn is_standard(file: FileId) -> bool {
+    (file.0 as usize) < STANDARD.len()
+}
 
 /// Files that every program may import, by name, where it has none of that name itself.
 pub const LIBRARY: &[(&str, &str)] = &[("sorters", include_str!("../pum/sorters.pum"))];
@@ -22,7 +33,7 @@ pub const LIBRARY: &[(&str, &str)] = &[("sorters", include_str!("../pum/sorters.
 pub struct Program {
     /// The text of all files.
     pub sources: Sources,
-    /// The built-ins, the prelude, and the files of the user: each after those that it imports, so the program's own is the last.
+    /// The files of [`STANDARD`] and those of the user: each after those that it imports, so the program's own is the last.
     pub modules: Vec<LoadedModule>,
     /// How many expressions there are in all files.
     pub expressions: u32,
@@ -67,9 +78,9 @@ pub struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// Whether this is the file of built-ins or the prelude.
+    /// Whether this is one of [`STANDARD`].
     pub fn is_built_in(&self) -> bool {
-        self.file.0 < 2
+        is_standard(self.file)
     }
 }
 
@@ -143,7 +154,7 @@ impl Program {
             errors: Vec::new(),
             states: HashMap::new(),
         };
-        for (name, text) in [("builtins", BUILTINS), ("prelude", PRELUDE)] {
+        for (name, text) in STANDARD {
             let loaded = loader.parse(name, &format!("{name}.pum"), text);
             loader.program.modules.push(loaded);
         }

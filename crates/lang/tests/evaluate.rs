@@ -6,12 +6,13 @@ mod kernels;
 
 use pumice_array::{ArrayData, CheckedProgram, HostData, interpret};
 use pumice_lang::additions::{Additions, Given};
+use pumice_lang::cases::cases;
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::meaning::{self, MeaningOptions};
-use pumice_lang::program::{EXPRESSION, Expression, LIBRARY, Program};
+use pumice_lang::program::{EXPRESSION, Expression, LIBRARY, Program, STANDARD};
 use pumice_lang::show::show;
 use pumice_lang::types::{Size, Type, check};
-use pumice_scalar::{Constant, ScalarType};
+use pumice_scalar::{Constant, Op, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -198,20 +199,179 @@ fn the_cases_in_the_preludes_comments() {
     let program = Program::load("test.pum", &format!("{imports}fun it = 0"), &none)
         .map_err(|(sources, errors)| errors[0].render(&sources, false))
         .expect("the prelude is right");
-    let shipped = &program.modules[1..program.modules.len() - 1];
-    let docs = shipped
-        .iter()
-        .flat_map(|loaded| loaded.module.signatures.iter().filter_map(|signature| signature.docs.as_deref()));
-    let cases: Vec<_> = docs.flat_map(pumice_lang::cases::cases).collect();
-    assert!(cases.len() > 35, "{} cases", cases.len());
-    for case in cases {
+    let standard = program.modules.iter().rev().skip(1);
+    let docs =
+        standard.flat_map(|module| module.module.signatures.iter()).filter_map(|item| item.docs.as_deref());
+    let all: Vec<_> = docs.flat_map(cases).collect();
+    assert!(all.len() > 100, "{} cases", all.len());
+    let mut wrong = Vec::new();
+    for case in all {
         // The simulator takes its time: blocks are small, and so are the numbers of what depends on them.
+        let expected = if case.expression.contains("#BlockSize") { "8128" } else { &case.expected };
         match value(&imports, &case.expression) {
-            Ok(found) if case.expression.contains("#BlockSize") => assert_eq!(found, "8128"),
-            Ok(found) => assert_eq!(found, case.expected, "{}", case.expression),
-            Err(error) => panic!("{}:\n{error}", case.expression),
+            Ok(found) if found == expected => {}
+            Ok(found) => wrong.push(format!("{}: {found} and not {expected}", case.expression)),
+            Err(error) => wrong.push(format!("{}:\n{error}", case.expression)),
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The cases of the files of `tests/cases`, which `pumice test` runs on devices.
+#[test]
+fn the_cases_of_each_group_of_operations() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let (mut count, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).expect("there are files") {
+        let path = entry.expect("it is a file").path();
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let module = pumice_lang::syntax::parse(pumice_lang::source::FileId(0), &text, &mut 0).module;
+        for case in module.functions.iter().flat_map(|item| cases(item.docs.as_deref().unwrap_or_default())) {
+            count += 1;
+            match value(&text, &case.expression) {
+                Ok(found) if found == case.expected => {}
+                Ok(found) => wrong.push(format!("{}: {}: {found}", path.display(), case.expression)),
+                Err(error) => wrong.push(format!("{}: {}:\n{error}", path.display(), case.expression)),
+            }
+        }
+    }
+    assert!(wrong.is_empty() && count > 50, "{count} cases\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn failures_name_the_users_line() {
+    for (expression, words) in [
+        ("index [1, 2] 2", "index"),
+        ("index2 (reshape2 1 2 [1, 2]) 1 0", "index2"),
+        ("reshape2 2 2 [1, 2, 3]", "reshape2"),
+        ("gather [1, 2] [0, 5]", "index"),
+        ("map (fn i => sum (index (rows (reshape2 1 2 [1, 2])) i)) [7]", "rows"),
+        ("map (fn x => sum (zipWith (+) (generate x (fn i => i)) [1, 2])) [3]", "zipWith"),
+        ("zipWith (+) (filter (fn x => x > 1) [1, 2]) [1, 2]", "zipWith"),
+        ("reduce1 (+) (filter (fn x => x > 9) [1, 2])", "reduce1"),
+        ("argmin (filter (fn x => x > 9) [1, 2])", "reduce1"),
+        ("maximum (filter (fn x => x > 9) [1, 2])", "maximum"),
+        ("reduce1Rows (+) (reshape2 2 0 (iota 0))", "reduce1Rows"),
+        ("permute (+) [0, 0] [(2, 1)]", "permute"),
+        ("permuteIf (+) [0, 0] [(true, -1, 1)]", "permuteIf"),
+        ("scatter2 (replicate2 1 1 0) [((0, 1), 1)]", "scatter2"),
+        ("histogram 2 [0, 2]", "histogram"),
+        ("expandReduce (fn n => n) (fn _ i => i) (+) 0 [-1]", "expandReduce"),
+        ("reduceSegments (+) 0 [0, 5] [1, 2]", "reduceSegments"),
+        (
+            "appendRows (replicate2 1 2 0) (generate2 1 (length (filter (fn x => x > 0) [1])) (fn _ _ => 1))",
+            "appendRows",
+        ),
+        ("matmul (replicate2 1 2 0) (replicate2 1 2 0)", "matmul"),
+        ("generate (index [-3] 0) (fn i => i)", "generate"),
+        ("row 3 (reshape2 1 2 [1, 2])", "index2"),
+        ("segment 4 [0, 1] [5]", "index"),
+        ("first (filter (fn x => x > 9) [1])", "index"),
+        ("map (fn x => x div 0) [1]", "division"),
+    ] {
+        let Err(error) = value("", expression) else { panic!("{expression} gives something") };
+        assert!(error.contains(words) && error.contains("test.pum:2"), "{expression}: {error}");
+    }
+}
+
+/// The names of all files that every program can use.
+fn standard_names() -> std::collections::HashSet<String> {
+    let files = STANDARD
+        .iter()
+        .map(|(_, text)| pumice_lang::syntax::parse(pumice_lang::source::FileId(0), text, &mut 0).module);
+    files.flat_map(|module| module.signatures).map(|signature| signature.name.name.to_string()).collect()
+}
+
+#[test]
+fn whatever_a_user_of_rust_has_a_user_of_the_language_has() {
+    let known = standard_names();
+    let mut counterparts = std::collections::HashSet::new();
+    for line in
+        include_str!("counterparts.txt").lines().filter(|line| !line.starts_with('#') && !line.is_empty())
+    {
+        match (line.split_once(" = "), line.split_once(": ")) {
+            (Some((method, names)), _) => {
+                let missing: Vec<&str> = names.split(' ').filter(|name| !known.contains(*name)).collect();
+                assert!(missing.is_empty(), "{method}: there is no {missing:?}");
+                counterparts.insert(method.to_string());
+            }
+            (None, Some((method, reason))) if !reason.is_empty() => {
+                counterparts.insert(method.to_string());
+            }
+            _ => panic!("what is this line? {line}"),
+        }
+    }
+    let mut public: Vec<String> = Op::ALL.iter().map(|op| format!("op.{}", op.name())).collect();
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../array/src");
+    for file in [
+        "chunks",
+        "create",
+        "elementwise",
+        "expanding",
+        "folds",
+        "foreign",
+        "indexing",
+        "loops",
+        "permute",
+        "products",
+        "ragged",
+        "random",
+        "row_loops",
+        "rows",
+        "runs",
+        "scans",
+        "searching",
+        "segments",
+        "sorting",
+        "stencils",
+        "views",
+    ] {
+        let text =
+            std::fs::read_to_string(source.join(file).with_extension("rs")).expect("the file is there");
+        let functions = text.lines().filter_map(|line| line.trim_start().strip_prefix("pub fn "));
+        let name = |rest: &str| {
+            rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next().map(str::to_string)
+        };
+        public.extend(functions.filter_map(name).filter(|name| !name.is_empty()));
+    }
+    public.retain(|method| !counterparts.contains(method));
+    assert!(public.is_empty(), "say in counterparts.txt what a user of the language writes for {public:?}");
+}
+
+/// The list of all functions, as `docs/pum-functions.md` has it.
+fn list_of_functions() -> String {
+    let mut list = String::from(
+        "# The functions of the `.pum` language\n\nWritten by a test from `crates/lang/pum`: `UPDATE_DOCS=1 cargo test -p pumice-lang --test evaluate functions`.\n\
+         [The language](pum.md) says what is meant by types and classes. A number behind a name is that of the dimensions it is for; of zips,\nthat of the arrays. `Rows` are what the last dimension has.\n",
+    );
+    for (name, text) in STANDARD {
+        list += &format!("\n## `{name}.pum`\n\n");
+        let module = pumice_lang::syntax::parse(pumice_lang::source::FileId(0), text, &mut 0).module;
+        for signature in &module.signatures {
+            let words: Vec<&str> = text[signature.span.range()].split_whitespace().skip(1).collect();
+            let docs = signature.docs.as_deref().unwrap_or_default();
+            let said: Vec<&str> =
+                docs.lines().map(str::trim).take_while(|line| !line.starts_with(">>>")).collect();
+            let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" ")) };
+            let example = cases(docs)
+                .into_iter()
+                .next()
+                .map(|case| format!(" `{}` gives `{}`.", case.expression, case.expected));
+            list += &format!("- `{}`{said}{}\n", words.join(" "), example.unwrap_or_default());
+        }
+    }
+    list
+}
+
+#[test]
+fn the_list_of_functions_is_that_of_the_language() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pum-functions.md");
+    let list = list_of_functions();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &list).expect("the list is written");
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == list, "docs/pum-functions.md is another one: UPDATE_DOCS=1 writes it");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The functions of the language itself: which there are, and what each does in which surroundings.
+//! Functions of the language itself where they are applied: what each means in which surroundings is in `table.rs`.
 //!
 //! Inside a function on elements, one whose arguments all come from outside is evaluated outside, so it is done once and not for each
 //! element.
@@ -6,13 +6,16 @@
 use super::environment::{Environment, Instance};
 use super::in_kernel::known_level;
 use super::scalars::whole;
+use super::table::{Meaning, row, without_rank};
 use super::value::{Array, Function, Made, Value};
+use super::whole::Whole;
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::{Scheme, Type};
+use pumice_array::operations::View;
 use pumice_kernel::AnyLevel;
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::{Constant, Op, ScalarType, Term};
 use std::rc::Rc;
 
 /// A function with all its arguments.
@@ -24,137 +27,18 @@ pub(super) struct Call {
     pub arguments: Vec<Value>,
 }
 
-/// The functions and how many arguments they take, levels aside. Their types are in `pum/builtins.pum`.
-const BUILTINS: &[(&str, usize)] = &[
-    ("generate", 2),
-    ("index", 2),
-    ("length", 1),
-    ("lengthPull", 1),
-    ("map", 2),
-    ("mapPull", 2),
-    ("zipWith", 3),
-    ("generate2", 3),
-    ("generate3", 4),
-    ("index2", 3),
-    ("index3", 4),
-    ("shape2", 1),
-    ("shape3", 1),
-    ("rows", 1),
-    ("map2", 2),
-    ("transpose2", 1),
-    ("reshape2", 3),
-    ("flatten2", 1),
-    ("push", 1),
-    ("force", 1),
-    ("mapPush", 2),
-    ("lengthPush", 1),
-    ("concat", 2),
-    ("interleave", 3),
-    ("while", 3),
-    ("power", 3),
-    ("seqfor", 3),
-    ("whileLoop", 3),
-    ("pushBy", 2),
-    ("forceWithin", 2),
-    ("appendPush", 2),
-    ("unpairPush", 1),
-    ("ixMap", 2),
-    ("scatterPush", 2),
-    ("filterPush", 2),
-    ("pairwise", 4),
-    ("perform", 1),
-    ("select", 3),
-    ("shuffle", 3),
-    ("shuffleUp", 3),
-    ("shuffleDown", 3),
-    ("shuffleXor", 3),
-    ("ballot", 3),
-    ("anyLane", 3),
-    ("allLanes", 3),
-    ("inPlace", 2),
-    ("memory", 1),
-    ("freeze", 1),
-    ("lengthMem", 1),
-    ("read", 2),
-    ("write", 3),
-    ("atomicAdd", 3),
-    ("atomicSub", 3),
-    ("atomicMin", 3),
-    ("atomicMax", 3),
-    ("atomicAnd", 3),
-    ("atomicOr", 3),
-    ("atomicXor", 3),
-    ("atomicExchange", 3),
-    ("atomicCompareExchange", 4),
-    ("atomicRead", 2),
-    ("atomicWrite", 3),
-    ("reduce", 3),
-    ("sum", 1),
-    ("product", 1),
-    ("minimum", 1),
-    ("maximum", 1),
-    ("scan", 3),
-    ("prescan", 3),
-    ("filter", 2),
-    ("sort", 1),
-    ("sortByKey", 2),
-    ("reduceRows", 3),
-    ("matmul", 2),
-    ("permute", 3),
-    ("scatter", 2),
-    ("histogram", 2),
-    ("expand", 3),
-    ("append", 2),
-    ("iterate", 3),
-    ("iterateWhile", 3),
-    ("compute", 1),
-    ("fst", 1),
-    ("snd", 1),
-    ("not", 1),
-    ("min", 2),
-    ("max", 2),
-    ("abs", 1),
-    ("sqrt", 1),
-    ("exp", 1),
-    ("log", 1),
-    ("sin", 1),
-    ("cos", 1),
-    ("tan", 1),
-    ("atan2", 2),
-    ("tanh", 1),
-    ("pow", 2),
-    ("floor", 1),
-    ("ceil", 1),
-    ("round", 1),
-    ("i32", 1),
-    ("i64", 1),
-    ("u32", 1),
-    ("u64", 1),
-    ("f32", 1),
-    ("f64", 1),
-    ("int", 1),
-    ("double", 1),
-    ("toInt", 1),
-];
-
 impl Evaluator {
-    /// A function of the language, before it is applied.
+    /// A function of the language, before it is applied; of one that takes nothing, what it gives.
     pub(super) fn builtin(self: &Rc<Self>, name: &str, instance: Instance, span: Span) -> Outcome<Value> {
-        let Some((name, _)) = BUILTINS.iter().find(|(known, _)| *known == name) else {
+        let Some((name, _)) = row(name) else {
             return Err(self.wrong(span, format!("`{name}` has a type and no meaning yet")));
         };
-        Ok(Value::Function(Rc::new(Function::Builtin {
-            name,
-            span,
-            instance: Rc::new(instance),
-            level: None,
-            arguments: Vec::new(),
-        })))
+        self.call(Call { name, span, instance: Rc::new(instance), level: None, arguments: Vec::new() })
     }
 
     /// Applies one to the arguments that are there.
     pub(super) fn call(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let arity = BUILTINS.iter().find(|(name, _)| *name == call.name).map_or(0, |(_, arity)| *arity);
+        let (_, arity) = self.signature(&call)?;
         if call.arguments.len() < arity {
             let Call { name, span, instance, level, arguments } = call;
             return Ok(Value::Function(Rc::new(Function::Builtin {
@@ -166,27 +50,32 @@ impl Evaluator {
             })));
         }
         let arrays = call.arguments.iter().any(|argument| matches!(argument, Value::Array(Array::Host(_))));
-        let once =
-            self.mode.get() == Mode::Element && arrays && !matches!(call.name, "index" | "index2" | "index3");
+        let once = self.mode.get() == Mode::Element && arrays && without_rank(call.name) != "index";
         match once && call.arguments.iter().all(|argument| self.is_outside(argument)) {
             true => self.within(Mode::Host, || self.meaning(call)),
             false => self.meaning(call),
         }
     }
 
-    /// The scheme of a function of the language.
-    fn scheme(&self, name: &'static str) -> Option<Rc<Scheme>> {
-        if let Some(scheme) = self.schemes.borrow().get(name) {
-            return Some(scheme.clone());
+    /// The scheme of a function of the language, and how many arguments it takes, levels aside.
+    fn signature(&self, call: &Call) -> Outcome<(Rc<Scheme>, usize)> {
+        if let Some(known) = self.signatures.borrow().get(call.name) {
+            return Ok(known.clone());
         }
-        let scheme = Rc::new(self.checked.scheme_of_builtin(name)?);
-        self.schemes.borrow_mut().insert(name, scheme.clone());
-        Some(scheme)
+        let scheme = self.checked.scheme_of_builtin(call.name);
+        let scheme = Rc::new(scheme.ok_or_else(|| self.wrong(call.span, "a function of no type"))?);
+        let (mut arity, mut ty) = (0, &scheme.ty);
+        while let Type::Function(_, to) | Type::LevelFunction(_, to) = ty {
+            arity += usize::from(matches!(ty, Type::Function(..)));
+            ty = to;
+        }
+        self.signatures.borrow_mut().insert(call.name, (scheme.clone(), arity));
+        Ok((scheme, arity))
     }
 
     /// The type of what it gives.
     pub(super) fn result_type(&self, call: &Call) -> Outcome<Type> {
-        let scheme = self.scheme(call.name).ok_or_else(|| self.wrong(call.span, "a function of no type"))?;
+        let (scheme, _) = self.signature(call)?;
         let mut ty = Environment::of_types((*call.instance).clone()).resolve(&scheme.ty);
         for _ in 0..call.arguments.len() {
             while let Type::LevelFunction(_, to) = ty {
@@ -217,114 +106,112 @@ impl Evaluator {
     }
 
     fn meaning(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        use Op::*;
         let span = call.span;
-        let arguments = &call.arguments;
-        let scalar = |number: usize| self.scalar(&arguments[number], span);
-        let one = |op: Op| scalar(0).map(|x| self.operate(op, x.term.ty(), &[x]));
-        let two = |op: Op| Ok(self.operate(op, scalar(0)?.term.ty(), &[scalar(0)?, scalar(1)?]));
-        let cast = |ty: ScalarType| {
-            let x = scalar(0)?;
-            Ok(Value::scalar(x.term.cast(ty), x.outside))
-        };
-        match call.name {
-            "generate" | "map" | "mapPull" | "zipWith" | "generate2" | "generate3" | "map2" | "rows"
-            | "transpose2" | "reshape2" | "flatten2" => {
+        match row(call.name).map(|(_, meaning)| meaning) {
+            Some(Meaning::Scalar(op)) => {
+                let operands = call.arguments.iter().map(|argument| self.scalar(argument, span));
+                let operands = operands.collect::<Outcome<Vec<_>>>()?;
+                let ty = operands.first().map_or(ScalarType::I64, |first| first.term.ty());
+                Ok(self.operate(op, ty, &operands))
+            }
+            Some(Meaning::Cast(ty)) => {
+                let x = self.scalar(&call.arguments[0], span)?;
+                Ok(Value::scalar(x.term.cast(ty), x.outside))
+            }
+            Some(Meaning::Pull) => {
                 let (element, rank) = self.element_type(&call)?;
                 let Call { name, span, instance, arguments, .. } = call;
                 self.make(Made { name, span, instance, arguments }, element, rank)
             }
-            "index" | "index2" | "index3" => {
-                let array = self.array(&arguments[0], span)?;
-                let index = arguments[1..].iter().map(|index| Ok(self.scalar(index, span)?.term));
-                self.get(array, &index.collect::<Outcome<Vec<_>>>()?, Some(call.name), span)
-            }
-            "length" | "lengthPull" if matches!(&arguments[0], Value::Array(Array::Stream(_))) => {
-                match &arguments[0] {
-                    Value::Array(Array::Stream(stream)) => self.count(stream),
-                    _ => Err(self.wrong(span, "an array is wanted here")),
-                }
-            }
-            "length" | "lengthPull" => {
-                let extents = self.extents(self.array(&arguments[0], span)?, span)?;
-                extents
-                    .into_iter()
-                    .next()
-                    .map(Value::Scalar)
-                    .ok_or_else(|| self.wrong(span, "an array of no dimension"))
-            }
-            "shape2" | "shape3" => {
-                let extents = self.extents(self.array(&arguments[0], span)?, span)?;
-                Ok(Value::Tuple(extents.into_iter().map(Value::Scalar).collect()))
-            }
-            "push" | "force" | "mapPush" | "lengthPush" | "concat" | "interleave" | "while" | "power"
-            | "pushBy" | "forceWithin" | "appendPush" | "unpairPush" | "ixMap" | "scatterPush"
-            | "filterPush" | "pairwise" | "perform" | "shuffle" | "shuffleUp" | "shuffleDown"
-            | "shuffleXor" | "ballot" | "anyLane" | "allLanes" => self.levelled(call),
-            "memory" | "freeze" | "lengthMem" | "read" | "write" => self.changing(&call),
-            name if name.starts_with("atomic") => self.changing(&call),
-            "inPlace" => self.in_place(&call),
-            "select" => self.select(&call),
-            "append" if self.mode.get() == Mode::Kernel => self.append_here(&call),
-            "seqfor" => {
-                let ty = self.result_type(&call)?;
-                self.loop_times(scalar(0)?.term, arguments[2].clone(), &ty, span, &|round, value| {
-                    self.apply_all(&arguments[1], &[Value::scalar(round, false), value], span)
-                })
-            }
-            "whileLoop" => {
-                let ty = self.result_type(&call)?;
-                let condition = |value| self.apply(&arguments[0], value, span);
-                let step = |value| self.apply(&arguments[1], value, span);
-                self.loop_while(arguments[2].clone(), &ty, span, &condition, &step)
-            }
-            "reduce" | "sum" | "product" | "minimum" | "maximum" => self.reduce(call),
-            "fst" | "snd" => match &arguments[0] {
-                Value::Tuple(parts) if parts.len() == 2 => Ok(parts[usize::from(call.name == "snd")].clone()),
-                _ => Err(self.wrong(span, "a pair is wanted here")),
-            },
-            "not" => one(Not),
-            "min" => two(Min),
-            "max" => two(Max),
-            "atan2" => two(Atan2),
-            "pow" => two(Pow),
-            "abs" => match scalar(0)?.term.ty() {
-                ScalarType::U32 | ScalarType::U64 => Ok(arguments[0].clone()),
-                _ => one(Abs),
-            },
-            "sqrt" => one(Sqrt),
-            "exp" => one(Exp),
-            "log" => one(Log),
-            "sin" => one(Sin),
-            "cos" => one(Cos),
-            "tan" => one(Tan),
-            "tanh" => one(Tanh),
-            "floor" => one(Floor),
-            "ceil" => one(Ceil),
-            "round" => one(Round),
-            "i32" => cast(ScalarType::I32),
-            "i64" | "int" | "toInt" => cast(ScalarType::I64),
-            "u32" => cast(ScalarType::U32),
-            "u64" => cast(ScalarType::U64),
-            "f32" => cast(ScalarType::F32),
-            "f64" | "double" => cast(ScalarType::F64),
-            _ if self.mode.get() != Mode::Host => {
-                let message = format!(
-                    "`{}` is scheduled automatically, and this is inside of something else",
-                    call.name
-                );
-                let help = match self.mode.get() {
-                    Mode::Kernel => {
-                        "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
-                    }
-                    _ => {
-                        "no array is computed for each element of another one; use a comprehension, or a loop: `seqfor`, `whileLoop`, `sum`"
-                    }
-                };
-                Err(Box::new(Diagnostic::new(span, message).help(help)))
-            }
-            _ => self.whole_array(call),
+            Some(Meaning::Everywhere(meaning)) => meaning(self, call),
+            Some(Meaning::Outside(_)) if self.mode.get() != Mode::Host => Err(self.only_outside(&call)),
+            Some(Meaning::Outside(meaning)) => meaning(&Whole::of(self, &call)?),
+            None => Err(self.wrong(span, format!("`{}` has a type and no meaning yet", call.name))),
         }
+    }
+
+    /// `append`, which kernels have too.
+    pub(super) fn append(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        match self.mode.get() {
+            Mode::Kernel => self.append_here(&call),
+            Mode::Host => Whole::of(self, &call)?.append(0),
+            Mode::Element => Err(self.only_outside(&call)),
+        }
+    }
+
+    /// What is wrong with an operation of the array language that stands inside of something else.
+    fn only_outside(&self, call: &Call) -> Box<Diagnostic> {
+        let message =
+            format!("`{}` is scheduled automatically, and this is inside of something else", call.name);
+        let help = match self.mode.get() {
+            Mode::Kernel => {
+                "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
+            }
+            _ => {
+                "no array is computed for each element of another one; use a comprehension, or a loop: `seqfor`, `whileLoop`, `sum`"
+            }
+        };
+        Box::new(Diagnostic::new(call.span, message).help(help))
+    }
+
+    /// `index` and its like.
+    pub(super) fn element_at(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let array = self.array(&call.arguments[0], call.span)?;
+        let index = call.arguments[1..].iter().map(|index| self.scalar(index, call.span));
+        let index = index.collect::<Outcome<Vec<_>>>()?;
+        let terms: Vec<Term> = index.iter().map(|index| index.term).collect();
+        // The index may also be that of a loop.
+        let is_outside = self.mode.get() == Mode::Host && index.iter().all(|index| index.outside);
+        match array {
+            Array::Host(_) if is_outside && array.columns(self.sums()).is_some() => {
+                self.picked(&call, array, terms)
+            }
+            _ => self.get(array, &terms, Some(call.name), call.span),
+        }
+    }
+
+    /// An element as an array of no dimension: lengths of arrays may depend on it.
+    fn picked(self: &Rc<Self>, call: &Call, array: &Array, index: Vec<Term>) -> Outcome<Value> {
+        let steps = vec![Vec::new(); index.len()];
+        let (shape, starts) = (self.constant_function(Vec::new()), self.constant_function(index));
+        let input = self.described(array, call.span)?;
+        let view = View { shape, starts, steps };
+        let picked = self.operation(call.name, view, vec![input], (array.element(), 0), call.span)?;
+        self.get(self.array(&picked, call.span)?, &[], None, call.span)
+    }
+
+    /// `length`.
+    pub(super) fn length(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let array = self.array(&call.arguments[0], call.span)?;
+        if let Array::Stream(stream) = array {
+            return self.count(stream);
+        }
+        let first = self.extents(array, call.span)?.into_iter().next();
+        first.map(Value::Scalar).ok_or_else(|| self.wrong(call.span, "an array of no dimension"))
+    }
+
+    /// `shape2` and its like.
+    pub(super) fn shape(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let extents = self.extents(self.array(&call.arguments[0], call.span)?, call.span)?;
+        Ok(Value::Tuple(extents.into_iter().map(Value::Scalar).collect()))
+    }
+
+    /// `seqfor`.
+    pub(super) fn seqfor(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, arguments) = (call.span, &call.arguments);
+        let (times, ty) = (self.scalar(&arguments[0], span)?.term, self.result_type(&call)?);
+        self.loop_times(times, arguments[2].clone(), &ty, span, &|round, value| {
+            self.apply_all(&arguments[1], &[Value::scalar(round, false), value], span)
+        })
+    }
+
+    /// `whileLoop`.
+    pub(super) fn while_loop(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, arguments) = (call.span, &call.arguments);
+        let ty = self.result_type(&call)?;
+        let condition = |value| self.apply(&arguments[0], value, span);
+        let step = |value| self.apply(&arguments[1], value, span);
+        self.loop_while(arguments[2].clone(), &ty, span, &condition, &step)
     }
 
     pub(super) fn array<'a>(&self, value: &'a Value, span: Span) -> Outcome<&'a Array> {
@@ -335,7 +222,7 @@ impl Evaluator {
     }
 
     /// Folds: of the array language outside, loops elsewhere.
-    fn reduce(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+    pub(super) fn reduce(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let (span, name) = (call.span, call.name);
         let ty = self.result_type(&call)?;
         let number = |value: i64| self.literal(&ty, Constant::from(value), span);
@@ -343,7 +230,7 @@ impl Evaluator {
             ("reduce", [_, initial, array]) => (Some(initial.clone()), array),
             ("sum", [array]) => (Some(number(0)?), array),
             ("product", [array]) => (Some(number(1)?), array),
-            (_, [array]) => (None, array),
+            ("reduce1", [_, array]) | (_, [array]) => (None, array),
             _ => return Err(self.wrong(span, "an array is wanted here")),
         };
         let array = self.array(array, span)?;
@@ -353,7 +240,7 @@ impl Evaluator {
                 Ok(self.operate(op, a.term.ty(), &[a, b]))
             };
             match name {
-                "reduce" => self.apply_all(&call.arguments[0], &[a, b], span),
+                "reduce" | "reduce1" => self.apply_all(&call.arguments[0], &[a, b], span),
                 "sum" => arithmetic(Op::Add),
                 "product" => arithmetic(Op::Mul),
                 "minimum" => arithmetic(Op::Min),
@@ -372,10 +259,14 @@ impl Evaluator {
             };
             return (stream.fold)(initial, &ty, &operator);
         }
-        let initial = match initial {
-            Some(initial) => initial,
-            // There must be a first element.
-            None => self.get(array, &[whole(0)], Some(name), span)?,
+        let Some(initial) = initial else {
+            // There must be a first element; the others are combined with it.
+            let first = self.get(array, &[whole(0)], Some(name), span)?;
+            let length = self.extents(array, span)?.first().map_or(whole(1), |extent| extent.term);
+            let others = length.binary(Op::Sub, whole(1));
+            return self.loop_times(others, first, &ty, span, &|i, value| {
+                operator(value, self.get(array, &[i.binary(Op::Add, whole(1))], None, span)?)
+            });
         };
         self.loop_over(array, initial, &ty, span, &operator)
     }

@@ -2,6 +2,7 @@
 
 use super::value::Value;
 use crate::ast::{Expr, Name, Parameter};
+use crate::source::Span;
 use crate::types::{Argument, Level, Size, Type, Variable};
 use pumice_kernel::AnyLevel;
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ pub type Instance = HashMap<Variable, Argument>;
 pub struct Environment {
     names: Option<Rc<Bound>>,
     types: Rc<Instance>,
+    /// Where the user called the function of [`crate::program::STANDARD`] whose body this is.
+    caller: Option<Span>,
 }
 
 struct Bound {
@@ -50,12 +53,22 @@ impl Environment {
     /// With one more name, which hides others that are called the same.
     pub fn with(&self, name: &Name, meaning: Meaning) -> Environment {
         let bound = Bound { name: name.clone(), meaning, before: self.names.clone() };
-        Environment { names: Some(Rc::new(bound)), types: self.types.clone() }
+        Environment { names: Some(Rc::new(bound)), ..self.clone() }
     }
 
     /// Without names, and with these type variables.
     pub fn of_types(types: Instance) -> Environment {
-        Environment { names: None, types: Rc::new(types) }
+        Environment { names: None, types: Rc::new(types), caller: None }
+    }
+
+    /// For the body of a function that the user called here and did not write.
+    pub fn called_at(self, caller: Span) -> Environment {
+        Environment { caller: Some(caller), ..self }
+    }
+
+    /// The user's place for what is written at a place: the call of whatever the user did not write.
+    pub fn users_place(&self, written: Span) -> Span {
+        self.caller.unwrap_or(written)
     }
 
     /// With more type variables.
@@ -65,7 +78,7 @@ impl Environment {
         }
         let mut types = (*self.types).clone();
         types.extend(more);
-        Environment { names: self.names.clone(), types: Rc::new(types) }
+        Environment { types: Rc::new(types), ..self.clone() }
     }
 
     /// What a name means.
@@ -82,7 +95,7 @@ impl Environment {
 
     /// The same with the meaning of these names changed.
     pub fn map(&self, names: &[Name], f: &mut dyn FnMut(&Meaning) -> Meaning) -> Environment {
-        let mut mapped = Environment { names: None, types: self.types.clone() };
+        let mut mapped = Environment { names: None, ..self.clone() };
         for name in names {
             if let Some(meaning) = self.get(name) {
                 mapped = mapped.with(name, f(meaning));

@@ -9,6 +9,7 @@ use crate::ast::{
     PatternKind,
 };
 use crate::diagnostic::Diagnostic;
+use crate::program::is_standard;
 use crate::source::Span;
 use crate::types::{Argument, FunctionId, Level, Resolved, Type};
 use pumice_kernel::AnyLevel;
@@ -26,12 +27,12 @@ impl Evaluator {
         if steps > self.options.most_steps {
             let message = "building this program takes too many steps";
             let help = "recursion is written out while a program is built: does it come to an end for sizes that are known then?";
-            return Err(Box::new(Diagnostic::new(expr.span, message).help(help)));
+            return Err(Box::new(Diagnostic::new(environment.users_place(expr.span), message).help(help)));
         }
         if depth > MOST_DEEP {
             let message = "calls are nested too deeply";
             let help = "recursion is written out while a program is built; for loops of a program there are `while`, `seqfor` and `iterate`";
-            return Err(Box::new(Diagnostic::new(expr.span, message).help(help)));
+            return Err(Box::new(Diagnostic::new(environment.users_place(expr.span), message).help(help)));
         }
         self.steps.set(steps);
         self.depth.set(depth);
@@ -41,7 +42,7 @@ impl Evaluator {
     }
 
     fn evaluate_kind(self: &Rc<Self>, expr: &Expr, environment: &Environment) -> Outcome<Value> {
-        let span = expr.span;
+        let span = environment.users_place(expr.span);
         let ty = || environment.resolve(&self.checked.type_of(expr.id));
         match &expr.kind {
             ExprKind::Error => Err(self.wrong(span, "this could not be read")),
@@ -130,7 +131,7 @@ impl Evaluator {
             }
             ExprKind::Binary(operator, place, left, right) => {
                 let (left, right) = (self.evaluate(left, environment)?, self.evaluate(right, environment)?);
-                self.binary(*operator, &left, &right, *place)
+                self.binary(*operator, &left, &right, environment.users_place(*place))
             }
             ExprKind::Negate(value) => {
                 let value = self.evaluate(value, environment)?;
@@ -194,14 +195,19 @@ impl Evaluator {
 
     fn name(self: &Rc<Self>, expr: &Expr, name: &Ident, environment: &Environment) -> Outcome<Value> {
         let instance = || environment.resolve_all(self.checked.instance(expr.id));
+        let span = environment.users_place(expr.span);
         match self.checked.resolved(expr.id) {
             Some(Resolved::Local) => match environment.get(&name.name) {
                 Some(Meaning::Value(value)) => Ok(value.clone()),
                 Some(Meaning::Definition(definition)) => self.defined(&definition.clone(), instance()),
                 _ => Err(self.wrong(name.span, format!("`{}` has no value here", name.name))),
             },
-            Some(Resolved::Function(id)) => self.global(id, Environment::of_types(instance())),
-            Some(Resolved::Builtin(builtin)) => self.builtin(&builtin, instance(), expr.span),
+            Some(Resolved::Function(id)) => {
+                let inner = Environment::of_types(instance());
+                let is_users = !is_standard(self.checked.function(id).1);
+                self.global(id, if is_users { inner } else { inner.called_at(span) })
+            }
+            Some(Resolved::Builtin(builtin)) => self.builtin(&builtin, instance(), span),
             Some(Resolved::Constructor(sum, number)) => {
                 let Type::Sum(_, types) =
                     result_of(&environment.resolve(&self.checked.type_of(expr.id))).clone()
@@ -405,9 +411,9 @@ impl Evaluator {
             && let Type::Array { element, level: Some(_), .. } =
                 environment.resolve(&self.checked.type_of(expr.id))
         {
-            return Ok(self.suspended(f, x, *element, expr.span));
+            return Ok(self.suspended(f, x, *element, environment.users_place(expr.span)));
         }
-        self.apply(&f, x, expr.span)
+        self.apply(&f, x, environment.users_place(expr.span))
     }
 
     pub(super) fn suspended(&self, function: Value, argument: Value, element: Type, span: Span) -> Value {

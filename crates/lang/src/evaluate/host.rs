@@ -2,15 +2,15 @@
 
 use super::layout::{columns, from_terms};
 use super::scalars::whole;
+use super::table::without_rank;
 use super::value::{Array, Host, LIST, Local, Made, Scalar, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
-use pumice_array::{Acc, Described, HostData, Operation, acond, building};
-use pumice_scalar::{FailureKind, Function, Op, ScalarType, Site, Term, function};
-use std::cell::RefCell;
+use pumice_array::{Described, HostData, Operation, building};
+use pumice_scalar::{Constant, FailureKind, Function, Op, ScalarType, Site, Term, function};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -111,8 +111,12 @@ impl Evaluator {
         let new = |operation: Arc<dyn Operation>, inputs: Vec<Arc<Described>>| {
             Described::of_shared(operation, inputs, host.rank, types.clone(), place)
         };
-        match made.name {
-            "map" | "mapPull" | "map2" | "zipWith" if stored => {
+        let extents = || -> Outcome<Function> {
+            let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
+            Ok(self.constant_function(extents))
+        };
+        match without_rank(made.name) {
+            "map" | "mapPull" | "zipWith" if stored => {
                 let arrays: Vec<&Array> = inputs.collect();
                 let parameters: Vec<ScalarType> =
                     arrays.iter().filter_map(|array| array.columns(self.sums())).flatten().collect();
@@ -129,25 +133,23 @@ impl Evaluator {
                     arrays.iter().map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
                 Ok(new(Arc::new(ZipWith { function }), described))
             }
-            "transpose2" if stored => {
+            "transpose" | "transposeInner" | "transposeOuter" if stored => {
                 let input = inputs.map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
-                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
-                let shape = self.constant_function(extents);
-                let starts = self.constant_function(vec![whole(0), whole(0)]);
-                Ok(new(Arc::new(View { shape, starts, steps: vec![vec![0, 1], vec![1, 0]] }), input))
+                let order = dimensions(made.name);
+                let row = |from: usize| order.iter().map(|own| i64::from(*own == from)).collect();
+                let starts = self.constant_function(vec![whole(0); order.len()]);
+                let steps = (0..order.len()).map(row).collect();
+                Ok(new(Arc::new(View { shape: extents()?, starts, steps }), input))
             }
-            "reshape2" | "flatten2" if stored => {
+            "reshape" | "flatten" if stored => {
                 let input = inputs.map(|array| self.described(array, span)).collect::<Outcome<Vec<_>>>()?;
-                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
-                Ok(new(Arc::new(Reshape { shape: self.constant_function(extents) }), input))
+                Ok(new(Arc::new(Reshape { shape: extents()? }), input))
             }
             _ => {
-                let extents = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
-                let shape = self.constant_function(extents);
                 let indices = vec![ScalarType::I64; host.rank];
                 let element =
                     self.element_function(&indices, span, |index| self.made_element(made, index))?;
-                Ok(new(Arc::new(Generate { shape, element }), Vec::new()))
+                Ok(new(Arc::new(Generate { shape: extents()?, element }), Vec::new()))
             }
         }
     }
@@ -196,23 +198,21 @@ impl Evaluator {
             Some(Value::Array(array)) => self.extents(array, span),
             _ => Err(self.wrong(span, "an array is wanted here")),
         };
-        let number = |number: usize| match made.arguments.get(number) {
-            Some(value) => self.scalar(value, span),
-            None => Err(self.wrong(span, "a number is wanted here")),
-        };
         let first = |extents: Vec<Scalar>| extents.into_iter().take(1).collect();
-        match made.name {
+        match without_rank(made.name) {
             LIST => Ok(vec![Scalar { term: whole(made.arguments.len() as i64), outside: true }]),
-            "generate" => Ok(vec![number(0)?]),
-            "generate2" | "reshape2" => Ok(vec![number(0)?, number(1)?]),
-            "generate3" => Ok(vec![number(0)?, number(1)?, number(2)?]),
-            "map" | "mapPull" | "map2" | "zipWith" => array(1),
+            // The extents stand before the last argument.
+            "generate" | "reshape" => {
+                let count = made.arguments.len().saturating_sub(1);
+                made.arguments.iter().take(count).map(|extent| self.scalar(extent, span)).collect()
+            }
+            "map" | "mapPull" | "zipWith" => array(1),
             "rows" => array(0).map(first),
-            "transpose2" => array(0).map(|mut extents| {
-                extents.reverse();
-                extents
-            }),
-            "flatten2" => {
+            "transpose" | "transposeInner" | "transposeOuter" => {
+                let extents = array(0)?;
+                Ok(dimensions(made.name).iter().filter_map(|from| extents.get(*from).copied()).collect())
+            }
+            "flatten" => {
                 let all = array(0)?;
                 let outside = all.iter().all(|extent| extent.outside);
                 let product =
@@ -232,35 +232,46 @@ impl Evaluator {
             _ => Err(self.wrong(span, "an array is wanted here")),
         };
         let at = |number: usize, index: &[Term]| self.get(array(number)?, index, None, span);
-        match made.name {
-            LIST => self.listed(&made.arguments, index.first().copied().unwrap_or(whole(0)), span),
-            "generate" => self.apply_all(&made.arguments[1], &indices(), span),
-            "generate2" => self.apply_all(&made.arguments[2], &indices(), span),
-            "generate3" => self.apply_all(&made.arguments[3], &indices(), span),
-            "map" | "mapPull" | "map2" => self.apply_all(&made.arguments[0], &[at(1, index)?], span),
-            "zipWith" => self.apply_all(&made.arguments[0], &[at(1, index)?, at(2, index)?], span),
-            "transpose2" => {
-                let turned: Vec<Term> = index.iter().rev().copied().collect();
-                at(0, &turned)
+        let last = made.arguments.len().saturating_sub(1);
+        match (without_rank(made.name), made.arguments.last()) {
+            (LIST, _) => self.listed(&made.arguments, index.first().copied().unwrap_or(whole(0)), span),
+            ("generate", Some(f)) => self.apply_all(f, &indices(), span),
+            ("map" | "mapPull", _) => self.apply_all(&made.arguments[0], &[at(1, index)?], span),
+            ("zipWith", _) => {
+                // Where extents are not plainly the same, an element that the second array does not have is an error.
+                let (first, second) = (self.extents(array(1)?, span)?, self.extents(array(2)?, span)?);
+                let plain = Some(Constant::from(true));
+                let is_same = |(a, b): (&Scalar, &Scalar)| a.term.compare(Op::Eq, b.term).constant() == plain;
+                let checked = (!first.iter().zip(&second).all(is_same)).then_some(made.name);
+                let second = self.get(array(2)?, index, checked, span)?;
+                self.apply_all(&made.arguments[0], &[at(1, index)?, second], span)
             }
-            "rows" => {
+            ("transpose" | "transposeInner" | "transposeOuter", _) => {
+                let order = dimensions(made.name);
+                let turned = (0..order.len()).filter_map(|from| {
+                    order.iter().position(|own| *own == from).and_then(|own| index.get(own).copied())
+                });
+                at(0, &turned.collect::<Vec<Term>>())
+            }
+            ("rows", _) => {
                 let extents = self.extents(array(0)?, span)?;
                 let columns = extents.get(1).map_or(whole(0), |extent| extent.term);
                 let (this, matrix, row) =
                     (self.clone(), array(0)?.clone(), index.first().copied().unwrap_or(whole(0)));
-                let get =
-                    Rc::new(move |column: &[Term]| this.get(&matrix, &[&[row], column].concat(), None, span));
+                let get = Rc::new(move |column: &[Term]| {
+                    // The row may be one that there is not.
+                    this.get(&matrix, &[&[row], column].concat(), Some("rows"), span)
+                });
                 self.pull(Local { element: array(0)?.element().clone(), extents: vec![columns], get }, span)
             }
-            "reshape2" | "flatten2" => {
-                let position = if made.name == "reshape2" { 2 } else { 0 };
+            ("reshape" | "flatten", _) => {
                 let from: Vec<Term> =
-                    self.extents(array(position)?, span)?.iter().map(|extent| extent.term).collect();
+                    self.extents(array(last)?, span)?.iter().map(|extent| extent.term).collect();
                 let to: Vec<Term> = self.made_extents(made)?.iter().map(|extent| extent.term).collect();
                 let number = flattened(index, &to);
-                at(position, &super::local::unflattened(number, &from))
+                self.get(array(last)?, &super::local::unflattened(number, &from), Some(made.name), span)
             }
-            other => Err(self.wrong(span, format!("`{other}` is not a pull"))),
+            (other, _) => Err(self.wrong(span, format!("`{other}` is not a pull"))),
         }
     }
 
@@ -270,43 +281,6 @@ impl Evaluator {
         let types = terms.iter().map(|term| term.ty()).collect();
         let shape = self.constant_function(Vec::new());
         Described::new(Generate { shape, element }, Vec::new(), 0, types, self.place("value", span))
-    }
-
-    /// One of two values with arrays in them, of which only that one is computed; nothing if there are none.
-    pub(super) fn choose_arrays(
-        self: &Rc<Self>,
-        condition: Scalar,
-        ty: &Type,
-        yes: &dyn Fn() -> Outcome<Value>,
-        no: &dyn Fn() -> Outcome<Value>,
-        span: Span,
-    ) -> Outcome<Option<Value>> {
-        let Type::Array { element, level: None, sizes } = ty else { return Ok(None) };
-        if columns(element, self.sums()).is_none() {
-            return Ok(None);
-        }
-        let failure: RefCell<Option<Box<Diagnostic>>> = RefCell::default();
-        let side = |side: &dyn Fn() -> Outcome<Value>| {
-            let described = side().and_then(|value| match value {
-                Value::Array(array) => self.described(&array, span),
-                _ => Err(self.wrong(span, "an array is wanted here")),
-            });
-            vec![described.unwrap_or_else(|diagnostic| {
-                failure.borrow_mut().get_or_insert(diagnostic);
-                let types = columns(element, self.sums()).unwrap_or_default();
-                Described::mistaken("this could not be built", sizes.len(), types, self.place("if", span))
-            })]
-        };
-        let condition = Acc::from_described(self.unit(&[condition.term], span));
-        let chosen = acond(condition, || side(yes), || side(no));
-        if let Some(diagnostic) = failure.into_inner() {
-            return Err(diagnostic);
-        }
-        let array = chosen
-            .into_iter()
-            .next()
-            .map(|described| Value::Array(Array::Host(Rc::new(Host::given((**element).clone(), described)))));
-        Ok(array)
     }
 
     /// `[a, b, c]`.
@@ -364,6 +338,15 @@ impl Evaluator {
                 )
             }
         }
+    }
+}
+
+/// Which dimension of its array each dimension of a transposed one is.
+fn dimensions(name: &str) -> &'static [usize] {
+    match name {
+        "transposeInner" => &[0, 2, 1],
+        "transposeOuter" => &[1, 0, 2],
+        _ => &[1, 0],
     }
 }
 

@@ -4,6 +4,7 @@ use super::builtins::Call;
 use super::layout::{columns, from_terms};
 use super::local::as_length;
 use super::scalars::whole;
+use super::table::without_rank;
 use super::value::{Array, InKernel, Made, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
@@ -173,8 +174,8 @@ impl Evaluator {
             return Ok(None);
         }
         let (this, of) = (self.clone(), element.clone());
-        let (pull, like) = match (made.name, &made.arguments[..]) {
-            ("map" | "mapPull" | "map2", [f, Value::Array(array)]) => {
+        let (pull, like) = match (without_rank(made.name), &made.arguments[..]) {
+            ("map" | "mapPull", [f, Value::Array(array)]) => {
                 let (f, from) = (f.clone(), array.element().clone());
                 let pull = self.as_pull(array, span)?.map(move |item| {
                     let element = this.of_item(item, &from);

@@ -7,6 +7,7 @@
 
 mod builtins;
 mod capture;
+mod combining;
 mod comprehension;
 mod environment;
 mod expression;
@@ -17,10 +18,14 @@ mod lanes;
 mod layout;
 mod levels;
 mod local;
+mod loops;
 mod memory;
+mod ordering;
 mod pushes;
+mod scalar_functions;
 mod scalars;
 mod steps;
+mod table;
 mod value;
 mod whole;
 
@@ -158,8 +163,8 @@ pub(crate) struct Evaluator {
     free: RefCell<HashMap<(ExprId, usize), Names>>,
     /// Arrays that were described, by number: what a kernel takes from outside mentions their extents.
     alive: RefCell<HashMap<u64, Arc<Described>>>,
-    /// The schemes of functions of the language, once they were asked for.
-    schemes: RefCell<HashMap<&'static str, Rc<Scheme>>>,
+    /// The schemes of functions of the language and how many arguments they take, once they were asked for.
+    signatures: RefCell<HashMap<&'static str, (Rc<Scheme>, usize)>>,
     /// How many kernels there are.
     kernels: Cell<u32>,
     /// The values from outside, as they are seen where an expression is evaluated.
@@ -179,7 +184,7 @@ impl Evaluator {
             bodies: RefCell::default(),
             free: RefCell::default(),
             alive: RefCell::default(),
-            schemes: RefCell::default(),
+            signatures: RefCell::default(),
             kernels: Cell::new(0),
             given: RefCell::default(),
         }

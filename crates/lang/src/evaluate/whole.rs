@@ -1,21 +1,26 @@
-//! Operations on whole arrays, outside of kernels and of functions on elements: each is one of the array language.
+//! Operations on whole arrays, outside of kernels and of functions on elements: what they share, folds, scans, and products.
 
 use super::builtins::Call;
 use super::layout::{columns, from_terms};
-use super::scalars::whole;
-use super::value::{Array, Host, Value};
+use super::value::{Array, Value};
 use super::{Evaluator, Outcome};
-use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
-use pumice_array::operations::{
-    Compute, Concat, Expand, Filter, Fold, Generate, Gives, Order, Permute, Product, Scan, Sort,
-};
-use pumice_array::{Acc, Described, Falls, checked_size, in_order};
-use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term};
-use std::cell::RefCell;
+use pumice_array::operations::{Compute, Concat, Filter, Fold, Gives, Product, Scan, Trace};
+use pumice_array::{Described, Operation};
+use pumice_scalar::{Function, Op, ScalarType, Term};
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// An operation of the array language with all its arguments.
+pub(super) struct Whole<'a> {
+    pub evaluator: &'a Rc<Evaluator>,
+    pub call: &'a Call,
+    /// The type of an element of what it gives.
+    pub element: Type,
+    /// The number of dimensions of what it gives.
+    pub rank: usize,
+}
 
 impl Evaluator {
     /// The operator of a fold or scan.
@@ -62,197 +67,159 @@ impl Evaluator {
     pub(super) fn stored(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
         value.terms().ok_or_else(|| self.wrong(span, "this cannot be stored in an array"))
     }
+}
 
-    /// Operations on whole arrays, outside of everything.
-    pub(super) fn whole_array(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let (span, name, arguments) = (call.span, call.name, &call.arguments);
-        let (element, rank) = self.element_type(&call)?;
-        let array = |number: usize| self.array(&arguments[number], span);
-        let described = |number: usize| self.described(array(number)?, span);
-        let types = |ty: &Type| columns(ty, self.sums()).ok_or_else(|| self.not_stored(ty, span));
-        let value = |ty: &Type, terms: &mut dyn Iterator<Item = Term>| {
-            from_terms(ty, self.sums(), false, terms).ok_or_else(|| self.wrong(span, "an element of no type"))
-        };
-        // A function of one element of an argument.
-        let of_element = |number: usize, function: &Value| {
-            let from = array(number)?.element().clone();
-            self.element_function(&types(&from)?, span, |terms| {
-                self.apply(function, value(&from, &mut terms.iter().copied())?, span)
-            })
-        };
-        let applied = |function: &Value| {
-            let function = function.clone();
-            move |a: Value, b: Value| self.apply_all(&function, &[a, b], span)
-        };
-        match name {
-            "scan" | "prescan" => {
-                let operator = self.operator(&element, span, &applied(&arguments[0]))?;
-                let initial = Some(self.constant_function(self.stored(&arguments[1], span)?));
-                let gives = if name == "scan" { Gives::Inclusive } else { Gives::Extended };
-                let scan = Scan { operator, initial, gives, from_right: false };
-                self.operation(name, scan, vec![described(2)?], (&element, rank), span)
+impl<'a> Whole<'a> {
+    /// The operation of a call that is complete.
+    pub fn of(evaluator: &'a Rc<Evaluator>, call: &'a Call) -> Outcome<Whole<'a>> {
+        let (element, rank) = evaluator.element_type(call)?;
+        Ok(Whole { evaluator, call, element, rank })
+    }
+
+    /// An argument.
+    pub fn argument(&self, number: usize) -> Outcome<&'a Value> {
+        let argument = self.call.arguments.get(number);
+        argument.ok_or_else(|| self.evaluator.wrong(self.call.span, "an argument is missing"))
+    }
+
+    /// An argument that is an array.
+    pub fn array(&self, number: usize) -> Outcome<&'a Array> {
+        self.evaluator.array(self.argument(number)?, self.call.span)
+    }
+
+    /// An argument as an array of the array language.
+    pub fn described(&self, number: usize) -> Outcome<Arc<Described>> {
+        self.evaluator.described(self.array(number)?, self.call.span)
+    }
+
+    /// An argument that is a scalar.
+    pub fn scalar(&self, number: usize) -> Outcome<Term> {
+        Ok(self.evaluator.scalar(self.argument(number)?, self.call.span)?.term)
+    }
+
+    /// The scalars of an element of a type.
+    pub fn types(&self, ty: &Type) -> Outcome<Vec<ScalarType>> {
+        columns(ty, self.evaluator.sums()).ok_or_else(|| self.evaluator.not_stored(ty, self.call.span))
+    }
+
+    /// The next value of a type.
+    pub fn value(&self, ty: &Type, terms: &mut dyn Iterator<Item = Term>) -> Outcome<Value> {
+        from_terms(ty, self.evaluator.sums(), false, terms)
+            .ok_or_else(|| self.evaluator.wrong(self.call.span, "an element of no type"))
+    }
+
+    /// An argument that is a function, of elements of these types.
+    pub fn function(&self, number: usize, from: &[&Type]) -> Outcome<Function> {
+        let types = from.iter().map(|ty| self.types(ty)).collect::<Outcome<Vec<_>>>()?.concat();
+        self.evaluator.function_of(&types, |terms| self.applied(number, from, terms))
+    }
+
+    /// What an argument that is a function gives for values of these types, inside a function of the array language.
+    pub fn applied(&self, number: usize, from: &[&Type], terms: &[Term]) -> Outcome<Vec<Term>> {
+        let mut terms = terms.iter().copied();
+        let values = from.iter().map(|ty| self.value(ty, &mut terms)).collect::<Outcome<Vec<_>>>()?;
+        let span = self.call.span;
+        let given = self.evaluator.apply_all(self.argument(number)?, &values, span)?;
+        given.terms().ok_or_else(|| {
+            self.evaluator.wrong(span, "what this function gives cannot be stored in an array")
+        })
+    }
+
+    /// An argument that is an operator on elements of what is given.
+    pub fn operator(&self, number: usize) -> Outcome<Function> {
+        self.function(number, &[&self.element, &self.element])
+    }
+
+    /// An operator on numbers.
+    pub fn arithmetic(&self, op: Op) -> Outcome<Function> {
+        let (evaluator, span) = (self.evaluator, self.call.span);
+        evaluator.operator(&self.element, span, &|a, b| {
+            let (a, b) = (evaluator.scalar(&a, span)?, evaluator.scalar(&b, span)?);
+            Ok(evaluator.operate(op, a.term.ty(), &[a, b]))
+        })
+    }
+
+    /// An argument that is an element of what is given, as what a fold begins with.
+    pub fn initial(&self, number: usize) -> Outcome<Function> {
+        let terms = self.evaluator.stored(self.argument(number)?, self.call.span)?;
+        Ok(self.evaluator.constant_function(terms))
+    }
+
+    /// What an operation gives.
+    pub fn give(&self, operation: impl Operation, inputs: Vec<Arc<Described>>) -> Outcome<Value> {
+        let of = (&self.element, self.rank);
+        self.evaluator.operation(self.call.name, operation, inputs, of, self.call.span)
+    }
+
+    /// `reduceRows` and its like: the operator, what stands before the elements if there is such, and the array.
+    pub fn fold_rows(&self, has_initial: bool) -> Outcome<Value> {
+        let operator = self.operator(0)?;
+        let initial = has_initial.then(|| self.initial(1)).transpose()?;
+        self.give(Fold { operator, initial }, vec![self.described(1 + usize::from(has_initial))?])
+    }
+
+    /// Scans from an initial value.
+    pub fn scan(&self, gives: Gives, from_right: bool) -> Outcome<Value> {
+        let (operator, initial) = (self.operator(0)?, Some(self.initial(1)?));
+        let scanned = self.give(Scan { operator, initial, gives, from_right }, vec![self.described(2)?])?;
+        match &scanned {
+            Value::Array(total) if gives == Gives::Total => {
+                self.evaluator.get(total, &[], None, self.call.span)
             }
-            "reduceRows" => {
-                let operator = applied(&arguments[0]);
-                let folded =
-                    self.fold(name, array(2)?, Some(&arguments[1]), &element, (rank, span), &operator)?;
-                Ok(Value::Array(folded))
-            }
-            "filter" => {
-                let keep = of_element(1, &arguments[0])?;
-                self.operation(name, Filter { keep }, vec![described(1)?], (&element, rank), span)
-            }
-            "sort" => {
-                let keys = self.function_of(&types(&element)?, |terms| {
-                    Ok(terms.iter().map(|term| in_order(*term, Falls(false))).collect())
-                })?;
-                self.operation(
-                    name,
-                    Sort { order: Order::Keys(keys) },
-                    vec![described(0)?],
-                    (&element, rank),
-                    span,
-                )
-            }
-            "sortByKey" => {
-                let keys = self.function_of(&types(&element)?, |terms| {
-                    let key =
-                        self.apply(&arguments[0], value(&element, &mut terms.iter().copied())?, span)?;
-                    Ok(self
-                        .stored(&key, span)?
-                        .into_iter()
-                        .map(|term| in_order(term, Falls(false)))
-                        .collect())
-                })?;
-                self.operation(
-                    name,
-                    Sort { order: Order::Keys(keys) },
-                    vec![described(1)?],
-                    (&element, rank),
-                    span,
-                )
-            }
-            "matmul" => {
-                let operator = |op: Op| {
-                    self.operator(&element, span, &move |a, b| {
-                        let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
-                        Ok(self.operate(op, a.term.ty(), &[a, b]))
-                    })
-                };
-                let initial = self.constant_function(self.stored(&self.zero(&element), span)?);
-                let product = Product { multiply: operator(Op::Mul)?, add: operator(Op::Add)?, initial };
-                self.operation(name, product, vec![described(0)?, described(1)?], (&element, rank), span)
-            }
-            "permute" | "scatter" | "histogram" => self.combined(&call, &element, rank),
-            "expand" => {
-                let from = array(2)?.element().clone();
-                let place = self.place(name, span);
-                let size = self.function_of(&types(&from)?, |terms| {
-                    let size = self.apply(&arguments[0], value(&from, &mut terms.iter().copied())?, span)?;
-                    let size = self.scalar(&size, span)?.term;
-                    Ok(vec![checked_size(Exp::from_term(size), place).term()])
-                })?;
-                let with_number = [types(&from)?, vec![ScalarType::I64]].concat();
-                let get = self.element_function(&with_number, span, |terms| {
-                    let mut terms = terms.iter().copied();
-                    let source = value(&from, &mut terms)?;
-                    let number = Value::scalar(terms.next().unwrap_or(whole(0)), false);
-                    self.apply_all(&arguments[1], &[source, number], span)
-                })?;
-                self.operation(name, Expand { size, get }, vec![described(2)?], (&element, rank), span)
-            }
-            "append" => {
-                let parts = vec![described(0)?, described(1)?];
-                self.operation(name, Concat { dimension: 0 }, parts, (&element, rank), span)
-            }
-            "compute" => self.operation(name, Compute, vec![described(0)?], (&element, rank), span),
-            "iterate" | "iterateWhile" => self.iterated(&call, &element),
-            other => Err(self.wrong(span, format!("`{other}` has a type and no meaning yet"))),
+            _ => Ok(scanned),
         }
     }
 
-    /// Combinations at an index: of values that come with one.
-    fn combined(self: &Rc<Self>, call: &Call, element: &Type, rank: usize) -> Outcome<Value> {
-        let (span, name, arguments) = (call.span, call.name, &call.arguments);
-        let types = columns(element, self.sums()).ok_or_else(|| self.not_stored(element, span))?;
-        let always = Term::from(Constant::from(true));
-        let (defaults, source, operator): (Arc<Described>, &Value, _) = match name {
-            "permute" => {
-                let f = arguments[0].clone();
-                let operator =
-                    self.operator(element, span, &move |a, b| self.apply_all(&f, &[a, b], span))?;
-                (self.described(self.array(&arguments[1], span)?, span)?, &arguments[2], operator)
-            }
-            "scatter" => {
-                let operator = self.operator(element, span, &|new, _| Ok(new))?;
-                (self.described(self.array(&arguments[0], span)?, span)?, &arguments[1], operator)
-            }
-            _ => {
-                let operator = self.operator(element, span, &|a, b| {
-                    let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
-                    Ok(self.operate(Op::Add, a.term.ty(), &[a, b]))
-                })?;
-                let bins = self.scalar(&arguments[0], span)?;
-                let shape = self.constant_function(vec![bins.term]);
-                let zero = self.element_function(&[ScalarType::I64], span, |_| Ok(self.zero(element)))?;
-                let zeros = Generate { shape, element: zero };
-                let zeros = Described::new(zeros, Vec::new(), 1, types.clone(), self.place(name, span));
-                (zeros, &arguments[1], operator)
-            }
-        };
-        let source = self.described(self.array(source, span)?, span)?;
-        // The index of the element, then its scalars: the target, and what is combined there.
-        let parameters = [vec![ScalarType::I64], source.types().to_vec()].concat();
-        let counts = name == "histogram";
-        let target = self.function_of(&parameters, |terms| {
-            let one: Term = Constant::from(1i64).into();
-            Ok(match counts {
-                true => vec![always, terms[1], one],
-                false => [&[always], &terms[1..]].concat(),
-            })
-        })?;
-        let permute = Permute { rank: 1, combine: operator, target };
-        self.operation(name, permute, vec![defaults, source], (element, rank), span)
+    /// Scans from the first element.
+    pub fn scan1(&self, from_right: bool) -> Outcome<Value> {
+        let scan = Scan { operator: self.operator(0)?, initial: None, gives: Gives::Inclusive, from_right };
+        self.give(scan, vec![self.described(1)?])
     }
 
-    /// Loops over arrays.
-    fn iterated(self: &Rc<Self>, call: &Call, element: &Type) -> Outcome<Value> {
-        let (span, arguments) = (call.span, &call.arguments);
-        let initial = self.described(self.array(&arguments[2], span)?, span)?;
-        let failure: RefCell<Option<Box<Diagnostic>>> = RefCell::default();
-        let state = |arrays: &[Arc<Described>]| {
-            Value::Array(Array::Host(Rc::new(Host::given(element.clone(), arrays[0].clone()))))
-        };
-        let keep = |outcome: Outcome<Arc<Described>>, like: &Arc<Described>| {
-            outcome.unwrap_or_else(|diagnostic| {
-                failure.borrow_mut().get_or_insert(diagnostic);
-                like.clone()
-            })
-        };
-        let next = |arrays: Vec<Arc<Described>>| {
-            let next = self.apply(&arguments[1], state(&arrays), span);
-            let next = next.and_then(|next| self.described(self.array(&next, span)?, span));
-            vec![keep(next, &arrays[0])]
-        };
-        let last = match call.name {
-            "iterate" => {
-                let rounds = Exp::<i64>::from_term(self.scalar(&arguments[0], span)?.term);
-                pumice_array::iterate(rounds, vec![initial], next)
-            }
-            _ => {
-                let condition = |arrays: Vec<Arc<Described>>| {
-                    let holds = self.apply(&arguments[0], state(&arrays), span);
-                    let holds =
-                        holds.and_then(|holds| Ok(self.unit(&[self.scalar(&holds, span)?.term], span)));
-                    let never = self.unit(&[Constant::from(false).into()], span);
-                    Acc::from_described(keep(holds, &never))
-                };
-                pumice_array::awhile(vec![initial], condition, next)
-            }
-        };
-        if let Some(diagnostic) = failure.into_inner() {
-            return Err(diagnostic);
-        }
-        Ok(state(&last))
+    /// `filter`.
+    pub fn filter(&self) -> Outcome<Value> {
+        self.give(Filter { keep: self.function(0, &[&self.element])? }, vec![self.described(1)?])
+    }
+
+    /// Two arrays behind each other along a dimension.
+    pub fn append(&self, dimension: usize) -> Outcome<Value> {
+        self.give(Concat { dimension }, vec![self.described(0)?, self.described(1)?])
+    }
+
+    /// `matmul`, also of several pairs.
+    pub fn matmul(&self) -> Outcome<Value> {
+        let zero = self.evaluator.stored(&self.evaluator.zero(&self.element), self.call.span)?;
+        let initial = self.evaluator.constant_function(zero);
+        let product =
+            Product { multiply: self.arithmetic(Op::Mul)?, add: self.arithmetic(Op::Add)?, initial };
+        self.give(product, vec![self.described(0)?, self.described(1)?])
+    }
+
+    /// `productBy`, also of several pairs: what multiplies, what adds, what stands before, and both arrays.
+    pub fn product_by(&self) -> Outcome<Value> {
+        let multiply = self.function(0, &[self.array(3)?.element(), self.array(4)?.element()])?;
+        let product = Product { multiply, add: self.operator(1)?, initial: self.initial(2)? };
+        self.give(product, vec![self.described(3)?, self.described(4)?])
+    }
+
+    /// `compute`: each array of a value is written to memory.
+    pub fn compute(&self) -> Outcome<Value> {
+        self.each_array(Compute)
+    }
+
+    /// `trace`: each array of a value is printed.
+    pub fn trace(&self) -> Outcome<Value> {
+        self.each_array(Trace)
+    }
+
+    fn each_array(&self, operation: impl Operation + Clone) -> Outcome<Value> {
+        let ty = self.evaluator.result_type(self.call)?;
+        let arrays = self.evaluator.leaves(self.argument(0)?, &ty, self.call.span)?;
+        let place = self.evaluator.place(self.call.name, self.call.span);
+        let after = arrays.iter().map(|array| {
+            let (rank, types) = (array.rank(), array.types().to_vec());
+            Described::new(operation.clone(), vec![array.clone()], rank, types, place)
+        });
+        self.evaluator.of_leaves(&ty, &mut after.collect::<Vec<_>>().into_iter(), self.call.span)
     }
 }

@@ -4,7 +4,7 @@
 use super::checked::FunctionId;
 use crate::ast::{Ident, Name, Path, TypeDeclarationKind};
 use crate::diagnostic::Diagnostic;
-use crate::program::Program;
+use crate::program::{Program, STANDARD};
 use crate::source::Span;
 use std::collections::HashMap;
 
@@ -169,7 +169,7 @@ impl Names {
             None => {
                 let own = &self.scopes[module];
                 let mut tables = vec![&own.types, &own.listed_types];
-                tables.extend(self.scopes.iter().take(2).rev().map(|scope| &scope.types));
+                tables.extend(self.scopes.iter().take(STANDARD.len()).rev().map(|scope| &scope.types));
                 tables
             }
         };
@@ -186,7 +186,7 @@ impl Names {
     /// The declared types that a file can see, also through the name of another file.
     pub fn visible_types(&self, module: usize) -> Vec<u32> {
         let scope = &self.scopes[module];
-        let modules = scope.modules.values().copied().chain([module, 1, 0]);
+        let modules = scope.modules.values().copied().chain(0..STANDARD.len()).chain([module]);
         let mut types: Vec<u32> = modules
             .filter_map(|module| self.scopes.get(module))
             .flat_map(|scope| scope.types.values().map(|(ty, _)| *ty))
@@ -207,7 +207,7 @@ impl Names {
     fn value_tables(&self, module: usize) -> Vec<&HashMap<Name, (Entity, Span)>> {
         let own = &self.scopes[module];
         let mut tables = vec![&own.values, &own.listed_values];
-        tables.extend(self.scopes.iter().take(2).rev().map(|scope| &scope.values));
+        tables.extend(self.scopes.iter().take(STANDARD.len()).rev().map(|scope| &scope.values));
         tables
     }
 

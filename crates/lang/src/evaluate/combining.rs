@@ -1,0 +1,124 @@
+//! Operations that put elements where they say themselves, and those that replace elements by several.
+
+use super::Outcome;
+use super::scalars::whole;
+use super::value::Value;
+use super::whole::Whole;
+use crate::types::Type;
+use pumice_array::operations::{Expand, ExpandReduce, Generate, Permute};
+use pumice_array::{Described, checked_size, stretch_within};
+use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, ScalarType, Site, Term};
+use std::sync::Arc;
+
+impl Whole<'_> {
+    /// `permute` and its like: an operator, what is combined into, and elements with their indices, and if `conditional` before these
+    /// whether they count.
+    pub fn permute(&self, conditional: bool) -> Outcome<Value> {
+        let (defaults, source) = (self.described(1)?, self.described(2)?);
+        self.combined(self.operator(0)?, defaults, source, |terms| match conditional {
+            true => terms.to_vec(),
+            false => [&[always()], terms].concat(),
+        })
+    }
+
+    /// `scatter` and its like: as `permute`, where one of several elements is written.
+    pub fn scatter(&self, conditional: bool) -> Outcome<Value> {
+        let operator = self.evaluator.operator(&self.element, self.call.span, &|new, _| Ok(new))?;
+        let (defaults, source) = (self.described(0)?, self.described(1)?);
+        self.combined(operator, defaults, source, |terms| match conditional {
+            true => terms.to_vec(),
+            false => [&[always()], terms].concat(),
+        })
+    }
+
+    /// `histogram`: how many bins, and the number of each element's.
+    pub fn histogram(&self) -> Outcome<Value> {
+        let shape = self.evaluator.constant_function(vec![self.scalar(0)?]);
+        let (evaluator, span) = (self.evaluator, self.call.span);
+        let zero =
+            evaluator.element_function(&[ScalarType::I64], span, |_| Ok(evaluator.zero(&self.element)))?;
+        let (types, place) = (self.types(&self.element)?, evaluator.place(self.call.name, span));
+        let zeros = Described::new(Generate { shape, element: zero }, Vec::new(), 1, types, place);
+        let one = Term::from(Constant::from(1i64));
+        self.combined(self.arithmetic(Op::Add)?, zeros, self.described(1)?, |terms| {
+            [&[always()], terms, &[one]].concat()
+        })
+    }
+
+    /// Elements combined into an array; `target` gives of an element's scalars whether it counts, where it goes, and its value.
+    fn combined(
+        &self,
+        combine: Function,
+        defaults: Arc<Described>,
+        source: Arc<Described>,
+        target: impl FnOnce(&[Term]) -> Vec<Term>,
+    ) -> Outcome<Value> {
+        // The index of the element, which does not matter, then its scalars.
+        let parameters = [vec![ScalarType::I64], source.types().to_vec()].concat();
+        let target = self.evaluator.function_of(&parameters, |terms| Ok(target(&terms[1..])))?;
+        self.give(Permute { rank: 1, combine, target }, vec![defaults, source])
+    }
+
+    /// How many elements each source has, by the first argument, and which, by the second.
+    fn expansion(&self, from: &Type) -> Outcome<(Function, Function)> {
+        let place = self.evaluator.place(self.call.name, self.call.span);
+        let size = self.evaluator.function_of(&self.types(from)?, |terms| {
+            let size = self.applied(0, &[from], terms)?.first().copied().unwrap_or(whole(0));
+            Ok(vec![checked_size(Exp::from_term(size), place).term()])
+        })?;
+        Ok((size, self.function(1, &[from, &Type::Scalar(ScalarType::I64)])?))
+    }
+
+    /// `expand`.
+    pub fn expand(&self) -> Outcome<Value> {
+        let (size, get) = self.expansion(self.array(2)?.element())?;
+        self.give(Expand { size, get }, vec![self.described(2)?])
+    }
+
+    /// `expandReduce`: as `expand`, an operator, and what stands before the elements of each source.
+    pub fn expand_reduce(&self) -> Outcome<Value> {
+        let (size, get) = self.expansion(self.array(4)?.element())?;
+        let (operator, initial) = (self.operator(2)?, Some(self.initial(3)?));
+        self.give(ExpandReduce { size, get, operator, initial, most: None }, vec![self.described(4)?])
+    }
+
+    /// `reduceSegments`: an operator, what stands before the elements of each segment, offsets, and the elements.
+    pub fn fold_segments(&self) -> Outcome<Value> {
+        let (evaluator, span) = (self.evaluator, self.call.span);
+        let place = evaluator.place(self.call.name, span);
+        let (offsets, elements) = (self.described(2)?, self.described(3)?);
+        let length = elements.extent(0);
+        let stretch = evaluator.function_of(&[ScalarType::I64], |terms| {
+            let site = Some(Site { place, kind: FailureKind::OutOfBounds });
+            let at = |number: Term| {
+                let offset = offsets.element(&[number], site).first().copied();
+                Exp::from_term(offset.unwrap_or(whole(0)))
+            };
+            let ends = (at(terms[0]), at(terms[0].binary(Op::Add, whole(1))));
+            let (first, size) = stretch_within(ends, Exp::from_term(length), place);
+            Ok(vec![first.term(), size.term()])
+        })?;
+        let count = offsets.extent(0).binary(Op::Sub, whole(1));
+        let shape = evaluator.constant_function(vec![count]);
+        let pair = vec![ScalarType::I64; 2];
+        let stretches =
+            Described::new(Generate { shape, element: stretch }, Vec::new(), 1, pair.clone(), place);
+        let size = evaluator.function_of(&pair, |terms| Ok(vec![terms[1]]))?;
+        let get = evaluator.function_of(&[ScalarType::I64; 3], |terms| {
+            Ok(elements.element(&[terms[0].binary(Op::Add, terms[2])], None))
+        })?;
+        let operation = ExpandReduce {
+            size,
+            get,
+            operator: self.operator(0)?,
+            initial: Some(self.initial(1)?),
+            most: Some(evaluator.constant_function(vec![length])),
+        };
+        self.give(operation, vec![evaluator.alive(stretches)])
+    }
+}
+
+/// That an element counts.
+fn always() -> Term {
+    Constant::from(true).into()
+}
