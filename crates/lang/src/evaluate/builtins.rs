@@ -314,9 +314,18 @@ impl Evaluator {
                     call.name
                 );
                 let help = match self.mode.get() {
-                    Mode::Kernel => {
-                        "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
-                    }
+                    Mode::Kernel => match call.name {
+                        "filter" => "in a kernel, `filterPush <block>` filters the elements of a block",
+                        "scan" => {
+                            "in a kernel, `sklansky <block>` and others scan a block; `scanWarp` scans a warp"
+                        }
+                        "sort" => {
+                            "in a kernel, `bitonicSort <block>` and those of `import sorters` sort a block"
+                        }
+                        _ => {
+                            "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
+                        }
+                    },
                     _ => {
                         "no array is computed for each element of another one; use a comprehension, or a loop: `seqfor`, `whileLoop`, `sum`"
                     }
