@@ -89,6 +89,7 @@ fn functions_run_with_expressions() {
     gives(&["examples/pum/transpose.pum", "1", "3", "2", "[1, 2, 3, 4, 5, 6]"], "[1, 4, 2, 5, 3, 6]");
     gives(&["examples/pum/reduce.pum", "2048"], "2096128");
     gives(&[DOTP, "--block-size", "64", "[-1]", "[2]"], "-2");
+    gives(&["examples/pum/memory.pum", "[0, 1, 1, 3]"], "[1, 2, 0, 1]");
     gives(&["examples/pum/primes.pum", "20"], "[2, 3, 5, 7, 11, 13, 17, 19]");
 }
 

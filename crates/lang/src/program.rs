@@ -167,9 +167,10 @@ impl Program {
     }
 }
 
-/// The text of a file that comes with the language.
-fn shipped(name: &str) -> Option<String> {
-    LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| text.to_string())
+/// The name and the text of a file that comes with the language.
+fn shipped(name: &str) -> Option<(String, String)> {
+    let known = LIBRARY.iter().find(|(known, _)| *known == name);
+    known.map(|(name, text)| (format!("{name}.pum"), text.to_string()))
 }
 
 struct Loader {
@@ -225,9 +226,12 @@ impl Loader {
                     self.errors.push(Diagnostic::new(import.span, message).label("this one is too many"));
                     return;
                 }
-                None => match read(&wanted).or_else(|reason| shipped(&wanted).ok_or(reason)) {
-                    Ok(text) => {
-                        let loaded = self.parse(&wanted, &format!("{folder}{wanted}.pum"), &text);
+                None => match read(&wanted)
+                    .map(|text| (format!("{folder}{wanted}.pum"), text))
+                    .or_else(|reason| shipped(&wanted).ok_or(reason))
+                {
+                    Ok((path, text)) => {
+                        let loaded = self.parse(&wanted, &path, &text);
                         self.states.insert(wanted, State::Open);
                         open.push((loaded, 0));
                     }

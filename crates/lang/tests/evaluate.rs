@@ -381,6 +381,9 @@ fn the_program_in_the_documentation_runs() {
         text.split("```pum\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is a program");
     is(program, "dotp [1.0, 2.0, 3.0] [4.0, 5.0, 6.0]", "32.0");
     is(program, "revDistribute 2 [1, 2, 3, 4]", "[4, 3, 2, 1]");
+    let kernels =
+        text.split("```pum\n").nth(2).and_then(|rest| rest.split("```").next()).expect("there are kernels");
+    is(kernels, "counts 3 2 [0, 2, 2]", "[1, 0, 2]");
 }
 
 /// What an expression is in a program that is given the vector `xs = [3, 1, 2]`, the number `n = 2` and the pair `p = (xs, n)`.

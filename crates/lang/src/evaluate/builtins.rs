@@ -143,8 +143,15 @@ impl Evaluator {
     fn only_outside(&self, call: &Call) -> Box<Diagnostic> {
         let message =
             format!("`{}` is scheduled automatically, and this is inside of something else", call.name);
-        let help = match self.mode.get() {
-            Mode::Kernel => {
+        let help = match (self.mode.get(), call.name) {
+            (Mode::Kernel, "filter") => "in a kernel, `filterPush <block>` filters the elements of a block",
+            (Mode::Kernel, "scan") => {
+                "in a kernel, `sklansky <block>` and others scan a block; `scanWarp` scans a warp"
+            }
+            (Mode::Kernel, "sort") => {
+                "in a kernel, `bitonicSort <block>` and those of `import sorters` sort a block"
+            }
+            (Mode::Kernel, _) => {
                 "in a kernel write it with levels, or run the kernel with `force` and use it on what that gives"
             }
             _ => {

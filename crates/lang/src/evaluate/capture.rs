@@ -10,6 +10,7 @@ use super::value::{
 };
 use super::{Evaluator, KERNEL, Mode, Outcome};
 use crate::ast::Name;
+use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use pumice_array::Described;
 use pumice_array::operations::KernelCall;
@@ -91,6 +92,11 @@ impl Evaluator {
         }
         let element = &suspended.element;
         let types = columns(element, self.sums()).ok_or_else(|| self.not_stored(element, span))?;
+        if types.is_empty() {
+            let message = "a program of the grid gives no array";
+            let help = "`inPlace` runs one that changes an array: `inPlace (fn m => …) xs`";
+            return Err(Box::new(Diagnostic::new(span, message).help(help)));
+        }
         let mut captured = Captured::default();
         self.collect(&suspended.function, &mut captured, span)?;
         self.collect(&suspended.argument, &mut captured, span)?;

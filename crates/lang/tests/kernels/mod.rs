@@ -27,6 +27,7 @@ fn a_kernel_changes_a_copy_of_an_array() {
       in write m (n - 1 - i) x))) xs";
     is(reverse, "reversed (iota 7)", "[6, 5, 4, 3, 2, 1, 0]");
     is(reverse, "reversed [(1, true), (2, false)]", "[(2, false), (1, true)]");
+    fails("", "push <grid> (map (fn x => ()) [1, 2])", "`inPlace` runs one that changes an array");
     fails(add, "addOne [0] [1]", "index 1 out of bounds for length 1 in atomicAdd at test.pum:1");
 }
 

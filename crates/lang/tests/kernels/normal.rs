@@ -177,6 +177,7 @@ impl Normal {
                 let extent = self.shown(extent);
                 format!("{word} {} < {extent}", self.define(definition))
             }
+            "failure" => rest.split(" + ").next().unwrap_or(rest).to_string(),
             "params" => {
                 for definition in rest.split(", ").filter(|definition| definition.starts_with('%')) {
                     self.define(definition);
@@ -192,7 +193,27 @@ impl Normal {
             }
             "next" => format!("next {}", self.all_shown(rest)),
             "}" => return self.closed(line, rest),
-            // A loop of one thread: nothing that is compared here has one that carries something.
+            "for" | "while" => {
+                let (head, carried) = line.trim_end_matches(" {").split_once(" carry ").unwrap_or((line, ""));
+                let range = head.strip_prefix("for ").and_then(|head| head.split_once(" in "));
+                let range = range.map(|(index, range)| {
+                    let range = range.replace("..", ", ").replace(" step ", ", ");
+                    (index.to_string(), self.all_shown(range.trim_end_matches(" {")))
+                });
+                let carried = carried.split(", ").filter_map(|carried| carried.split_once(" = "));
+                let carried: Vec<String> = carried
+                    .map(|(carried, initial)| {
+                        let initial = self.shown(initial);
+                        format!("{} = {initial}", self.define(carried))
+                    })
+                    .collect();
+                let range = range.map(|(index, range)| format!("{} in {range}", self.define(&index)));
+                format!("{word} {} carry {} {{", range.unwrap_or_default(), carried.join(", "))
+            }
+            "fail" => {
+                let condition = rest.split_once("unless ").map_or(rest, |(_, rest)| rest);
+                format!("fail unless {}", self.shown(condition.split(',').next().unwrap_or(condition)))
+            }
             _ => line.to_string(),
         };
         self.lines.push(text);
@@ -205,6 +226,10 @@ impl Normal {
     fn closed(&mut self, line: &str, rest: &str) {
         if rest.starts_with("else") {
             return self.lines.push(line.to_string());
+        }
+        if let Some(condition) = rest.strip_prefix("test ") {
+            let line = format!("}} test {} {{", self.shown(condition.trim_end_matches(" {")));
+            return self.lines.push(line);
         }
         let Some(open) = self.open.pop() else { return };
         self.lines.push(line.to_string());

@@ -7,7 +7,7 @@ use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, network
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{
     Block, Definition, Grid, Item, Ix, KernelArgument, KernelFunction, Loops, Mutable, Passes, Profile, Pull,
-    Push, SimArgument, SimResult, Size, define, generate, simulate_bound,
+    Push, SimArgument, SimResult, Size, define, generate, simulate_bound, while_,
 };
 use pumice_lang::evaluate::{Options, compile};
 use pumice_lang::program::Program;
@@ -153,6 +153,48 @@ fn the_papers_functions() {
         },
     );
     same_kernel(&of_one("", "pushBy <grid> 4 (reverse xs)"), 256, &[1000], fcl::reverse::<i32>);
+}
+
+#[test]
+fn loops_of_the_kernel() {
+    let halved = "
+fun step xs = let (low, high) = halve xs in push <block> (zipWith (+) low high)
+fun halved part =
+  let last = while (fn xs => index xs 0 < 1000) step (push <block> part)
+  in push <block> (generate 1 (fn _ => index last 0))";
+    let program = of_one(halved, "splitUp 64 xs |> map halved |> concat 1");
+    same_kernel(&program, 32, &[640], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+        let halved = |part: Pull<i32>| {
+            let step = |xs: Pull<i32, Ix>| {
+                let half = xs.len() / 2;
+                let (low, high) = (xs.clone(), xs.clone());
+                let low = Pull::<i32, Ix>::new(half, move |i| low.at(i));
+                let high = Pull::<i32, Ix>::new(xs.len() - half, move |i| high.at(half + i));
+                low.zip_with(high, |a, b| a + b).push::<Block>()
+            };
+            let first = part.push::<Block>().dynamic();
+            let last = while_(64, first, |xs| xs.at(0).lt(1000), step);
+            Pull::new(1, move |_| last.at(0)).push::<Block>()
+        };
+        whole_blocks(xs, 64).map(halved).concat()
+    });
+    let turned = "
+fun turned size xs =
+  let n = length xs
+  in tiles size xs
+     |> map (fn chunk => push <block> (reverse chunk))
+     |> interleave n (fn chunk i => n - min ((chunk + 1) * size) n + i)";
+    same_kernel(&of_one(turned, "turned 64 xs"), 32, &[640], |xs: Pull<i32, Ix>| fcl::rev_distribute(64, xs));
+    same_kernel(&of_one(turned, "turned 64 xs"), 32, &[700], |xs: Pull<i32, Ix>| fcl::rev_distribute(64, xs));
+    let sums = "fun sums part = push <grid> (map (fn chunk => sum chunk) part)";
+    same_kernel(
+        &of_one(sums, "sums (splitUp 50 xs)"),
+        32,
+        &[700],
+        |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            whole_blocks(xs, 50).map(|part| part.seq_reduce(0.into(), |a, b| a + b)).push()
+        },
+    );
 }
 
 #[test]
