@@ -185,6 +185,7 @@ fn a_session_at_a_terminal() {
     terminal.sees(":picture");
     // Ctrl-D leaves from an empty line.
     terminal.0.send_control('c').unwrap_or_else(|error| panic!("{error}"));
+    terminal.sees(">>> ");
     terminal.leaves();
 }
 
