@@ -76,7 +76,10 @@ pub fn progress(text: &str) -> Progress {
             super::command::takes_expression(name) && lacks_end(&Words::of(&text[start..]), &text[start..])
         }
         Entry::Items(items) => words.are_open() || items_lack_end(&items),
-        Entry::Value(_, start) => lacks_end(&Words::of(&text[start..]), &text[start..]),
+        Entry::Value(_, start) => {
+            let expression = Words::of(&text[start..]);
+            expression.0.is_empty() || lacks_end(&expression, &text[start..])
+        }
         Entry::Expression => lacks_end(&words, text),
     };
     let goes_on = last.starts_with(char::is_whitespace) || last.starts_with('|');
@@ -193,9 +196,7 @@ mod tests {
         ] {
             is(text, Progress::Incomplete);
         }
-        for text in
-            ["1 + 2", "", "1 +\n", "fun f x = x", "1 )", "[1,\n2]", ":load (", "sig f : int -> int", ")("]
-        {
+        for text in ["1 + 2", "", "1 +\n", "fun f x = x", "1 )", "[1,\n2]", ":load (", "sig f : int -> int"] {
             is(text, Progress::Complete);
         }
         for text in ["fun f x =\n  x", "case x of\n| A => 1", "f\n  x"] {

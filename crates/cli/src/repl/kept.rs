@@ -68,13 +68,13 @@ fn divide(
         }
         _ => {
             let array = results.next().ok_or_else(|| "a part of the value is missing".to_string())?;
-            let columns = whole_columns(&**array).map_err(pumice::Error::from)?;
             if matches!(ty, Type::Array { .. }) {
                 arrays.push(array.clone());
-            } else {
-                let constants = array.types().iter().zip(&columns);
-                scalars.extend(constants.map(|(ty, column)| Constant::from_bytes(*ty, column)));
+                return Ok(());
             }
+            let columns = whole_columns(&**array).map_err(pumice::Error::from)?;
+            let constants = array.types().iter().zip(&columns);
+            scalars.extend(constants.map(|(ty, column)| Constant::from_bytes(*ty, column)));
             Ok(())
         }
     }

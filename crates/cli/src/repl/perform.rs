@@ -48,9 +48,9 @@ pub fn perform(
         "list" => names::list(&repl.session),
         "load" => repl.load(argument, screen)?,
         "reload" => {
-            let file =
-                repl.session.file().ok_or_else(|| "no file was loaded: `:load FILE.pum`".to_string())?;
-            repl.load(&file.to_string(), screen)?
+            let file = repl.session.file().map(str::to_string);
+            let file = file.ok_or_else(|| "no file was loaded: `:load FILE.pum`".to_string())?;
+            repl.load(&file, screen)?
         }
         "save" => save(repl, argument)?,
         "plot" => plot(repl, typed, screen)?,

@@ -124,7 +124,9 @@ impl Terminal {
 
     #[track_caller]
     fn sees(&mut self, text: &str) -> String {
-        self.0.exp_string(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+        // What is read is a character for each byte.
+        let bytes: String = text.bytes().map(char::from).collect();
+        self.0.exp_string(&bytes).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     /// Sends keys as they are.
@@ -181,6 +183,9 @@ fn a_session_at_a_terminal() {
     let mut terminal = Terminal::start(&[], "state-1");
     terminal.presses("\x1b[A\x1b[A");
     terminal.sees(":picture");
+    // Ctrl-D leaves from an empty line.
+    terminal.0.send_control('c').unwrap_or_else(|error| panic!("{error}"));
+    terminal.sees(">>> ");
     terminal.leaves();
 }
 
