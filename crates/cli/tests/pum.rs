@@ -309,9 +309,9 @@ fn the_block_size_that_is_found_is_used_from_then_on() {
     ]);
     assert!(text.contains("#BlockSize=32 chunk=128") && text.contains("#BlockSize is kept in "), "{text}");
     // Only one can be found.
-    prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "64", "[1]"]);
+    prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "48", "[1]"]);
     let run = ["run", &program, "--device", "cpu", "--entry", "threads", "[1]"];
-    assert_eq!(prints(&run), "[65]\n");
+    assert_eq!(prints(&run), "[49]\n");
     assert_eq!(prints(&[&run[..], &["--block-size", "128"]].concat()), "[129]\n");
     refuses(
         &["tune", &program, "--device", "cpu", "--entry", "dotp", "[1]", "[2]"],

@@ -16,7 +16,7 @@ use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block, `#BlockSize`, where nobody says otherwise.
-pub const BLOCK_SIZE: u32 = 256;
+const BLOCK_SIZE: u32 = 256;
 
 /// A program and what it is run with.
 pub struct Call {
