@@ -18,7 +18,7 @@ pub struct Subject {
     /// The file's function [default: main].
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// The threads of a block, `#BlockSize` in the file [default: 256].
+    /// The threads of a block, `#BlockSize` in the file [default: what `pumice tune` found, else 256].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     block_size: Option<u32>,
 }

@@ -290,6 +290,17 @@ fn calls_are_timed_with_arguments_that_lie_on_the_device() {
         "no call to time; write `-- bench: f arguments`",
     );
     refuses(&["bench", &program, "--device", "sim"], 2, "has no speed");
+    file(
+        "signs.pum",
+        "type Sign a = Plus a | Minus a\nfun signed x = if x < 0 then Minus (0 - x) else Plus x\n",
+    );
+    let sums = file(
+        "timed-sums.pum",
+        "import signs (Plus, Minus, signed)\n-- bench: total (map signed [1i32, -2i32])\n\
+         fun total xs = sum (map (fn s => case s of | Plus x => x | Minus x => x) xs)\n",
+    );
+    let text = prints(&["bench", &sums, "--quick", "--device", "cpu"]);
+    assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("total (map signed")), "{text}");
     let broken = file("timed-wrong.pum", "-- bench: f y\nfun f x = x\n");
     let text = refuses(&["bench", &broken, "--quick", "--device", "cpu"], 1, "");
     assert!(text.contains("FAILED ") && text.contains("call in line 1:1:3"), "{text}");
@@ -312,9 +323,9 @@ fn the_block_size_that_is_found_is_used_from_then_on() {
     ]);
     assert!(text.contains("#BlockSize=32 chunk=128") && text.contains("#BlockSize is kept in "), "{text}");
     // Only one can be found.
-    prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "64", "[1]"]);
+    prints(&["tune", &program, "--device", "cpu", "--entry", "threads", "--block-size", "48", "[1]"]);
     let run = ["run", &program, "--device", "cpu", "--entry", "threads", "[1]"];
-    assert_eq!(prints(&run), "[65]\n");
+    assert_eq!(prints(&run), "[49]\n");
     assert_eq!(prints(&[&run[..], &["--block-size", "128"]].concat()), "[129]\n");
     refuses(
         &["tune", &program, "--device", "cpu", "--entry", "dotp", "[1]", "[2]"],

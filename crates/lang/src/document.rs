@@ -177,8 +177,10 @@ impl Writer<'_> {
     fn add_item(&self, item: &Item<'_>, out: &mut String) {
         let anchor = item.anchor();
         let heading = match item.kind {
-            ItemKind::Type => format!("<span class=\"k\">type</span> {}", escaped(item.name)),
-            ItemKind::Function => format!("{} : {}", escaped(item.name), self.highlighted(&item.scheme)),
+            ItemKind::Type => format!("<span class=\"k\">type</span> <b>{}</b>", escaped(item.name)),
+            ItemKind::Function => {
+                format!("<b>{}</b> : {}", escaped(item.name), self.highlighted(&item.scheme))
+            }
         };
         out.push_str(&format!(
             "<section id=\"{anchor}\">\n<h3><a class=\"p\" href=\"#{anchor}\">#</a> <code>{heading}</code></h3>\n"
@@ -369,7 +371,7 @@ mod tests {
         let body = body(&page);
         assert!(body.matches("alert(").count() > 4, "{body}");
         let known = [
-            "h1", "p", "code", "nav", "ul", "li", "a", "h2", "section", "h3", "pre", "span", "details",
+            "h1", "p", "code", "nav", "ul", "li", "a", "b", "h2", "section", "h3", "pre", "span", "details",
             "summary", "body", "html",
         ];
         for tag in body.split('<').skip(1) {
@@ -391,7 +393,8 @@ mod tests {
         }
         let reverse = page.split("<section id=\"fun.reverse\">").nth(1).unwrap_or_default();
         assert!(
-            reverse.contains("reverse : [a] -&gt; [a]") && reverse.contains("&gt;&gt;&gt;</span> reverse ["),
+            reverse.contains("<b>reverse</b> : [a] -&gt; [a]")
+                && reverse.contains("&gt;&gt;&gt;</span> reverse ["),
             "{reverse}"
         );
     }

@@ -32,15 +32,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     only("--first-run", arguments.first_run, "the built-in workloads")?;
     let source = file::text(path)?;
     let compiler = Compiler::with(arguments.device.open_timed()?);
-    let benches = if words.is_empty() && !subject.has_entry() {
-        only("--size", arguments.size.is_some(), "a function that is named by --entry")?;
-        in_documentation(path, &source, &compiler, arguments)?
-    } else {
-        let size = arguments.size.map(|size| lower::size(Some(size))).transpose()?;
-        let call = written(path, &source, subject.entry(), &words, size)?;
-        let shown = call.text.clone();
-        let block_size = subject.block_size().or(tune::kept(&compiler, subject)?);
-        vec![Bench { line: None, call, shown, block_size }]
+    let benches = match words.is_empty() && !subject.has_entry() {
+        true => in_documentation(path, &source, &compiler, arguments)?,
+        false => vec![on_command_line(path, &source, &words, &compiler, arguments)?],
     };
     let device = compiler.device().clone();
     print(&format!("{}: {}\n{HEADING}\n", device.name(), device.description()))?;
@@ -72,6 +66,21 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if failed == 0 { Ok(()) } else { Err(Error::Told) }
 }
 
+/// The call that the command line describes.
+fn on_command_line(
+    path: &str,
+    source: &str,
+    words: &[&str],
+    compiler: &Compiler,
+    arguments: &Arguments,
+) -> Result<Bench> {
+    let subject = &arguments.subject;
+    let size = arguments.size.map(|size| lower::size(Some(size))).transpose()?;
+    let call = written(path, source, subject.entry(), words, size)?;
+    let (shown, kept) = (call.text.clone(), tune::kept(compiler, subject)?);
+    Ok(Bench { line: None, call, shown, block_size: subject.block_size().or(kept) })
+}
+
 /// The calls to time in a file's documentation whose text contains the filter.
 fn in_documentation(
     path: &str,
@@ -79,6 +88,7 @@ fn in_documentation(
     compiler: &Compiler,
     arguments: &Arguments,
 ) -> Result<Vec<Bench>> {
+    only("--size", arguments.size.is_some(), "a function that is named by --entry")?;
     let program = file::checks(path, source, None)?.program;
     let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block, `#BlockSize`, where nobody says otherwise.
-pub const BLOCK_SIZE: u32 = 256;
+const BLOCK_SIZE: u32 = 256;
 
 /// A program and what it is run with.
 pub struct Call {
@@ -108,7 +108,9 @@ pub fn build(path: &str, source: &str, written: Written, block_size: Option<u32>
     for (name, ty) in &compiled.parameters {
         match given.next() {
             Some(Given::File(array)) => add_array(Arc::new(array), &mut inputs),
-            Some(Given::Computed(arrays)) => add_computed(ty, &mut arrays.into_iter(), &mut inputs)?,
+            Some(Given::Computed(arrays)) => {
+                add_computed(ty, checked.sums(), &mut arrays.into_iter(), &mut inputs)?;
+            }
             Some(Given::Size(size)) => add_missing(name, ty, size, checked.sums(), &mut inputs)?,
             None => return Err(gives_function()),
         }
@@ -223,30 +225,39 @@ pub fn add_missing(
 /// Adds a value that was computed: arrays as they are, numbers as scalars, in the order of the type.
 fn add_computed(
     ty: &Type,
+    sums: &[SumDeclaration],
     arrays: &mut std::vec::IntoIter<Arc<dyn ArrayData>>,
     inputs: &mut Inputs,
 ) -> Result<()> {
-    match ty {
-        Type::Tuple(parts) => parts.iter().try_for_each(|part| add_computed(part, arrays, inputs)),
-        Type::Record(fields) => fields.iter().try_for_each(|(_, field)| add_computed(field, arrays, inputs)),
+    let (element, rank) = match ty {
+        Type::Tuple(parts) => {
+            return parts.iter().try_for_each(|part| add_computed(part, sums, arrays, inputs));
+        }
+        Type::Record(fields) => {
+            return fields.iter().try_for_each(|(_, field)| add_computed(field, sums, arrays, inputs));
+        }
+        Type::Array { element, sizes, .. } => (&**element, sizes.len()),
+        other => (other, 0),
+    };
+    let other = || {
+        Error::Failed(format!(
+            "an argument of type `{ty}` is of another type by itself: say its type, `(e : type)`"
+        ))
+    };
+    let array = arrays.next().ok_or_else(other)?;
+    // What failed has no elements.
+    let found = whole_columns(&*array).map_err(pumice::Error::from)?;
+    if array.extents().len() != rank || columns(element, sums).as_deref() != Some(array.types()) {
+        return Err(other());
+    }
+    match (ty, &found[..]) {
+        (Type::Scalar(scalar), [bytes]) => inputs.scalars.push(Constant::from_bytes(*scalar, bytes)),
         _ => {
-            let lost =
-                || Error::Failed(format!("an argument of type `{ty}` got lost: that is a fault of Pumice"));
-            let array = arrays.next().ok_or_else(lost)?;
-            // What failed has no elements.
-            let columns = whole_columns(&*array).map_err(pumice::Error::from)?;
-            match (ty, array.types(), &columns[..]) {
-                (Type::Scalar(scalar), [_], [bytes]) => {
-                    inputs.scalars.push(Constant::from_bytes(*scalar, bytes));
-                }
-                _ => {
-                    drop(columns);
-                    add_array(array, inputs);
-                }
-            }
-            Ok(())
+            drop(found);
+            add_array(array, inputs);
         }
     }
+    Ok(())
 }
 
 fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {

@@ -5,7 +5,7 @@
 //! when kernels are built.
 
 use super::call::{Call, Given, Written, build, prepare};
-use super::file::checks;
+use super::file::{Checks, checks};
 use crate::bench::timing::{Spread, Timing};
 use crate::error::{Error, Result};
 use pumice::layers::array::{ArrayData, whole_columns};
@@ -14,7 +14,7 @@ use pumice::layers::scalar::ScalarType;
 use pumice::{Compiler, Untyped};
 use pumice_lang::ast::{Expr, ExprKind};
 use pumice_lang::evaluate::columns;
-use pumice_lang::program::{EXPRESSION, Expression};
+use pumice_lang::program::{EXPRESSION, Expression, LoadedModule, Program};
 use pumice_lang::types::{Checked, SumDeclaration, Type};
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn bytes<'a>(arrays: impl IntoIterator<Item = &'a Arc<dyn ArrayData>>) -> usize 
 fn with_computed(path: &str, source: &str, written: Written, compiler: &Compiler) -> Result<Written> {
     let names: Vec<String> = written.given.iter().map(|(name, _)| name.clone()).collect();
     let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
-    let checked = checks(path, source, Some(expression))?.checked;
+    let Checks { program, checked } = checks(path, source, Some(expression))?;
     let Written { name: place, mut text, given } = written;
     let mut all = Vec::new();
     // From behind, so that places before stay where they are.
@@ -91,9 +91,10 @@ fn with_computed(path: &str, source: &str, written: Written, compiler: &Compiler
         if is_given(&argument, &names) {
             continue;
         }
-        let value = computed(path, source, &place, &format!("({argument}\n : {ty})"), compiler)?;
+        let typed = format!(" : {}", written_type(&ty, &program));
+        let value = computed(path, source, &place, &format!("({argument}\n{typed})"), compiler)?;
         let name = format!("computed{}", number + 1);
-        text.replace_range(range, &format!("({name} : {ty})"));
+        text.replace_range(range, &format!("({name}{typed})"));
         all.push((name, Given::Computed(value)));
     }
     all.extend(given);
@@ -136,6 +137,26 @@ fn is_data(ty: &Type, sums: &[SumDeclaration]) -> Option<bool> {
         Type::Array { element, level: None, .. } => columns(element, sums).map(|_| true),
         _ => None,
     }
+}
+
+/// A type as the program's own file writes it: sums that only another file knows by their name have that file's name before it.
+fn written_type(ty: &Type, program: &Program) -> String {
+    let Some((own, others)) = program.modules.split_last() else { return ty.to_string() };
+    let declares =
+        |module: &LoadedModule, name: &str| module.module.types.iter().any(|ty| &*ty.name.name == name);
+    let is_known = |name: &str| {
+        let mut listed = own.module.imports.iter().flat_map(|import| &import.names);
+        declares(own, name) || listed.any(|listed| &*listed.name == name)
+    };
+    let is_end = |letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '\'');
+    let qualified = |piece: &str| {
+        let name = piece.trim_end_matches(is_end);
+        match others.iter().find(|module| !module.is_built_in() && declares(module, name)) {
+            Some(module) if !is_known(name) => format!("{}::{piece}", module.name),
+            _ => piece.to_string(),
+        }
+    };
+    ty.to_string().split_inclusive(is_end).map(qualified).collect()
 }
 
 /// Computes an expression over a file.

@@ -3,7 +3,7 @@
 //! The block size that is found is kept for the file, the function and the device, whatever the sizes of arguments were: `pumice run`
 //! and `pumice bench` use it from then on.
 
-use super::call::{build, written};
+use super::call::{Written, build, written};
 use super::file;
 use super::measured::Prepared;
 use crate::error::{Error, Result};
@@ -19,6 +19,7 @@ use pumice_lang::ast::{Parameter, Pattern, PatternKind};
 /// What the block size is called among the numbers to choose.
 const NAME: &str = "#BlockSize";
 
+/// The block sizes that are tried.
 const BLOCK_SIZES: [i64; 6] = [32, 64, 128, 256, 512, 1024];
 
 /// An integer parameter of a function, and the values to try for it.
@@ -50,8 +51,9 @@ pub fn kept_of(compiler: &Compiler, path: &str, entry: &str) -> Option<u32> {
     u32::try_from(choice.get(NAME)).ok()
 }
 
+/// All block sizes that can be kept; what is found does not depend on which were tried.
 fn block_sizes() -> Space {
-    Space::new(0).with(NAME, BLOCK_SIZES)
+    Space::new(0).with(NAME, 1..=1024)
 }
 
 /// What choices of a function are remembered by.
@@ -66,20 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let (entry, source) = (arguments.subject.entry(), file::text(path)?);
     let compiler = Compiler::with(arguments.device.open_timed()?);
     let order = order(path, &source, entry, &arguments.vary)?;
-    let words_of = |value: &dyn Fn(&Vary) -> i64| {
-        let mut words = words.iter().map(|word| word.to_string());
-        let varied =
-            |vary: &Option<&Vary>| vary.map_or_else(|| words.next(), |vary| Some(value(vary).to_string()));
-        let mut all: Vec<String> = order.iter().map_while(varied).collect();
-        all.extend(words);
-        all
-    };
-    let call_with = |words: &[String]| {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        written(path, &source, entry, &words, None)
-    };
+    let calls = Calls { path, source: &source, entry, words, order, compiler: &compiler };
     // What is wrong with all calls is told before one is tried.
-    let first = call_with(&words_of(&|vary| vary.values.first().copied().unwrap_or(0)))?;
+    let first = calls.written(|vary| vary.values.first().copied().unwrap_or(0))?;
     let has_kernels = has_kernels(&build(path, &source, first, None)?.compiled.program);
     if arguments.vary.is_empty() && !has_kernels {
         let reason = "it has no kernels of its own, so `#BlockSize` decides nothing";
@@ -87,47 +78,80 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             "there is nothing to choose about `{entry}`: {reason}, and --vary names no parameter"
         )));
     }
-    let mut space = match (has_kernels, arguments.subject.block_size()) {
-        (false, _) => Space::new(0),
-        (true, Some(threads)) => Space::new(0).with(NAME, [i64::from(threads)]),
-        (true, None) => block_sizes(),
-    };
-    for Vary { name, values } in &arguments.vary {
-        space = space.with(name.clone(), values.iter().copied());
-    }
-    let prepare = |choice: &Choice| -> Result<Prepared> {
-        let call = call_with(&words_of(&|vary| choice.get(&vary.name)))?;
-        Prepared::new(
-            path,
-            &source,
-            call,
-            u32::try_from(choice.get(NAME)).ok().filter(|threads| *threads > 0),
-            &compiler,
-        )
-    };
-    let mut progress = Progress::new();
-    let (mut number, of) = (0, usize::try_from(space.len()).unwrap_or(usize::MAX));
-    // A choice is timed several times in a row; it is prepared once.
-    let mut current: Option<(Choice, Prepared)> = None;
-    let tuned = search(&space, arguments.strategy.strategy(), |choice| {
-        let prepared = match &mut current {
-            Some((known, prepared)) if known == choice => prepared,
-            other => {
-                progress.step(number, of, &choice.to_string());
-                number += 1;
-                let prepared = prepare(choice).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
-                (0..WARM_UP_RUNS).try_for_each(|_| prepared.time().map(drop))?;
-                &mut other.insert((choice.clone(), prepared)).1
-            }
-        };
-        prepared.time()
-    })?;
-    progress.clear();
+    let tuned = calls.tune(&space(arguments, has_kernels), arguments.strategy.strategy())?;
     let kept = match has_kernels {
         true => keep(&compiler, path, entry, &tuned)?,
         false => String::new(),
     };
     print(&format!("{entry} of {path} on {}\n{}{kept}", compiler.device().name(), table(&tuned)))
+}
+
+/// What the command line leaves open.
+fn space(arguments: &Arguments, has_kernels: bool) -> Space {
+    let none = Space::new(0);
+    let space = match (has_kernels, arguments.subject.block_size()) {
+        (false, _) => none,
+        (true, Some(threads)) => none.with(NAME, [i64::from(threads)]),
+        (true, None) => none.with(NAME, BLOCK_SIZES),
+    };
+    let add = |space: Space, vary: &Vary| space.with(vary.name.clone(), vary.values.iter().copied());
+    arguments.vary.iter().fold(space, add)
+}
+
+/// The calls that differ in what is chosen.
+struct Calls<'a> {
+    path: &'a str,
+    source: &'a str,
+    entry: &'a str,
+    /// The arguments of parameters that are not varied.
+    words: Vec<&'a str>,
+    /// For each parameter, whether it is varied.
+    order: Vec<Option<&'a Vary>>,
+    compiler: &'a Compiler,
+}
+
+impl Calls<'_> {
+    /// The call with these values of the parameters that are varied.
+    fn written(&self, value: impl Fn(&Vary) -> i64) -> Result<Written> {
+        let values: Vec<Option<String>> =
+            self.order.iter().map(|vary| vary.map(|vary| value(vary).to_string())).collect();
+        let mut words = self.words.iter().copied();
+        let mut all: Vec<&str> =
+            values.iter().map_while(|value| value.as_deref().or_else(|| words.next())).collect();
+        all.extend(words);
+        written(self.path, self.source, self.entry, &all, None)
+    }
+
+    /// The program of a choice, warmed up.
+    fn prepare(&self, choice: &Choice) -> Result<Prepared> {
+        let call = self.written(|vary| choice.get(&vary.name))?;
+        // A choice without a block size has 0.
+        let block_size = u32::try_from(choice.get(NAME)).ok().filter(|threads| *threads > 0);
+        let prepared = Prepared::new(self.path, self.source, call, block_size, self.compiler)?;
+        (0..WARM_UP_RUNS).try_for_each(|_| prepared.time().map(drop))?;
+        Ok(prepared)
+    }
+
+    fn tune(&self, space: &Space, strategy: Strategy) -> Result<Tuned> {
+        let mut progress = Progress::new();
+        let (mut number, of) = (0, usize::try_from(space.len()).unwrap_or(usize::MAX));
+        // A choice is timed several times in a row; it is prepared once.
+        let mut current: Option<(Choice, Prepared)> = None;
+        let tuned = search(space, strategy, |choice| {
+            let prepared = match &mut current {
+                Some((known, prepared)) if known == choice => prepared,
+                other => {
+                    progress.step(number, of, &choice.to_string());
+                    number += 1;
+                    let prepared =
+                        self.prepare(choice).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+                    &mut other.insert((choice.clone(), prepared)).1
+                }
+            };
+            prepared.time()
+        });
+        Ok(tuned?)
+    }
 }
 
 /// Keeps the block size of the fastest choice; says where.
