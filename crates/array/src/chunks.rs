@@ -6,7 +6,7 @@
 use crate::acc::Acc;
 use crate::create::{numbered, unit};
 use crate::data::{Scalar, Vector};
-use crate::loops::{AccTuple, repeated};
+use crate::loops::{AccTuple, awhile_at};
 use crate::operations::Gives;
 use pumice_scalar::{Constant, Elt, Exp, IntoExp, Lift, Place};
 
@@ -108,6 +108,6 @@ impl<T: Elt> Acc<Vector<T>> {
             let part = self.clone().stretch(start, 1, end - start, place);
             (bounds.mapped(|(_, end)| (end, end_of(end)), place), step(state, part))
         };
-        repeated((first, initial), is_left, next, place).1
+        awhile_at(place, (first, initial), is_left, next).1
     }
 }

@@ -72,7 +72,7 @@ pub use fuser::{Element, Elements as FusedElements, Fuser};
 pub use inline::Passed;
 pub use interpret::{Elements, Interpreter, interpret};
 pub use large_pages::prefer_large_pages;
-pub use loops::{AccTuple, acond, awhile, iterate, iterate_numbered};
+pub use loops::{AccTuple, acond, acond_at, awhile, awhile_at, iterate, iterate_at, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
 #[cfg(feature = "ndarray")]
 pub use ndarray::NdShape;

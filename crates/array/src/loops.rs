@@ -5,7 +5,7 @@
 //! computed that no round changes, or that only one side of a branch needs, is for planning to decide (`passes/float.rs`).
 
 use crate::acc::Acc;
-use crate::create::unit;
+use crate::create::unit_at;
 use crate::data::{Array, Scalar};
 use crate::described::{Described, next_id};
 use crate::operation::Operation;
@@ -84,7 +84,7 @@ pub fn awhile<S: AccTuple>(
     condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
     next: impl FnOnce(S) -> S,
 ) -> S {
-    repeated(initial, condition, next, Place::caller("awhile"))
+    awhile_at(Place::caller("awhile"), initial, condition, next)
 }
 
 /// Makes `next` of an array, or of a tuple of up to four, so many times: not at all if `rounds` is not positive.
@@ -102,7 +102,7 @@ pub fn awhile<S: AccTuple>(
 /// ```
 #[track_caller]
 pub fn iterate<S: AccTuple>(rounds: impl Into<Exp<i64>>, initial: S, next: impl FnOnce(S) -> S) -> S {
-    counted(rounds.into(), initial, next, Place::caller("iterate"))
+    iterate_at(Place::caller("iterate"), rounds, initial, next)
 }
 
 /// As [`iterate`], where `next` is also given the number of the round, from 0 on.
@@ -125,14 +125,19 @@ pub fn iterate_numbered<S: AccTuple>(
         let round = done.the();
         (done.mapped(|done| done + 1, place), next(round, state))
     };
-    counted(rounds.into(), (unit(0), initial), next, place).1
+    iterate_at(place, rounds, (unit_at(place, 0i64), initial), next).1
 }
 
-/// A loop of so many rounds that the user wrote at a place.
-fn counted<S: AccTuple>(rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S, place: Place) -> S {
+/// As [`iterate`], written at a place of another language than Rust.
+pub fn iterate_at<S: AccTuple>(
+    place: Place,
+    rounds: impl Into<Exp<i64>>,
+    initial: S,
+    next: impl FnOnce(S) -> S,
+) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);
-    let rounds = unit(rounds).described().clone();
+    let rounds = unit_at(place.named("rounds"), rounds.into()).described().clone();
     let mut outside = Outside::new([vec![rounds], parameters.clone()].concat());
     let step = outside.close(&described(&next(replaced(&initial, &parameters))));
     let mut inputs = outside.arrays;
@@ -163,7 +168,16 @@ pub fn acond<S: AccTuple>(
     then: impl FnOnce() -> S,
     otherwise: impl FnOnce() -> S,
 ) -> S {
-    let place = Place::caller("acond");
+    acond_at(Place::caller("acond"), condition, then, otherwise)
+}
+
+/// As [`acond`], written at a place of another language than Rust.
+pub fn acond_at<S: AccTuple>(
+    place: Place,
+    condition: Acc<Scalar<bool>>,
+    then: impl FnOnce() -> S,
+    otherwise: impl FnOnce() -> S,
+) -> S {
     let mut outside = Outside::new(vec![condition.described().clone()]);
     let then = then();
     let first = outside.close(&described(&then));
@@ -171,12 +185,12 @@ pub fn acond<S: AccTuple>(
     given(&then, Branch::new(first, second), outside.arrays, place)
 }
 
-/// A loop that the user wrote at a place.
-pub(crate) fn repeated<S: AccTuple>(
+/// As [`awhile`], written at a place of another language than Rust.
+pub fn awhile_at<S: AccTuple>(
+    place: Place,
     initial: S,
     condition: impl FnOnce(S) -> Acc<Scalar<bool>>,
     next: impl FnOnce(S) -> S,
-    place: Place,
 ) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);

@@ -8,7 +8,7 @@ use crate::acc::Acc;
 use crate::data::{Scalar, Vector};
 use crate::described::Described;
 use crate::expanding::stretch_within;
-use crate::loops::{AccTuple, repeated};
+use crate::loops::{AccTuple, awhile_at};
 use crate::operations::Gives;
 use crate::ragged::AccRagged;
 use pumice_scalar::{Elt, Exp, FailureKind, Place, Site, cond};
@@ -187,10 +187,10 @@ fn advanced<S: RowTuple>(
     let until_half_is_through = |state: Going<S>| {
         among_going(state, place, |rows, numbers| {
             let all = numbers.clone().mapped(|_| Exp::from(true), place);
-            repeated((rows, all), is_most, round, place)
+            awhile_at(place, (rows, all), is_most, round)
         })
     };
-    repeated((initial, first), is_any, until_half_is_through, place).0
+    awhile_at(place, (initial, first), is_any, until_half_is_through).0
 }
 
 /// What becomes of a state if a function is applied to the rows that go on; it is also given their numbers.

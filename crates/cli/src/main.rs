@@ -67,7 +67,7 @@ commands:
   fmt FILE.pum...       lay out files in place
     --check               instead of it, say which files are laid out in another way
   test FILE.pum         run the cases in a file's documentation: `-- >>> expression`, and on the lines below what it gives
-    --device DEVICE       on this device, else on all that work here
+    --device DEVICE       on this device, or by `semantics` alone; else on all that work here, and by the semantics
   run FILE.pum ARG...   run a function of a file. An ARG is an expression, such as `[1.0, 2.0]` or `(1, true)`, or a file:
                         .npy (NumPy), .csv (a column is a vector, several are a matrix, of f64), .png (a matrix of grey
                         values from 0 to 1, of f32)

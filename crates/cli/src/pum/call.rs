@@ -8,10 +8,8 @@ use crate::options::Options;
 use pumice::layers::array::{ArrayData, HostData};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, ScalarType};
-use pumice_lang::diagnostic::Diagnostic;
 use pumice_lang::evaluate::{self, Compiled, columns, compile};
 use pumice_lang::program::{EXPRESSION, Expression};
-use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
@@ -103,15 +101,13 @@ pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
             (Some(array), _) => add_array(array, &mut inputs),
             (None, Some(size)) => add_zeros(ty, size, checked.sums(), &mut inputs)
                 .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?,
-            (None, None) => return Err(gives_function(&written.entry)),
+            (None, None) => {
+                let entry = &written.entry;
+                return Err(Error::Failed(format!("`{entry}` gives a function, which cannot be printed")));
+            }
         }
     }
     Ok(Call { compiled, inputs, checked })
-}
-
-/// What is wrong with a result that is a function.
-pub fn gives_function(entry: &str) -> Error {
-    Error::Failed(format!("`{entry}` gives a function, which cannot be printed"))
 }
 
 /// Makes an array program of an expression over a file.
@@ -121,11 +117,7 @@ pub fn prepare(
     expression: Expression<'_>,
 ) -> std::result::Result<(Arc<Checked>, Compiled), Wrong> {
     let Checks { program, checked } = checks(path, source, Some(expression))?;
-    let Some(entry) = checked.entry(EXPRESSION) else {
-        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
-        let error = Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice");
-        return Err(Wrong::of(&program, error));
-    };
+    let Some(entry) = checked.entry(EXPRESSION) else { return Err(Wrong::lost(&program)) };
     let options = evaluate::Options { block_size: BLOCK_SIZE, ..evaluate::Options::default() };
     match compile(&program, &checked, entry, &[], options) {
         Ok(compiled) => Ok((checked, compiled)),

@@ -1,9 +1,10 @@
-//! `pumice test`: runs the cases in the documentation of a file, `-- >>> expression` with what it gives on the lines below.
+//! `pumice test`: runs the cases in the documentation of a file, `-- >>> expression` with what it gives on the lines below, on devices
+//! and by the rules of the language's semantics.
 //!
-//! Scripts read the last line, `N passed, N failed`; a case counts once for each device.
+//! Scripts read the last line, `N passed, N failed`; a case counts once for each of them.
 
 use super::call::prepare;
-use super::{file, only_file};
+use super::{cost, file, only_file};
 use crate::error::{Error, Result};
 use crate::options::Options;
 use crate::progress::Progress;
@@ -15,6 +16,24 @@ use pumice_lang::program::Expression;
 use pumice_lang::show::show;
 use pumice_lang::source::Source;
 
+/// What `--device` calls the evaluator that follows the semantics.
+const SEMANTICS: &str = "semantics";
+
+/// Who says what an expression gives.
+enum Judge {
+    Device(Compiler),
+    Semantics,
+}
+
+impl Judge {
+    fn name(&self) -> String {
+        match self {
+            Judge::Device(compiler) => compiler.device().name().to_string(),
+            Judge::Semantics => SEMANTICS.to_string(),
+        }
+    }
+}
+
 /// Runs all cases of a file.
 pub fn run(options: &Options) -> Result<()> {
     let path = only_file(options)?;
@@ -22,27 +41,28 @@ pub fn run(options: &Options) -> Result<()> {
     let program = file::checks(path, &text, None).map_err(|wrong| wrong.tell())?.program;
     let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
     let found = all_cases(&module, &Source::new(path, &text));
-    let compilers = match options.value("--device") {
-        Some(device) => vec![Compiler::on(device)?],
-        None => doctor::working().into_iter().map(Compiler::with).collect(),
+    let judges = match options.value("--device") {
+        Some(SEMANTICS) => vec![Judge::Semantics],
+        Some(device) => vec![Judge::Device(Compiler::on(device)?)],
+        None => {
+            let devices = doctor::working().into_iter().map(|device| Judge::Device(Compiler::with(device)));
+            devices.chain([Judge::Semantics]).collect()
+        }
     };
-    if compilers.is_empty() {
-        return Err(Error::Failed("no device can be used".to_string()));
-    }
     let mut progress = Progress::new();
     let mut failed = 0;
     for (number, (line, case)) in found.iter().enumerate() {
         progress.step(number, found.len(), &case.expression);
-        for compiler in &compilers {
-            let Err(message) = try_out(path, &text, *line, case, compiler) else { continue };
+        for judge in &judges {
+            let Err(message) = try_out(path, &text, *line, case, judge) else { continue };
             failed += 1;
             progress.clear();
-            let device = compiler.device().name();
+            let device = judge.name();
             print(&format!("{path}:{line}: {} on {device}\n{}", case.expression, indented(&message)))?;
         }
     }
     progress.clear();
-    print(&format!("{} passed, {failed} failed\n", found.len() * compilers.len() - failed))?;
+    print(&format!("{} passed, {failed} failed\n", found.len() * judges.len() - failed))?;
     if failed == 0 { Ok(()) } else { Err(Error::Told) }
 }
 
@@ -66,20 +86,14 @@ fn all_cases(module: &Module, source: &Source) -> Vec<(u32, Case)> {
 }
 
 /// Runs a case; if it fails, says why.
-fn try_out(
-    path: &str,
-    text: &str,
-    line: u32,
-    case: &Case,
-    compiler: &Compiler,
-) -> std::result::Result<(), String> {
+fn try_out(path: &str, text: &str, line: u32, case: &Case, judge: &Judge) -> std::result::Result<(), String> {
     let name = format!("{path}, case in line {line}");
-    let found = value(path, text, &name, &case.expression, compiler)?;
+    let found = value(path, text, &name, &case.expression, judge)?;
     if same(&found, &case.expected) {
         return Ok(());
     }
     // It may be written in another way than results are printed: `2 * pi`, `1e3`.
-    match value(path, text, &name, &case.expected, compiler) {
+    match value(path, text, &name, &case.expected, judge) {
         Ok(expected) if expected == found => Ok(()),
         _ => Err(format!("expected {}\nfound    {found}", case.expected.replace('\n', "\n         "))),
     }
@@ -91,9 +105,13 @@ fn value(
     text: &str,
     name: &str,
     expression: &str,
-    compiler: &Compiler,
+    judge: &Judge,
 ) -> std::result::Result<String, String> {
     let expression = Expression { name, parameters: &[], text: expression };
+    let compiler = match judge {
+        Judge::Device(compiler) => compiler,
+        Judge::Semantics => return meaning(path, text, expression),
+    };
     let (checked, compiled) = prepare(path, text, expression).map_err(|wrong| wrong.render(false))?;
     if !compiled.parameters.is_empty() {
         return Err("it gives a function, which cannot be printed\n".to_string());
@@ -102,6 +120,14 @@ fn value(
         compiler.compile_program(compiled.program).and_then(|program| program.run_all(&Default::default()));
     let arrays = arrays.map_err(|error| error.to_string())?;
     show(&compiled.result, &arrays, checked.sums()).map_err(|error| error.to_string())
+}
+
+/// What an expression over a file means.
+fn meaning(path: &str, text: &str, expression: Expression<'_>) -> std::result::Result<String, String> {
+    let checks = file::checks(path, text, Some(expression)).map_err(|wrong| wrong.render(false))?;
+    let evaluated = cost::evaluated(&checks, &[]).map_err(|wrong| wrong.render(false))?;
+    show(&evaluated.result, &cost::shared(evaluated.arrays), checks.checked.sums())
+        .map_err(|error| error.to_string())
 }
 
 /// Whether two texts differ in nothing but blanks and ends of lines.

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
-use pumice_array::{Acc, Described, HostData, Operation, acond, building};
+use pumice_array::{Acc, Described, HostData, Operation, acond_at, building};
 use pumice_scalar::{FailureKind, Function, Op, ScalarType, Site, Term, function};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -296,7 +296,7 @@ impl Evaluator {
             })]
         };
         let condition = Acc::from_described(self.unit(&[condition.term], span));
-        let chosen = acond(condition, || side(yes), || side(no));
+        let chosen = acond_at(self.place("if_else", span), condition, || side(yes), || side(no));
         if let Some(diagnostic) = failure.into_inner() {
             return Err(diagnostic);
         }

@@ -237,7 +237,7 @@ impl Evaluator {
         let last = match call.name {
             "iterate" => {
                 let rounds = Exp::<i64>::from_term(self.scalar(&arguments[0], span)?.term);
-                pumice_array::iterate(rounds, vec![initial], next)
+                pumice_array::iterate_at(self.place(call.name, span), rounds, vec![initial], next)
             }
             _ => {
                 let condition = |arrays: Vec<Arc<Described>>| {
@@ -247,7 +247,7 @@ impl Evaluator {
                     let never = self.unit(&[Constant::from(false).into()], span);
                     Acc::from_described(keep(holds, &never))
                 };
-                pumice_array::awhile(vec![initial], condition, next)
+                pumice_array::awhile_at(self.place(call.name, span), vec![initial], condition, next)
             }
         };
         if let Some(diagnostic) = failure.into_inner() {

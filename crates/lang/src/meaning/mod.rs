@@ -3,13 +3,14 @@
 //! types and scalar operations with it and nothing else, and the two are tested against each other.
 //!
 //! Rules become an environment machine: [`Evaluator`] evaluates an expression to a value at a location, and counts the steps of the
-//! rules (`costs.rs`). `expressions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
+//! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
 //! function, `pulls.rs` and `pushes.rs` have those of arrays, `lists.rs` and `rows.rs` the meanings of operations of whole arrays and of
 //! comprehensions, and `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
 
 mod calls;
 mod costs;
 mod expressions;
+mod functions;
 mod lists;
 mod pulls;
 mod pushes;

@@ -31,6 +31,9 @@ impl<'p> Evaluator<'p> {
         depth: u32,
         span: Span,
     ) -> Outcome<Value<'p>> {
+        if shape.count() == usize::MAX {
+            return Err(self.wrong(span, "an array of more elements than can be counted"));
+        }
         let depth = self.bounded(depth + 1, span)?;
         Ok(Value::Pull(Rc::new(Pull { shape, elements, span, depth })))
     }

@@ -215,6 +215,10 @@ fn evaluation_is_bounded() {
     fails("", "push <grid> [1] |> force |> fn xs => iterateWhile (fn xs => true) (fn xs => xs) xs", "steps");
     fails("", "whileLoop (fn f => f 0 < 1) (fn f => fn x => x) (fn x => x)", "nested too deeply");
     fails("", "index (whileLoop (fn xs => length xs > 0) (map (fn x => x)) [1]) 0", "nested too deeply");
+    let doubled: String = (0..40).map(|n| format!("fun f{} x = f{n} (x, x)\n", n + 1)).collect();
+    fails(&format!("fun f0 x = 1\n{doubled}"), "f40 0", "the type of this is too large");
+    fails("", "index2 (generate2 5000000000 5000000000 (fn i j => i)) 1 1", "can be counted");
+    fails("", "iterate 1000000000000 compute []", "steps");
     fails("", "concat 1000000000000 [push <block> [1]]", "steps");
     fails("", "[ x | a <- 0..1000000, x <- 0..1000000 ]", "steps");
 }
