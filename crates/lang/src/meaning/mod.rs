@@ -36,6 +36,9 @@ use value::{Environment, Value};
 
 type Outcome<T> = Result<T, Box<Diagnostic>>;
 
+/// What the variables of a polymorphic name stand for where it is used, in variables of what is around it.
+type Instance = Rc<[(Variable, Argument)]>;
+
 /// The lanes of a warp.
 const WARP: usize = 32;
 
@@ -148,7 +151,7 @@ struct Evaluator<'p> {
     /// Types of expressions, once they were asked for.
     types: RefCell<HashMap<ExprId, Rc<Type>>>,
     /// What variables stand for at uses of polymorphic names.
-    instances: RefCell<HashMap<ExprId, Rc<[(Variable, Argument)]>>>,
+    instances: RefCell<HashMap<ExprId, Instance>>,
     /// Functions of the language.
     builtins: RefCell<HashMap<Name, Rc<Scheme>>>,
 }

@@ -136,8 +136,8 @@ impl<'p> Evaluator<'p> {
         rows.rows = self.each(numbers.len(), |at| {
             let (row, number) = numbers[at];
             let (_, drawings) = &drawn[row];
-            let parts = draws.iter().zip(drawings);
-            parts.fold(Ok(rows.rows[row].clone()), |environment, ((pattern, _), drawing)| {
+            let mut parts = draws.iter().zip(drawings);
+            parts.try_fold(rows.rows[row].clone(), |environment, ((pattern, _), drawing)| {
                 let value = match drawing {
                     Drawing::Array(pull) => self.element(pull, number, pattern.span)?,
                     Drawing::From(from) => {
@@ -145,7 +145,7 @@ impl<'p> Evaluator<'p> {
                         Value::Scalar(self.operate(Op::Add, &[*from, number], pattern.span))
                     }
                 };
-                self.matched(pattern, &value, environment?)
+                self.matched(pattern, &value, environment)
             })
         })?;
         draws.iter().for_each(|(pattern, _)| names_of(pattern, &mut rows.bound));

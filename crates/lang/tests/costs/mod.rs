@@ -232,6 +232,8 @@ fn what_has_no_meaning_names_its_place() {
         ("[push <block> [1, 2]] |> concat 1", "a part of 2 elements where each has 1"),
         ("[push <block> [1, 2]] |> interleave 2 (fn _ i => 0)", "two elements are written to index 0"),
         ("[push <block> [1]] |> interleave 1 (fn _ i => 7)", "index 7 of 1 elements"),
+        ("zipWith (fn a b => a) [1] [1, 2]", "`zipWith` of arrays of 1 and of 2 elements"),
+        ("generate (0 - 1) (fn i => i)", "`generate` of -1 elements"),
         ("scatter [1] [(3, 4)]", "`scatter` to index 3 of 1 elements"),
     ] {
         let error = evaluated("", expression, 10_000).expect_err("it has no meaning");
