@@ -80,10 +80,15 @@ impl<T: Elt, const N: usize> IntoArray<Dim1, T> for [T; N] {
 /// ```
 #[track_caller]
 pub fn unit<T: Elt>(value: impl IntoExp<T>) -> Acc<Scalar<T>> {
+    unit_at(Place::caller("unit"), value)
+}
+
+/// As [`unit`], on behalf of what is written at a place.
+pub(crate) fn unit_at<T: Elt>(place: Place, value: impl IntoExp<T>) -> Acc<Scalar<T>> {
     let value = value.into_exp();
     let element = nullary(|| value.terms());
     let operation = Generate { shape: nullary(Vec::new), element };
-    Acc::<Array<Dim0, T>>::new(operation, Vec::new(), Place::caller("unit"))
+    Acc::<Array<Dim0, T>>::new(operation, Vec::new(), place)
 }
 
 /// The array with the element `f(index)` at every index.

@@ -5,7 +5,7 @@
 //! computed that no round changes, or that only one side of a branch needs, is for planning to decide (`passes/float.rs`).
 
 use crate::acc::Acc;
-use crate::create::unit;
+use crate::create::unit_at;
 use crate::data::{Array, Scalar};
 use crate::described::{Described, next_id};
 use crate::operation::Operation;
@@ -125,7 +125,7 @@ pub fn iterate_numbered<S: AccTuple>(
         let round = done.the();
         (done.mapped(|done| done + 1, place), next(round, state))
     };
-    iterate_at(place, rounds.into(), (unit(0), initial), next).1
+    iterate_at(place, rounds.into(), (unit_at(place, 0i64), initial), next).1
 }
 
 /// As [`iterate`], of a loop that is written at a place of a front end's own files.
@@ -141,7 +141,7 @@ pub fn iterate_numbered<S: AccTuple>(
 pub fn iterate_at<S: AccTuple>(place: Place, rounds: Exp<i64>, initial: S, next: impl FnOnce(S) -> S) -> S {
     let before = described(&initial);
     let parameters = parameters_of(&before, place);
-    let rounds = unit(rounds).described().clone();
+    let rounds = unit_at(place.named("rounds"), rounds).described().clone();
     let mut outside = Outside::new([vec![rounds], parameters.clone()].concat());
     let step = outside.close(&described(&next(replaced(&initial, &parameters))));
     let mut inputs = outside.arrays;

@@ -26,6 +26,8 @@ const COMMANDS: &[&str] = &[
     "--help",
     "-V",
     "check",
+    "cost",
+    "repl",
     "fmt",
     "test",
     "completions",

@@ -192,8 +192,13 @@ fn the_cases_of_all_examples_hold() {
     {
         let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
         let name = path.to_string_lossy().into_owned();
-        let text = prints(&["test", &name, "--device", "sim"]);
-        assert!(text.ends_with(" passed, 0 failed\n") && !text.starts_with("0 "), "{name}: {text}");
+        for device in ["sim", "semantics"] {
+            let text = prints(&["test", &name, "--device", device]);
+            assert!(
+                text.ends_with(" passed, 0 failed\n") && !text.starts_with("0 "),
+                "{name} on {device}: {text}"
+            );
+        }
         assert_eq!(prints(&["fmt", "--check", &name]), "");
         count += 1;
     }
@@ -210,6 +215,62 @@ fn the_cases_of_each_group_of_operations_hold_on_a_device() {
         let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
         let text = prints(&["test", &path.to_string_lossy(), "--device", "cpu"]);
         assert!(text.ends_with(" passed, 0 failed\n") && !text.starts_with("0 "), "{path:?}: {text}");
+    }
+}
+
+#[test]
+fn costs_are_printed_by_level_and_by_line() {
+    let program = file(
+        "cost.pum",
+        "fun main n =\n  push <block> (generate n (fn i =>\n    i * i))\nfun last xs = index xs 7\n",
+    );
+    let text = prints(&["cost", &program, "3"]);
+    // Three multiplications, and three elements that are written, side by side.
+    assert!(text.starts_with("[0, 1, 4]\n\n2 parallel steps, 6 steps of all threads, "), "{text}");
+    assert!(text.contains("cost.pum:2 block ") && text.contains("cost.pum:3 block "), "{text}");
+    let text = prints(&["cost", &program, "3", "--json"]);
+    let json: serde_json::Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!((&json["result"], &json["steps"], &json["work"]), (&"[0, 1, 4]".into(), &2.into(), &6.into()));
+    let block = &json["levels"][0];
+    assert_eq!(
+        (&block["level"], &block["written"], &block["idle"]),
+        (&"block".into(), &3.into(), &253.into())
+    );
+    assert_eq!((&json["lines"][1]["line"], &json["lines"][1]["work"]), (&3.into(), &3.into()));
+    let numbers = file("numbers.csv", "1\n2\n");
+    refuses(&["cost", &program, "--entry", "last", &numbers], 1, "index 7 is out of bounds of 2 elements");
+    refuses(&["cost", &program, "--entry", "last", "fn x => x"], 1, "command line:1:");
+    refuses(&["cost", &program, "--entry", "last"], 2, "`last` takes 1 argument, and 0 are given");
+    refuses(&["cost", &program, "1000000000"], 1, "try it with smaller arrays");
+}
+
+#[test]
+fn the_simulators_report_names_lines_of_the_file() {
+    // Kernels with levels, and kernels that planning makes of each array operation.
+    let program = file(
+        "places.pum",
+        "fun squares n = generate2 n n (fn i j =>\n  i * j)\n\
+         fun ordered xs =\n  [ x * y\n  | x <- xs, y <- 0..x\n  , y > 1\n  , let z = x + y\n  , order by z descending\n  , take 3 ]\n\
+         fun blocks xs =\n  splitUp 2 xs\n  |> map (fn part => push <block> (reverse (force (push <block> part))))\n  |> concat 2\n\
+         fun prime n = whileLoop (fn d => d * d <= n && n mod d != 0) (fn d => d + 1) 2\n\
+         fun main xs =\n  ( (sum (zipWith (fn x y => x * y) xs xs), scan (+) 0 xs, sort xs, filter (fn x => x > 1) xs)\n  \
+         , (histogram 5 xs, ordered xs, matmul (squares 4) (squares 4), reduceRows (+) 0 (squares 3))\n  \
+         , (iterate 3 (map (fn x => x * 2)) xs, iterateWhile (fn xs => sum xs < 99) (map (fn x => x * 2)) xs)\n  \
+         , (permute (+) xs [(0, 1)], expand (fn x => x) (fn x i => i) xs, append xs xs, map prime xs)\n  \
+         , (blocks xs, push <grid> (map (fn x => x + 1) xs), transpose2 (squares 3), minimum xs)\n  \
+         , if sum xs > 3 then sort xs else map (fn x => x + 1) xs\n  \
+         , sortByKey (fn x => 0 - x) (force (blocks xs)) )\n",
+    );
+    let text = prints(&["simulate", &program, "[1, 2, 3, 4]"]);
+    let places: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split_once(" | ").map(|(place, _)| place.trim()))
+        .filter(|place| !["", "place", "total"].contains(place))
+        .collect();
+    assert!(places.len() > 25, "{text}");
+    for place in places {
+        assert!(place.contains("places.pum:") || place.contains("command line:1"), "`{place}` in\n{text}");
     }
 }
 

@@ -1,12 +1,23 @@
 //! Mutates the programs of the tests and reads and formats what comes of that. Nothing may panic, trees must have all of the text, and
 //! formatting must keep the program and change nothing the second time.
 //!
+//! Some of the inputs go further. Mutated programs that are read are typed, and evaluated within bounds. Random programs whose types are
+//! right (`tests/typed`) must be found to be right, before and after formatting, and evaluate to the same. No evaluation may find a value that is not of its type.
+//!
 //! `cargo run -p pumice-lang --example fuzz -- COUNT [SEED]`: the same count and seed are the same inputs.
 
+#[path = "../tests/typed/mod.rs"]
+mod typed;
+
+use pumice_array::ArrayData;
+use pumice_lang::meaning::{MeaningOptions, evaluate};
+use pumice_lang::program::Program;
+use pumice_lang::show::show;
 use pumice_lang::source::{Source, Sources};
-use pumice_lang::{format, print, syntax};
+use pumice_lang::{format, print, syntax, types};
 use std::panic::catch_unwind;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Instant;
 
 const FILES: &[&str] = &[
@@ -22,7 +33,20 @@ const FILES: &[&str] = &[
     include_str!("../tests/errors/records.pum"),
     include_str!("../tests/errors/types.pum"),
     include_str!("../tests/errors/numbers.pum"),
+    include_str!("../pum/prelude.pum"),
+    include_str!("../../../examples/pum/primes.pum"),
+    include_str!("../../../examples/pum/transpose.pum"),
+    include_str!("../../../examples/pum/mandelbrot.pum"),
 ];
+
+/// Of so many inputs one is a random program whose types are right.
+const TYPED: u64 = 64;
+
+/// Of so many inputs one that is read is typed and evaluated.
+const EVALUATED: u64 = 16;
+
+/// The steps that an evaluation takes at most.
+const MOST_STEPS: u64 = 20_000;
 
 const WORDS: &[&str] = &[
     "sig",
@@ -235,6 +259,67 @@ fn check(text: &str, render: bool) -> bool {
     true
 }
 
+/// How far inputs came.
+#[derive(Clone, Copy, Default)]
+struct Reached {
+    programs: u64,
+    typed: u64,
+    evaluated: u64,
+}
+
+/// Types a program and evaluates its functions that take no arguments: what they give, or nothing if its types are wrong.
+fn meanings(text: &str) -> Option<Vec<Result<String, String>>> {
+    let read = |name: &str| match name {
+        "shapes" => Ok(typed::SHAPES.to_string()),
+        _ => Err(format!("there is no `{name}`")),
+    };
+    let program = Program::load("fuzz.pum", text, &read).ok()?;
+    let checked = types::check(&program).ok()?;
+    let mut meanings = Vec::new();
+    for id in checked.own_functions().filter(|id| checked.function(*id).0.parameters.is_empty()).take(4) {
+        let options = MeaningOptions { block_size: 32, most_steps: MOST_STEPS };
+        meanings.push(match evaluate(&program, &checked, id, &[], options) {
+            Ok(evaluated) => {
+                let arrays: Vec<Arc<dyn ArrayData>> =
+                    evaluated.arrays.into_iter().map(|array| Arc::new(array) as _).collect();
+                show(&evaluated.result, &arrays, checked.sums()).map_err(|error| error.to_string())
+            }
+            Err(error) => {
+                assert!(
+                    !error.message.contains("fault of Pumice"),
+                    "{}",
+                    error.render(&program.sources, false)
+                );
+                Err(error.message)
+            }
+        });
+    }
+    Some(meanings)
+}
+
+/// An input, and whether its types are right.
+fn input(number: u64, random: &mut Random, corpus: &[Vec<&'static str>]) -> (String, bool) {
+    if !number.is_multiple_of(TYPED) {
+        return (mutated(random, corpus), false);
+    }
+    let bytes: Vec<u8> = (0..20 + random.below(200)).map(|_| random.next() as u8).collect();
+    (typed::typed(&bytes), true)
+}
+
+/// Checks what an input means, beside its text.
+fn check_meaning(text: &str, right: bool, reached: &mut Reached) {
+    let Some(before) = meanings(text) else {
+        assert!(!right, "the types are right, and are found to be wrong");
+        return;
+    };
+    reached.typed = 1;
+    reached.evaluated = u64::from(before.iter().any(Result::is_ok));
+    if right {
+        let formatted = format::format(text).expect("a program is formatted");
+        assert_eq!(Some(before), meanings(&formatted), "formatting changes what it means:\n{formatted}");
+    }
+}
+
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>());
     let (count, seed) = match (arguments.next(), arguments.next()) {
@@ -247,18 +332,36 @@ fn main() -> ExitCode {
     };
     let corpus = corpus();
     let start = Instant::now();
-    let mut programs = 0u64;
+    let mut reached = Reached::default();
     for number in 0..count {
         let mut random = Random(seed.wrapping_mul(0x0001_0000_0000).wrapping_add(number));
-        let text = mutated(&mut random, &corpus);
-        match catch_unwind(|| check(&text, number % 64 == 0)) {
-            Ok(program) => programs += u64::from(program),
+        let (text, right) = input(number, &mut random, &corpus);
+        let one = catch_unwind(|| {
+            let mut one = Reached::default();
+            if check(&text, number % 64 == 0) {
+                one.programs = 1;
+                if right || number % EVALUATED == 1 {
+                    check_meaning(&text, right, &mut one);
+                }
+            }
+            one
+        });
+        match one {
+            Ok(one) => {
+                reached.programs += one.programs;
+                reached.typed += one.typed;
+                reached.evaluated += one.evaluated;
+            }
             Err(_) => {
                 eprintln!("input {number} of seed {seed} fails:\n{text}\n{text:?}");
                 return ExitCode::FAILURE;
             }
         }
     }
-    println!("{count} inputs, {programs} of them programs, in {:.1} s", start.elapsed().as_secs_f64());
+    let Reached { programs, typed, evaluated } = reached;
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{count} inputs in {seconds:.1} s: {programs} programs, {typed} with right types, {evaluated} evaluated"
+    );
     ExitCode::SUCCESS
 }

@@ -25,6 +25,11 @@ impl Diagnostic {
         Diagnostic { message: message.into(), span, label: String::new(), others: Vec::new(), help: None }
     }
 
+    /// A type that is too large, at a place.
+    pub(crate) fn too_large(span: Span) -> Diagnostic {
+        Diagnostic::new(span, "the type of this is too large").help("use arrays in place of so many parts")
+    }
+
     /// With words at its place.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();

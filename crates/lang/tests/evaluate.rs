@@ -3,6 +3,7 @@
 
 mod costs;
 mod kernels;
+mod typed;
 
 use pumice_array::{ArrayData, CheckedProgram, HostData, interpret};
 use pumice_lang::additions::{Additions, Given};
@@ -18,14 +19,21 @@ use std::sync::Arc;
 
 /// What an expression is in a program, or what is wrong.
 fn value(program: &str, expression: &str) -> Result<String, String> {
-    let text = format!("{program}\nfun it = {expression}\n");
-    let none = |name: &str| Err(format!("there is no `{name}`"));
+    value_of(&format!("{program}\nfun it = {expression}\n"))
+}
+
+/// What `it` is in a program, or what is wrong. The two evaluators must agree on it.
+fn value_of(text: &str) -> Result<String, String> {
+    let read = |name: &str| match name {
+        "shapes" => Ok(typed::SHAPES.to_string()),
+        _ => Err(format!("there is no `{name}`")),
+    };
     let rendered = |sources: &pumice_lang::source::Sources,
                     errors: &[pumice_lang::diagnostic::Diagnostic]| {
         errors.iter().map(|error| error.render(sources, false)).collect::<Vec<_>>().join("\n")
     };
     let program =
-        Program::load("test.pum", &text, &none).map_err(|(sources, errors)| rendered(&sources, &errors))?;
+        Program::load("test.pum", text, &read).map_err(|(sources, errors)| rendered(&sources, &errors))?;
     let checked = check(&program).map_err(|errors| rendered(&program.sources, &errors))?;
     let (program, checked) = (Arc::new(program), Arc::new(checked));
     let entry = checked.entry("it").ok_or("no `it`")?;
@@ -48,17 +56,13 @@ fn value(program: &str, expression: &str) -> Result<String, String> {
     );
     match (&found, meant) {
         (Ok(found), Ok(meant)) => {
-            assert_eq!(
-                *found,
-                shown(&meant.result, meant.arrays)?,
-                "the two evaluators differ on {expression}"
-            );
+            assert_eq!(*found, shown(&meant.result, meant.arrays)?, "the two evaluators differ on {text}");
         }
         (Ok(_), Err(error)) => {
-            panic!("{expression} has no meaning: {}", error.render(&program.sources, false))
+            panic!("{text} has no meaning: {}", error.render(&program.sources, false))
         }
         // What fails when it runs has no meaning.
-        (Err(error), Ok(_)) => panic!("{expression} has a meaning, and fails: {error}"),
+        (Err(error), Ok(_)) => panic!("{text} has a meaning, and fails: {error}"),
         (Err(_), Err(_)) => {}
     }
     found
@@ -143,6 +147,13 @@ fn comprehensions() {
     is("", "length [ () | a <- 1..100, b <- a..100, c <- b..100, a * a + b * b == c * c ]", "50");
     is("", "[ sum [ x * y | y <- 0..x ] | x <- [2, 3] ]", "[2, 9]");
     is("", "[ sum [ y | y <- 0..x, y % 2 == 1, z <- 0..y ] | x <- [4, 5] ]", "[10, 10]");
+}
+
+#[test]
+fn types_that_double_with_each_call_are_refused() {
+    let doubled: String = (0..40).map(|n| format!("fun f{} x = f{n} (x, x)\n", n + 1)).collect();
+    let error = value(&format!("fun f0 x = 1\n{doubled}"), "f40 0").expect_err("it is refused");
+    assert!(error.contains("the type of this is too large"), "{error}");
 }
 
 #[test]
@@ -437,4 +448,29 @@ fn values_from_outside_are_used_wherever_names_are() {
         "[6, 9]",
     );
     assert!(with_given("", "xs + 1").is_err_and(|error| error.contains("Array") || error.contains("[int]")));
+}
+
+#[test]
+fn random_programs_mean_what_they_compute() {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestRunner};
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let (tried, computed) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    let outcome = TestRunner::new(config).run(&prop::collection::vec(any::<u8>(), 0..120), |bytes| {
+        let text = typed::typed(&bytes);
+        tried.set(tried.get() + 1);
+        match value_of(&text) {
+            Ok(_) => computed.set(computed.get() + 1),
+            // What kernels cannot do is told while they are built; types are right in any case.
+            Err(error) => {
+                prop_assert!(
+                    !error.contains("expected") && !error.contains("fault of Pumice"),
+                    "{text}\n{error}"
+                );
+            }
+        }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error}"));
+    assert!(computed.get() * 2 > tried.get(), "only {} of {} were computed", computed.get(), tried.get());
 }

@@ -8,15 +8,13 @@ use crate::subject::Subject;
 use pumice::layers::array::{ArrayData, ArrayProgram, HostData, whole_columns};
 use pumice::layers::runtime::Inputs;
 use pumice::layers::scalar::{Constant, ScalarType};
-use pumice_lang::diagnostic::Diagnostic;
 use pumice_lang::evaluate::{self, Compiled, columns, compile};
 use pumice_lang::program::{EXPRESSION, Expression};
-use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block, `#BlockSize`, where nobody says otherwise.
-const BLOCK_SIZE: u32 = 256;
+pub const BLOCK_SIZE: u32 = 256;
 
 /// A program and what it is run with.
 pub struct Call {
@@ -154,11 +152,7 @@ pub fn compiled(
     Checks { program, checked }: &Checks,
     block_size: Option<u32>,
 ) -> std::result::Result<Compiled, Wrong> {
-    let Some(entry) = checked.entry(EXPRESSION) else {
-        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
-        let error = Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice");
-        return Err(Wrong::of(program, error));
-    };
+    let Some(entry) = checked.entry(EXPRESSION) else { return Err(Wrong::lost(program)) };
     let block_size = block_size.unwrap_or(BLOCK_SIZE);
     let options = evaluate::Options { block_size, ..evaluate::Options::default() };
     compile(program, checked, entry, &[], options).map_err(|error| Wrong::of(program, error))

@@ -1,9 +1,10 @@
-//! `pumice test`: runs the cases in the documentation of files, `-- >>> expression` with what it gives on the lines below.
+//! `pumice test`: runs the cases in the documentation of files, `-- >>> expression` with what it gives on the lines below, on devices
+//! and by the rules of the language's semantics.
 //!
-//! Scripts read the last line, `N passed, N failed`; a case counts once for each device.
+//! Scripts read the last line, `N passed, N failed`; a case counts once for each of them.
 
 use super::call::prepare;
-use super::{each_file, file};
+use super::{cost, each_file, file};
 use crate::device::DeviceOption;
 use crate::error::{Error, Result};
 use crate::progress::Progress;
@@ -15,29 +16,48 @@ use pumice_lang::program::Expression;
 use pumice_lang::show::show;
 use pumice_lang::source::Source;
 
+/// What `--device` calls the evaluator that follows the semantics.
+const SEMANTICS: &str = "semantics";
+
+/// Who says what an expression gives.
+enum Judge {
+    Device(Compiler),
+    Semantics,
+}
+
+impl Judge {
+    fn name(&self) -> String {
+        match self {
+            Judge::Device(compiler) => compiler.device().name().to_string(),
+            Judge::Semantics => SEMANTICS.to_string(),
+        }
+    }
+}
+
 /// What `pumice test` takes.
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The files.
     #[arg(value_name = "FILE.pum", required = true)]
     files: Vec<String>,
-    /// Without it, all that work here.
+    /// Without it, all that work here and the semantics; `semantics` is for the latter alone.
     #[command(flatten)]
     device: DeviceOption,
 }
 
 /// Runs all cases of the files. A file that is wrong is a case that fails.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let compilers = match arguments.device.name() {
-        Some(device) => vec![Compiler::on(device)?],
-        None => doctor::working().into_iter().map(Compiler::with).collect(),
+    let judges = match arguments.device.name() {
+        Some(SEMANTICS) => vec![Judge::Semantics],
+        Some(device) => vec![Judge::Device(Compiler::on(device)?)],
+        None => {
+            let devices = doctor::working().into_iter().map(|device| Judge::Device(Compiler::with(device)));
+            devices.chain([Judge::Semantics]).collect()
+        }
     };
-    if compilers.is_empty() {
-        return Err(Error::Failed("no device can be used".to_string()));
-    }
     let (mut passed, mut failed) = (0, 0);
     let outcome = each_file(&arguments.files, |path| {
-        let of_file = run_file(path, &compilers).inspect_err(|_| failed += 1)?;
+        let of_file = run_file(path, &judges).inspect_err(|_| failed += 1)?;
         (passed, failed) = (passed + of_file.0, failed + of_file.1);
         Ok(())
     });
@@ -46,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 }
 
 /// Runs the cases of a file and prints those that fail; gives how many passed and failed.
-fn run_file(path: &str, compilers: &[Compiler]) -> Result<(usize, usize)> {
+fn run_file(path: &str, judges: &[Judge]) -> Result<(usize, usize)> {
     let text = file::text(path)?;
     let program = file::checks(path, &text, None)?.program;
     let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
@@ -55,16 +75,16 @@ fn run_file(path: &str, compilers: &[Compiler]) -> Result<(usize, usize)> {
     let mut failed = 0;
     for (number, (line, case)) in found.iter().enumerate() {
         progress.step(number, found.len(), &case.expression);
-        for compiler in compilers {
-            let Err(message) = try_out(path, &text, *line, case, compiler) else { continue };
+        for judge in judges {
+            let Err(message) = try_out(path, &text, *line, case, judge) else { continue };
             failed += 1;
             progress.clear();
-            let device = compiler.device().name();
+            let device = judge.name();
             print(&format!("{path}:{line}: {} on {device}\n{}", case.expression, indented(&message)))?;
         }
     }
     progress.clear();
-    Ok((found.len() * compilers.len() - failed, failed))
+    Ok((found.len() * judges.len() - failed, failed))
 }
 
 /// The cases of a file, each with its line, in the file's order.
@@ -95,20 +115,14 @@ pub fn documentation<'a>(module: &'a Module, source: &Source) -> Vec<(u32, &'a s
 }
 
 /// Runs a case; if it fails, says why.
-fn try_out(
-    path: &str,
-    text: &str,
-    line: u32,
-    case: &Case,
-    compiler: &Compiler,
-) -> std::result::Result<(), String> {
+fn try_out(path: &str, text: &str, line: u32, case: &Case, judge: &Judge) -> std::result::Result<(), String> {
     let name = format!("{path}, case in line {line}");
-    let found = value(path, text, &name, &case.expression, compiler)?;
+    let found = value(path, text, &name, &case.expression, judge)?;
     if same(&found, &case.expected) {
         return Ok(());
     }
     // It may be written in another way than results are printed: `2 * pi`, `1e3`.
-    match value(path, text, &name, &case.expected, compiler) {
+    match value(path, text, &name, &case.expected, judge) {
         Ok(expected) if expected == found => Ok(()),
         _ => Err(format!("expected {}\nfound    {found}", case.expected.replace('\n', "\n         "))),
     }
@@ -120,9 +134,13 @@ fn value(
     text: &str,
     name: &str,
     expression: &str,
-    compiler: &Compiler,
+    judge: &Judge,
 ) -> std::result::Result<String, String> {
     let expression = Expression { name, parameters: &[], text: expression, start: 0 };
+    let compiler = match judge {
+        Judge::Device(compiler) => compiler,
+        Judge::Semantics => return meaning(path, text, expression),
+    };
     let (checked, compiled) = prepare(path, text, expression, None).map_err(|wrong| wrong.render(false))?;
     if !compiled.parameters.is_empty() {
         return Err("it gives a function, which cannot be printed\n".to_string());
@@ -131,6 +149,14 @@ fn value(
         compiler.compile_program(compiled.program).and_then(|program| program.run_all(&Default::default()));
     let arrays = arrays.map_err(|error| error.to_string())?;
     show(&compiled.result, &arrays, checked.sums()).map_err(|error| error.to_string())
+}
+
+/// What an expression over a file means.
+fn meaning(path: &str, text: &str, expression: Expression<'_>) -> std::result::Result<String, String> {
+    let checks = file::checks(path, text, Some(expression)).map_err(|wrong| wrong.render(false))?;
+    let evaluated = cost::evaluated(&checks, &[], None).map_err(|wrong| wrong.render(false))?;
+    show(&evaluated.result, &cost::shared(evaluated.arrays), checks.checked.sums())
+        .map_err(|error| error.to_string())
 }
 
 /// Whether two texts differ in nothing but blanks and ends of lines.

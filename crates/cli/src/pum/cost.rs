@@ -1,12 +1,12 @@
 //! `pumice cost`: evaluates a function of a file by the rules of the language's semantics, and prints what it gives and costs. No
 //! device and nothing that is compiled is asked.
 
-use super::call::{BLOCK_SIZE, Given, gives_function, written};
+use super::call::{BLOCK_SIZE, Given, written};
 use super::file::{Checks, Wrong, checks, text};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::print;
 use crate::subject::Subject;
-use pumice::layers::array::ArrayData;
+use pumice::layers::array::{ArrayData, HostData};
 use pumice_lang::meaning::{Costs, Counts, Evaluated, MeaningOptions, evaluate};
 use pumice_lang::program::{EXPRESSION, Expression};
 use pumice_lang::show::{show, show_briefly};
@@ -32,46 +32,59 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let written = written(path, &source, subject.entry(), &words, None)?;
     let (names, given): (Vec<String>, Vec<Given>) = written.given.into_iter().unzip();
     let expression = Expression { name: &written.name, parameters: &names, text: &written.text, start: 0 };
-    let Checks { program, checked } = checks(path, &source, Some(expression))?;
-    let lost = || Error::Failed("the expression got lost: that is a fault of Pumice".to_string());
-    let entry = checked.entry(EXPRESSION).ok_or_else(lost)?;
-    let array = |given| match given {
-        Given::File(array) => Some(Arc::new(array) as Arc<dyn ArrayData>),
+    let checks = checks(path, &source, Some(expression))?;
+    let files = given.into_iter().filter_map(|given| match given {
+        Given::File(array) => Some(array),
         Given::Computed(_) | Given::Size(_) => None,
-    };
-    let arrays: Vec<Arc<dyn ArrayData>> = given.into_iter().filter_map(array).collect();
+    });
     let block_size = subject.block_size().unwrap_or(BLOCK_SIZE);
-    let machine = MeaningOptions { block_size, ..MeaningOptions::default() };
-    let Evaluated { result, arrays, costs } =
-        evaluate(&program, &checked, entry, &arrays, machine).map_err(|error| Wrong::of(&program, error))?;
-    if matches!(result, pumice_lang::types::Type::Function(..)) {
-        return Err(gives_function());
-    }
-    let arrays: Vec<Arc<dyn ArrayData>> = arrays.into_iter().map(|array| Arc::new(array) as _).collect();
+    let Evaluated { result, arrays, costs } = evaluated(&checks, &shared(files.collect()), Some(block_size))?;
+    let (arrays, sums) = (shared(arrays), checks.checked.sums());
     if arguments.json {
-        let text = show(&result, &arrays, checked.sums()).map_err(pumice::Error::from)?;
+        let text = show(&result, &arrays, sums).map_err(pumice::Error::from)?;
         return print(&format!("{:#}\n", to_json(&text, block_size, &costs)));
     }
-    let text = show_briefly(&result, &arrays, checked.sums()).map_err(pumice::Error::from)?;
+    let text = show_briefly(&result, &arrays, sums).map_err(pumice::Error::from)?;
     print(&format!("{text}\n\n{}", tables(block_size, &costs)))
+}
+
+/// Evaluates the expression of a program, with these arrays as its arguments and blocks of so many threads.
+pub fn evaluated(
+    checks: &Checks,
+    arguments: &[Arc<dyn ArrayData>],
+    block_size: Option<u32>,
+) -> std::result::Result<Evaluated, Wrong> {
+    let Checks { program, checked } = checks;
+    let Some(entry) = checked.entry(EXPRESSION) else { return Err(Wrong::lost(program)) };
+    let block_size = block_size.unwrap_or(BLOCK_SIZE);
+    let machine = MeaningOptions { block_size, ..MeaningOptions::default() };
+    evaluate(program, checked, entry, arguments, machine).map_err(|error| Wrong::of(program, error))
+}
+
+/// Arrays as whoever shows them wants them.
+pub fn shared(arrays: Vec<HostData>) -> Vec<Arc<dyn ArrayData>> {
+    arrays.into_iter().map(|array| Arc::new(array) as _).collect()
 }
 
 /// The costs for people.
 fn tables(block_size: u32, costs: &Costs) -> String {
     let Costs { steps, work, administrative, .. } = costs;
+    let places: Vec<String> =
+        costs.lines.iter().map(|line| format!("{}:{} {}", line.file, line.line, line.level.name())).collect();
+    let width = places.iter().map(|place| place.chars().count()).max().unwrap_or(0).max(14);
     // Writing to a String cannot fail.
     let mut text = format!(
         "{steps} parallel steps, {work} steps of all threads, {administrative} when it is built; blocks of {block_size} threads\n\n"
     );
-    let _ = writeln!(text, "{:<30}{}{:>12}{:>12}{:>12}", "level", HEADING, "bytes", "busy", "idle");
+    let _ = writeln!(text, "{:<width$}{HEADING}{:>12}{:>12}{:>12}", "level", "bytes", "busy", "idle");
     for level in &costs.levels {
         let (name, numbers) = (level.level.name(), line(&level.counts));
-        let _ = writeln!(text, "{name:<30}{numbers}{:>12}{:>12}{:>12}", level.memory, level.busy, level.idle);
+        let _ =
+            writeln!(text, "{name:<width$}{numbers}{:>12}{:>12}{:>12}", level.memory, level.busy, level.idle);
     }
-    let _ = writeln!(text, "\n{:<30}{HEADING}", "line and level");
-    for costs in &costs.lines {
-        let place = format!("{}:{} {}", costs.file, costs.line, costs.level.name());
-        let _ = writeln!(text, "{place:<30}{}", line(&costs.counts));
+    let _ = writeln!(text, "\n{:<width$}{HEADING}", "line and level");
+    for (place, costs) in places.iter().zip(&costs.lines) {
+        let _ = writeln!(text, "{place:<width$}{}", line(&costs.counts));
     }
     text
 }
@@ -118,4 +131,75 @@ fn to_json(result: &str, block_size: u32, costs: &Costs) -> Value {
         "levels": levels.collect::<Vec<_>>(),
         "lines": lines.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pum::call::prepare;
+    use pumice::Compiler;
+    use pumice::layers::runtime::devices::{Recorded, Sim};
+    use pumice_lang::meaning::CostLevel;
+
+    fn told<T>(wrong: Wrong) -> T {
+        panic!("{}", wrong.render(false))
+    }
+
+    /// What an expression costs by the rules, and what its kernels do on a simulated GPU.
+    fn both(expression: &str) -> (Costs, Vec<Recorded>) {
+        let expression = Expression { name: "test", parameters: &[], text: expression, start: 0 };
+        let checks = checks("test.pum", "", Some(expression)).unwrap_or_else(told);
+        let costs = evaluated(&checks, &[], None).unwrap_or_else(told).costs;
+        let (_, compiled) = prepare("test.pum", "", expression, None).unwrap_or_else(told);
+        let sim = Arc::new(Sim::observing(Sim::gpu_profile()));
+        let run = Compiler::with(sim.clone()).compile_program(compiled.program);
+        let run = run.and_then(|program| program.run_all(&Default::default()));
+        run.unwrap_or_else(|error| panic!("{error}"));
+        (costs, sim.recorded())
+    }
+
+    /// Elements written to the memory of blocks, elements read from there, and barriers: by the rules, and as the simulator counts them.
+    fn of_blocks(expression: &str) -> ([u64; 3], [u64; 3]) {
+        let (costs, launches) = both(expression);
+        let block = costs.at(CostLevel::Block).counts;
+        let mut simulated = [0; 3];
+        for launch in &launches {
+            let costs = launch.report.costs;
+            simulated[0] += costs.shared_stores.elements;
+            simulated[1] += costs.shared_loads.elements;
+            simulated[2] += costs.block_barriers;
+        }
+        ([block.written, block.read, block.barriers], simulated)
+    }
+
+    #[test]
+    fn the_simulator_counts_what_the_rules_say() {
+        for expression in [
+            "transposeTiled 4 16 8 (iota 128)",
+            "splitUp 64 (iota 128) |> map (sklansky <block> (+)) |> concat 64",
+            "splitUp 64 (iota 128) |> map (koggeStone <block> (+)) |> concat 64",
+            "splitUp 64 (iota 128) |> map (brentKung <block> (+)) |> concat 64",
+            "splitUp 64 (iota 128) |> map (bitonicSort <block>) |> concat 64",
+            "reduceGrid (+) (iota 1024)",
+        ] {
+            let (rules, simulated) = of_blocks(expression);
+            assert_eq!(rules, simulated, "{expression}");
+        }
+    }
+
+    #[test]
+    fn kernels_do_less_where_passes_see_it_and_more_in_loops_that_the_data_end() {
+        // The rules compute an element for each use, and force what nobody uses; passes load it once, and store nothing. Barriers stay.
+        let twice = "splitUp 8 (iota 16) |> map (fn part =>
+            let all = force (push <block> part)
+                unused = force (push <block> (map (fn x => x + 1) part))
+            in push <block> (generate 8 (fn i => index all i + index all i))) |> concat 8";
+        assert_eq!(of_blocks(twice), ([32, 32, 4], [16, 16, 4]));
+        // The last of four blocks does one step. A loop whose end is not known when the kernel is built copies its array to memory that
+        // each round writes anew: the elements are stored and loaded once more, the condition is loaded by each of eight warps, and
+        // rounds and the loop's end wait once more.
+        let halved = "splitUp 4 (iota 16) |> map (fn part => push <block> (while (fn xs => index xs 0 > 8)
+            (fn xs => push <block> (map (fn x => x / 2) xs)) (push <block> part))) |> concat 4";
+        assert_eq!(of_blocks(halved), ([16 + 4, 5 + 4 + 16, 4 + 1], [20 + 16, 5 * 8 + 20 + 16, 10]));
+    }
 }

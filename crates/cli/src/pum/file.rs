@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use pumice_lang::additions::Additions;
 use pumice_lang::diagnostic::Diagnostic;
 use pumice_lang::program::{Expression, Program};
-use pumice_lang::source::{Source, Sources, Span};
+use pumice_lang::source::{FileId, Source, Sources, Span};
 use pumice_lang::types::{Checked, check};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -36,6 +36,12 @@ impl Wrong {
     /// One thing that is wrong.
     pub fn of(program: &Program, error: Diagnostic) -> Wrong {
         Wrong { sources: program.sources.clone(), errors: vec![error] }
+    }
+
+    /// An expression that is not in its program.
+    pub fn lost(program: &Program) -> Wrong {
+        let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+        Wrong::of(program, Diagnostic::new(nowhere, "the expression got lost: that is a fault of Pumice"))
     }
 
     /// What is wrong with one file, which is file 0 of it.

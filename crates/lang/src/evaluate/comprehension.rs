@@ -142,7 +142,7 @@ impl Evaluator {
                     vec![input],
                     1,
                     types,
-                    self.place("order by", span),
+                    self.place("order_by", span),
                 )));
                 Ok(())
             }

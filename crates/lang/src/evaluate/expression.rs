@@ -194,20 +194,27 @@ impl Evaluator {
     }
 
     fn name(self: &Rc<Self>, expr: &Expr, name: &Ident, environment: &Environment) -> Outcome<Value> {
-        let instance = || environment.resolve_all(self.checked.instance(expr.id));
+        let instance = || {
+            let instance = environment.resolve_all(self.checked.instance(expr.id));
+            let too_large = |argument: &Argument| matches!(argument, Argument::Type(ty) if ty.is_too_large());
+            match instance.values().any(too_large) {
+                true => Err(Box::new(Diagnostic::too_large(expr.span))),
+                false => Ok(instance),
+            }
+        };
         let span = environment.users_place(expr.span);
         match self.checked.resolved(expr.id) {
             Some(Resolved::Local) => match environment.get(&name.name) {
                 Some(Meaning::Value(value)) => Ok(value.clone()),
-                Some(Meaning::Definition(definition)) => self.defined(&definition.clone(), instance()),
+                Some(Meaning::Definition(definition)) => self.defined(&definition.clone(), instance()?),
                 _ => Err(self.wrong(name.span, format!("`{}` has no value here", name.name))),
             },
             Some(Resolved::Function(id)) => {
-                let inner = Environment::of_types(instance());
+                let inner = Environment::of_types(instance()?);
                 let is_users = !is_standard(self.checked.function(id).1);
                 self.global(id, if is_users { inner } else { inner.called_at(span) })
             }
-            Some(Resolved::Builtin(builtin)) => self.builtin(&builtin, instance(), span),
+            Some(Resolved::Builtin(builtin)) => self.builtin(&builtin, instance()?, span),
             Some(Resolved::Constructor(sum, number)) => {
                 let Type::Sum(_, types) =
                     result_of(&environment.resolve(&self.checked.type_of(expr.id))).clone()

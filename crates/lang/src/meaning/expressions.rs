@@ -1,18 +1,17 @@
-//! The rules of expressions: names, functions, bindings, branches and patterns.
+//! The rules of expressions: names, bindings, branches and patterns.
 
 use super::costs::CostLevel;
 use super::types::{resolve, resolve_argument};
 use super::value::{
-    Call, Defined, Definition, Elements, Environment, Function, FunctionKind, Meaning, Pull, Shape, Types,
-    Value,
+    Call, Defined, Definition, Elements, Environment, FunctionKind, Meaning, Pull, Shape, Types, Value,
 };
 use super::{Evaluator, Outcome};
 use crate::ast::{
-    Binding, Expr, ExprKind, Function as Written, Ident, LevelExpr, Name, Operator, Parameter, Pattern,
-    PatternKind,
+    Binding, Expr, ExprKind, Function as Written, Ident, LevelExpr, Name, Operator, Pattern, PatternKind,
 };
+use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::types::{Argument, Level, Resolved, Type, Variable};
+use crate::types::{Argument, Resolved, Type, Variable};
 use pumice_scalar::{Constant, Op, ScalarType};
 use std::rc::Rc;
 
@@ -133,11 +132,16 @@ impl<'p> Evaluator<'p> {
     }
 
     /// What the variables of a polymorphic name stand for at a use.
-    fn instance(&self, expr: &Expr, environment: &Environment<'p>) -> Vec<(Variable, Argument)> {
+    fn instance(&self, expr: &Expr, environment: &Environment<'p>) -> Outcome<Vec<(Variable, Argument)>> {
         let mut instances = self.instances.borrow_mut();
         let instance = instances.entry(expr.id).or_insert_with(|| self.checked.instance(expr.id).into());
         let resolved = |(variable, argument): &(Variable, Argument)| {
-            (*variable, resolve_argument(argument, &environment.types))
+            let argument = resolve_argument(argument, &environment.types);
+            // The types of polymorphic functions that call each other may double with each call.
+            match &argument {
+                Argument::Type(ty) if ty.is_too_large() => Err(Box::new(Diagnostic::too_large(expr.span))),
+                _ => Ok((*variable, argument)),
+            }
         };
         instance.iter().map(resolved).collect()
     }
@@ -163,49 +167,28 @@ impl<'p> Evaluator<'p> {
         found.cloned().ok_or_else(|| self.fault(field.span, format!("there is no `{}` here", field.name)))
     }
 
-    /// A function that refers to values of this depth.
-    pub(super) fn function(&self, kind: FunctionKind<'p>, depth: u32, span: Span) -> Outcome<Value<'p>> {
-        Ok(Value::Function(Rc::new(Function { kind, depth: self.bounded(depth, span)? })))
-    }
-
-    fn closure(
-        &self,
-        parameters: &'p [Parameter],
-        body: &'p Expr,
-        environment: Environment<'p>,
-        span: Span,
-    ) -> Outcome<Value<'p>> {
-        let depth = environment.depth() + 1;
-        self.function(FunctionKind::Closure { parameters, body, environment }, depth, span)
-    }
-
-    /// `f . g`.
-    pub(super) fn composed(&self, outer: Value<'p>, inner: Value<'p>, span: Span) -> Outcome<Value<'p>> {
-        let depth = outer.depth().max(inner.depth()) + 1;
-        self.function(FunctionKind::Composed(outer, inner), depth, span)
-    }
-
     fn name(&self, expr: &'p Expr, name: &Ident, environment: &Environment<'p>) -> Outcome<Value<'p>> {
-        let types = || -> Types { Rc::new(self.instance(expr, environment).into_iter().collect()) };
+        let types =
+            || -> Outcome<Types> { Ok(Rc::new(self.instance(expr, environment)?.into_iter().collect())) };
         match self.checked.resolved(expr.id) {
             Some(Resolved::Local) => {
                 let meaning = self.checked.binding(expr.id).and_then(|place| environment.get(place));
                 match meaning {
                     Some(Meaning::Value(_, value)) => Ok(value.clone()),
                     Some(Meaning::Definition(place, definition)) => {
-                        self.defined(*place, &definition.clone(), self.instance(expr, environment))
+                        self.defined(*place, &definition.clone(), self.instance(expr, environment)?)
                     }
                     _ => Err(self.fault(name.span, format!("`{}` has no value here", name.name))),
                 }
             }
             Some(Resolved::Function(id)) => {
-                self.written_function(self.checked.function(id).0, &Environment::of_types(types()))
+                self.written_function(self.checked.function(id).0, &Environment::of_types(types()?))
             }
             Some(Resolved::Builtin(builtin)) => {
                 let call = Call {
                     name: builtin,
                     span: expr.span,
-                    types: types(),
+                    types: types()?,
                     level: None,
                     arguments: Vec::new(),
                 };
@@ -336,103 +319,5 @@ impl<'p> Evaluator<'p> {
                     .ok_or_else(|| self.wrong(*span, "there is no level above `grid`"))
             }
         }
-    }
-
-    /// Applies a function to a value (rule 43).
-    pub(super) fn apply(&self, f: &Value<'p>, x: Value<'p>, span: Span) -> Outcome<Value<'p>> {
-        let Value::Function(function) = f else { return Err(self.fault(span, "this is not a function")) };
-        self.meter.administrative();
-        let depth = function.depth.max(x.depth()) + 1;
-        match &function.kind {
-            FunctionKind::Closure { parameters, body, environment } => match parameters.split_first() {
-                Some((Parameter::Value(pattern), rest)) => {
-                    let environment = self.matched(pattern, &x, environment.clone())?;
-                    self.entered(rest, body, environment, span)
-                }
-                _ => Err(self.fault(span, "this function takes a level here")),
-            },
-            FunctionKind::Builtin(call) => {
-                let mut call = call.clone();
-                call.arguments.push(x);
-                self.call(call, depth)
-            }
-            FunctionKind::Constructor { number, arity, fields } => {
-                let fields = fields.iter().cloned().chain([x]).collect();
-                self.constructor(*number, *arity, fields, span)
-            }
-            FunctionKind::Operator { operator, span, left: Some(left) } => {
-                self.binary(*operator, left, &x, *span)
-            }
-            FunctionKind::Operator { operator, span, left: None } => {
-                let kind = FunctionKind::Operator { operator: *operator, span: *span, left: Some(x) };
-                self.function(kind, depth, *span)
-            }
-            FunctionKind::Composed(outer, inner) => self.nested(span, || {
-                let middle = self.apply(inner, x, span)?;
-                self.apply(outer, middle, span)
-            }),
-        }
-    }
-
-    /// Applies a function to several values.
-    pub(super) fn apply_all(
-        &self,
-        f: &Value<'p>,
-        values: impl IntoIterator<Item = Value<'p>>,
-        span: Span,
-    ) -> Outcome<Value<'p>> {
-        values.into_iter().try_fold(f.clone(), |f, x| self.apply(&f, x, span))
-    }
-
-    fn apply_level(&self, f: &Value<'p>, level: CostLevel, span: Span) -> Outcome<Value<'p>> {
-        let Value::Function(function) = f else { return Err(self.fault(span, "this is not a function")) };
-        self.meter.administrative();
-        match &function.kind {
-            FunctionKind::Closure { parameters, body, environment } => match parameters.split_first() {
-                Some((Parameter::Level(name), rest)) => {
-                    let known = Argument::Level(Level { variable: None, above: level as u32 });
-                    let variable = self.checked.level_parameter(name.span);
-                    let environment = environment
-                        .with(Meaning::Level(name.name.clone(), level))
-                        .with_types(variable.map(|variable| (variable, known)));
-                    self.entered(rest, body, environment, span)
-                }
-                _ => Err(self.fault(span, "this function takes no level here")),
-            },
-            FunctionKind::Builtin(call) => {
-                let call = Call { level: Some(level), ..call.clone() };
-                self.function(FunctionKind::Builtin(call), function.depth, span)
-            }
-            _ => Err(self.fault(span, "this function takes no level here")),
-        }
-    }
-
-    /// The body, once all parameters are there.
-    fn entered(
-        &self,
-        parameters: &'p [Parameter],
-        body: &'p Expr,
-        environment: Environment<'p>,
-        span: Span,
-    ) -> Outcome<Value<'p>> {
-        match parameters.is_empty() {
-            true => self.evaluate(body, &environment),
-            false => self.closure(parameters, body, environment, span),
-        }
-    }
-
-    /// A constructor with these fields: a value if they are all.
-    fn constructor(
-        &self,
-        number: usize,
-        arity: usize,
-        fields: Vec<Value<'p>>,
-        span: Span,
-    ) -> Outcome<Value<'p>> {
-        if fields.len() >= arity {
-            return Ok(Value::Sum(number, fields.into()));
-        }
-        let depth = fields.iter().map(Value::depth).max().unwrap_or(0) + 1;
-        self.function(FunctionKind::Constructor { number, arity, fields }, depth, span)
     }
 }

@@ -188,6 +188,7 @@ impl<'p> Evaluator<'p> {
             ("iterate", [times, step, array]) => {
                 let mut array = array.clone();
                 for _ in 0..self.integer(times, span)?.max(0) {
+                    self.take(1, span)?;
                     array = self.stored_vector(all(&self.apply(step, array, span)?)?, span)?;
                 }
                 Ok(array)

@@ -3,13 +3,14 @@
 //! types and scalar operations with it and nothing else, and the two are tested against each other.
 //!
 //! Rules become an environment machine: [`Evaluator`] evaluates an expression to a value at a location, and counts the steps of the
-//! rules (`costs.rs`). `expressions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
+//! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
 //! function, `pulls.rs` and `pushes.rs` have those of arrays, `lists.rs` and `rows.rs` the meanings of operations of whole arrays and of
 //! comprehensions, and `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
 
 mod calls;
 mod costs;
 mod expressions;
+mod functions;
 mod lists;
 mod pulls;
 mod pushes;
@@ -34,6 +35,9 @@ use std::sync::Arc;
 use value::{Environment, Value};
 
 type Outcome<T> = Result<T, Box<Diagnostic>>;
+
+/// What the variables of a polymorphic name stand for where it is used, in variables of what is around it.
+type Instance = Rc<[(Variable, Argument)]>;
 
 /// The lanes of a warp.
 const WARP: usize = 32;
@@ -147,7 +151,7 @@ struct Evaluator<'p> {
     /// Types of expressions, once they were asked for.
     types: RefCell<HashMap<ExprId, Rc<Type>>>,
     /// What variables stand for at uses of polymorphic names.
-    instances: RefCell<HashMap<ExprId, Rc<[(Variable, Argument)]>>>,
+    instances: RefCell<HashMap<ExprId, Instance>>,
     /// Functions of the language.
     builtins: RefCell<HashMap<Name, Rc<Scheme>>>,
 }

@@ -31,6 +31,9 @@ impl<'p> Evaluator<'p> {
         depth: u32,
         span: Span,
     ) -> Outcome<Value<'p>> {
+        if shape.count() == usize::MAX {
+            return Err(self.wrong(span, "an array of more elements than can be counted"));
+        }
         let depth = self.bounded(depth + 1, span)?;
         Ok(Value::Pull(Rc::new(Pull { shape, elements, span, depth })))
     }
@@ -62,8 +65,13 @@ impl<'p> Evaluator<'p> {
             }
             ("zipWith", [f, first, second]) => {
                 let (first, second) = (self.pull(first, span)?, self.pull(second, span)?);
-                let length = first.shape.count().min(second.shape.count());
-                (Shape::vector(length), Elements::Zipped(f.clone(), first, second))
+                if first.shape != second.shape {
+                    let (a, b) = (first.shape.count(), second.shape.count());
+                    let message = format!("`zipWith` of arrays of {a} and of {b} elements");
+                    let help = "make them of one length with `takeFirst`";
+                    return Err(Box::new(Diagnostic::new(span, message).help(help)));
+                }
+                (first.shape, Elements::Zipped(f.clone(), first, second))
             }
             ("rows", [of]) => {
                 let of = self.pull(of, span)?;

@@ -153,7 +153,7 @@ impl<'p> Evaluator<'p> {
                 }
                 self.run_push(&part, own, &mut |index, value| {
                     let target = match place {
-                        None => number * size + index,
+                        None => number.saturating_mul(size).saturating_add(index),
                         Some(place) => self.placed(place, number, index, length, own)?,
                     };
                     write(target, value)
@@ -210,7 +210,7 @@ impl<'p> Evaluator<'p> {
             CostLevel::Grid => self.threads(CostLevel::Block).unwrap_or(1),
             _ => threads.unwrap_or(1),
         };
-        let idle = count.div_ceil(group) * group - count;
+        let idle = count.div_ceil(group).saturating_mul(group).saturating_sub(count);
         self.meter.threads(level, count as u64, idle as u64);
         self.rounds(count, threads, each)
     }
@@ -226,8 +226,8 @@ impl<'p> Evaluator<'p> {
         let part = self.threads(below).unwrap_or(1);
         let locations = self.threads(level).map(|threads| threads.div_ceil(part));
         if let Some(locations) = locations {
-            let idle = count.div_ceil(locations) * locations - count;
-            self.meter.threads(level, 0, (idle * part) as u64);
+            let idle = count.div_ceil(locations).saturating_mul(locations).saturating_sub(count);
+            self.meter.threads(level, 0, idle.saturating_mul(part) as u64);
         }
         self.rounds(count, locations, each)
     }

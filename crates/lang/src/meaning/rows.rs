@@ -21,6 +21,8 @@ struct Rows<'p> {
     /// What is outside of the comprehension.
     outside: Environment<'p>,
     rows: Vec<Environment<'p>>,
+    /// Whether anything is drawn so far.
+    drawn: bool,
     /// The places of the names that are bound so far.
     bound: Vec<Span>,
 }
@@ -34,8 +36,12 @@ impl<'p> Evaluator<'p> {
         environment: &Environment<'p>,
         span: Span,
     ) -> Outcome<Value<'p>> {
-        let mut rows =
-            Rows { outside: environment.clone(), rows: vec![environment.clone()], bound: Vec::new() };
+        let mut rows = Rows {
+            outside: environment.clone(),
+            rows: vec![environment.clone()],
+            drawn: false,
+            bound: Vec::new(),
+        };
         let mut distinct = false;
         for qualifier in qualifiers {
             distinct |= matches!(qualifier, Qualifier::Distinct(_));
@@ -56,13 +62,25 @@ impl<'p> Evaluator<'p> {
         self.stored(values, shape, span)
     }
 
+    /// Does something for each row; before anything is drawn there is one, which is outside.
+    fn each_row<T>(
+        &self,
+        rows: &Rows<'p>,
+        mut f: impl FnMut(&Environment<'p>) -> Outcome<T>,
+    ) -> Outcome<Vec<T>> {
+        match (rows.drawn, &rows.rows[..]) {
+            (false, [row]) => Ok(vec![f(row)?]),
+            (_, all) => self.each(all.len(), |number| f(&all[number])),
+        }
+    }
+
     fn qualify(&self, rows: &mut Rows<'p>, qualifier: &'p Qualifier, span: Span) -> Outcome<()> {
         let count = rows.rows.len();
         match qualifier {
             Qualifier::Draw(draws) => self.draw(rows, draws, span),
             Qualifier::Guard(condition) => {
-                let holds = self.each(count, |row| {
-                    let holds = self.evaluate(condition, &rows.rows[row])?;
+                let holds = self.each_row(rows, |row| {
+                    let holds = self.evaluate(condition, row)?;
                     Ok(self.scalar(&holds, condition.span)?.is_true())
                 })?;
                 self.charge_scan(count, condition.span);
@@ -71,18 +89,16 @@ impl<'p> Evaluator<'p> {
                 Ok(())
             }
             Qualifier::Let(pattern, value) => {
-                rows.rows = self.each(count, |row| {
-                    let value = self.evaluate(value, &rows.rows[row])?;
-                    self.matched(pattern, &value, rows.rows[row].clone())
+                rows.rows = self.each_row(rows, |row| {
+                    let value = self.evaluate(value, row)?;
+                    self.matched(pattern, &value, row.clone())
                 })?;
                 names_of(pattern, &mut rows.bound);
                 Ok(())
             }
             Qualifier::OrderBy(keys) => {
-                let found = self.each(count, |row| {
-                    keys.iter()
-                        .map(|(key, _)| self.evaluate(key, &rows.rows[row]))
-                        .collect::<Outcome<Vec<_>>>()
+                let found = self.each_row(rows, |row| {
+                    keys.iter().map(|(key, _)| self.evaluate(key, row)).collect::<Outcome<Vec<_>>>()
                 })?;
                 self.charge_sort(count, span);
                 let mut keyed: Vec<_> = found.into_iter().zip(std::mem::take(&mut rows.rows)).collect();
@@ -106,8 +122,8 @@ impl<'p> Evaluator<'p> {
 
     /// Draws for each row: all combinations of a row and what is drawn in it, in order.
     fn draw(&self, rows: &mut Rows<'p>, draws: &'p [(Pattern, Drawn)], span: Span) -> Outcome<()> {
-        let drawn = self.each(rows.rows.len(), |row| self.drawn(draws, &rows.rows[row]))?;
-        if !rows.bound.is_empty() {
+        let drawn = self.each_row(rows, |row| self.drawn(draws, row))?;
+        if std::mem::replace(&mut rows.drawn, true) {
             self.charge_scan(rows.rows.len(), span);
         }
         let total = drawn.iter().fold(0usize, |total, (count, _)| total.saturating_add(*count));
@@ -120,8 +136,8 @@ impl<'p> Evaluator<'p> {
         rows.rows = self.each(numbers.len(), |at| {
             let (row, number) = numbers[at];
             let (_, drawings) = &drawn[row];
-            let parts = draws.iter().zip(drawings);
-            parts.fold(Ok(rows.rows[row].clone()), |environment, ((pattern, _), drawing)| {
+            let mut parts = draws.iter().zip(drawings);
+            parts.try_fold(rows.rows[row].clone(), |environment, ((pattern, _), drawing)| {
                 let value = match drawing {
                     Drawing::Array(pull) => self.element(pull, number, pattern.span)?,
                     Drawing::From(from) => {
@@ -129,7 +145,7 @@ impl<'p> Evaluator<'p> {
                         Value::Scalar(self.operate(Op::Add, &[*from, number], pattern.span))
                     }
                 };
-                self.matched(pattern, &value, environment?)
+                self.matched(pattern, &value, environment)
             })
         })?;
         draws.iter().for_each(|(pattern, _)| names_of(pattern, &mut rows.bound));
@@ -165,7 +181,7 @@ impl<'p> Evaluator<'p> {
     /// `group by`: one row for all with equal keys, in the order of keys. Names that are the key keep their value, others are arrays.
     fn group(&self, rows: &mut Rows<'p>, key: &'p Expr) -> Outcome<()> {
         let count = rows.rows.len();
-        let keys = self.each(count, |row| self.evaluate(key, &rows.rows[row]))?;
+        let keys = self.each_row(rows, |row| self.evaluate(key, row))?;
         self.charge_sort(count, key.span);
         let mut keyed: Vec<_> = keys.into_iter().zip(std::mem::take(&mut rows.rows)).collect();
         keyed.sort_by(|(a, _), (b, _)| self.order(a, b, false));

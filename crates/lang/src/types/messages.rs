@@ -191,8 +191,7 @@ impl Checker<'_> {
     }
 
     pub fn too_large(&mut self, span: Span) {
-        let error = Diagnostic::new(span, "the type of this is too large");
-        self.errors.push(error.help("use arrays in place of so many parts"));
+        self.errors.push(Diagnostic::too_large(span));
     }
 
     /// Tells that a pattern is of another type than what it is for.

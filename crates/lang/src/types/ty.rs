@@ -36,6 +36,31 @@ pub enum Type {
     Memory(Box<Type>),
 }
 
+impl Type {
+    /// Whether it has more parts than a value may have. The checker bounds types in each function; those that polymorphic functions are
+    /// used at, one inside another, are known only when a program is evaluated.
+    pub fn is_too_large(&self) -> bool {
+        const MOST_PARTS: usize = 4_000;
+        let (mut left, mut count) = (vec![self], 0);
+        while let Some(ty) = left.pop() {
+            count += 1;
+            match ty {
+                Type::Scalar(_) | Type::Variable(_) => {}
+                Type::Tuple(parts) | Type::Sum(_, parts) => left.extend(parts),
+                Type::Record(fields) => left.extend(fields.iter().map(|(_, field)| field)),
+                Type::Function(from, to) => left.extend([&**from, &**to]),
+                Type::LevelFunction(_, of) | Type::Memory(of) | Type::Array { element: of, .. } => {
+                    left.push(of)
+                }
+            }
+            if count + left.len() > MOST_PARTS {
+                return true;
+            }
+        }
+        false
+    }
+}
+
 /// A declared sum, with its name for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SumId {

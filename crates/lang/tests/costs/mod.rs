@@ -215,6 +215,10 @@ fn evaluation_is_bounded() {
     fails("", "push <grid> [1] |> force |> fn xs => iterateWhile (fn xs => true) (fn xs => xs) xs", "steps");
     fails("", "whileLoop (fn f => f 0 < 1) (fn f => fn x => x) (fn x => x)", "nested too deeply");
     fails("", "index (whileLoop (fn xs => length xs > 0) (map (fn x => x)) [1]) 0", "nested too deeply");
+    let doubled: String = (0..40).map(|n| format!("fun f{} x = f{n} (x, x)\n", n + 1)).collect();
+    fails(&format!("fun f0 x = 1\n{doubled}"), "f40 0", "the type of this is too large");
+    fails("", "index2 (generate2 5000000000 5000000000 (fn i j => i)) 1 1", "can be counted");
+    fails("", "iterate 1000000000000 compute []", "steps");
     fails("", "concat 1000000000000 [push <block> [1]]", "steps");
     fails("", "[ x | a <- 0..1000000, x <- 0..1000000 ]", "steps");
 }
@@ -228,6 +232,8 @@ fn what_has_no_meaning_names_its_place() {
         ("[push <block> [1, 2]] |> concat 1", "a part of 2 elements where each has 1"),
         ("[push <block> [1, 2]] |> interleave 2 (fn _ i => 0)", "two elements are written to index 0"),
         ("[push <block> [1]] |> interleave 1 (fn _ i => 7)", "index 7 of 1 elements"),
+        ("zipWith (fn a b => a) [1] [1, 2]", "`zipWith` of arrays of 1 and of 2 elements"),
+        ("generate (0 - 1) (fn i => i)", "`generate` of -1 elements"),
         ("scatter [1] [(3, 4)]", "`scatter` to index 3 of 1 elements"),
     ] {
         let error = evaluated("", expression, 10_000).expect_err("it has no meaning");
