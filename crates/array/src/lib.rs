@@ -50,7 +50,9 @@ mod selecting;
 mod shape;
 mod sorting;
 mod stencils;
+mod table;
 pub mod text;
+pub mod untyped;
 mod verify;
 mod views;
 
@@ -63,7 +65,7 @@ pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns
 pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
-pub use expanding::{checked as checked_size, is_fixed};
+pub use expanding::{checked as checked_size, is_fixed, stretch_within};
 pub use extents::{Extent, Extents, Knowledge, Length, Shapes, Unplanned};
 pub use foreign::{foreign, foreign_by};
 pub use foresee::{Foreseen, foresee};
@@ -88,4 +90,5 @@ pub use shape::{
 };
 pub use sorting::{Falls, in_order};
 pub use stencils::{Boundary, Neighbours};
+pub use table::Table;
 pub use verify::CheckedProgram;

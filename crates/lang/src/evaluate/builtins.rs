@@ -3,9 +3,9 @@
 //! Inside a function on elements, one whose arguments all come from outside is evaluated outside, so it is done once and not for each
 //! element.
 
+use super::comprehension::{Initial, Reduction};
 use super::environment::{Environment, Instance};
 use super::in_kernel::known_level;
-use super::scalars::whole;
 use super::value::{Array, Function, Made, Value};
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
@@ -33,6 +33,7 @@ const BUILTINS: &[(&str, usize)] = &[
     ("map", 2),
     ("mapPull", 2),
     ("zipWith", 3),
+    ("slice", 3),
     ("generate2", 3),
     ("generate3", 4),
     ("index2", 3),
@@ -194,8 +195,8 @@ impl Evaluator {
             Ok(Value::scalar(x.term.cast(ty), x.outside))
         };
         match call.name {
-            "generate" | "map" | "mapPull" | "zipWith" | "generate2" | "generate3" | "map2" | "rows"
-            | "transpose2" | "reshape2" | "flatten2" => {
+            "generate" | "map" | "mapPull" | "zipWith" | "slice" | "generate2" | "generate3" | "map2"
+            | "rows" | "transpose2" | "reshape2" | "flatten2" => {
                 let (element, rank) = self.element_type(&call)?;
                 let Call { name, span, instance, arguments, .. } = call;
                 self.make(Made { name, span, instance, arguments }, element, rank)
@@ -206,10 +207,7 @@ impl Evaluator {
                 self.get(array, &index.collect::<Outcome<Vec<_>>>()?, Some(call.name), span)
             }
             "length" | "lengthPull" if matches!(&arguments[0], Value::Array(Array::Stream(_))) => {
-                match &arguments[0] {
-                    Value::Array(Array::Stream(stream)) => self.count(stream),
-                    _ => Err(self.wrong(span, "an array is wanted here")),
-                }
+                self.count(self.array(&arguments[0], span)?, span)
             }
             "length" | "lengthPull" => {
                 let extents = self.extents(self.array(&arguments[0], span)?, span)?;
@@ -389,19 +387,11 @@ impl Evaluator {
             let folded = self.fold(name, array, initial.as_ref(), &ty, (0, span), &operator)?;
             return self.get(&folded, &[], None, span);
         }
-        if let Array::Stream(stream) = array {
-            let Some(initial) = initial else {
-                let message = format!("`{name}` of a comprehension that may have no elements");
-                let help = "fold it with `reduce` and what to give then";
-                return Err(Box::new(Diagnostic::new(span, message).help(help)));
-            };
-            return (stream.fold)(initial, &ty, &operator);
-        }
-        let initial = match initial {
-            Some(initial) => initial,
-            // There must be a first element.
-            None => self.get(array, &[whole(0)], Some(name), span)?,
+        let initial = match (name, initial) {
+            ("sum" | "product", Some(initial)) => Initial::Neutral(initial),
+            (_, Some(initial)) => Initial::First(initial),
+            (_, None) => Initial::Nothing,
         };
-        self.loop_over(array, initial, &ty, span, &operator)
+        self.reduce_inner(array, &Reduction { name, span, ty, step: &operator, combine: &operator, initial })
     }
 }

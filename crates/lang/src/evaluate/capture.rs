@@ -423,7 +423,7 @@ impl Evaluator {
         }
     }
 
-    fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
+    pub(super) fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
         names.iter().all(|name| match environment.get(name) {
             Some(Meaning::Value(value)) => self.is_outside(value),
             Some(Meaning::Definition(definition)) => {

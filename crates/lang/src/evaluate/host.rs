@@ -8,8 +8,8 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
-use pumice_array::{Acc, Described, HostData, Operation, acond, building};
-use pumice_scalar::{FailureKind, Function, Op, ScalarType, Site, Term, function};
+use pumice_array::{Acc, Described, HostData, Operation, acond, building, checked_size, stretch_within};
+use pumice_scalar::{Exp, FailureKind, Function, Op, Place, ScalarType, Site, Term, function};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -90,6 +90,16 @@ impl Evaluator {
     pub(super) fn described(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Arc<Described>> {
         match array {
             Array::Host(host) => self.describe(host, span),
+            // An element of an array of arrays.
+            Array::Local(local) if self.mode.get() == Mode::Host => {
+                let types = columns(&local.element, self.sums());
+                let types = types.ok_or_else(|| self.not_stored(&local.element, span))?;
+                let indices = vec![ScalarType::I64; local.extents.len()];
+                let element = self.element_function(&indices, span, |index| (local.get)(index))?;
+                let generate = Generate { shape: self.constant_function(local.extents.clone()), element };
+                let rank = local.extents.len();
+                Ok(self.alive(Described::new(generate, Vec::new(), rank, types, self.place("array", span))))
+            }
             _ => {
                 let message = "this operation works on whole arrays, and none is computed for each element of another one";
                 let help = "sums and other folds of inner arrays are loops; for the rest use a comprehension, or levels";
@@ -207,6 +217,21 @@ impl Evaluator {
             "generate3" => Ok(vec![number(0)?, number(1)?, number(2)?]),
             "map" | "mapPull" | "map2" | "zipWith" => array(1),
             "rows" => array(0).map(first),
+            super::comprehension::RAGGED => {
+                let offsets = array(1)?;
+                let row = |end: &Scalar| {
+                    let count = end.term.binary(Op::Sub, whole(1));
+                    Scalar { term: count, outside: end.outside }
+                };
+                Ok(offsets.iter().take(1).map(row).collect())
+            }
+            "slice" => {
+                let (from, to, extents) = (number(0)?, number(1)?, array(2)?);
+                let length = extents.first().map_or(Scalar { term: whole(0), outside: true }, |all| *all);
+                let outside = from.outside && to.outside && length.outside;
+                let place = self.place(made.name, span);
+                Ok(vec![Scalar { term: stretch(from, to, length, place).1.term(), outside }])
+            }
             "transpose2" => array(0).map(|mut extents| {
                 extents.reverse();
                 extents
@@ -237,6 +262,16 @@ impl Evaluator {
             "generate3" => self.apply_all(&made.arguments[3], &indices(), span),
             "map" | "mapPull" | "map2" => self.apply_all(&made.arguments[0], &[at(1, index)?], span),
             "zipWith" => self.apply_all(&made.arguments[0], &[at(1, index)?, at(2, index)?], span),
+            super::comprehension::RAGGED => self.ragged_row(made, index.first().copied().unwrap_or(whole(0))),
+            "slice" => {
+                let from = self.scalar(&made.arguments[0], span)?.term;
+                let extents = self.extents(array(2)?, span)?;
+                let length = extents.first().map_or(whole(0), |extent| extent.term);
+                // Its length is 0 where it is not in the array.
+                let first = from.binary(Op::Max, whole(0)).binary(Op::Min, length);
+                let number = index.first().copied().unwrap_or(whole(0));
+                at(2, &[first.binary(Op::Add, number)])
+            }
             "transpose2" => {
                 let turned: Vec<Term> = index.iter().rev().copied().collect();
                 at(0, &turned)
@@ -248,7 +283,10 @@ impl Evaluator {
                     (self.clone(), array(0)?.clone(), index.first().copied().unwrap_or(whole(0)));
                 let get =
                     Rc::new(move |column: &[Term]| this.get(&matrix, &[&[row], column].concat(), None, span));
-                self.pull(Local { element: array(0)?.element().clone(), extents: vec![columns], get }, span)
+                self.pull(
+                    Local { element: array(0)?.element().clone(), extents: vec![columns], get, most: None },
+                    span,
+                )
             }
             "reshape2" | "flatten2" => {
                 let position = if made.name == "reshape2" { 2 } else { 0 };
@@ -336,7 +374,7 @@ impl Evaluator {
                 let function = self.element_function(&[ScalarType::I64], span, |index| get(index))?;
                 self.operation("list", Generate { shape, element: function }, Vec::new(), (&element, 1), span)
             }
-            _ => self.pull(Local { element, extents: vec![whole(length as i64)], get }, span),
+            _ => self.pull(Local { element, extents: vec![whole(length as i64)], get, most: None }, span),
         }
     }
 
@@ -363,6 +401,12 @@ impl Evaluator {
             }
         }
     }
+}
+
+/// Where a stretch of an array begins and how many elements it has, as generators of comprehensions in Rust have it.
+fn stretch(from: Scalar, to: Scalar, length: Scalar, place: Place) -> (Exp<i64>, Exp<i64>) {
+    let [from, to, length] = [from, to, length].map(|scalar| Exp::<i64>::from_term(scalar.term));
+    stretch_within((from, from + checked_size(to - from, place)), length, place)
 }
 
 /// The number of an element by its index in each dimension.
