@@ -7,10 +7,12 @@ pub use rows::*;
 use crate::acc::{Acc, lifted, nullary};
 use crate::data::Vector;
 use crate::expanding::{self, checked, stretch_within};
-use crate::sorting::{Falls, in_order};
+use crate::sorting::Falls;
+use crate::table;
 use pumice_scalar::{
-    Constant, Elt, Exp, Lift, Number, Op, OptionExp, Place, Primitive, ScalarType, Term, cond, some, while_,
+    Constant, Elt, Exp, Lift, Number, OptionExp, Place, Primitive, Term, cond, some, while_,
 };
+use std::marker::PhantomData;
 
 /// What a generator can draw from.
 #[diagnostic::on_unimplemented(
@@ -260,11 +262,6 @@ fn by_first<K: Lift, T: Elt>(pairs: Acc<Vector<(K::Elt, T)>>, place: Place) -> A
     pairs.sorted_by(|(key, _): (K, T::Exp)| (key, vec![Falls(false); K::Elt::types().len()]), place)
 }
 
-/// The scalars of a key as unsigned integers that keep its order.
-fn ranks<K: Lift>(key: K) -> Vec<Term> {
-    key.terms().into_iter().map(|term| in_order(term, Falls(false))).collect()
-}
-
 /// The first elements, or all if there are fewer.
 #[track_caller]
 pub fn first<T: Elt>(vector: Acc<Vector<T>>, count: impl Into<Exp<i64>>) -> Acc<Vector<T>> {
@@ -304,114 +301,28 @@ pub fn grouped<T: Elt, K: Lift, L: Lift>(
     runs.zipped(&sums, |(_, _, key), sum| (key, sum), place)
 }
 
-/// A vector by key, for joins: in the order of its keys, with a directory that says about where each key is.
-///
-/// The ranks of the first scalar of keys, from the smallest to the largest, are cut into buckets of equal width, a power of two, at
-/// most as many as there are elements. So a search begins with few elements where keys are spread evenly, and halves what is left
-/// where they are not.
+/// A vector by key, for joins.
 pub struct Table<T: Elt, K: Lift> {
-    sorted: Acc<Vector<(K::Elt, T)>>,
-    /// For each bucket how many elements are in those before it, and more numbers than there are buckets.
-    directory: Acc<Vector<i64>>,
+    table: table::Table,
+    of: PhantomData<fn(K) -> T>,
 }
 
 impl<T: Elt, K: Lift> Table<T, K> {
     /// Sorts a vector by a key.
     #[track_caller]
-    pub fn new(vector: Acc<Vector<T>>, key: impl FnOnce(T::Exp) -> K) -> Table<T, K> {
-        let place = Place::caller("join");
-        let keyed = vector.mapped(|x| (without_sign_of_zero(key(x)), x), place);
-        let sorted = by_first::<K, T>(keyed, place);
-        let buckets = sorted.clone();
-        let directory = sorted.clone().with_index(
-            |number: Exp<i64>, _: <(K::Elt, T) as Elt>::Exp| {
-                let ranks = Ranks::of::<K, T>(&buckets);
-                buckets.found(|(key, _): (K, T::Exp)| ranks.bucket(first_rank(key)).lt(number))
-            },
-            place,
-        );
-        Table { sorted, directory }
+    pub fn new(vector: Acc<Vector<T>>, key: impl Fn(T::Exp) -> K) -> Table<T, K> {
+        let key = |terms: &[Term]| key(T::Exp::from_terms(&mut terms.iter().copied())).terms();
+        let table = table::Table::new(vector.described(), key, K::Elt::types(), Place::caller("join"));
+        Table { table, of: PhantomData }
     }
 
     /// Where the elements with a key are: the first of them, and the one behind the last. What is not a number equals nothing.
     pub fn range(&self, key: K) -> (Exp<i64>, Exp<i64>) {
-        let key = without_sign_of_zero(key);
-        let (keys, rank, size) = (ranks(key), first_rank(key), self.sorted.size());
-        let is_number = key
-            .terms()
-            .into_iter()
-            .fold(Exp::from(true), |all, term| all & Exp::from_term(term.compare(Op::Eq, term)));
-        let order = |x: <(K::Elt, T) as Elt>::Exp, equal: bool| before(&ranks(x.0), &keys, equal);
-        let none = (Exp::from(0), Exp::from(0));
-        let search = || {
-            let ranks = Ranks::of::<K, T>(&self.sorted);
-            let search = || {
-                let bucket = ranks.bucket(rank);
-                let next = (bucket + 1).min(size - 1);
-                let [start, end] = [bucket, next].map(|bucket| element(&self.directory, bucket));
-                let end = next.gt(bucket).select(end, size);
-                let first = self.sorted.found_between((start, end), |x| order(x, false));
-                (first, self.sorted.found_between((first, end), |x| order(x, true)))
-            };
-            cond(ranks.lowest.le(rank) & rank.le(ranks.highest), search, || none)
-        };
-        cond(is_number & size.gt(0), search, || none)
+        self.table.range(&key.terms())
     }
 
     /// An element, in the order of keys.
     pub fn element(&self, number: Exp<i64>) -> T::Exp {
-        self.sorted.element(&[number.term()], None).1
+        T::Exp::from_terms(&mut self.table.element(number.term()).into_iter())
     }
-}
-
-/// The ranks of the keys of a table that has elements, and how they are cut into buckets.
-struct Ranks {
-    lowest: Exp<u64>,
-    highest: Exp<u64>,
-    /// The bits of a difference of ranks that do not matter for the bucket.
-    shift: Exp<u64>,
-}
-
-impl Ranks {
-    fn of<K: Lift, T: Elt>(sorted: &Acc<Vector<(K::Elt, T)>>) -> Ranks
-    where
-        (K::Elt, T): Elt<Exp = (K, T::Exp)>,
-    {
-        let size = sorted.size();
-        let rank = |number: Exp<i64>| first_rank(sorted.element(&[number.term()], None).0);
-        let (lowest, highest) = (rank(Exp::from(0)), rank(size - 1));
-        // The bits that the largest difference has, and those that every number below a power of two has, which is not larger than
-        // the size.
-        let bits = Exp::<i64>::from(64) - (highest - lowest).leading_zeros().cast::<i64>();
-        let kept = Exp::<i64>::from(63) - size.leading_zeros();
-        Ranks { lowest, highest, shift: (bits - kept).max(0).min(63).cast::<u64>() }
-    }
-
-    /// The bucket of a rank that is not outside: below the size of the table.
-    fn bucket(&self, rank: Exp<u64>) -> Exp<i64> {
-        ((rank - self.lowest) >> self.shift).cast::<i64>()
-    }
-}
-
-/// The rank of the first scalar of a key; of a key without any, always the same.
-fn first_rank<K: Lift>(key: K) -> Exp<u64> {
-    ranks(key).first().map_or(Exp::from(0), |rank| Exp::from_term(rank.cast(ScalarType::U64)))
-}
-
-/// A key in which -0.0 is 0.0, as for `==`.
-fn without_sign_of_zero<K: Lift>(key: K) -> K {
-    let positive = |term: Term| match term.ty() {
-        ScalarType::F32 | ScalarType::F64 => term.binary(Op::Add, Constant::zero(term.ty()).into()),
-        _ => term,
-    };
-    K::from_terms(&mut key.terms().into_iter().map(positive))
-}
-
-/// Whether keys come before others, or are the same if that will do too.
-fn before(keys: &[Term], others: &[Term], or_equal: bool) -> Exp<bool> {
-    let pairs = keys.iter().zip(others).rev();
-    pairs.fold(Exp::from(or_equal), |rest, (a, b)| {
-        let less = Exp::<bool>::from_term(a.compare(Op::Lt, *b));
-        less | (Exp::from_term(a.compare(Op::Eq, *b)) & rest)
-    })
 }

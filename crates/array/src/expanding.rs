@@ -1,10 +1,10 @@
 //! The methods of [`Acc`] that replace elements by several others, whose number depends on them: nested work, flattened.
 
 use crate::acc::{Acc, lifted, nullary};
-use crate::data::{Matrix, Vector};
-use crate::operations::{Expand, ExpandReduce, Generate};
+use crate::data::Vector;
+use crate::untyped::{self, Combination};
 use pumice_scalar::{
-    Constant, Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Variable,
+    Constant, Elt, Exp, FailureKind, Function, IntoExp, Lift, Node, OptionExp, Place, Site, Term, Variable,
 };
 
 /// The most elements that one source is expanded to: more take a device minutes, and their numbers' sums would wrap.
@@ -74,6 +74,16 @@ pub fn is_fixed(function: &Function) -> bool {
     })
 }
 
+/// An element of its scalars.
+fn lift<T: Elt>(terms: &[Term]) -> T::Exp {
+    T::Exp::from_terms(&mut terms.iter().copied())
+}
+
+/// A size as a function of an element's scalars.
+fn sizes<T: Elt>(size: impl Fn(T::Exp) -> Exp<i64>) -> impl Fn(&[Term]) -> Term {
+    move |source| size(lift::<T>(source)).term()
+}
+
 /// What an expression of an element is once it is in an array.
 type Reduced<L> = <<L as Lift>::Elt as Elt>::Exp;
 
@@ -106,18 +116,9 @@ impl<T: Elt> Acc<Vector<T>> {
         get: impl FnOnce(T::Exp, Exp<i64>) -> L,
         place: Place,
     ) -> Acc<Vector<L::Elt>> {
-        let fixed = lifted(&size);
-        if is_fixed(&fixed) {
-            // As many of each: a matrix, whose rows are one after the other.
-            let shape = nullary(|| std::iter::once(self.size().term()).chain(fixed.apply(&[])).collect());
-            let element =
-                |(source, number): (Exp<i64>, Exp<i64>)| get(self.element(&[source.term()], None), number);
-            let rows = Generate { shape, element: lifted(element) };
-            return Acc::<Matrix<L::Elt>>::new(rows, Vec::new(), place).flatten();
-        }
-        let size = lifted(|source: T::Exp| checked(size(source), place));
-        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
-        Acc::<Vector<L::Elt>>::new(Expand { size, get }, vec![self.described().clone()], place)
+        let get = |source: &[Term], number: Term| get(lift::<T>(source), Exp::from_term(number)).terms();
+        let (size, types) = (sizes::<T>(size), L::Elt::types());
+        Acc::from_described(untyped::expanded(self.described(), size, get, types, place))
     }
 
     /// Reduces what each element is expanded to, as [`Acc::expand`] says, with an associative operator: one result per element.
@@ -186,7 +187,7 @@ impl<T: Elt> Acc<Vector<T>> {
         most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<Option<L::Elt>>> {
-        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        let get = |source, number| get(source, number).terms();
         self.reduced_by(size, get, (None, lifted(|(a, b): (L, L)| f(a, b))), most, place)
     }
 
@@ -199,7 +200,7 @@ impl<T: Elt> Acc<Vector<T>> {
         most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<L::Elt>> {
-        let get = lifted(|(source, number): (T::Exp, Exp<i64>)| get(source, number));
+        let get = |source, number| get(source, number).terms();
         let operator = lifted(|(a, b): (Reduced<L>, Reduced<L>)| f(a, b));
         self.reduced_by(size, get, (Some(nullary(|| initial.terms())), operator), most, place)
     }
@@ -207,14 +208,15 @@ impl<T: Elt> Acc<Vector<T>> {
     fn reduced_by<U: Elt>(
         self,
         size: impl Fn(T::Exp) -> Exp<i64>,
-        get: Function,
+        get: impl FnOnce(T::Exp, Exp<i64>) -> Vec<Term>,
         (initial, operator): (Option<Function>, Function),
         most: Option<Function>,
         place: Place,
     ) -> Acc<Vector<U>> {
-        let size = lifted(|source: T::Exp| checked(size(source), place));
-        let operation = ExpandReduce { size, get, operator, initial, most };
-        Acc::<Vector<U>>::new(operation, vec![self.described().clone()], place)
+        let get = |source: &[Term], number: Term| get(lift::<T>(source), Exp::from_term(number));
+        let combination = Combination { operator, initial, most };
+        let (source, size) = (self.described(), sizes::<T>(size));
+        Acc::from_described(untyped::reduced(source, size, get, combination, U::types(), place))
     }
 
     /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that

@@ -50,7 +50,9 @@ mod selecting;
 mod shape;
 mod sorting;
 mod stencils;
+mod table;
 pub mod text;
+pub mod untyped;
 mod verify;
 mod views;
 
@@ -86,6 +88,7 @@ pub use segments::Segments;
 pub use shape::{
     All, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, IntoExtent, IntoShape, Larger, Pattern, PatternPart, Shape,
 };
-pub use sorting::{Falls, in_order, is_cheap_key};
+pub use sorting::{Falls, in_order};
 pub use stencils::{Boundary, Neighbours};
+pub use table::Table;
 pub use verify::CheckedProgram;

@@ -2,13 +2,8 @@
 
 use crate::acc::Acc;
 use crate::data::Vector;
-use pumice_scalar::{Elt, Exp, Lift, Op, Place};
-
-/// Whether two elements are equal, scalar by scalar.
-fn same<L: Lift>(a: L, b: L) -> Exp<bool> {
-    let scalars = a.terms().into_iter().zip(b.terms());
-    scalars.fold(Exp::from(true), |all, (a, b)| all & Exp::from_term(a.compare(Op::Eq, b)))
-}
+use crate::untyped;
+use pumice_scalar::{Elt, Place};
 
 impl<T: Elt> Acc<Vector<T>> {
     /// For each element whether it differs from the one before it: where groups of equal neighbours begin. The first does.
@@ -21,7 +16,7 @@ impl<T: Elt> Acc<Vector<T>> {
     #[track_caller]
     pub fn group_starts(self) -> Acc<Vector<bool>> {
         let place = Place::caller("group_starts");
-        self.starts(place).mapped(|(start, _)| start, place)
+        Acc::from_described(untyped::columns(&untyped::starts(self.described(), place), 0..1, place))
     }
 
     /// The elements without those that are equal to the one before them. Of a sorted vector, every value once.
@@ -33,8 +28,7 @@ impl<T: Elt> Acc<Vector<T>> {
     /// ```
     #[track_caller]
     pub fn unique(self) -> Acc<Vector<T>> {
-        let place = Place::caller("unique");
-        self.starts(place).kept(|(start, _)| start, place).mapped(|(_, (_, x))| x, place)
+        Acc::from_described(untyped::unique(self.described(), Place::caller("unique")))
     }
 
     /// The value and the length of each run of equal elements.
@@ -52,25 +46,7 @@ impl<T: Elt> Acc<Vector<T>> {
 
     /// Where each run begins, how long it is, and the value of its elements.
     pub(crate) fn runs(&self, place: Place) -> Acc<Vector<(i64, i64, T)>> {
-        let end = self.size();
-        let starts = self.starts(place).kept(|(start, _)| start, place).mapped(|(_, run)| run, place);
-        let next = starts.clone();
-        let run = move |number: Exp<i64>, (start, x): (Exp<i64>, T::Exp)| {
-            let is_last = (number + 1).ge(next.size());
-            let (after, _) = next.element(&[(number + 1).term()], None);
-            (start, is_last.select(end, after) - start, x)
-        };
-        starts.with_index(run, place)
-    }
-
-    /// For each element whether a run begins with it, its index, and itself.
-    pub(crate) fn starts(&self, place: Place) -> Acc<Vector<(bool, (i64, T))>> {
-        let before = self.clone();
-        let start = move |index: Exp<i64>, x: T::Exp| {
-            let previous = before.element(&[(index - 1).max(0).term()], None);
-            (index.eq(0) | !same(x, previous), (index, x))
-        };
-        self.clone().with_index(start, place)
+        Acc::from_described(untyped::runs(self.described(), place))
     }
 
     /// Each element as often as a count says, one after the other; not at all where that is not positive.

@@ -5,15 +5,11 @@
 
 use crate::acc::{Acc, lifted};
 use crate::data::Array;
-use crate::described::building;
 use crate::operations::{Order, Sort};
-use crate::program::read;
 use crate::selecting::first_by_keys;
 use crate::shape::{IntoExtent, Larger, Shape};
+use crate::untyped;
 use pumice_scalar::{Constant, Elt, Exp, Function, Lift, Op, Place, ScalarType, Term, function};
-
-/// A key that costs more instructions than this is computed once and moved with its element.
-const CHEAP_KEY: u32 = 12;
 
 impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
     fn sorted(&self, order: Order, place: Place) -> Self {
@@ -72,22 +68,11 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
 
     /// As [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
     pub(crate) fn sorted_by<K: Lift>(self, key: impl Fn(T::Exp) -> (K, Vec<Falls>), place: Place) -> Self {
-        let mut directions = Vec::new();
-        let direct = building(|| {
-            function(&T::types(), |terms| {
-                let (key, falls) = key(T::Exp::from_terms(&mut terms.iter().copied()));
-                directions = falls;
-                key.terms().into_iter().zip(&directions).map(|(term, falls)| in_order(term, *falls)).collect()
-            })
-        });
-        if is_cheap_key(&direct) {
-            return self.sorted(Order::Keys(direct), place);
-        }
-        let types = <(K::Elt, T) as Elt>::types();
-        let keys = function(&types, |terms| {
-            terms.iter().zip(&directions).map(|(term, falls)| in_order(*term, *falls)).collect()
-        });
-        self.mapped(|x| (key(x).0, x), place).sorted(Order::Keys(keys), place).mapped(|(_, x)| x, place)
+        let keys = |terms: &[Term]| {
+            let (key, falls) = key(T::Exp::from_terms(&mut terms.iter().copied()));
+            key.terms().into_iter().zip(falls).collect()
+        };
+        Acc::from_described(untyped::sorted(self.described(), keys, place))
     }
 
     /// The elements of each row of the innermost dimension, in an order that is given by whether one comes before another.
@@ -168,17 +153,6 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
 /// The keys of elements with their places, which do not matter.
 fn keys_with_places<T: Elt>(falls: Falls) -> Function {
     keys(T::types().len(), &<(T, i64) as Elt>::types(), falls)
-}
-
-/// Whether the keys that a function gives are computed wherever elements are compared, and not once and moved with them.
-///
-/// ```
-/// use pumice_array::is_cheap_key;
-/// use pumice_scalar::{ScalarType, function};
-/// assert!(is_cheap_key(&function(&[ScalarType::U32], |terms| terms.to_vec())));
-/// ```
-pub fn is_cheap_key(keys: &Function) -> bool {
-    keys.cost() <= CHEAP_KEY && read(keys).is_empty()
 }
 
 /// Whether larger values come first.

@@ -191,6 +191,9 @@ fn the_cases_of_all_examples_hold() {
         std::fs::read_dir(repository().join("examples/pum")).unwrap_or_else(|error| panic!("{error}"))
     {
         let path = entry.unwrap_or_else(|error| panic!("{error}")).path();
+        if path.extension().is_none_or(|kind| kind != "pum") {
+            continue;
+        }
         let name = path.to_string_lossy().into_owned();
         for device in ["sim", "semantics"] {
             let text = prints(&["test", &name, "--device", device]);
@@ -464,4 +467,76 @@ fn functions_are_emitted_explained_and_simulated() {
     refuses(&["emit", DOTP], 2, "--target is missing");
     refuses(&["emit", DOTP, "--target", "ptx"], 2, "[possible values: array, program, c, opencl, cuda]");
     refuses(&["simulate", DOTP], 2, "takes 2 arguments");
+}
+
+/// The kernels of a program for its arrays, without what they are called and come from.
+fn kernels(program: pumice::layers::array::ArrayProgram) -> Vec<String> {
+    let compiled = pumice::Compiler::on("sim").and_then(|compiler| compiler.compile_program(program));
+    let plans = compiled.and_then(|program| program.foresee(&Default::default()));
+    let plans = plans.unwrap_or_else(|error| panic!("{error}"));
+    let launches = plans.iter().flat_map(|found| match &found.plan {
+        Ok(plan) => plan.launches().map(|launch| launch.program.to_string()).collect::<Vec<_>>(),
+        Err(error) => panic!("{error}"),
+    });
+    let plain = |text: String| {
+        let line = |line: &str| match line.split_once("//") {
+            Some((code, _)) => code.trim_end().to_string(),
+            None => line.to_string(),
+        };
+        let lines = text.lines().map(line).filter(|line| !line.is_empty() && !line.starts_with("kernel "));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    launches.map(plain).collect()
+}
+
+#[track_caller]
+fn same_kernels<T: pumice::Elt>(text: &str, rust: pumice::Acc<pumice::Vector<T>>) {
+    let none = |name: &str| Err(format!("there is no `{name}`"));
+    let program = pumice_lang::program::Program::load("test.pum", text, &none);
+    let program = std::sync::Arc::new(program.map_err(|_| ()).expect("it is read"));
+    let checked =
+        pumice_lang::types::check(&program).map_err(|errors| errors[0].render(&program.sources, false));
+    let checked = std::sync::Arc::new(checked.unwrap_or_else(|error| panic!("{error}")));
+    let entry = checked.entry("it").expect("there is `it`");
+    let compiled = pumice_lang::evaluate::compile(&program, &checked, entry, &[], Default::default());
+    let compiled = compiled.unwrap_or_else(|error| panic!("{}", error.render(&program.sources, false)));
+    let (own, rust) = (
+        kernels(compiled.program),
+        kernels(pumice::layers::array::ArrayProgram::of(&[rust.described().clone()])),
+    );
+    assert!(!own.is_empty());
+    assert_eq!(own.len(), rust.len(), "{text}");
+    for (own, rust) in own.iter().zip(&rust) {
+        let differs = own.lines().zip(rust.lines()).find(|(own, rust)| own != rust);
+        assert_eq!(differs, None, "{text}");
+        assert_eq!(own.lines().count(), rust.lines().count(), "{text}");
+    }
+}
+
+#[test]
+fn comprehensions_have_the_kernels_that_rust_makes_of_them() {
+    use pumice::prelude::*;
+    same_kernels(
+        "fun it = [ (x, y, z) | x <- 1..30, y <- x..30, z <- y..x + y, z < 30, x * x + y * y == z * z ]",
+        comp![(x, y, z) | x <- 1..30, y <- x..30, z <- y..x + y, z < 30, x * x + y * y == z * z],
+    );
+    let rows = use_(&[(0i64, 2i64), (2, 2), (2, 3)]);
+    let entries = use_(&[(0i64, 1.0f64), (2, 2.0), (1, 3.0)]);
+    let xs = use_(&[1.0f64, 10.0, 100.0]);
+    same_kernels(
+        "fun times rows entries xs =\n  [ sum [ v * index xs column | (column, v) <- slice a b entries ] | (a, b) <- rows ]\n\
+         fun it = times [(0, 2), (2, 2), (2, 3)] [(0, 1.0), (2, 2.0), (1, 3.0)] [1.0, 10.0, 100.0]",
+        comp![sum![v * xs[column] | (column, v) <- entries[a..b]] | (a, b) <- rows],
+    );
+    let (offsets, neighbours) = (use_(&[0i64, 1, 3, 4, 4]), use_(&[1i64, 0, 2, 1]));
+    let found = use_(&[0i64, 9, 9, 9]);
+    let claims = comp![
+        (v, x + 1) | u <- 0.. | x <- found, x == 0, v <- neighbours[offsets[u]..offsets[u + 1]]
+    ];
+    same_kernels(
+        "fun step offsets neighbours found =\n  permute min found\n    [ (v, x + 1)\n    | u <- 0..length found | x <- found, x == 0,\n      \
+               v <- slice (index offsets u) (index offsets (u + 1)) neighbours ]\n\
+         fun it = step [0, 1, 3, 4, 4] [1, 0, 2, 1] [0, 9, 9, 9]",
+        claims.permute_pairs(|new, old| new.min(old), found.clone()),
+    );
 }

@@ -59,9 +59,12 @@ fn add_result(
             let array = arrays.next().ok_or_else(missing)?;
             let extents = array.extents().to_vec();
             let columns = array.columns()?;
-            let element = match ty {
-                Type::Array { element, .. } => element,
-                other => other,
+            let (element, offsets) = match ty {
+                Type::Array { element, .. } => match &**element {
+                    Type::Array { element, .. } => (&**element, Some(arrays.next().ok_or_else(missing)?)),
+                    _ => (&**element, None),
+                },
+                other => (other, None),
             };
             let types = array.types().to_vec();
             let scalar = |number: usize, column: usize| {
@@ -81,11 +84,44 @@ fn add_result(
                     text,
                 );
             };
+            if let Some(offsets) = offsets {
+                return add_ragged(&offsets_of(&**offsets)?, most, &mut add, text);
+            }
             let count = extents.iter().fold(1, |count: usize, extent| count.saturating_mul(*extent));
             let ends = if count > most { ENDS } else { usize::MAX };
             add_rows(&extents, ends, 0, &mut add, text);
         }
     }
+    Ok(())
+}
+
+/// Where rows begin, and where the last one ends.
+fn offsets_of(array: &dyn ArrayData) -> Result<Vec<usize>, Error> {
+    let columns = array.columns()?;
+    let bytes = columns.first().map_or(&[][..], |column| &column[..]);
+    let number = |bytes: &[u8]| Constant::from_bytes(ScalarType::I64, bytes).as_integer();
+    Ok(bytes.chunks_exact(8).map(|bytes| number(bytes).map_or(0, |number| number.max(0) as usize)).collect())
+}
+
+/// Rows of different lengths; of many, and of long ones, only both ends.
+fn add_ragged(
+    offsets: &[usize],
+    most: usize,
+    add: &mut dyn FnMut(usize, &mut String),
+    text: &mut String,
+) -> Result<(), Error> {
+    let ends = if offsets.last().is_some_and(|count| *count > most) { ENDS } else { usize::MAX };
+    let count = offsets.len().saturating_sub(1);
+    text.push('[');
+    for row in (0..count).filter(|row| *row < ends || count - row <= ends) {
+        text.push_str(if row == 0 { "" } else { ", " });
+        if row > 0 && row == count - ends.min(count) && count > 2 * ends.min(count) {
+            let _ = write!(text, "… ({count} rows) …, ");
+        }
+        let (first, end) = (offsets[row], offsets[row + 1].max(offsets[row]));
+        add_rows(&[end - first], ends, first, add, text);
+    }
+    text.push(']');
     Ok(())
 }
 

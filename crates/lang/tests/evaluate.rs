@@ -157,6 +157,34 @@ fn types_that_double_with_each_call_are_refused() {
 }
 
 #[test]
+fn comprehensions_of_the_guide() {
+    let text = include_str!("comprehensions.pum");
+    let none = |name: &str| Err(format!("there is no `{name}`"));
+    let program = Program::load("test.pum", text, &none).map_err(|_| ()).expect("it is read");
+    let module = &program.modules[program.modules.len() - 1].module;
+    let of_signatures = module.signatures.iter().filter_map(|item| item.docs.as_deref());
+    let docs = of_signatures.chain(module.functions.iter().filter_map(|item| item.docs.as_deref()));
+    let cases: Vec<_> = docs.flat_map(pumice_lang::cases::cases).collect();
+    assert!(cases.len() > 30, "{} cases", cases.len());
+    for case in cases {
+        is(text, &case.expression, &case.expected);
+    }
+}
+
+#[test]
+fn comprehensions_that_cannot_be_are_told() {
+    for (expression, words) in [
+        ("[ x | x <- [1, 2], distinct, x > 1 ]", "stands last"),
+        ("[ x | x <- [1, 2], take x ]", "`take` is of all elements"),
+        ("[ minimum [ y | y <- 0..x, y > 5 ] | x <- [9, 3] ]", "minimum"),
+        ("[ sum (slice x 4 [1, 2, 3]) | x <- [0, 1] ]", "slice"),
+    ] {
+        let error = value("", expression).expect_err("it fails");
+        assert!(error.contains(words) && error.contains("test.pum:2"), "{expression}: {error}");
+    }
+}
+
+#[test]
 fn sizes_that_nothing_can_have_are_failures() {
     for (expression, words) in [
         ("expand (fn x => x) (fn x i => x + i) [1, -1]", "expand"),
@@ -392,6 +420,14 @@ fn the_program_in_the_documentation_runs() {
         text.split("```pum\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is a program");
     is(program, "dotp [1.0, 2.0, 3.0] [4.0, 5.0, 6.0]", "32.0");
     is(program, "revDistribute 2 [1, 2, 3, 4]", "[4, 3, 2, 1]");
+    let program =
+        text.split("```pum\n").nth(3).and_then(|rest| rest.split("```").next()).expect("there is another");
+    is(
+        program,
+        "times [(0, 2), (2, 2), (2, 3)] [(0, 1.0), (2, 2.0), (1, 3.0)] [1.0, 10.0, 100.0]",
+        "[201.0, 0.0, 30.0]",
+    );
+    is(program, "totals [(7, 10), (3, 20), (7, 30), (9, 1)]", "[(7, 40), (3, 20), (9, 1)]");
     let kernels =
         text.split("```pum\n").nth(2).and_then(|rest| rest.split("```").next()).expect("there are kernels");
     is(kernels, "counts 3 2 [0, 2, 2]", "[1, 0, 2]");

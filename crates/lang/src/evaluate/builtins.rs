@@ -3,9 +3,9 @@
 //! Inside a function on elements, one whose arguments all come from outside is evaluated outside, so it is done once and not for each
 //! element.
 
+use super::comprehension::{Initial, Reduction};
 use super::environment::{Environment, Instance};
 use super::in_kernel::known_level;
-use super::scalars::whole;
 use super::table::{Meaning, row, without_rank};
 use super::value::{Array, Function, Made, Value};
 use super::whole::Whole;
@@ -190,8 +190,8 @@ impl Evaluator {
     /// `length`.
     pub(super) fn length(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let array = self.array(&call.arguments[0], call.span)?;
-        if let Array::Stream(stream) = array {
-            return self.count(stream);
+        if let Array::Stream(_) = array {
+            return self.count(array, call.span);
         }
         let first = self.extents(array, call.span)?.into_iter().next();
         first.map(Value::Scalar).ok_or_else(|| self.wrong(call.span, "an array of no dimension"))
@@ -258,23 +258,11 @@ impl Evaluator {
             let folded = self.fold(name, array, initial.as_ref(), &ty, (0, span), &operator)?;
             return self.get(&folded, &[], None, span);
         }
-        if let Array::Stream(stream) = array {
-            let Some(initial) = initial else {
-                let message = format!("`{name}` of a comprehension that may have no elements");
-                let help = "fold it with `reduce` and what to give then";
-                return Err(Box::new(Diagnostic::new(span, message).help(help)));
-            };
-            return (stream.fold)(initial, &ty, &operator);
-        }
-        let Some(initial) = initial else {
-            // There must be a first element; the others are combined with it.
-            let first = self.get(array, &[whole(0)], Some(name), span)?;
-            let length = self.extents(array, span)?.first().map_or(whole(1), |extent| extent.term);
-            let others = length.binary(Op::Sub, whole(1));
-            return self.loop_times(others, first, &ty, span, &|i, value| {
-                operator(value, self.get(array, &[i.binary(Op::Add, whole(1))], None, span)?)
-            });
+        let initial = match (name, initial) {
+            ("sum" | "product", Some(initial)) => Initial::Neutral(initial),
+            (_, Some(initial)) => Initial::First(initial),
+            (_, None) => Initial::Nothing,
         };
-        self.loop_over(array, initial, &ty, span, &operator)
+        self.reduce_inner(array, &Reduction { name, span, ty, step: &operator, combine: &operator, initial })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::builtins::Call;
 use super::environment::{Definition, Environment, Instance, Meaning};
+use super::local::FEW;
 use super::value::{Function, Scalar, Sum, Suspended, Value};
 use super::{Evaluator, MOST_DEEP, Mode, Outcome};
 use crate::ast::{
@@ -41,8 +42,25 @@ impl Evaluator {
         value
     }
 
+    /// Whether an expression in a function on elements is an array that mentions nothing of the element: it is computed once.
+    fn is_computed_once(&self, expr: &Expr, environment: &Environment) -> bool {
+        let may_be = match &expr.kind {
+            ExprKind::Apply(..) | ExprKind::Binary(Operator::Pipe, ..) => true,
+            // Of few elements a thread chooses by itself.
+            ExprKind::List(parts) => parts.len() > FEW as usize,
+            _ => false,
+        };
+        may_be
+            && self.mode.get() == Mode::Element
+            && matches!(environment.resolve(&self.checked.type_of(expr.id)), Type::Array { level: None, .. })
+            && self.environment_is_outside(&self.names_in(expr), environment)
+    }
+
     fn evaluate_kind(self: &Rc<Self>, expr: &Expr, environment: &Environment) -> Outcome<Value> {
         let span = environment.users_place(expr.span);
+        if self.is_computed_once(expr, environment) {
+            return self.within(Mode::Host, || self.evaluate_kind(expr, environment));
+        }
         let ty = || environment.resolve(&self.checked.type_of(expr.id));
         match &expr.kind {
             ExprKind::Error => Err(self.wrong(span, "this could not be read")),
@@ -151,7 +169,7 @@ impl Evaluator {
             }
             ExprKind::Typed(value, _) => self.evaluate(value, environment),
             ExprKind::Comprehension(element, qualifiers) => {
-                self.comprehension(element, qualifiers, &ty(), environment, span)
+                self.comprehension((element, qualifiers), &ty(), environment, span)
             }
         }
     }

@@ -47,7 +47,7 @@ impl Evaluator {
         }
     }
 
-    fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
+    pub(super) fn environment_is_outside(&self, names: &[Name], environment: &Environment) -> bool {
         names.iter().all(|name| match environment.get(name) {
             Some(Meaning::Value(value)) => self.is_outside(value),
             Some(Meaning::Definition(definition)) => {
@@ -55,6 +55,35 @@ impl Evaluator {
             }
             Some(Meaning::Level(_)) | None => true,
         })
+    }
+}
+
+impl Evaluator {
+    /// The names that an expression takes from outside, parameters of a function whose body it is included.
+    pub(super) fn names_in(&self, expr: &Expr) -> Names {
+        self.free_names(&[], usize::MAX, expr)
+    }
+
+    /// The names that a comprehension takes from outside.
+    pub(super) fn names_in_comprehension(&self, element: &Expr, qualifiers: &[Qualifier]) -> Names {
+        let mut found = Free::default();
+        qualifiers.iter().for_each(|qualifier| found.qualifier(qualifier));
+        found.expression(element);
+        found.names.into()
+    }
+
+    /// The names that are used behind each qualifier of a comprehension, and behind none: in its element.
+    pub(super) fn live_names(&self, qualifiers: &[Qualifier], element: &Expr) -> Vec<Names> {
+        let mut live = vec![self.names_in(element)];
+        for qualifier in qualifiers.iter().skip(1).rev() {
+            let behind = live.last().cloned().unwrap_or_else(|| Names::from([]));
+            let mut found = Free::default();
+            found.qualifier(qualifier);
+            behind.iter().for_each(|name| found.use_(name));
+            live.push(found.names.into());
+        }
+        live.reverse();
+        live
     }
 }
 

@@ -1,5 +1,6 @@
 //! Arrays outside of kernels and of functions on elements: descriptions of the array language.
 
+use super::comprehension::RAGGED;
 use super::layout::{columns, from_terms};
 use super::scalars::whole;
 use super::table::without_rank;
@@ -9,8 +10,8 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Generate, Reshape, Use, View, ZipWith};
-use pumice_array::{Described, HostData, Operation, building};
-use pumice_scalar::{Constant, FailureKind, Function, Op, ScalarType, Site, Term, function};
+use pumice_array::{Described, HostData, Operation, building, checked_size, stretch_within};
+use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, Place, ScalarType, Site, Term, function};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -90,6 +91,16 @@ impl Evaluator {
     pub(super) fn described(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Arc<Described>> {
         match array {
             Array::Host(host) => self.describe(host, span),
+            // An element of an array of arrays.
+            Array::Local(local) if self.mode.get() == Mode::Host => {
+                let types = columns(&local.element, self.sums());
+                let types = types.ok_or_else(|| self.not_stored(&local.element, span))?;
+                let indices = vec![ScalarType::I64; local.extents.len()];
+                let element = self.element_function(&indices, span, |index| (local.get)(index))?;
+                let generate = Generate { shape: self.constant_function(local.extents.clone()), element };
+                let rank = local.extents.len();
+                Ok(self.alive(Described::new(generate, Vec::new(), rank, types, self.place("array", span))))
+            }
             _ => {
                 let message = "this operation works on whole arrays, and none is computed for each element of another one";
                 let help = "sums and other folds of inner arrays are loops; for the rest use a comprehension, or levels";
@@ -208,6 +219,25 @@ impl Evaluator {
             }
             "map" | "mapPull" | "zipWith" => array(1),
             "rows" => array(0).map(first),
+            RAGGED => {
+                let offsets = array(1)?;
+                let row = |end: &Scalar| {
+                    let count = end.term.binary(Op::Sub, whole(1));
+                    Scalar { term: count, outside: end.outside }
+                };
+                Ok(offsets.iter().take(1).map(row).collect())
+            }
+            "slice" => {
+                let number = |number: usize| match made.arguments.get(number) {
+                    Some(value) => self.scalar(value, span),
+                    None => Err(self.wrong(span, "a number is wanted here")),
+                };
+                let (from, to, extents) = (number(0)?, number(1)?, array(2)?);
+                let length = extents.first().map_or(Scalar { term: whole(0), outside: true }, |all| *all);
+                let outside = from.outside && to.outside && length.outside;
+                let place = self.place(made.name, span);
+                Ok(vec![Scalar { term: stretch(from, to, length, place).1.term(), outside }])
+            }
             "transpose" | "transposeInner" | "transposeOuter" => {
                 let extents = array(0)?;
                 Ok(dimensions(made.name).iter().filter_map(|from| extents.get(*from).copied()).collect())
@@ -246,6 +276,16 @@ impl Evaluator {
                 let second = self.get(array(2)?, index, checked, span)?;
                 self.apply_all(&made.arguments[0], &[at(1, index)?, second], span)
             }
+            (RAGGED, _) => self.ragged_row(made, index.first().copied().unwrap_or(whole(0))),
+            ("slice", _) => {
+                let from = self.scalar(&made.arguments[0], span)?.term;
+                let extents = self.extents(array(2)?, span)?;
+                let length = extents.first().map_or(whole(0), |extent| extent.term);
+                // Its length is 0 where it is not in the array.
+                let first = from.binary(Op::Max, whole(0)).binary(Op::Min, length);
+                let number = index.first().copied().unwrap_or(whole(0));
+                at(2, &[first.binary(Op::Add, number)])
+            }
             ("transpose" | "transposeInner" | "transposeOuter", _) => {
                 let order = dimensions(made.name);
                 let turned = (0..order.len()).filter_map(|from| {
@@ -262,7 +302,10 @@ impl Evaluator {
                     // The row may be one that there is not.
                     this.get(&matrix, &[&[row], column].concat(), Some("rows"), span)
                 });
-                self.pull(Local { element: array(0)?.element().clone(), extents: vec![columns], get }, span)
+                self.pull(
+                    Local { element: array(0)?.element().clone(), extents: vec![columns], get, most: None },
+                    span,
+                )
             }
             ("reshape" | "flatten", _) => {
                 let from: Vec<Term> =
@@ -312,7 +355,7 @@ impl Evaluator {
                 let function = self.element_function(&[ScalarType::I64], span, |index| get(index))?;
                 self.operation("list", Generate { shape, element: function }, Vec::new(), (&element, 1), span)
             }
-            _ => self.pull(Local { element, extents: vec![whole(length as i64)], get }, span),
+            _ => self.pull(Local { element, extents: vec![whole(length as i64)], get, most: None }, span),
         }
     }
 
@@ -348,6 +391,12 @@ fn dimensions(name: &str) -> &'static [usize] {
         "transposeOuter" => &[1, 0, 2],
         _ => &[1, 0],
     }
+}
+
+/// Where a stretch of an array begins and how many elements it has, as generators of comprehensions in Rust have it.
+fn stretch(from: Scalar, to: Scalar, length: Scalar, place: Place) -> (Exp<i64>, Exp<i64>) {
+    let [from, to, length] = [from, to, length].map(|scalar| Exp::<i64>::from_term(scalar.term));
+    stretch_within((from, from + checked_size(to - from, place)), length, place)
 }
 
 /// The number of an element by its index in each dimension.

@@ -11,6 +11,9 @@ use pumice_kernel as kernel;
 use pumice_scalar::{Constant, Exp, FailureKind, Op, ScalarType, Site, Term, branch, repeat};
 use std::rc::Rc;
 
+/// A loop with so few rounds is written out.
+pub(super) const FEW: i64 = 16;
+
 impl Evaluator {
     /// A pull array of these elements: of the kernel language where a kernel is built.
     pub(super) fn pull(self: &Rc<Self>, local: Local, span: Span) -> Outcome<Value> {
@@ -99,23 +102,6 @@ impl Evaluator {
         }
     }
 
-    /// Combines all elements in order, in one thread.
-    pub(super) fn loop_over(
-        self: &Rc<Self>,
-        array: &Array,
-        initial: Value,
-        ty: &Type,
-        span: Span,
-        step: &dyn Fn(Value, Value) -> Outcome<Value>,
-    ) -> Outcome<Value> {
-        let extents = self.extents(array, span)?;
-        let length = extents.first().map_or(whole(1), |extent| extent.term);
-        self.loop_times(length, initial, ty, span, &|i, value| {
-            let element = self.get(array, &[i], None, span)?;
-            step(value, element)
-        })
-    }
-
     /// Does a step so many times, in one thread.
     pub(super) fn loop_times(
         self: &Rc<Self>,
@@ -125,8 +111,6 @@ impl Evaluator {
         span: Span,
         step: &dyn Fn(Term, Value) -> Outcome<Value>,
     ) -> Outcome<Value> {
-        /// A loop with so few rounds is written out.
-        const FEW: i64 = 16;
         if let Some(times) = times.integer()
             && times <= FEW
         {
@@ -139,7 +123,7 @@ impl Evaluator {
             from_terms(ty, self.sums(), false, &mut terms.iter().copied()).unwrap_or_else(|| self.zero(ty))
         };
         let next = |round: Term, carried: &[Term]| {
-            let next = step(round, value(carried)).and_then(|next| {
+            let next = self.sometimes(|| step(round, value(carried))).and_then(|next| {
                 next.terms()
                     .ok_or_else(|| self.wrong(span, "a loop carries numbers, and tuples and records of them"))
             });
@@ -190,11 +174,13 @@ impl Evaluator {
             from_terms(ty, self.sums(), false, &mut terms.iter().copied()).unwrap_or_else(|| self.zero(ty))
         };
         let holds = |carried: &[Term]| {
-            let holds = condition(value(carried)).and_then(|holds| self.scalar(&holds, span));
+            let holds =
+                self.sometimes(|| condition(value(carried))).and_then(|holds| self.scalar(&holds, span));
             self.keep(holds.map(|holds| holds.term), || Constant::from(false).into())
         };
         let next = |carried: &[Term]| {
-            let next = step(value(carried)).and_then(|next| next.terms().ok_or_else(carries));
+            let next =
+                self.sometimes(|| step(value(carried))).and_then(|next| next.terms().ok_or_else(carries));
             self.keep(next, || carried.to_vec())
         };
         let found = match self.mode.get() {
@@ -226,6 +212,11 @@ impl Evaluator {
             }))));
         }
         let span = made.span;
+        if let ("map" | "mapPull", [function, Value::Array(Array::Stream(stream))]) =
+            (made.name, &made.arguments[..])
+        {
+            return Ok(self.map_stream(stream, function, element, span));
+        }
         if self.mode.get() == Mode::Kernel
             && let Some(array) = self.kernel_pull(&made, &element)?
         {
@@ -234,7 +225,7 @@ impl Evaluator {
         let extents = self.made_extents(&made)?.into_iter().map(|extent| extent.term).collect();
         let this = self.clone();
         let get = Rc::new(move |index: &[Term]| this.made_element(&made, index));
-        self.pull(Local { element, extents, get }, span)
+        self.pull(Local { element, extents, get, most: None }, span)
     }
 }
 

@@ -91,7 +91,8 @@ pub struct Compiled {
     pub given: Vec<usize>,
     /// The function's parameters.
     pub parameters: Vec<(Name, Type)>,
-    /// What it gives: an array of the program for each of its leaves, of no dimension for a value that is none.
+    /// What it gives: an array of the program for each of its leaves, of no dimension for a value that is none; for an array of arrays
+    /// two, its elements and where each row begins, with the end of the last one behind it.
     pub result: Type,
 }
 
@@ -155,6 +156,8 @@ pub(crate) struct Evaluator {
     mode: Cell<Mode>,
     steps: Cell<u64>,
     depth: Cell<u32>,
+    /// Reductions of an expression that is computed for every row of a comprehension, directly around what is evaluated.
+    hoisting: RefCell<Option<comprehension::Hoisting>>,
     /// What went wrong inside a Rust function that cannot say so.
     failure: RefCell<Option<Box<Diagnostic>>>,
     /// Bodies of functions, shared by their closures.
@@ -180,6 +183,7 @@ impl Evaluator {
             mode: Cell::new(Mode::Host),
             steps: Cell::new(0),
             depth: Cell::new(0),
+            hoisting: RefCell::default(),
             failure: RefCell::default(),
             bodies: RefCell::default(),
             free: RefCell::default(),
@@ -198,12 +202,18 @@ impl Evaluator {
         self.program.sources.place(operation, span)
     }
 
-    /// Evaluates in other surroundings.
+    /// Evaluates in other surroundings, in which nothing is computed for every row of a comprehension.
     fn within<R>(&self, mode: Mode, f: impl FnOnce() -> R) -> R {
-        let before = self.mode.replace(mode);
+        let (before, hoisting) = (self.mode.replace(mode), self.hoisting.take());
         let result = f();
         self.mode.set(before);
+        self.hoisting.replace(hoisting);
         result
+    }
+
+    /// Evaluates what is computed only sometimes, or more than once.
+    fn sometimes<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.within(self.mode.get(), f)
     }
 
     /// The value, or else this one: the error is told when Rust functions that cannot fail are through.
@@ -347,7 +357,13 @@ impl Evaluator {
         results: &mut Vec<Arc<Described>>,
     ) -> Outcome<()> {
         match (value, ty) {
-            (Value::Array(Array::Host(array)), _) => results.push(self.describe(array, span)?),
+            (Value::Array(Array::Host(array)), _) => match &array.element {
+                Type::Array { element, .. } if array.rank == 1 => {
+                    results.extend(self.flattened_rows(array, element, span)?);
+                }
+                _ => results.push(self.describe(array, span)?),
+            },
+            (Value::Array(array @ Array::Local(_)), _) => results.push(self.described(array, span)?),
             (Value::Suspended(suspended), _) => match self.force(suspended, span)? {
                 Array::Host(array) => results.push(self.describe(&array, span)?),
                 _ => return Err(self.wrong(span, "a kernel inside of another one")),

@@ -4,7 +4,8 @@ use super::Outcome;
 use super::value::Value;
 use super::whole::Whole;
 use pumice_array::operations::{Order, Sort, ZipWith};
-use pumice_array::{Described, Falls, in_order, is_cheap_key};
+use pumice_array::untyped::is_cheap_key;
+use pumice_array::{Described, Falls, in_order};
 use pumice_scalar::{Function, ScalarType, Term, function};
 
 impl Whole<'_> {

@@ -172,7 +172,7 @@ impl Evaluator {
         if self.mode.get() == Mode::Kernel && columns(ty, self.sums()).is_some() {
             return self.choose_in_kernel(condition.term, ty, yes, no, span);
         }
-        let (yes, no) = (yes()?, no()?);
+        let (yes, no) = (self.sometimes(yes)?, self.sometimes(no)?);
         if let (Some(then), Some(otherwise)) = (yes.terms(), no.terms()) {
             let chosen = branch(condition.term, &then, &otherwise);
             let outside = condition.outside && self.is_outside(&yes) && self.is_outside(&no);
@@ -258,7 +258,7 @@ impl Evaluator {
                 this.choose(condition, &element, &yes, &no, span)
             })
         };
-        self.pull(Local { element, extents, get }, span)
+        self.pull(Local { element, extents, get, most: None }, span)
     }
 
     /// A literal of a type.

@@ -41,6 +41,7 @@ pub(super) const BUILTINS: &[(&str, Meaning)] = &[
     ("map4", Pull),
     ("map5", Pull),
     ("zipWith", Pull),
+    ("slice", Pull),
     ("zipWith2D", Pull),
     ("zipWith3D", Pull),
     ("rows", Pull),

@@ -176,6 +176,8 @@ pub struct Local {
     pub extents: Vec<Term>,
     /// The elements.
     pub get: Get,
+    /// If it is a stretch of an array of which others have stretches too, one after the other: how many elements all have at most.
+    pub most: Option<Term>,
 }
 
 /// A pull of a kernel.
@@ -188,15 +190,17 @@ pub struct InKernel {
     pub pull: kernel::Pull<kernel::Any, kernel::Length>,
 }
 
-/// Combines the elements of a stream, in order, with what there is to begin with.
-pub type FoldStream = Rc<dyn Fn(Value, &Type, &dyn Fn(Value, Value) -> Outcome<Value>) -> Outcome<Value>>;
+/// Combines the elements of a part of a stream, in order, with what there is so far, of a type.
+pub type FoldPart = Rc<dyn Fn(Term, Value, &Type, &dyn Fn(Value, Value) -> Outcome<Value>) -> Outcome<Value>>;
 
-/// Elements that come one after the other.
+/// Elements that come one after the other, in parts.
 pub struct Stream {
     /// The element's type.
     pub element: Type,
-    /// The loops that make them.
-    pub fold: FoldStream,
+    /// How many parts there are: as many as the first variable has values.
+    pub size: Term,
+    /// The elements of a part, by its number.
+    pub part: FoldPart,
 }
 
 impl Value {

@@ -125,6 +125,23 @@ mod tests {
     }
 
     #[test]
+    fn films_are_pictures_one_after_the_other() {
+        let film = values(&[2, 1, 3], &[0.0, 1.0, 0.2, 0.4, 0.6, 0.8]);
+        let bytes = picture::write(&film).unwrap_or_else(|error| panic!("{error}"));
+        // Who does not know films sees the first picture.
+        same(picture::read(&bytes), &values(&[1, 3], &[0.0, 1.0, 0.2]));
+        let decoder = png::Decoder::new(std::io::Cursor::new(bytes));
+        let mut reader = decoder.read_info().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(reader.info().animation_control().map(|control| control.num_frames), Some(2));
+        let mut pixels = [0; 3];
+        for expected in [[0, 255, 51], [102, 153, 204]] {
+            reader.next_frame(&mut pixels).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(pixels, expected);
+        }
+        assert!(picture::write(&values(&[0, 1, 3], &[])).is_err());
+    }
+
+    #[test]
     fn tables_are_vectors_or_matrices_of_doubles() {
         let read = |text: &str| {
             let array = table::read(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `.png` files: a matrix of grey values from 0 to 1.
+//! `.png` files: a matrix of grey values from 0 to 1, and films, which are several such pictures (APNG).
 
 use super::{Outcome, Values};
 use pumice::layers::array::HostData;
@@ -28,10 +28,21 @@ pub fn read(bytes: &[u8]) -> Outcome<HostData> {
     Ok(HostData::new(extents, vec![ScalarType::F32], vec![column]))
 }
 
+/// How many pictures of a film are shown per second.
+const PICTURES_PER_SECOND: u16 = 10;
+
 /// Writes a matrix of grey values, or of colours if its elements have three parts: floats from 0 to 1, integers from 0 to 255, truth values.
+/// Of three dimensions, the first is time: a film that is shown again and again.
 pub fn write(values: &Values) -> Outcome<Vec<u8>> {
-    let [height, width] = values.extents[..] else {
-        return Err(format!("a picture has two dimensions, and the result has {}", values.extents.len()));
+    let (count, height, width) = match values.extents[..] {
+        [height, width] => (1, height, width),
+        [count, height, width] => (count, height, width),
+        _ => {
+            let dimensions = values.extents.len();
+            return Err(format!(
+                "a picture has two dimensions and a film three, and the result has {dimensions}"
+            ));
+        }
     };
     let color = match values.types.len() {
         1 => png::ColorType::Grayscale,
@@ -43,21 +54,25 @@ pub fn write(values: &Values) -> Outcome<Vec<u8>> {
         }
     };
     let side = |extent: usize| u32::try_from(extent).ok().filter(|extent| *extent > 0);
-    let (Some(rows), Some(columns)) = (side(height), side(width)) else {
-        return Err(format!("a picture of {height} x {width} pixels cannot be"));
+    let (Some(rows), Some(columns), Some(pictures)) = (side(height), side(width), side(count)) else {
+        return Err(format!("{count} pictures of {height} x {width} pixels cannot be"));
     };
-    let mut pixels = Vec::with_capacity(height * width * values.types.len());
-    for number in 0..height * width {
-        for part in 0..values.types.len() {
-            pixels.push(values.get(part, number).map_or(0, byte));
-        }
-    }
+    let pixel =
+        |number: usize| (0..values.types.len()).map(move |part| values.get(part, number).map_or(0, byte));
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, columns, rows);
     encoder.set_color(color);
     encoder.set_depth(png::BitDepth::Eight);
+    if values.extents.len() == 3 {
+        encoder.set_animated(pictures, 0).map_err(|error| error.to_string())?;
+        encoder.set_frame_delay(1, PICTURES_PER_SECOND).map_err(|error| error.to_string())?;
+    }
     let mut writer = encoder.write_header().map_err(|error| error.to_string())?;
-    writer.write_image_data(&pixels).map_err(|error| error.to_string())?;
+    for picture in 0..count {
+        let first = picture * height * width;
+        let pixels: Vec<u8> = (first..first + height * width).flat_map(pixel).collect();
+        writer.write_image_data(&pixels).map_err(|error| error.to_string())?;
+    }
     writer.finish().map_err(|error| error.to_string())?;
     Ok(bytes)
 }

@@ -1,0 +1,278 @@
+//! Comprehensions. Outside they are operations on arrays of rows, a row being what the variables so far stand for: drawing expands
+//! each row, a condition filters them, `order by` sorts them. Inside a function on elements or a kernel they are streams (`stream.rs`):
+//! loops of one thread, unless they are reduced for every row of a comprehension around them (`hoist.rs`).
+
+mod draw;
+mod hoist;
+mod queries;
+mod ragged;
+mod rows;
+mod stream;
+
+pub(super) use hoist::{Hoisting, Initial, Reduction};
+pub(super) use ragged::RAGGED;
+
+use super::environment::Environment;
+use super::layout::columns;
+use super::scalars::whole;
+use super::value::{Array, Host, Value};
+use super::{Evaluator, Mode, Names, Outcome};
+use crate::ast::{Expr, ExprKind, Pattern, PatternKind, Qualifier};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::types::Type;
+use pumice_array::operations::{Order, Sort};
+use pumice_array::{Described, Falls, in_order, untyped};
+use pumice_scalar::{Op, Term};
+use rows::{Part, Rows};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// More qualifiers than this no comprehension has.
+const MOST_QUALIFIERS: usize = 1_000;
+
+/// What is left of a comprehension behind a qualifier.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    qualifiers: &'a [Qualifier],
+    /// The names that are used there.
+    live: &'a Names,
+}
+
+impl Evaluator {
+    /// `[ element | qualifiers ]`.
+    pub(super) fn comprehension(
+        self: &Rc<Self>,
+        (element, qualifiers): (&Expr, &[Qualifier]),
+        ty: &Type,
+        environment: &Environment,
+        span: Span,
+    ) -> Outcome<Value> {
+        let Type::Array { element: element_type, .. } = ty else {
+            return Err(self.wrong(span, "a comprehension of no type"));
+        };
+        if qualifiers.len() > MOST_QUALIFIERS {
+            let message = format!("a comprehension has {MOST_QUALIFIERS} qualifiers at most");
+            return Err(self.wrong(span, message));
+        }
+        if self.mode.get() != Mode::Host {
+            let names = self.names_in_comprehension(element, qualifiers);
+            // What mentions nothing of the element is computed once.
+            if self.mode.get() == Mode::Element && self.environment_is_outside(&names, environment) {
+                return self
+                    .within(Mode::Host, || self.comprehension((element, qualifiers), ty, environment, span));
+            }
+            return self.stream(element, qualifiers, element_type, environment, span);
+        }
+        let mut rows = Rows::new(environment.clone());
+        let lives = self.live_names(qualifiers, element);
+        self.qualify_all(&mut rows, qualifiers, &lives, span)?;
+        if let Type::Array { element: inner, sizes, level: None } = &**element_type
+            && sizes.len() == 1
+        {
+            return self.ragged(&mut rows, element, inner, span);
+        }
+        let described = self.results_of(&mut rows, element, element_type, span)?;
+        let described = match qualifiers.last() {
+            Some(Qualifier::Distinct(span)) => self.distinct(&described, *span),
+            _ => described,
+        };
+        Ok(Value::Array(Array::Host(Rc::new(Host::given((**element_type).clone(), self.alive(described))))))
+    }
+
+    /// The array of what an expression is in each row.
+    fn results_of(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        element: &Expr,
+        ty: &Type,
+        span: Span,
+    ) -> Outcome<Arc<Described>> {
+        let place = self.place("comprehension", span);
+        let types = columns(ty, self.sums()).ok_or_else(|| self.not_stored(ty, span))?;
+        self.start(rows, whole(1), span);
+        if let (ExprKind::Name(path), [Part::Column(name, _)]) = (&element.kind, &rows.parts[..])
+            && path.module.is_none()
+            && path.name.name == *name
+            && let Some(array) = &rows.array
+        {
+            return Ok(array.clone());
+        }
+        let staged = self.staged(rows, span, vec![element])?;
+        let function = |terms: &[Term]| staged.values(terms);
+        let inputs: Vec<&Arc<Described>> = staged.arrays.iter().collect();
+        self.kept(untyped::zipped(&inputs, function, types, place))
+    }
+
+    /// Each result once, in rising order.
+    fn distinct(&self, results: &Arc<Described>, span: Span) -> Arc<Described> {
+        let (types, place) = (results.types().to_vec(), self.place("distinct", span));
+        let keys = pumice_scalar::function(&types, |terms| {
+            terms.iter().map(|term| in_order(*term, Falls(false))).collect()
+        });
+        let sort = Sort { order: Order::Keys(keys) };
+        untyped::unique(&Described::new(sort, vec![results.clone()], 1, types, place), place)
+    }
+
+    fn stored_value(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
+        value.terms().ok_or_else(|| {
+            let message = "what a comprehension gives cannot be stored in an array";
+            let help = "its elements are numbers, and tuples, records and sums of them; fold inner arrays, or draw from them";
+            Box::new(Diagnostic::new(span, message).help(help))
+        })
+    }
+
+    fn qualify_all(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        qualifiers: &[Qualifier],
+        lives: &[Names],
+        span: Span,
+    ) -> Outcome<()> {
+        let mut number = 0;
+        while let (Some(qualifier), Some(live)) = (qualifiers.get(number), lives.get(number)) {
+            number += 1;
+            let rest = Rest { qualifiers: qualifiers.get(number..).unwrap_or(&[]), live };
+            if let (Qualifier::Draw(draws), Some(Qualifier::Guard(condition)), Some(live)) =
+                (qualifier, rest.qualifiers.first(), lives.get(number))
+                && self.join(rows, draws, condition, live, span)?
+            {
+                number += 1;
+                continue;
+            }
+            self.qualify(rows, qualifier, rest, span)?;
+        }
+        Ok(())
+    }
+
+    fn qualify(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        qualifier: &Qualifier,
+        rest: Rest<'_>,
+        span: Span,
+    ) -> Outcome<()> {
+        match qualifier {
+            Qualifier::Draw(draws) => self.draw(rows, draws, rest.live, span),
+            Qualifier::Guard(condition) => self.guard(rows, condition, rest.live),
+            Qualifier::Let(pattern, value) => self.let_in_rows(rows, pattern, value, rest.live),
+            Qualifier::OrderBy(keys) => self.order_by(rows, keys, rest.live, span),
+            Qualifier::Take(count) => self.take(rows, count),
+            Qualifier::GroupBy(key) => self.group_by(rows, key, rest.live),
+            Qualifier::Distinct(_) if rest.qualifiers.is_empty() => Ok(()),
+            Qualifier::Distinct(span) => {
+                Err(self.wrong(*span, "`distinct` is of the results, and stands last"))
+            }
+        }
+    }
+
+    fn guard(self: &Rc<Self>, rows: &mut Rows, condition: &Expr, live: &Names) -> Outcome<()> {
+        if rows.array.is_none() {
+            let holds = self.evaluate(condition, &self.outside(rows)?)?;
+            rows.pending.push(self.scalar(&holds, condition.span)?.term);
+            return Ok(());
+        }
+        let place = self.place("condition", condition.span);
+        let staged = self.staged(rows, condition.span, vec![condition])?;
+        let input = staged.array(place);
+        let kept = untyped::kept(&input, |terms| staged.values(terms), place);
+        let kept = self.kept(kept)?;
+        rows.array = Some(self.alive(kept));
+        self.pruned(rows, live, &staged, place)
+    }
+
+    fn order_by(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        keys: &[(Expr, bool)],
+        live: &Names,
+        span: Span,
+    ) -> Outcome<()> {
+        let place = self.place("order_by", span);
+        self.start(rows, whole(1), span);
+        let mut directions = Vec::new();
+        for (key, falls) in keys {
+            let ty = rows.environment.resolve(&self.checked.type_of(key.id));
+            let columns = columns(&ty, self.sums()).ok_or_else(|| self.not_stored(&ty, key.span))?;
+            directions.extend(columns.iter().map(|_| Falls(*falls)));
+        }
+        let staged = self.staged(rows, span, keys.iter().map(|(key, _)| key).collect())?;
+        let input = staged.array(place);
+        let keyed =
+            |terms: &[Term]| staged.values(terms).into_iter().zip(directions.iter().copied()).collect();
+        let sorted = untyped::sorted(&input, keyed, place);
+        let sorted = self.kept(sorted)?;
+        rows.array = Some(self.alive(sorted));
+        self.pruned(rows, live, &staged, place)
+    }
+
+    fn take(self: &Rc<Self>, rows: &mut Rows, count: &Expr) -> Outcome<()> {
+        if let Some(name) = self.names_in(count).iter().find(|name| rows.binds(name)) {
+            let message = format!("`take` is of all elements, and each has a `{name}` of its own");
+            let help = "take a number that is the same for all, or keep those of which a condition holds";
+            return Err(Box::new(Diagnostic::new(count.span, message).help(help)));
+        }
+        let number = self.evaluate(count, &self.outside(rows)?)?;
+        let number = self.scalar(&number, count.span)?.term;
+        self.start(rows, whole(1), count.span);
+        if let Some(array) = &rows.array {
+            let fewer = number.binary(Op::Max, whole(0)).binary(Op::Min, untyped::length(array));
+            let first = untyped::first(array, fewer, self.place("take", count.span));
+            rows.array = Some(self.alive(first));
+        }
+        Ok(())
+    }
+
+    /// A name for something in every row. What is the same in all of them is computed once; what cannot be stored, where it is used.
+    fn let_in_rows(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        pattern: &Pattern,
+        value: &Expr,
+        live: &Names,
+    ) -> Outcome<()> {
+        if self.names_in(value).iter().all(|name| !rows.binds(name)) {
+            let value = self.evaluate(value, &self.outside(rows)?)?;
+            rows.parts.push(Part::Same(pattern.clone(), value));
+            return Ok(());
+        }
+        let ty = rows.environment.resolve(&self.checked.type_of(value.id));
+        match (columns(&ty, self.sums()), &pattern.kind) {
+            (Some(_), _) => self.let_column(rows, (pattern, value), live, rows.parts.len()),
+            (None, PatternKind::Name(name)) => {
+                rows.parts.push(Part::Computed(name.clone(), self.body(value)));
+                Ok(())
+            }
+            (None, _) => Err(self.wrong(pattern.span, "an array in a comprehension needs a name")),
+        }
+    }
+
+    /// A name for something that is stored with every row. The parts from a number on go out of scope.
+    fn let_column(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        (pattern, value): (&Pattern, &Expr),
+        live: &Names,
+        inner: usize,
+    ) -> Outcome<()> {
+        let place = self.place("let", value.span);
+        let ty = rows.environment.resolve(&self.checked.type_of(value.id));
+        let staged = self.staged(rows, value.span, vec![value])?;
+        let new = self.names_of_pattern(pattern, &ty)?;
+        let before = rows.parts.len();
+        rows.parts.extend(new.iter().map(|(name, ty)| Part::Column(name.clone(), ty.clone())));
+        let kept = rows.needed(self, live, inner..before);
+        let types = self.part_types(rows, &kept, value.span)?;
+        let function = |terms: &[Term]| {
+            let bound = self.of_type(&ty, &staged.values(terms), value.span);
+            let bound = bound.and_then(|value| self.bound_terms(pattern, &value, &new));
+            let all = [&terms[..staged.row], &self.keep(bound, Vec::new)].concat();
+            self.selected(rows, &kept, &all, value.span)
+        };
+        let inputs: Vec<&Arc<Described>> = staged.arrays.iter().collect();
+        let array = self.kept(untyped::zipped(&inputs, function, types, place))?;
+        rows.retain(&kept);
+        rows.array = Some(self.alive(array));
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Rows of different lengths: comprehensions of arrays, and other arrays of arrays that are results. All elements are one array, and
+//! another one has where each row begins, with the end of the last one behind it.
+
+use super::super::layout::columns;
+use super::super::scalars::whole;
+use super::super::value::{Array, Host, Local, Made, Value};
+use super::super::{Evaluator, Mode, Names, Outcome};
+use super::rows::{Part, Rows};
+use crate::ast::{Drawn, Expr, ExprKind, Name, Pattern, PatternKind};
+use crate::source::Span;
+use crate::types::Type;
+use pumice_array::operations::{Gives, Permute, Scan};
+use pumice_array::{Described, untyped};
+use pumice_scalar::{Constant, Op, Place, ScalarType, Term, function};
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What arrays are made by that are stored as elements and offsets.
+pub(in super::super) const RAGGED: &str = "ragged";
+
+/// Names that no program can write.
+const ROW: &str = "the row's number";
+const ELEMENT: &str = "the row's element";
+
+impl Evaluator {
+    /// A comprehension whose elements are arrays of this type.
+    pub(super) fn ragged(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        element: &Expr,
+        inner: &Type,
+        span: Span,
+    ) -> Outcome<Value> {
+        let place = self.place("comprehension", span);
+        self.start(rows, whole(1), span);
+        let Some(array) = &rows.array else { return Err(self.wrong(span, "a comprehension of nothing")) };
+        let count = untyped::length(array);
+        let types = [&[ScalarType::I64], array.types()].concat();
+        rows.array = Some(self.alive(untyped::with_index(array, <[Term]>::to_vec, types, place)));
+        rows.parts.insert(0, Part::Column(ROW.into(), Type::Scalar(ScalarType::I64)));
+        let behind: Names = [Name::from(ROW)].into();
+        rows.scopes.push((rows.parts.len(), behind));
+        let types = columns(inner, self.sums()).ok_or_else(|| self.not_stored(inner, span))?;
+        let drawn;
+        let value = match &element.kind {
+            ExprKind::Comprehension(value, qualifiers)
+                if !qualifiers.iter().any(super::draw::is_of_the_whole) =>
+            {
+                self.qualify_all(rows, qualifiers, &self.live_names(qualifiers, value), element.span)?;
+                Some(&**value)
+            }
+            _ => {
+                drawn = [Name::from(ELEMENT)].into();
+                let pattern = Pattern { span: element.span, kind: PatternKind::Name(ELEMENT.into()) };
+                self.draw(rows, &[(pattern, Drawn::Array(element.clone()))], &drawn, element.span)?;
+                None
+            }
+        };
+        let with_row = [&[ScalarType::I64], &types[..]].concat();
+        let numbered = match value {
+            // What was drawn stands behind the number.
+            None => rows.array.clone().ok_or_else(|| self.wrong(span, "a comprehension of nothing"))?,
+            Some(value) => {
+                let staged = self.staged(rows, span, vec![value])?;
+                let function = |terms: &[Term]| {
+                    let row = terms.iter().take(1).copied();
+                    row.chain(staged.values(terms)).collect()
+                };
+                let inputs: Vec<&Arc<Described>> = staged.arrays.iter().collect();
+                self.alive(self.kept(untyped::zipped(&inputs, function, with_row, place))?)
+            }
+        };
+        let lengths = self.counted(&numbered, count, place);
+        let values = self.alive(untyped::columns(&numbered, 1..types.len() + 1, place));
+        Ok(self.of_offsets(values, self.offsets(lengths, place), inner, span))
+    }
+
+    /// How many elements there are with each number from 0 to below a count; it is their first scalar.
+    fn counted(&self, numbered: &Arc<Described>, count: Term, place: Place) -> Arc<Described> {
+        let int = ScalarType::I64;
+        let zeros = untyped::generated(count, |_| vec![whole(0)], vec![int], place);
+        let parameters = [&[int], numbered.types()].concat();
+        let one = |terms: &[Term]| vec![Constant::from(true).into(), terms[1], whole(1)];
+        let permute = Permute {
+            rank: 1,
+            combine: function(&[int; 2], |terms| vec![terms[0].binary(Op::Add, terms[1])]),
+            target: function(&parameters, one),
+        };
+        self.alive(Described::new(permute, vec![zeros, numbered.clone()], 1, vec![int], place))
+    }
+
+    /// Where rows of these lengths begin, and where the last one ends.
+    fn offsets(&self, lengths: Arc<Described>, place: Place) -> Arc<Described> {
+        let int = ScalarType::I64;
+        let scan = Scan {
+            operator: function(&[int; 2], |terms| vec![terms[0].binary(Op::Add, terms[1])]),
+            initial: Some(self.constant_function(vec![whole(0)])),
+            gives: Gives::Extended,
+            from_right: false,
+        };
+        self.alive(Described::new(scan, vec![lengths], 1, vec![int], place))
+    }
+
+    /// The array of the rows of these elements.
+    fn of_offsets(&self, values: Arc<Described>, offsets: Arc<Described>, inner: &Type, span: Span) -> Value {
+        let array = |element: &Type, described| {
+            Value::Array(Array::Host(Rc::new(Host::given(element.clone(), described))))
+        };
+        let arguments = vec![array(inner, values), array(&Type::Scalar(ScalarType::I64), offsets)];
+        let made = Made { name: RAGGED, span, instance: Rc::default(), arguments };
+        let sizes = vec![crate::types::Size::Any];
+        let element = Type::Array { element: Box::new(inner.clone()), sizes, level: None };
+        let host = Host { element, rank: 1, made: Some(made), described: OnceCell::new() };
+        Value::Array(Array::Host(Rc::new(host)))
+    }
+
+    /// A row of such an array.
+    pub(in super::super) fn ragged_row(self: &Rc<Self>, made: &Made, number: Term) -> Outcome<Value> {
+        let span = made.span;
+        let (Some(Value::Array(values)), Some(Value::Array(offsets))) =
+            (made.arguments.first(), made.arguments.get(1))
+        else {
+            return Err(self.wrong(span, "rows of nothing"));
+        };
+        let offset = |number: Term| -> Outcome<Term> {
+            let found = self.get(offsets, &[number], None, span)?;
+            let found = self.scalar(&found, span)?.term;
+            // Outside it is a length of an array, which the host must know: a value by itself.
+            Ok(match self.mode.get() {
+                Mode::Host => self.alive(self.unit(&[found], span)).element(&[], None).first().copied(),
+                _ => Some(found),
+            }
+            .unwrap_or(whole(0)))
+        };
+        let (first, end) = (offset(number)?, offset(number.binary(Op::Add, whole(1)))?);
+        let most = self.extents(values, span)?.first().map(|extent| extent.term);
+        let (this, array) = (self.clone(), values.clone());
+        let get = Rc::new(move |index: &[Term]| {
+            let number = index.first().copied().unwrap_or(whole(0));
+            this.get(&array, &[first.binary(Op::Add, number)], None, span)
+        });
+        let extents = vec![end.binary(Op::Sub, first)];
+        self.pull(Local { element: values.element().clone(), extents, get, most }, span)
+    }
+
+    /// The elements and the offsets of an array of arrays outside, for a result.
+    pub(in super::super) fn flattened_rows(
+        self: &Rc<Self>,
+        host: &Rc<Host>,
+        inner: &Type,
+        span: Span,
+    ) -> Outcome<[Arc<Described>; 2]> {
+        if let Some(Made { name: RAGGED, arguments, .. }) = &host.made
+            && let [Value::Array(values), Value::Array(offsets)] = &arguments[..]
+        {
+            return Ok([self.described(values, span)?, self.described(offsets, span)?]);
+        }
+        let place = self.place("result", span);
+        let types = columns(inner, self.sums()).ok_or_else(|| self.not_stored(inner, span))?;
+        let count = self.host_extents(host, span)?.first().map_or(whole(0), |extent| extent.term);
+        let numbers = untyped::generated(count, |number| vec![number], vec![ScalarType::I64], place);
+        let array = Array::Host(host.clone());
+        let row = |number: Term| -> Outcome<Array> {
+            match self.get(&array, &[number], None, span)? {
+                Value::Array(row) => Ok(row),
+                _ => Err(self.wrong(span, "an array is wanted here")),
+            }
+        };
+        let size = |terms: &[Term]| {
+            let size = self.within(Mode::Element, || self.part_count(&row(terms[0])?, span));
+            self.keep(size, || whole(0))
+        };
+        let get = |terms: &[Term], number: Term| {
+            let element = self.within(Mode::Element, || {
+                self.stored_value(&self.get(&row(terms[0])?, &[number], None, span)?, span)
+            });
+            self.keep(element, Vec::new)
+        };
+        let values = self.kept(untyped::expanded(&numbers, size, get, types, place))?;
+        let lengths = untyped::zipped(&[&numbers], |terms| vec![size(terms)], vec![ScalarType::I64], place);
+        let lengths = self.kept(lengths)?;
+        Ok([self.alive(values), self.offsets(lengths, place)])
+    }
+}
