@@ -100,6 +100,7 @@ commands:
   explain NAME          what is allocated and launched for a built-in example
     --target TARGET       c, opencl or cuda
     --size N              for vectors of this length, matrices and pictures of this side
+  lsp                   serve an editor: the language server of `.pum` files, at standard input and output
   cache show            what is kept in the folder of compiled kernels, and its limit
   cache prune           remove the kernels that were used least recently
     --bytes N             until the others take no more than this; without it, than the limit
@@ -168,13 +169,19 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "run" => simulate::run_once(&Options::parse(rest, &["--device", "--n"], &[], 1)?),
         "simulate" => simulate::run(&Options::parse(rest, &["--n"], &["--csv"], 1)?),
         "explain" => emit::explain(&Options::parse(rest, &["--target", "--size"], &[], 1)?),
+        "lsp" => lsp(&Options::parse(rest, &[], &["--stdio"], 0)?),
         "cache" => cache::run(&Options::parse(rest, &["--bytes"], &[], 1)?),
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, lsp, cache, help, version"
         ))),
     }
+}
+
+/// Serves an editor. Clients may say `--stdio`, as they do to servers that know other ways.
+fn lsp(_: &Options) -> Result<()> {
+    pumice_lsp::serve_stdio().map_err(|error| Error::Failed(error.to_string()))
 }
 
 /// Writes to standard output. `print!` would panic when nobody reads it any more.

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Source, Sources, Span};
 use crate::syntax::{parse, parse_expression};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// How many files a program may have.
 const MAX_FILES: usize = 1_000;
@@ -74,6 +74,15 @@ impl Program {
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
+        Program::without_errors(Program::read(name, text, None, read))
+    }
+
+    /// As [`Program::load`], for editors: what could be read, and what is wrong with the rest. Files that cannot be imported are missing.
+    pub fn load_with_errors(
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> (Program, Vec<Diagnostic>) {
         Program::read(name, text, None, read)
     }
 
@@ -94,7 +103,13 @@ impl Program {
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
-        Program::read(name, text, Some(expression), read)
+        Program::without_errors(Program::read(name, text, Some(expression), read))
+    }
+
+    fn without_errors(
+        (program, errors): (Program, Vec<Diagnostic>),
+    ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
+        if errors.is_empty() { Ok(program) } else { Err((program.sources, errors)) }
     }
 
     fn read(
@@ -102,24 +117,23 @@ impl Program {
         text: &str,
         expression: Option<Expression<'_>>,
         read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
-        let mut loader = Loader {
-            program: Program { sources: Sources::default(), modules: Vec::new(), expressions: 0 },
-            errors: Vec::new(),
-            states: HashMap::new(),
-        };
-        for (name, text) in [("builtins", BUILTINS), ("prelude", PRELUDE)] {
-            let loaded = loader.parse(name, &format!("{name}.pum"), text);
-            loader.program.modules.push(loaded);
-        }
+    ) -> (Program, Vec<Diagnostic>) {
+        let mut loader = Loader { program: BUILT_IN.clone(), errors: Vec::new(), states: HashMap::new() };
         loader.load(name, text, expression, read);
-        if loader.errors.is_empty() {
-            Ok(loader.program)
-        } else {
-            Err((loader.program.sources, loader.errors))
-        }
+        (loader.program, loader.errors)
     }
 }
+
+/// The built-ins and the prelude, which every program begins with, read once. That nothing is wrong with them is a test.
+static BUILT_IN: LazyLock<Program> = LazyLock::new(|| {
+    let program = Program { sources: Sources::default(), modules: Vec::new(), expressions: 0 };
+    let mut loader = Loader { program, errors: Vec::new(), states: HashMap::new() };
+    for (name, text) in [("builtins", BUILTINS), ("prelude", PRELUDE)] {
+        let loaded = loader.parse(name, &format!("{name}.pum"), text);
+        loader.program.modules.push(loaded);
+    }
+    loader.program
+});
 
 struct Loader {
     program: Program,

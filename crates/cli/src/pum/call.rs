@@ -7,12 +7,11 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 use pumice::layers::array::{ArrayData, HostData};
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, ScalarType};
 use pumice_lang::diagnostic::Diagnostic;
-use pumice_lang::evaluate::{self, Compiled, columns, compile};
+use pumice_lang::evaluate::{self, Compiled, Placeholders, Sizes, compile};
 use pumice_lang::program::{EXPRESSION, Expression};
 use pumice_lang::source::{FileId, Span};
-use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
+use pumice_lang::types::{Checked, Scheme, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block: `#BlockSize`.
@@ -72,8 +71,13 @@ pub fn call(options: &Options, size: Option<usize>) -> Result<Call> {
     for (name, ty) in &compiled.parameters {
         match (given.next(), size) {
             (Some(array), _) => add_array(array, &mut inputs),
-            (None, Some(size)) => add_zeros(ty, size, checked.sums(), &mut inputs)
-                .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?,
+            (None, Some(size)) => {
+                let mut made = Placeholders::default();
+                made.add(ty, Sizes::all(size), checked.sums())
+                    .ok_or_else(|| Error::Usage(format!("give `{name}` a value: it is of type `{ty}`")))?;
+                made.arrays.into_iter().for_each(|array| add_array(array, &mut inputs));
+                inputs.scalars.extend(made.scalars);
+            }
             (None, None) => {
                 return Err(Error::Failed(format!("`{entry}` gives a function, which cannot be printed")));
             }
@@ -144,39 +148,4 @@ fn array_type(array: &HostData) -> String {
 fn add_array(array: HostData, inputs: &mut Inputs) {
     let number = inputs.arrays.len() as u32;
     inputs.arrays.insert(number, Arc::new(array));
-}
-
-/// Adds an argument of a type that nobody gave: arrays and numbers in the order of the type.
-fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {
-    match ty {
-        Type::Scalar(scalar) => inputs.scalars.push(match scalar {
-            ScalarType::F32 => Constant::from(1f32),
-            ScalarType::F64 => Constant::from(1f64),
-            ScalarType::Bool => Constant::from(true),
-            integer => Constant::from_integer(*integer, size as i128),
-        }),
-        Type::Tuple(parts) => {
-            parts.iter().try_for_each(|part| add_zeros(part, size, sums, inputs))?;
-        }
-        Type::Record(fields) => {
-            fields.iter().try_for_each(|(_, field)| add_zeros(field, size, sums, inputs))?;
-        }
-        Type::Array { element, sizes, level: None } => {
-            let extent = |extent: &Size| match extent {
-                Size::Number(number) => usize::try_from(*number).ok(),
-                _ => Some(size),
-            };
-            let extents = sizes.iter().map(extent).collect::<Option<Vec<_>>>()?;
-            let count = extents.iter().try_fold(1usize, |count, extent| count.checked_mul(*extent))?;
-            let types = columns(element, sums)?;
-            let column = |ty: &ScalarType| {
-                let bytes = count.checked_mul(ty.bytes()).filter(|bytes| *bytes <= files::MOST_BYTES)?;
-                Some(vec![0; bytes])
-            };
-            let data = types.iter().map(column).collect::<Option<Vec<_>>>()?;
-            add_array(HostData::new(extents, types, data), inputs);
-        }
-        _ => return None,
-    }
-    Some(())
 }

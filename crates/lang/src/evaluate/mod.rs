@@ -15,6 +15,7 @@ mod host;
 mod in_kernel;
 mod layout;
 mod local;
+mod placeholders;
 mod scalars;
 mod value;
 mod whole;
@@ -29,6 +30,7 @@ use crate::types::{
 use environment::{Environment, Instance};
 pub use layout::columns;
 pub(crate) use layout::fields_of;
+pub use placeholders::{Placeholders, Sizes};
 use pumice_array::operations::Argument as ArgumentOperation;
 use pumice_array::{ArrayProgram, Described};
 use pumice_scalar::{Place, ScalarType, Term, Variable as ScalarVariable};
