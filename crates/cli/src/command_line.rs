@@ -63,6 +63,8 @@ pub enum Command {
     Selftest(selftest::Arguments),
     /// Run random programs, and keep what fails as a file.
     Random(random::Arguments),
+    /// Serve an editor: the language server of `.pum` files, at standard input and output.
+    Lsp(LspArguments),
     /// Show or remove what is kept in the folder of compiled kernels.
     Cache(cache::Arguments),
     /// Print a file that completes command lines in a shell.
@@ -71,6 +73,14 @@ pub enum Command {
     Man(manual::ManArguments),
     /// Print the version.
     Version,
+}
+
+/// What `pumice lsp` takes.
+#[derive(clap::Args)]
+pub struct LspArguments {
+    /// For editors that say so to servers which know other ways: there is no other here.
+    #[arg(long)]
+    stdio: bool,
 }
 
 /// What a command line asks for.

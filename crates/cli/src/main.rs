@@ -26,7 +26,7 @@ mod temporary;
 mod tune;
 
 use command_line::{Asked, Command};
-use error::Result;
+use error::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -71,6 +71,7 @@ impl Command {
             Command::Doctor => doctor::run(),
             Command::Selftest(arguments) => selftest::run(&arguments),
             Command::Random(arguments) => random::run(&arguments),
+            Command::Lsp(_) => pumice_lsp::serve_stdio().map_err(|error| Error::Failed(error.to_string())),
             Command::Cache(arguments) => cache::run(&arguments),
             Command::Completions(arguments) => manual::completions(&arguments),
             Command::Man(arguments) => manual::man(&arguments),

@@ -3,8 +3,9 @@
 mod repl;
 
 use serde_json::{Value, json};
+use std::io::BufReader;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn pumice(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
@@ -539,4 +540,55 @@ fn comprehensions_have_the_kernels_that_rust_makes_of_them() {
          fun it = step [0, 1, 3, 4, 4] [1, 0, 2, 1] [0, 9, 9, 9]",
         claims.permute_pairs(|new, old| new.min(old), found.clone()),
     );
+}
+
+/// Writes a message of the Language Server Protocol.
+fn say(to: &mut impl std::io::Write, message: serde_json::Value) {
+    let text = message.to_string();
+    write!(to, "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap_or_else(|error| panic!("{error}"));
+    to.flush().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Reads one.
+fn hear(from: &mut impl std::io::BufRead) -> serde_json::Value {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap_or_else(|error| panic!("{error}"));
+        match line.trim_end().strip_prefix("Content-Length: ") {
+            Some(number) => length = number.parse().unwrap_or_else(|error| panic!("{error}")),
+            None if line.trim_end().is_empty() => break,
+            None => {}
+        }
+    }
+    let mut text = vec![0; length];
+    from.read_exact(&mut text).unwrap_or_else(|error| panic!("{error}"));
+    serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn lsp_serves_an_editor() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pumice"));
+    command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).env("PUMICE_CACHE_DIR", scratch("cache"));
+    let mut server = command.spawn().unwrap_or_else(|error| panic!("pumice cannot be started: {error}"));
+    let (mut to, mut from) = (server.stdin.take().unwrap(), BufReader::new(server.stdout.take().unwrap()));
+    say(
+        &mut to,
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "capabilities": {} } }),
+    );
+    assert_eq!(hear(&mut from)["result"]["serverInfo"]["name"], "pumice");
+    say(&mut to, json!({ "jsonrpc": "2.0", "method": "initialized", "params": {} }));
+    let document =
+        json!({ "uri": "file:///wrong.pum", "languageId": "pum", "version": 1, "text": "fun f = 1 + true" });
+    let open =
+        json!({ "jsonrpc": "2.0", "method": "textDocument/didOpen", "params": { "textDocument": document } });
+    say(&mut to, open);
+    let told = hear(&mut from);
+    assert_eq!(told["method"], "textDocument/publishDiagnostics");
+    assert_eq!(told["params"]["diagnostics"][0]["range"]["start"], json!({ "line": 0, "character": 12 }));
+    say(&mut to, json!({ "jsonrpc": "2.0", "id": 2, "method": "shutdown" }));
+    assert_eq!(hear(&mut from)["id"], 2);
+    say(&mut to, json!({ "jsonrpc": "2.0", "method": "exit" }));
+    let status = server.wait().unwrap_or_else(|error| panic!("{error}"));
+    assert!(status.success(), "{status}");
 }

@@ -17,12 +17,30 @@ pub struct Diagnostic {
     pub others: Vec<(Span, String)>,
     /// What to write instead, if there is an answer.
     pub help: Option<String>,
+    /// The same as a change of the text, for editors.
+    pub fix: Option<Box<Fix>>,
+}
+
+/// A change of the text after which something is no longer wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, in a few words.
+    pub title: String,
+    /// What is written in place of what, at places that do not overlap.
+    pub edits: Vec<(Span, String)>,
 }
 
 impl Diagnostic {
     /// Something wrong at a place.
     pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { message: message.into(), span, label: String::new(), others: Vec::new(), help: None }
+        Diagnostic {
+            message: message.into(),
+            span,
+            label: String::new(),
+            others: Vec::new(),
+            help: None,
+            fix: None,
+        }
     }
 
     /// A type that is too large, at a place.
@@ -45,6 +63,12 @@ impl Diagnostic {
     /// With what to write instead.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
+        self
+    }
+
+    /// With a change of the text.
+    pub fn fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Diagnostic {
+        self.fix = Some(Box::new(Fix { title: title.into(), edits }));
         self
     }
 

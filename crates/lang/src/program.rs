@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Source, Sources, Span};
 use crate::syntax::{parse, parse_expression};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// How many files a program may have.
 const MAX_FILES: usize = 1_000;
@@ -105,6 +105,15 @@ impl Program {
         Program::load_more(Additions::default(), name, text, read)
     }
 
+    /// As [`Program::load`], for editors: what could be read, and what is wrong with the rest. Files that cannot be imported are missing.
+    pub fn load_with_errors(
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> (Program, Vec<Diagnostic>) {
+        Program::read(Additions::default(), name, text, read)
+    }
+
     /// As [`Program::load`], with an expression as one more function of the file: [`EXPRESSION`].
     ///
     /// ```
@@ -144,26 +153,20 @@ impl Program {
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Program, (Sources, Vec<Diagnostic>)> {
-        let mut loader = Loader {
-            program: Program {
-                sources: Sources::default(),
-                modules: Vec::new(),
-                expressions: 0,
-                given: additions.given.into(),
-            },
-            errors: Vec::new(),
-            states: HashMap::new(),
-        };
-        for (name, text) in STANDARD {
-            let loaded = loader.parse(name, &format!("{name}.pum"), text);
-            loader.program.modules.push(loaded);
-        }
+        let (program, errors) = Program::read(additions, name, text, read);
+        if errors.is_empty() { Ok(program) } else { Err((program.sources, errors)) }
+    }
+
+    fn read(
+        additions: Additions<'_>,
+        name: &str,
+        text: &str,
+        read: &dyn Fn(&str) -> Result<String, String>,
+    ) -> (Program, Vec<Diagnostic>) {
+        let mut loader = Loader { program: BUILT_IN.clone(), errors: Vec::new(), states: HashMap::new() };
+        loader.program.given = additions.given.into();
         loader.load(name, text, additions, read);
-        if loader.errors.is_empty() {
-            Ok(loader.program)
-        } else {
-            Err((loader.program.sources, loader.errors))
-        }
+        (loader.program, loader.errors)
     }
 }
 
@@ -172,6 +175,18 @@ fn shipped(name: &str) -> Option<(String, String)> {
     let known = LIBRARY.iter().find(|(known, _)| *known == name);
     known.map(|(name, text)| (format!("{name}.pum"), text.to_string()))
 }
+
+/// The files of [`STANDARD`], which every program begins with, read once. That nothing is wrong with them is a test.
+static BUILT_IN: LazyLock<Program> = LazyLock::new(|| {
+    let program =
+        Program { sources: Sources::default(), modules: Vec::new(), expressions: 0, given: [].into() };
+    let mut loader = Loader { program, errors: Vec::new(), states: HashMap::new() };
+    for (name, text) in STANDARD {
+        let loaded = loader.parse(name, &format!("{name}.pum"), text);
+        loader.program.modules.push(loaded);
+    }
+    loader.program
+});
 
 struct Loader {
     program: Program,

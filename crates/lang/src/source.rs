@@ -25,6 +25,16 @@ impl Span {
         Span { end: other.end.max(self.end), ..self }
     }
 
+    /// The place before its first byte.
+    pub fn before(self) -> Span {
+        Span { end: self.start, ..self }
+    }
+
+    /// The place behind its last byte.
+    pub fn behind(self) -> Span {
+        Span { start: self.end, ..self }
+    }
+
     /// As a range of bytes.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize

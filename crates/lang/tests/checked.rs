@@ -288,6 +288,51 @@ fn look_at_all(program: &Program, checked: &Checked) {
     }
 }
 
+/// Asks for what may be asked of a program that is wrong.
+fn look_at_what_is_known(program: &Program, checked: &Checked) {
+    for id in (0..program.expressions).map(ExprId) {
+        let _ = checked.known_type_of(id).map(|ty| checked.show_in(checked.own_functions().next(), &ty));
+        let _ =
+            (checked.definition(id), checked.resolved(id).and_then(|meaning| checked.scheme_of(&meaning)));
+    }
+    for (file, _) in program.sources.iter() {
+        for (_, meaning) in checked.values_in_scope(file) {
+            assert!(checked.definition_of(&meaning).is_some(), "{meaning:?}");
+        }
+        let _ = (checked.types_in_scope(file), checked.values_of(file), checked.imports_of(file));
+    }
+}
+
+#[test]
+fn what_is_right_is_known_where_something_is_wrong() {
+    let text = "fun wrong x = 1 + true
+fun half x = x div 2i32
+fun user y = (wrong y, half 4, unknown)
+fun open = half (";
+    let (program, unread) = Program::load_with_errors("test.pum", text, &alone);
+    let (checked, errors) = types::check_with_errors(&program);
+    assert_eq!((unread.len(), errors.len()), (1, 2), "{unread:?} {errors:?}");
+    look_at_what_is_known(&program, &checked);
+    let half = checked.entry("half").unwrap();
+    assert_eq!(checked.scheme_of(&Resolved::Function(half)).unwrap().to_string(), "i32 -> i32");
+    assert_eq!(checked.scheme_of(&Resolved::Function(checked.entry("wrong").unwrap())), None);
+    let ExprKind::Tuple(parts) = &body(&program, "user").kind else { panic!("a tuple") };
+    let known = |number: usize| checked.known_type_of(parts[number].id).map(|ty| ty.to_string());
+    assert_eq!([known(0), known(1), known(2)], [None, Some("i32".to_string()), None]);
+}
+
+#[test]
+fn types_that_are_too_large_are_not_written_out() {
+    let doubled = (0..40)
+        .fold(String::new(), |text, number| text + &format!("t{} = (t{number}, t{number}) ", number + 1));
+    let bindings = doubled.replace(") t", ")\n      t");
+    let text = format!("fun large t0 =\n  let {bindings}\n  in true + t40");
+    let (program, unread) = Program::load_with_errors("test.pum", &text, &alone);
+    let (checked, errors) = types::check_with_errors(&program);
+    assert!(unread.is_empty() && !errors.is_empty(), "{unread:?}");
+    look_at_what_is_known(&program, &checked);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -307,15 +352,13 @@ proptest! {
         text += "\nfun random x y = ";
         text += &words.iter().map(|word| WORDS[*word]).collect::<Vec<_>>().join(" ");
         for text in [text.clone(), text.rsplit_once("\nfun random").unwrap().0.to_string()] {
-            if let Ok(program) = Program::load("test.pum", &text, &alone) {
-                match types::check(&program) {
-                    Ok(checked) => look_at_all(&program, &checked),
-                    Err(errors) => {
-                        prop_assert!(!errors.is_empty());
-                        errors.iter().for_each(|error| { error.render(&program.sources, false); });
-                    }
-                }
+            let (program, unread) = Program::load_with_errors("test.pum", &text, &alone);
+            let (checked, errors) = types::check_with_errors(&program);
+            look_at_what_is_known(&program, &checked);
+            if unread.is_empty() && errors.is_empty() {
+                look_at_all(&program, &checked);
             }
+            unread.iter().chain(&errors).for_each(|error| { error.render(&program.sources, false); });
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::error::{Error, Result};
 use crate::subject::Subject;
 use pumice::layers::array::{ArrayData, ArrayProgram, HostData, whole_columns};
 use pumice::layers::runtime::Inputs;
-use pumice::layers::scalar::{Constant, ScalarType};
-use pumice_lang::evaluate::{self, Compiled, columns, compile};
+use pumice::layers::scalar::Constant;
+use pumice_lang::evaluate::{self, Compiled, Placeholders, Sizes, columns, compile};
 use pumice_lang::program::{EXPRESSION, Expression};
-use pumice_lang::types::{Checked, Scheme, Size, SumDeclaration, Type};
+use pumice_lang::types::{Checked, Scheme, SumDeclaration, Type};
 use std::sync::Arc;
 
 /// The threads of a block, `#BlockSize`, where nobody says otherwise.
@@ -213,7 +213,11 @@ pub fn add_missing(
     inputs: &mut Inputs,
 ) -> Result<()> {
     let wanted = || Error::Usage(format!("give `{name}` a value: it is of type `{ty}`"));
-    add_zeros(ty, size, sums, inputs).ok_or_else(wanted)
+    let mut made = Placeholders::default();
+    made.add(ty, Sizes::all(size), sums).ok_or_else(wanted)?;
+    made.arrays.into_iter().for_each(|array| add_array(Arc::new(array), inputs));
+    inputs.scalars.extend(made.scalars);
+    Ok(())
 }
 
 /// Adds a value that was computed: arrays as they are, numbers as scalars, in the order of the type.
@@ -252,38 +256,4 @@ fn add_computed(
         }
     }
     Ok(())
-}
-
-fn add_zeros(ty: &Type, size: usize, sums: &[SumDeclaration], inputs: &mut Inputs) -> Option<()> {
-    match ty {
-        Type::Scalar(scalar) => inputs.scalars.push(match scalar {
-            ScalarType::F32 => Constant::from(1f32),
-            ScalarType::F64 => Constant::from(1f64),
-            ScalarType::Bool => Constant::from(true),
-            integer => Constant::from_integer(*integer, size as i128),
-        }),
-        Type::Tuple(parts) => {
-            parts.iter().try_for_each(|part| add_zeros(part, size, sums, inputs))?;
-        }
-        Type::Record(fields) => {
-            fields.iter().try_for_each(|(_, field)| add_zeros(field, size, sums, inputs))?;
-        }
-        Type::Array { element, sizes, level: None } => {
-            let extent = |extent: &Size| match extent {
-                Size::Number(number) => usize::try_from(*number).ok(),
-                _ => Some(size),
-            };
-            let extents = sizes.iter().map(extent).collect::<Option<Vec<_>>>()?;
-            let count = extents.iter().try_fold(1usize, |count, extent| count.checked_mul(*extent))?;
-            let types = columns(element, sums)?;
-            let column = |ty: &ScalarType| {
-                let bytes = count.checked_mul(ty.bytes()).filter(|bytes| *bytes <= files::MOST_BYTES)?;
-                Some(vec![0; bytes])
-            };
-            let data = types.iter().map(column).collect::<Option<Vec<_>>>()?;
-            add_array(Arc::new(HostData::new(extents, types, data)), inputs);
-        }
-        _ => return None,
-    }
-    Some(())
 }

@@ -21,6 +21,7 @@ mod local;
 mod loops;
 mod memory;
 mod ordering;
+mod placeholders;
 mod pushes;
 mod scalar_functions;
 mod scalars;
@@ -39,6 +40,7 @@ use crate::types::{
 use environment::{Environment, Instance};
 pub use layout::columns;
 pub(crate) use layout::fields_of;
+pub use placeholders::{Placeholders, Sizes};
 use pumice_array::operations::Argument as ArgumentOperation;
 use pumice_array::{ArrayProgram, Described};
 use pumice_scalar::{Constant, Place, ScalarType, Term, Variable as ScalarVariable};

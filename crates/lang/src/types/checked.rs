@@ -57,8 +57,10 @@ pub(super) enum Use {
     ItselfLocal(Span),
 }
 
-/// A program whose types are right.
+/// What is known of a program's types: all of them, if nothing is wrong with it.
 pub struct Checked {
+    /// Whether nothing is wrong with the program.
+    pub(super) is_right: bool,
     pub(super) arena: Arena,
     pub(super) modules: Vec<(FileId, Arc<Module>)>,
     pub(super) names: Names,
@@ -69,6 +71,8 @@ pub struct Checked {
     pub(super) builtins: Vec<InferredScheme>,
     pub(super) constructors: Vec<Vec<InferredScheme>>,
     pub(super) bindings: NumberMap<Span, Scheme>,
+    /// The types of all that is bound, by the place of its name.
+    pub(super) locals: NumberMap<Span, Ty>,
     pub(super) level_parameters: NumberMap<Span, LevelId>,
     pub(super) sums: Vec<SumDeclaration>,
 }
@@ -87,14 +91,7 @@ impl Checked {
         match self.meanings.names.get(expression.0 as usize)? {
             Target::Nothing => None,
             Target::Local(_) => Some(Resolved::Local),
-            Target::Global(Entity::Function(function)) => Some(Resolved::Function(*function)),
-            Target::Global(Entity::Builtin(number)) => {
-                let signature = self.modules.first()?.1.signatures.get(*number as usize)?;
-                Some(Resolved::Builtin(signature.name.name.clone()))
-            }
-            Target::Global(Entity::Constructor(sum, number)) => {
-                Some(Resolved::Constructor(self.arena.sum_id(*sum), *number as usize))
-            }
+            Target::Global(entity) => self.meaning(*entity),
         }
     }
 

@@ -7,7 +7,7 @@ use super::messages::Why;
 use super::ty::Kind;
 use super::unify::Clash;
 use crate::ast::{Expr, ExprKind};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Fix};
 
 const CONVERSIONS: &str =
     "integers and floats are converted by `int`, `double` and their like, as in `double n`";
@@ -30,6 +30,7 @@ impl Checker<'_> {
                     Why::Draw => "a push array cannot be drawn from: `force` it first".to_string(),
                     _ => "a push array where a pull array is needed: `force` it first".to_string(),
                 };
+                error.fix = Some(Box::new(applied("force", expr)));
                 "`force` writes a push array to its level's memory; then its elements can be read in any order".to_string()
             }
             Clash::NeedsPush(level) => {
@@ -46,10 +47,10 @@ impl Checker<'_> {
                 let unknown = level.variable.is_some_and(|variable| {
                     !matches!(self.arena.level_node(variable), LevelNode::Rigid { .. })
                 });
-                format!(
-                    "write `push <{}>` before it",
-                    if unknown { "block".to_string() } else { self.show_level(level) }
-                )
+                let level = if unknown { "block".to_string() } else { self.show_level(level) };
+                let push = format!("push <{level}>");
+                error.fix = Some(Box::new(applied(&push, expr)));
+                format!("write `{push}` before it")
             }
             Clash::Levels(needed, there) => {
                 let (needed, there) = (self.show_level(needed), self.show_level(there));
@@ -180,4 +181,13 @@ impl Checker<'_> {
             _ => None,
         }
     }
+}
+
+/// An expression as the argument of a function.
+fn applied(function: &str, expr: &Expr) -> Fix {
+    let atom = matches!(expr.kind, ExprKind::Name(_) | ExprKind::Tuple(_) | ExprKind::List(_));
+    let (open, close) = if atom { ("", "") } else { ("(", ")") };
+    let edits =
+        vec![(expr.span.before(), format!("({function} {open}")), (expr.span.behind(), format!("{close})"))];
+    Fix { title: format!("write `{function}`"), edits }
 }

@@ -129,9 +129,23 @@ impl Arena {
     }
 }
 
-/// Numbers of variables that stand for what is unknown in a message; others are smaller.
+/// Numbers of variables that stand for what is unknown in a message; others are smaller. The first stands for what is wrong.
 const UNKNOWN_TYPES: Variable = 1 << 30;
 const UNKNOWN_LEVELS: Variable = 1 << 31;
+
+/// Whether a type that was exported has no part of which something is wrong.
+pub fn is_known(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(_) => true,
+        Type::Variable(variable) => *variable != UNKNOWN_TYPES,
+        Type::Tuple(parts) | Type::Sum(_, parts) => parts.iter().all(is_known),
+        Type::Record(fields) => fields.iter().all(|(_, field)| is_known(field)),
+        Type::Function(parameter, result) => is_known(parameter) && is_known(result),
+        Type::LevelFunction(_, part) | Type::Memory(part) | Type::Array { element: part, .. } => {
+            is_known(part)
+        }
+    }
+}
 
 /// What becomes of what is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use super::names::{Names, nearest, suggest};
 use super::order::components;
 use super::resolve::Meanings;
 use super::scheme::InferredScheme;
-use super::ty::Scheme;
 use crate::ast::{Function, Ident, Name, Parameter, Pattern, Signature};
 use crate::diagnostic::Diagnostic;
 use crate::program::Program;
@@ -32,6 +31,21 @@ pub const MAX_ERRORS: usize = 100;
 /// assert_eq!(checked.scheme(twice).to_string(), "(a -> a) -> a -> a");
 /// ```
 pub fn check(program: &Program) -> Result<Checked, Vec<Diagnostic>> {
+    let (checked, errors) = check_with_errors(program);
+    if errors.is_empty() { Ok(checked) } else { Err(errors) }
+}
+
+/// As [`check`], for editors: what is known of a program although something is wrong with it. Only a program without errors may be
+/// evaluated.
+///
+/// ```
+/// use pumice_lang::{program::Program, types};
+///
+/// let (program, _) = Program::load_with_errors("main.pum", "fun one = 1i32\nfun wrong = one + true", &|_| Err(String::new()));
+/// let (checked, errors) = types::check_with_errors(&program);
+/// assert_eq!((errors.len(), checked.scheme(checked.entry("one").unwrap()).to_string()), (1, "i32".to_string()));
+/// ```
+pub fn check_with_errors(program: &Program) -> (Checked, Vec<Diagnostic>) {
     let mut errors = Vec::new();
     let names = Names::collect(program, &mut errors);
     let mut meanings = Meanings::new(program.expressions, names.functions.len());
@@ -234,32 +248,36 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// The result, if nothing was wrong.
-    fn finish(mut self) -> Result<Checked, Vec<Diagnostic>> {
-        if !self.errors.is_empty() {
-            let order: HashMap<_, _> =
-                self.program.modules.iter().enumerate().map(|(at, loaded)| (loaded.file, at)).collect();
-            self.errors.sort_by_key(|error| (order.get(&error.span.file).copied(), error.span.start));
-            self.errors.dedup();
-            self.errors.truncate(MAX_ERRORS);
-            return Err(self.errors);
-        }
+    /// The result, and what was wrong.
+    fn finish(mut self) -> (Checked, Vec<Diagnostic>) {
+        let mut errors = std::mem::take(&mut self.errors);
+        let order: HashMap<_, _> =
+            self.program.modules.iter().enumerate().map(|(at, loaded)| (loaded.file, at)).collect();
+        errors.sort_by_key(|error| (order.get(&error.span.file).copied(), error.span.start));
+        errors.dedup();
+        errors.truncate(MAX_ERRORS);
+        let unknown = InferredScheme::plain(self.unknown());
         let arena = &self.arena;
-        let none = || Scheme { variables: Vec::new(), ty: super::ty::Type::Tuple(Vec::new()) };
-        let schemes = self
-            .schemes
-            .iter()
-            .map(|scheme| scheme.as_ref().map_or_else(none, |scheme| arena.export_scheme(scheme)));
-        let schemes = schemes.collect();
+        let mut known = NumberMap::default();
+        // Where something is wrong, types may be too large to be written out.
+        let mut export = |scheme: &InferredScheme| match arena.is_small(scheme.ty, &mut known) {
+            true => arena.export_scheme(scheme),
+            false => arena.export_scheme(&unknown),
+        };
+        let schemes = self.schemes.iter().map(|scheme| export(scheme.as_ref().unwrap_or(&unknown))).collect();
         let bindings = self.locals.iter().filter_map(|(span, local)| match local {
-            Local::Bound(scheme) if !scheme.variables.is_empty() => {
-                Some((*span, arena.export_scheme(scheme)))
-            }
+            Local::Bound(scheme) if !scheme.variables.is_empty() => Some((*span, export(scheme))),
             _ => None,
         });
         let bindings = bindings.collect();
+        let locals = self.locals.iter().map(|(span, local)| match local {
+            Local::Value(ty) | Local::Itself(ty) => (*span, *ty),
+            Local::Bound(scheme) => (*span, scheme.ty),
+        });
+        let locals = locals.collect();
         let sums = (0..self.names.sums.len()).map(|sum| self.sum_declaration(sum as u32)).collect();
-        Ok(Checked {
+        let checked = Checked {
+            is_right: errors.is_empty(),
             modules: self.program.modules.iter().map(|loaded| (loaded.file, loaded.module.clone())).collect(),
             arena: self.arena,
             names: self.names,
@@ -270,8 +288,10 @@ impl<'p> Checker<'p> {
             builtins: self.builtins,
             constructors: self.constructors,
             bindings,
+            locals,
             level_parameters: self.level_parameters,
             sums,
-        })
+        };
+        (checked, errors)
     }
 }

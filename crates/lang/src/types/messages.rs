@@ -241,7 +241,11 @@ impl Checker<'_> {
             Some((name, Some(scheme))) => error.other(head.span, format!("`{name} : {scheme}`")),
             _ => error,
         };
-        self.errors.push(error.help(format!("say who computes it, as in `{written} <block> …`")));
+        let error = error.help(format!("say who computes it, as in `{written} <block> …`"));
+        self.errors.push(match number {
+            0 => error.fix("write `<block>`", vec![(head.span.behind(), " <block>".to_string())]),
+            _ => error,
+        });
     }
 
     /// Tells that something is applied that takes no such argument.

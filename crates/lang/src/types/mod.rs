@@ -9,7 +9,7 @@
 //! - `levels.rs`: that levels nest.
 //!
 //! `functions.rs` does these in turn. `scheme.rs` makes schemes and uses of them, `export.rs` makes types data, and `messages.rs`,
-//! `explain.rs` and `print.rs` say them.
+//! `explain.rs` and `print.rs` say them. `lookup.rs` answers what editors ask.
 
 mod application;
 mod arena;
@@ -26,6 +26,7 @@ mod functions;
 mod hash;
 mod infer;
 mod levels;
+mod lookup;
 mod messages;
 mod names;
 mod order;
@@ -37,5 +38,5 @@ mod ty;
 mod unify;
 
 pub use checked::{Checked, FunctionId, Resolved, SumDeclaration};
-pub use functions::check;
+pub use functions::{check, check_with_errors};
 pub use ty::{Argument, Kind, Level, Scheme, Size, SumId, Type, Variable};

@@ -204,6 +204,29 @@ impl Names {
         }
     }
 
+    /// The values that a file knows without the name of another one; of those that are called the same, the first is meant.
+    pub fn visible_values(&self, module: usize) -> impl Iterator<Item = (&Name, Entity)> {
+        self.value_tables(module).into_iter().flatten().map(|(name, (entity, _))| (name, *entity))
+    }
+
+    /// The values that a file defines.
+    pub fn own_values(&self, module: usize) -> impl Iterator<Item = (&Name, Entity)> {
+        self.scopes
+            .get(module)
+            .into_iter()
+            .flat_map(|scope| &scope.values)
+            .map(|(name, (entity, _))| (name, *entity))
+    }
+
+    /// The files that a file imports, by name.
+    pub fn imported(&self, module: usize) -> impl Iterator<Item = (&Name, usize)> {
+        self.scopes
+            .get(module)
+            .into_iter()
+            .flat_map(|scope| &scope.modules)
+            .map(|(name, module)| (name, *module))
+    }
+
     fn value_tables(&self, module: usize) -> Vec<&HashMap<Name, (Entity, Span)>> {
         let own = &self.scopes[module];
         let mut tables = vec![&own.values, &own.listed_values];
@@ -217,8 +240,13 @@ impl Names {
             let error =
                 Diagnostic::new(qualifier.span, format!("no file is imported as `{}`", qualifier.name));
             match nearest(&qualifier.name, known.keys()) {
-                Some(near) => error.help(format!("did you mean `{near}`?")),
-                None => error.help(format!("write `import {}` at the top of the file", qualifier.name)),
+                None => {
+                    let top = Span { start: 0, end: 0, ..qualifier.span };
+                    let import = format!("import {}", qualifier.name);
+                    let error = error.help(format!("write `{import}` at the top of the file"));
+                    error.fix(format!("write `{import}`"), vec![(top, format!("{import}\n"))])
+                }
+                near => suggest(error, near),
             }
         })
     }
@@ -240,7 +268,11 @@ fn check_free<T>(table: &HashMap<Name, (T, Span)>, name: &Ident, errors: &mut Ve
 /// An error with a name that was perhaps meant.
 pub fn suggest(error: Diagnostic, near: Option<&Name>) -> Diagnostic {
     match near {
-        Some(near) => error.help(format!("did you mean `{near}`?")),
+        Some(near) => {
+            let here = error.span;
+            let error = error.help(format!("did you mean `{near}`?"));
+            error.fix(format!("write `{near}`"), vec![(here, near.to_string())])
+        }
         None => error,
     }
 }

@@ -1,0 +1,68 @@
+//! Arguments for functions that nobody gave any, to see what becomes of them: arrays of zeros, and numbers that may be lengths.
+
+use super::columns;
+use crate::types::{Size, SumDeclaration, Type};
+use pumice_array::HostData;
+use pumice_scalar::{Constant, ScalarType};
+
+/// More bytes than this a column of an array does not have.
+const MOST_BYTES: usize = 1 << 36;
+
+/// What integers and extents are that nobody gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// The extents of arrays, by their number of dimensions: of vectors, of matrices, of more.
+    pub extents: [usize; 3],
+    /// All integers.
+    pub integer: usize,
+}
+
+impl Sizes {
+    /// The same for everything.
+    pub fn all(size: usize) -> Sizes {
+        Sizes { extents: [size; 3], integer: size }
+    }
+}
+
+/// The leaves of arguments, in the order of a program's own.
+#[derive(Default)]
+pub struct Placeholders {
+    /// Its arrays.
+    pub arrays: Vec<HostData>,
+    /// Its numbers.
+    pub scalars: Vec<Constant>,
+}
+
+impl Placeholders {
+    /// Adds an argument of a type; nothing if there is none to be made.
+    pub fn add(&mut self, ty: &Type, sizes: Sizes, sums: &[SumDeclaration]) -> Option<()> {
+        match ty {
+            Type::Scalar(scalar) => self.scalars.push(match scalar {
+                ScalarType::F32 => Constant::from(1f32),
+                ScalarType::F64 => Constant::from(1f64),
+                ScalarType::Bool => Constant::from(true),
+                integer => Constant::from_integer(*integer, sizes.integer as i128),
+            }),
+            Type::Tuple(parts) => parts.iter().try_for_each(|part| self.add(part, sizes, sums))?,
+            Type::Record(fields) => fields.iter().try_for_each(|(_, field)| self.add(field, sizes, sums))?,
+            Type::Array { element, sizes: written, level: None } => {
+                let usual = sizes.extents[written.len().clamp(1, sizes.extents.len()) - 1];
+                let extent = |extent: &Size| match extent {
+                    Size::Number(number) => usize::try_from(*number).ok(),
+                    _ => Some(usual),
+                };
+                let extents = written.iter().map(extent).collect::<Option<Vec<_>>>()?;
+                let count = extents.iter().try_fold(1usize, |count, extent| count.checked_mul(*extent))?;
+                let types = columns(element, sums)?;
+                let column = |ty: &ScalarType| {
+                    let bytes = count.checked_mul(ty.bytes()).filter(|bytes| *bytes <= MOST_BYTES)?;
+                    Some(vec![0; bytes])
+                };
+                let data = types.iter().map(column).collect::<Option<Vec<_>>>()?;
+                self.arrays.push(HostData::new(extents, types, data));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}

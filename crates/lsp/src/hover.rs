@@ -1,0 +1,64 @@
+//! What is said of the name or expression at a position: its type, its documentation, and of a function what running it would cost.
+
+use crate::analysis::Analysis;
+use crate::cost::Subject;
+use crate::describe;
+use crate::index::NameKind;
+use crate::workspace::Workspace;
+use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position, Range, Url};
+
+/// What is said at a position, and the function whose cost is to be said with it.
+pub struct Said {
+    /// The text, in Markdown.
+    pub text: String,
+    /// What it is about.
+    pub range: Range,
+    /// The function whose cost belongs to it.
+    pub subject: Option<Subject>,
+}
+
+impl Said {
+    /// As the protocol has it, with what came late.
+    pub fn hover(self, more: &str) -> Hover {
+        let value = match more {
+            "" => self.text,
+            more => format!("{}\n\n---\n{more}", self.text),
+        };
+        let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
+        Hover { contents, range: Some(self.range) }
+    }
+}
+
+/// What is said at a position.
+pub fn hover(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<Said> {
+    let (analysis, offset) = workspace.at(uri, position)?;
+    let index = analysis.index(analysis.root)?;
+    let text = analysis.text(analysis.root);
+    if let Some(found) = index.at(offset) {
+        let said = describe::occurrence(&analysis, found)?;
+        let subject = if found.kind == NameKind::Function { subject(&analysis, found.target) } else { None };
+        return Some(Said { text: said, range: text.range(found.span), subject });
+    }
+    // Between words there is nothing to say.
+    let here = text.get(offset as usize..text.as_str().len()).chars().next()?;
+    if here.is_whitespace() {
+        return None;
+    }
+    let (span, id, function) = index.expression_at(offset)?;
+    let ty = analysis.checked.known_type_of(id)?;
+    Some(Said {
+        text: describe::expression(&analysis, &ty, function),
+        range: text.range(span),
+        subject: None,
+    })
+}
+
+/// A function whose cost can be said: the program is right, and the function is the user's.
+fn subject(analysis: &Analysis, target: pumice_lang::source::Span) -> Option<Subject> {
+    if !analysis.errors.is_empty() || crate::analysis::is_built_in(target.file) {
+        return None;
+    }
+    let name = analysis.program.sources.text(target);
+    let function = analysis.checked.function_named(target.file, name)?;
+    Some(Subject { program: analysis.program.clone(), checked: analysis.checked.clone(), function })
+}
