@@ -74,6 +74,12 @@ commands:
     --entry NAME          this function (else main)
     --device DEVICE       on this device
     --output FILE         write the result to a file that ends in .npy, .csv or .png
+  build FILE.pum        a library for another language of a file's functions on numbers, arrays, tuples and records
+    --to LANGUAGE         c (f.h, f.c, libf.so), python (f.py, libf.so) or rust (f.rs)
+    --out FOLDER          where files go (else here)
+    --entry NAME,...      only these functions
+    --size N,...          compile their kernels for the CPU ahead, for arrays of these numbers of elements, or `usual` ones: then the
+                          library needs no C compiler where it runs, on any processor with AVX2
   emit FILE.pum ARG...  what a function of a file becomes
     --entry NAME          this function (else main)
     --target TARGET       array, program, c, opencl or cuda
@@ -172,7 +178,7 @@ fn run(arguments: impl Iterator<Item = OsString>) -> Result<()> {
         "help" | "--help" | "-h" => print(HELP),
         "version" | "--version" | "-V" => print(&format!("pumice {}\n", env!("CARGO_PKG_VERSION"))),
         _ => Err(Error::Usage(format!(
-            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, emit, explain, simulate, tune, cache, help, version"
+            "there is no command `{command}`; the commands are doctor, selftest, random, bench, programs, check, fmt, test, run, build, emit, explain, simulate, tune, cache, help, version"
         ))),
     }
 }

@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 
 const COMMANDS: &[&str] = &[
     "selftest", "bench", "programs", "emit", "run", "simulate", "tune", "explain", "cache", "help",
-    "version", "--help", "-V", "check", "fmt", "test",
+    "version", "--help", "-V", "check", "fmt", "test", "build",
 ];
 
 const WORDS: &[&str] = &[
@@ -52,6 +52,8 @@ const WORDS: &[&str] = &[
     "--entry",
     "--output",
     "--check",
+    "--to",
+    "python",
     "x.npy",
     "[1, 2]",
     "show",

@@ -7,10 +7,12 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod bindings;
 pub mod cases;
 pub mod diagnostic;
 pub mod evaluate;
 pub mod format;
+pub mod interface;
 pub mod print;
 pub mod program;
 pub mod show;

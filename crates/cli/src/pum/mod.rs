@@ -1,6 +1,7 @@
 //! Commands on files of the `.pum` language. Each reads the file, has `pumice-lang` check it and make an array program of it, and does
 //! with that what its name says.
 
+mod build;
 mod call;
 mod cases;
 mod check;
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::options::Options;
 
 /// Commands on files of the language alone.
-pub const COMMANDS: [&str; 3] = ["check", "fmt", "test"];
+pub const COMMANDS: [&str; 4] = ["build", "check", "fmt", "test"];
 
 /// Commands that take a file of the language, or something else.
 pub const SHARED: [&str; 4] = ["run", "emit", "explain", "simulate"];
@@ -32,6 +33,7 @@ pub fn command(name: &str, arguments: &[String]) -> Result<()> {
     let options =
         |with_value: &[&str], flags: &[&str]| Options::parse(arguments, with_value, flags, MOST_WORDS);
     match name {
+        "build" => build::run(&options(build::OPTIONS, &[])?),
         "check" => check::run(&options(&[], &[])?),
         "run" => run::run(&options(&["--entry", "--device", "--output"], &[])?),
         "test" => cases::run(&options(&["--device"], &[])?),
