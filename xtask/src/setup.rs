@@ -1,6 +1,6 @@
-//! What the tests need and a plain Rust installation lacks: an OpenCL driver and NVRTC.
+//! What the tests need and a plain Rust installation lacks: an OpenCL driver, NVRTC, and NumPy.
 //!
-//! Installs an OpenCL driver through the system's packages where we may, and NVRTC into the build directory.
+//! Installs an OpenCL driver through the system's packages where we may, and NVRTC and NumPy into the build directory.
 //! Touches nothing that is there already, and takes no for an answer: what could not be installed is
 //! reported with the reason, and the caller decides what that means.
 
@@ -19,6 +19,7 @@ const OPENCL_PACKAGES: [&str; 2] = ["pocl-opencl-icd", "ocl-icd-libopencl1"];
 const OPENCL_VENDORS_VARIABLE: &str = "OCL_ICD_VENDORS";
 const OPENCL_VENDORS: &str = "/etc/OpenCL/vendors";
 const NVRTC_WHEEL: &str = "nvidia-cuda-nvrtc";
+const NUMPY_WHEEL: &str = "numpy";
 const PIP_PACKAGES: [&str; 1] = ["python3-pip"];
 
 /// What the tests can count on.
@@ -27,12 +28,15 @@ pub struct Tools {
     pub opencl: Result<()>,
     /// The NVRTC library, or why there is none.
     pub nvrtc: Result<PathBuf>,
+    /// The folder that Python finds NumPy in, if it needs one, or why there is no NumPy.
+    pub numpy: Result<Option<PathBuf>>,
 }
 
 impl Tools {
     /// Finds the tools and installs those that are missing.
     pub fn prepare(workspace: &Workspace) -> Tools {
-        Tools { opencl: prepare_opencl(), nvrtc: prepare_nvrtc(&workspace.target) }
+        let target = &workspace.target;
+        Tools { opencl: prepare_opencl(), nvrtc: prepare_nvrtc(target), numpy: prepare_numpy(target) }
     }
 
     /// One line for each tool: where it is, or why it is missing.
@@ -45,7 +49,12 @@ impl Tools {
             Ok(library) => library.display().to_string(),
             Err(reason) => format!("missing: {reason}"),
         };
-        format!("OpenCL: {opencl}\nNVRTC:  {nvrtc}\n")
+        let numpy = match &self.numpy {
+            Ok(Some(folder)) => folder.display().to_string(),
+            Ok(None) => "Python has it".to_string(),
+            Err(reason) => format!("missing: {reason}"),
+        };
+        format!("OpenCL: {opencl}\nNVRTC:  {nvrtc}\nNumPy:  {numpy}\n")
     }
 }
 
@@ -61,6 +70,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     tools.opencl?;
     tools.nvrtc?;
+    tools.numpy?;
     Ok(())
 }
 
@@ -124,6 +134,38 @@ fn prepare_nvrtc(target: &Path) -> Result<PathBuf> {
 }
 
 fn install_nvrtc(folder: &Path) -> Result<PathBuf> {
+    install_wheel(NVRTC_WHEEL, folder, |folder| find_nvrtc_below(folder).is_some())?;
+    find_nvrtc_below(folder).ok_or_else(|| Error::new(format!("{} has vanished", folder.display())))
+}
+
+// NumPy -------------------------------------------------------------------------------------------------------
+
+fn prepare_numpy(target: &Path) -> Result<Option<PathBuf>> {
+    if has_numpy(None) {
+        return Ok(None);
+    }
+    let folder = target.join("numpy");
+    if !has_numpy(Some(&folder)) {
+        println!("NumPy is missing; installing {NUMPY_WHEEL} into {}", folder.display());
+        install_wheel(NUMPY_WHEEL, &folder, |folder| has_numpy(Some(folder)))?;
+    }
+    Ok(Some(folder))
+}
+
+/// Whether Python finds NumPy, in this folder if there is one.
+fn has_numpy(folder: Option<&Path>) -> bool {
+    let Some(python) = process::find_program(&["python3"]) else { return false };
+    let mut command = Command::new(python);
+    if let Some(folder) = folder {
+        command.env("PYTHONPATH", folder);
+    }
+    process::succeeds(command.args(["-c", "import numpy"]))
+}
+
+// Python's packages -------------------------------------------------------------------------------------------
+
+/// Installs a package of Python's into a folder, in which `is_there` must then find it.
+fn install_wheel(wheel: &str, folder: &Path, is_there: impl Fn(&Path) -> bool) -> Result<()> {
     let python = find_pip()?;
     // Into a folder beside it first: a download that breaks off must not look like an installation.
     let partial = folder.with_extension("partial");
@@ -132,16 +174,15 @@ fn install_nvrtc(folder: &Path) -> Result<PathBuf> {
     let mut pip = Command::new(python);
     pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target"])
         .arg(&partial)
-        .arg(NVRTC_WHEEL)
+        .arg(wheel)
         .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
         .env("PIP_ROOT_USER_ACTION", "ignore");
     process::run(&mut pip)?;
-    if find_nvrtc_below(&partial).is_none() {
-        return Err(Error::new(format!("{NVRTC_WHEEL} was installed but holds no libnvrtc")));
+    if !is_there(&partial) {
+        return Err(Error::new(format!("{wheel} was installed but is not what it should be")));
     }
     remove_folder(folder)?;
-    std::fs::rename(&partial, folder).map_err(|cause| Error::io("make", folder, &cause))?;
-    find_nvrtc_below(folder).ok_or_else(|| Error::new(format!("{} has vanished", folder.display())))
+    std::fs::rename(&partial, folder).map_err(|cause| Error::io("make", folder, &cause))
 }
 
 /// A Python that can install; where there is none, the system's packages are asked for one.
@@ -306,8 +347,11 @@ mod tests {
 
     #[test]
     fn a_missing_tool_is_reported_with_its_reason() {
-        let tools =
-            Tools { opencl: Err(Error::new("no right to install")), nvrtc: Ok("/x/libnvrtc.so".into()) };
+        let tools = Tools {
+            opencl: Err(Error::new("no right to install")),
+            nvrtc: Ok("/x/libnvrtc.so".into()),
+            numpy: Ok(None),
+        };
         let report = tools.report();
         assert!(report.contains("OpenCL: missing: no right to install"), "{report}");
         assert!(report.contains("NVRTC:  /x/libnvrtc.so"), "{report}");

@@ -63,6 +63,8 @@ pub enum Command {
     Selftest(selftest::Arguments),
     /// Run random programs, and keep what fails as a file.
     Random(random::Arguments),
+    /// Make a library for C, Python or Rust of the functions of a `.pum` file.
+    Build(pum::build::Arguments),
     /// Serve an editor: the language server of `.pum` files, at standard input and output.
     Lsp(LspArguments),
     /// Show or remove what is kept in the folder of compiled kernels.

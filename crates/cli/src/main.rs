@@ -71,6 +71,7 @@ impl Command {
             Command::Doctor => doctor::run(),
             Command::Selftest(arguments) => selftest::run(&arguments),
             Command::Random(arguments) => random::run(&arguments),
+            Command::Build(arguments) => pum::build::run(&arguments),
             Command::Lsp(_) => pumice_lsp::serve_stdio().map_err(|error| Error::Failed(error.to_string())),
             Command::Cache(arguments) => cache::run(&arguments),
             Command::Completions(arguments) => manual::completions(&arguments),

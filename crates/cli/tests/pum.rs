@@ -1,5 +1,6 @@
 //! Commands on `.pum` files, as a user types them.
 
+mod libraries;
 mod repl;
 
 use serde_json::{Value, json};
@@ -12,11 +13,25 @@ fn pumice(arguments: &[&str]) -> Output {
     // Messages and results have paths as they are typed.
     command.args(arguments).current_dir(repository());
     command.env("PUMICE_CACHE_DIR", scratch("cache")).env_remove("PUMICE_DEVICE");
+    command.env("PUMICE_LIBRARY", pumice_library());
     command.output().unwrap_or_else(|error| panic!("pumice cannot be started: {error}"))
 }
 
 fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Pumice as a static library, which cargo has built because these tests depend on it.
+fn pumice_library() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_BIN_EXE_pumice")).with_file_name("deps");
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("libpumice_library") && name.ends_with(".a")
+    };
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let changed = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    // Those of earlier builds may still lie there.
+    files.filter(is_library).max_by_key(changed).unwrap_or_default()
 }
 
 fn scratch(name: &str) -> PathBuf {

@@ -8,11 +8,13 @@
 
 pub mod additions;
 pub mod ast;
+pub mod bindings;
 pub mod cases;
 pub mod diagnostic;
 pub mod document;
 pub mod evaluate;
 pub mod format;
+pub mod interface;
 pub mod meaning;
 pub mod print;
 pub mod program;

@@ -8,6 +8,8 @@
 
 mod expression;
 mod hoist;
+#[cfg(feature = "pum")]
+mod include_pum;
 mod inner;
 mod parse;
 mod reduction;
@@ -74,4 +76,25 @@ reductions! {
     count "Counts: `count![qualifiers]`." "count![x <- xs, x > 1]" "2";
     fold "Reduces what [`comp!`] would give with an associative operator, from an initial value."
         "fold!(|a, b| 2 * a * b, 1; x | x <- xs, x > 3)" "8";
+}
+
+/// Makes Rust functions of those of a `.pum` file: `include_pum!("linear.pum")`. The path is relative to the Rust file, as that of
+/// `include_str!`. What is wrong with the file is an error of the compiler.
+///
+/// A function on arrays and numbers becomes one on `Acc` arrays and `Exp` expressions, of the same name, which is compiled and run, or called
+/// inside other array programs, as one that is written in Rust. Parts of tuples and records are parameters of their own; a record that a
+/// function gives is a tuple of its fields, in the order of their names. Functions whose types have variables, or functions in them, are left
+/// out; `pumice build --to rust` says which and why.
+///
+/// ```ignore
+/// mod linear {
+///     pumice::include_pum!("linear.pum");
+/// }
+/// let dotp = pumice::compile(linear::dotp)?;
+/// let product = dotp.run((&[1.0, 2.0], &[3.0, 4.0]))?.to_value()?;
+/// ```
+#[cfg(feature = "pum")]
+#[proc_macro]
+pub fn include_pum(input: TokenStream) -> TokenStream {
+    expanded(include_pum::functions(input.into()))
 }

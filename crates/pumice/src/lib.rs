@@ -24,6 +24,8 @@ mod arguments;
 mod call;
 mod compile;
 pub mod kernel;
+#[cfg(feature = "pum")]
+pub mod pum;
 mod results;
 mod running;
 mod saved;
@@ -43,6 +45,8 @@ pub use pumice_array::{
     Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
+#[cfg(feature = "pum")]
+pub use pumice_macros::include_pum;
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
 pub use pumice_scalar::{

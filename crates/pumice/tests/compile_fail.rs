@@ -5,5 +5,9 @@
 
 #[test]
 fn mistakes_are_explained() {
-    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+    let cases = trybuild::TestCases::new();
+    cases.compile_fail("tests/compile_fail/*.rs");
+    if cfg!(feature = "pum") {
+        cases.compile_fail("tests/compile_fail/pum/*.rs");
+    }
 }

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub(crate) use self::build::ahead_key;
+pub(crate) use self::entry::{KEY, sealed, unsealed};
 use self::entry::{Refusal, hashed, read_entry, write_entry};
 pub use self::folder::{Removed, Usage};
 use self::folder::{folder_of, make_folder};

@@ -99,6 +99,9 @@ fn run_stage(
     if let Ok(library) = &tools.nvrtc {
         command.env(NVRTC_VARIABLE, library);
     }
+    if let Ok(Some(folder)) = &tools.numpy {
+        command.env("PYTHONPATH", folder);
+    }
     match process::run_and_keep(command, is_shown_at_once) {
         Ok(kept) => (
             kept.ending.map_or_else(|error| Outcome::Failed(error.to_string()), |()| Outcome::Ok),
@@ -114,6 +117,7 @@ fn missing(need: Need, tools: &Tools) -> Option<String> {
         Need::Nothing => None,
         Need::OpenCl => tools.opencl.as_ref().err().map(|reason| format!("no OpenCL: {reason}")),
         Need::Nvrtc => tools.nvrtc.as_ref().err().map(|reason| format!("no NVRTC: {reason}")),
+        Need::NumPy => tools.numpy.as_ref().err().map(|reason| format!("no NumPy: {reason}")),
     }
 }
 
@@ -123,8 +127,10 @@ fn outcome_without_tool(reason: &str, is_ci: bool) -> Outcome {
 }
 
 fn setup_outcome(tools: &Tools, is_ci: bool) -> Outcome {
-    let reasons: Vec<String> =
-        [Need::OpenCl, Need::Nvrtc].into_iter().filter_map(|need| missing(need, tools)).collect();
+    let reasons: Vec<String> = [Need::OpenCl, Need::Nvrtc, Need::NumPy]
+        .into_iter()
+        .filter_map(|need| missing(need, tools))
+        .collect();
     match reasons.is_empty() {
         true => Outcome::Ok,
         false => outcome_without_tool(&reasons.join("; "), is_ci),
@@ -136,7 +142,11 @@ mod tests {
     use super::*;
 
     fn tools_without_opencl() -> Tools {
-        Tools { opencl: Err(Error::new("no right to install")), nvrtc: Ok("/x/libnvrtc.so.13".into()) }
+        Tools {
+            opencl: Err(Error::new("no right to install")),
+            nvrtc: Ok("/x/libnvrtc.so.13".into()),
+            numpy: Ok(None),
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub enum Need {
     Nothing,
     OpenCl,
     Nvrtc,
+    /// No stage needs it as a whole; a test of Python does.
+    NumPy,
 }
 
 /// What a stage does.

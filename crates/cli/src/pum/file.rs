@@ -51,6 +51,11 @@ impl Wrong {
         Wrong { sources, errors }
     }
 
+    /// The first thing that is wrong, in a sentence.
+    pub fn first(&self) -> String {
+        self.errors.first().map_or(String::new(), |error| error.message.clone())
+    }
+
     /// As text.
     pub fn render(&self, colours: bool) -> String {
         let errors =

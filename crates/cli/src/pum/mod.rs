@@ -2,6 +2,7 @@
 //! with that what its name says.
 
 pub mod bench;
+pub mod build;
 pub mod call;
 pub mod cases;
 pub mod check;

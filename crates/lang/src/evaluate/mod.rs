@@ -32,6 +32,7 @@ mod whole;
 
 use crate::ast::{Expr, ExprId, Name};
 use crate::diagnostic::Diagnostic;
+use crate::interface::parameter_name;
 use crate::program::Program;
 use crate::source::Span;
 use crate::types::{
@@ -244,16 +245,8 @@ impl Evaluator {
         // Before anything is evaluated: what is described inside of a loop's function would belong to the loop.
         let given = self.bind_given(id, &mut leaves)?;
         let mut value = self.global(id, environment.clone())?;
-        let names = function.parameters.clone();
-        let mut names = names.iter();
         while let Type::Function(from, to) = ty {
-            let name = match names.next() {
-                Some(crate::ast::Parameter::Value(pattern)) => match &pattern.kind {
-                    crate::ast::PatternKind::Name(name) => name.clone(),
-                    _ => format!("argument{}", parameters.len()).into(),
-                },
-                _ => format!("argument{}", parameters.len()).into(),
-            };
+            let name = parameter_name(function, parameters.len());
             let argument = self.argument(&from, &mut leaves, self.place(&name, span)).ok_or_else(|| {
                 let message =
                     format!("`{}` cannot be run by itself: `{name}` is of type `{from}`", function.name.name);

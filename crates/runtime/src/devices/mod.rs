@@ -14,7 +14,7 @@ use pumice_emit::{Dialect, EmitOptions, Source};
 use pumice_kernel::Profile;
 use pumice_program::{Program, Space, Verified};
 
-pub use self::cpu::{Turn, set_default_compile_seconds, take_turn};
+pub use self::cpu::{Cpu, KernelsAhead, Turn, set_default_compile_seconds, take_turn};
 pub use self::open::{KINDS, default_device, device_names, open, survey};
 pub use self::sim::{Recorded, Sim};
 use crate::error::{Error, Result};

@@ -178,3 +178,8 @@ fn key(device: &dyn Device, key_text: &str, options: &EmitOptions) -> String {
     let options = format!("{options:?}");
     hashed(&[EMITTER, device.name().kind(), &device.fingerprint(), &options, key_text])
 }
+
+/// The key of a kernel that is compiled ahead: what it is compiled for stands in place of a device.
+pub(crate) fn ahead_key(compiled_for: &str, key_text: &str, options: &EmitOptions) -> String {
+    hashed(&[EMITTER, compiled_for, &format!("{options:?}"), key_text])
+}

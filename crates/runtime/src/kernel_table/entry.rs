@@ -36,6 +36,9 @@ pub(super) enum Refusal {
     Corrupt,
 }
 
+/// The bytes of a key.
+pub(crate) const KEY: usize = 64;
+
 /// Hashes a list of texts into the name of an entry.
 pub(super) fn hashed(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
@@ -51,6 +54,21 @@ pub(super) fn hashed(parts: &[&str]) -> String {
 /// The hash of an entry. It covers the key, so that an entry under another one's name is not taken for it.
 fn digest(key: &str, payload: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update(key).chain_update(payload).finalize().into()
+}
+
+/// A payload as an entry: with its length and the hash.
+pub(crate) fn sealed(key: &str, payload: &[u8]) -> Vec<u8> {
+    [MAGIC, &(payload.len() as u64).to_le_bytes()[..], &digest(key, payload), payload].concat()
+}
+
+/// The payload of an entry, if it is whole and belongs to this key.
+pub(crate) fn unsealed<'a>(key: &str, entry: &'a [u8]) -> Option<&'a [u8]> {
+    let (header, payload) = entry.split_at_checked(HEADER)?;
+    let (magic, rest) = header.split_at(MAGIC.len());
+    let (length, hash) = rest.split_at(8);
+    let whole =
+        magic == MAGIC && length == (payload.len() as u64).to_le_bytes() && hash == digest(key, payload);
+    whole.then_some(payload)
 }
 
 /// Returns the payload of the entry with this key, and notes that it was used.
@@ -73,12 +91,7 @@ pub(super) fn read_entry(folder: &Path, key: &str) -> Result<Vec<u8>, Refusal> {
     only_ours(&metadata).map_err(Refusal::Foreign)?;
     let mut entry = Vec::new();
     file.read_to_end(&mut entry).map_err(foreign)?;
-    let Some((header, payload)) = entry.split_at_checked(HEADER) else { return Err(Refusal::Corrupt) };
-    let (magic, rest) = header.split_at(MAGIC.len());
-    let (length, hash) = rest.split_at(8);
-    let whole =
-        magic == MAGIC && length == (payload.len() as u64).to_le_bytes() && hash == digest(key, payload);
-    if !whole {
+    if unsealed(key, &entry).is_none() {
         return Err(Refusal::Corrupt);
     }
     let age = metadata.modified().and_then(|time| time.elapsed().map_err(io::Error::other));
@@ -96,10 +109,7 @@ pub(super) fn write_entry(folder: &Path, key: &str, payload: &[u8]) -> io::Resul
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let temporary = folder.join(format!("{key}.{}.{count}{UNFINISHED}", process_tag()));
     let written = create(&temporary).and_then(|mut file| {
-        file.write_all(MAGIC)?;
-        file.write_all(&(payload.len() as u64).to_le_bytes())?;
-        file.write_all(&digest(key, payload))?;
-        file.write_all(payload)?;
+        file.write_all(&sealed(key, payload))?;
         std::fs::rename(&temporary, folder.join(key))
     });
     if written.is_err() {

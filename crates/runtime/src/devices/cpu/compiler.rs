@@ -12,6 +12,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use pumice_emit::{Dialect, Effort, EmitOptions};
 
 use super::NAME;
+use super::ahead::FAMILY;
 use super::process::{self, Outcome};
 use super::scratch::Scratch;
 use crate::error::{Error, Result};
@@ -30,6 +31,8 @@ pub struct Compiler {
     stamp: String,
     /// Whether it is gcc, which has flags of its own.
     gcc: bool,
+    /// Whether it compiles for other processors than this one, too.
+    family: bool,
     /// Whether glibc's vectorised mathematical functions can be linked, as far as is known.
     mvec: AtomicBool,
     /// How long each of its processes may take.
@@ -63,7 +66,7 @@ impl Compiler {
             let Some(program) = locate(&program, &path) else { continue };
             let (stamp, gcc) = (stamp(&program), is_gcc(&program, &arguments, &path));
             let mvec = AtomicBool::new(MVEC_EXISTS);
-            return Ok(Compiler { program, arguments, stamp, gcc, mvec, limit });
+            return Ok(Compiler { program, arguments, stamp, gcc, family: false, mvec, limit });
         }
         let hint = if chosen.is_some() {
             "PUMICE_CC must name a program that exists"
@@ -74,6 +77,12 @@ impl Compiler {
             device: NAME.to_string(),
             reason: format!("no C compiler was found (looked for {}); {hint}", looked_for.join(", ")),
         })
+    }
+
+    /// The same, for all processors of a family.
+    pub fn for_family(mut self) -> Compiler {
+        self.family = true;
+        self
     }
 
     /// Everything about the compiler and its flags that a binary depends on.
@@ -88,6 +97,10 @@ impl Compiler {
         let mut flags = pumice_emit::compiler_flags(Dialect::C, &EmitOptions { fast_math }, effort);
         if self.gcc {
             flags.extend(pumice_emit::gcc_flags(effort));
+        }
+        if self.family {
+            flags.retain(|flag| *flag != "-march=native");
+            flags.extend(FAMILY);
         }
         flags
     }

@@ -66,10 +66,13 @@ fn open_in_memory(binary: &[u8]) -> Option<Library> {
     let mut file = unsafe { std::fs::File::from_raw_fd(descriptor) };
     file.write_all(binary).ok()?;
     // The descriptor is closed below and its number used again, and the loader takes two libraries of the same name
-    // for one. So each gets another spelling of its path: a number in which `//` is 0 and `/.` is 1.
+    // for one. So each gets another spelling of its path: a number in which `//` is 0 and `/.` is 1. A process may have
+    // several Pumices, each in a library of its own, which are told apart by where they keep this number.
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let spelling: String = (0..32).map(|bit| if number >> bit & 1 == 0 { "//" } else { "/." }).collect();
+    let (number, here) = (COUNT.fetch_add(1, Ordering::Relaxed), (&raw const COUNT).addr());
+    let number = u128::from(number) << usize::BITS | here as u128;
+    let bits = u32::BITS + usize::BITS;
+    let spelling: String = (0..bits).map(|bit| if number >> bit & 1 == 0 { "//" } else { "/." }).collect();
     open(Path::new(&format!("/proc/self/fd{spelling}/{}", file.as_raw_fd()))).ok()
 }
 

@@ -3,6 +3,7 @@
 //! A launch is finished when it returns. The device may start processes only to compile: opening it, loading a kept
 //! binary and launching must stay quick enough for a command-line tool.
 
+mod ahead;
 mod compiler;
 mod library;
 mod memory;
@@ -11,6 +12,7 @@ mod processor;
 mod scratch;
 mod workers;
 
+pub use self::ahead::KernelsAhead;
 pub use self::workers::{Turn, take_turn};
 
 use std::ffi::c_void;
@@ -47,7 +49,9 @@ const RANGES: u64 = 4;
 /// The processor of this machine.
 pub struct Cpu {
     id: DeviceId,
-    compiler: Compiler,
+    /// Or why there is none.
+    compiler: std::result::Result<Compiler, String>,
+    ahead: KernelsAhead,
     processor: Processor,
     profile: Profile,
     fingerprint: String,
@@ -57,24 +61,21 @@ pub struct Cpu {
 impl Cpu {
     /// Opens the device. It needs a C compiler.
     pub fn open() -> Result<Cpu> {
+        Ok(Cpu::new(Ok(Compiler::find()?), KernelsAhead::default()))
+    }
+
+    fn new(compiler: std::result::Result<Compiler, String>, ahead: KernelsAhead) -> Cpu {
         let processor = Processor::detect();
-        let compiler = Compiler::find()?;
-        let profile = Profile {
-            threads: 2048,
-            lanes: 32,
-            max_threads: 4096,
-            shared_bytes: 8 << 20,
-            max_blocks: i64::MAX as u64,
-            busy_blocks: RANGES * workers::count() as u64,
-            vector_bytes: 0,
-            coalesces: false,
-            forward_progress: false,
-            native_warps: false,
-            capabilities: pumice_emit::capabilities(Dialect::C),
+        let profile = match ahead.is_empty() {
+            true => profile(RANGES * workers::count() as u64),
+            false => KernelsAhead::profile(),
         };
-        let fingerprint = format!("{}; {}", compiler.fingerprint(), processor.fingerprint());
+        let compiled_by = compiler.as_ref().map_or_else(|_| "nothing".to_string(), Compiler::fingerprint);
+        // Kernels that were compiled ahead are not those of a program that compiles its own.
+        let kernels = if ahead.is_empty() { "" } else { "some ahead; " };
+        let fingerprint = format!("{kernels}{compiled_by}; {}", processor.fingerprint());
         let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
-        Ok(Cpu { id, compiler, processor, profile, fingerprint, waits })
+        Cpu { id, compiler, ahead, processor, profile, fingerprint, waits }
     }
 
     /// Runs all blocks, and tells them to stop when the time is over that the record allows.
@@ -116,6 +117,23 @@ impl Cpu {
     }
 }
 
+/// What plans are made for, with so many blocks to keep the workers busy.
+fn profile(busy_blocks: u64) -> Profile {
+    Profile {
+        threads: 2048,
+        lanes: 32,
+        max_threads: 4096,
+        shared_bytes: 8 << 20,
+        max_blocks: i64::MAX as u64,
+        busy_blocks,
+        vector_bytes: 0,
+        coalesces: false,
+        forward_progress: false,
+        native_warps: false,
+        capabilities: pumice_emit::capabilities(Dialect::C),
+    }
+}
+
 impl Device for Cpu {
     fn id(&self) -> DeviceId {
         self.id
@@ -124,7 +142,8 @@ impl Device for Cpu {
     fn description(&self) -> String {
         let workers = workers::count();
         let plural = if workers == 1 { "" } else { "s" };
-        format!("{}, {workers} worker{plural}, {}", self.processor.model(), self.compiler.command())
+        let compiler = self.compiler.as_ref().map_or_else(|_| "no compiler".to_string(), Compiler::command);
+        format!("{}, {workers} worker{plural}, {compiler}", self.processor.model())
     }
 
     fn fingerprint(&self) -> String {
@@ -180,10 +199,16 @@ impl Device for Cpu {
     }
 
     fn build_unit(&self, programs: &[&Verified], options: &EmitOptions) -> Result<Vec<Vec<u8>>> {
-        let sources = super::emit(programs, Dialect::C, options, &self.profile, |_| PRIVATE_BYTES)?;
-        super::compile_unit(programs, &sources, |name, source| {
-            self.compiler.compile(name, &source.text, options.fast_math, source.effort)
-        })
+        let ahead: Vec<Option<&[u8]>> =
+            programs.iter().map(|program| self.ahead.get(program, options)).collect();
+        let others = programs.iter().zip(&ahead).filter(|(_, ahead)| ahead.is_none());
+        let others: Vec<&Verified> = others.map(|(program, _)| *program).collect();
+        let compiled = if others.is_empty() { Vec::new() } else { self.compile_unit(&others, options)? };
+        let mut compiled = compiled.into_iter();
+        Ok(ahead
+            .into_iter()
+            .filter_map(|ahead| ahead.map(<[u8]>::to_vec).or_else(|| compiled.next()))
+            .collect())
     }
 
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {

@@ -1,0 +1,167 @@
+//! Modules of the `.pum` language in Rust programs: files that were checked, whose functions are parts of array programs.
+//!
+//! [`include_pum!`](crate::include_pum) makes Rust functions of those of a file when a program is compiled, and `pumice build --to rust` writes the
+//! same as text; [`Module`] is for those who have the text only when the program runs. This knows what the functions
+//! of a file are made of, and nothing of how programs are run.
+
+mod columns;
+
+use crate::results::ProgramResult;
+use pumice_array::{Acc, ArrayProgram, CheckedProgram, Described, Passed};
+use pumice_lang::diagnostic::Diagnostic;
+use pumice_lang::evaluate;
+use pumice_lang::program::Program;
+use pumice_lang::source::Sources;
+use pumice_lang::types::{Checked, check};
+use pumice_runtime::{Error, Result};
+use pumice_scalar::{Exp, Place, Primitive};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub use pumice_lang::interface::{Datum, Export, Interface, Leaf};
+pub use pumice_lang::types::Size;
+
+/// A file of the `.pum` language whose types are right, with what it imports.
+///
+/// ```
+/// use pumice::{Compiler, pum::Module};
+/// use std::sync::Arc;
+///
+/// let text = "sig total : [i64] -> i64\nfun total xs = sum (map shapes::double xs)\nimport shapes";
+/// let module = Module::load(&[("main.pum", text), ("shapes", "sig double : i64 -> i64\nfun double x = x * 2")])?;
+/// let total = Compiler::on("sim")?.compile_program(module.function("total")?.columns())?;
+/// let mut inputs = pumice::layers::runtime::Inputs::default();
+/// inputs.arrays.insert(0, pumice::Vector::from(vec![1i64, 2, 3]).data().clone());
+/// let results = total.run_all(&inputs)?;
+/// assert_eq!(results[0].columns()?[0][..], 12i64.to_le_bytes());
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub struct Module {
+    program: Arc<Program>,
+    checked: Arc<Checked>,
+    interface: Interface,
+    /// The functions that somebody asked for.
+    functions: Mutex<HashMap<String, Arc<ModuleFunction>>>,
+}
+
+/// A function of a module, as an array program.
+pub struct ModuleFunction {
+    export: Export,
+    program: CheckedProgram,
+}
+
+impl Module {
+    /// Checks a file: the first of these names and texts is its own, the others are what it imports by these names. The error has what is wrong,
+    /// with its places.
+    pub fn load(texts: &[(&str, &str)]) -> Result<Module> {
+        let [(name, text), imports @ ..] = texts else {
+            return Err(Error::Invalid("a module has a text".to_string()));
+        };
+        let import = |name: &str| match imports.iter().find(|(imported, _)| *imported == name) {
+            Some((_, text)) => Ok(text.to_string()),
+            None => Err("its text was not given".to_string()),
+        };
+        let program =
+            Program::load(name, text, &import).map_err(|(sources, errors)| wrong(&sources, &errors))?;
+        let checked = check(&program).map_err(|errors| wrong(&program.sources, &errors))?;
+        let interface = Interface::of(&program, &checked);
+        let (program, checked) = (Arc::new(program), Arc::new(checked));
+        Ok(Module { program, checked, interface, functions: Mutex::default() })
+    }
+
+    /// What it offers.
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// A function as an array program, which is made when it is first asked for.
+    pub fn function(&self, name: &str) -> Result<Arc<ModuleFunction>> {
+        let known = |functions: &HashMap<String, Arc<ModuleFunction>>| functions.get(name).cloned();
+        if let Some(function) = known(&self.functions.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(function);
+        }
+        let export = self.interface.export(name).map_err(Error::Invalid)?.clone();
+        let options = evaluate::Options::default();
+        let compiled = evaluate::compile(&self.program, &self.checked, export.function, &[], options)
+            .map_err(|error| wrong(&self.program.sources, &[error]))?;
+        let function = Arc::new(ModuleFunction { export, program: CheckedProgram::new(compiled.program)? });
+        let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(functions.entry(name.to_string()).or_insert(function).clone())
+    }
+}
+
+impl ModuleFunction {
+    /// Its name, parameters and result.
+    pub fn export(&self) -> &Export {
+        &self.export
+    }
+
+    /// The program, whose arrays have elements as the function has them.
+    pub fn program(&self) -> &CheckedProgram {
+        &self.program
+    }
+
+    /// The program as languages see it that have only arrays of numbers: every column of an array is an argument or a result of its own, in
+    /// the order of [`Datum::leaves`].
+    pub fn columns(&self) -> ArrayProgram {
+        columns::by_columns(&self.program, &self.export)
+    }
+}
+
+fn wrong(sources: &Sources, errors: &[Diagnostic]) -> Error {
+    let errors: Vec<String> = errors.iter().map(|error| error.render(sources, false)).collect();
+    Error::Invalid(errors.join("\n"))
+}
+
+/// A module whose texts are part of a Rust program. It is checked when a function of it is first called.
+pub struct IncludedModule {
+    texts: &'static [(&'static str, &'static str)],
+    module: OnceLock<std::result::Result<Module, String>>,
+}
+
+impl IncludedModule {
+    /// A module of these texts, as [`Module::load`] takes them.
+    pub const fn new(texts: &'static [(&'static str, &'static str)]) -> IncludedModule {
+        IncludedModule { texts, module: OnceLock::new() }
+    }
+
+    /// Describes what a function gives as a part of the program that is being written. Whatever is wrong is an error when that is compiled.
+    #[track_caller]
+    pub fn call<R: ProgramResult>(&self, function: &str, arguments: ModuleArguments) -> R {
+        let place = Place::caller(function);
+        let module = self.module.get_or_init(|| Module::load(self.texts).map_err(|error| error.to_string()));
+        let described = match module {
+            Ok(module) => module.function(function).map_err(|error| error.to_string()),
+            Err(error) => Err(error.clone()),
+        };
+        let described = described.map(|function| function.program.describe(&arguments.0));
+        let (mut results, error) = match described {
+            Ok(results) => (results.into_iter(), "a function of a module gives too few arrays".to_string()),
+            Err(error) => (Vec::new().into_iter(), error),
+        };
+        R::describe(&mut |(rank, types)| match results.next() {
+            Some(array) if array.rank() == rank && array.types() == types => array,
+            _ => Described::mistaken(&error, rank, types, place),
+        })
+    }
+}
+
+/// What a function of a module is called with: its arrays and numbers, in order.
+#[derive(Default)]
+pub struct ModuleArguments(Passed);
+
+impl ModuleArguments {
+    /// Adds an array.
+    pub fn array<A>(mut self, array: &Acc<A>) -> ModuleArguments {
+        let number = self.0.arrays.len() as u32;
+        self.0.arrays.insert(number, array.described().clone());
+        self
+    }
+
+    /// Adds a number.
+    pub fn scalar<T: Primitive>(mut self, scalar: Exp<T>) -> ModuleArguments {
+        let number = self.0.scalars.len() as u32;
+        self.0.scalars.insert(number, scalar.term());
+        self
+    }
+}

@@ -1,0 +1,5 @@
+mod missing {
+    pumice::include_pum!(missing.pum);
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+mod wrong {
+    pumice::include_pum!("wrong_type.pum");
+}
+
+fn main() {}
