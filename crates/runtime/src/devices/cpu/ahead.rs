@@ -137,7 +137,7 @@ impl Cpu {
     }
 
     /// The compiler, or an error that says which kernel needs one.
-    fn compiler_for(&self, programs: &[&Verified]) -> Result<&Compiler> {
+    pub(super) fn compiler_for(&self, programs: &[&Verified]) -> Result<&Compiler> {
         self.compiler.as_ref().map_err(|missing| {
             let kernel = programs.first().map_or("", |program| &program.name);
             let reason = format!(

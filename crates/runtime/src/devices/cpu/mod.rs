@@ -358,7 +358,7 @@ mod tests {
             scalar(ScalarType::I64),
             scalar(ScalarType::Bool),
         ];
-        let binary = cpu.compiler.compile("saxpy", SAXPY, fast_math, Effort::Full)?;
+        let binary = cpu.compiler_for(&[])?.compile("saxpy", SAXPY, fast_math, Effort::Full)?;
         cpu.load_entry(
             Signature { name: "saxpy".into(), threads: 64, parameters, stop: None },
             "saxpy",
@@ -428,7 +428,7 @@ mod tests {
         for value in [7u32, 8, 9] {
             let source =
                 format!("void set(void *const *args, long f, long l) {{ *(unsigned *)args[0] = {value}; }}");
-            let binary = cpu.compiler.compile("set", &source, false, Effort::Full)?;
+            let binary = cpu.compiler_for(&[])?.compile("set", &source, false, Effort::Full)?;
             kernels.push((value, cpu.load_entry(signature.clone(), "set", &binary)?));
         }
         // Loaded again after the first was dropped: descriptors and addresses are used again.
@@ -474,7 +474,7 @@ mod tests {
         assert!(matches!(unsafe { cpu.launch(&kernel, 1, &scalars) }, Err(Error::Launch { .. })));
         let binary = cpu.load_entry(kernel.signature().clone(), "saxpy", b"not a library");
         assert!(matches!(binary, Err(Error::Binary { .. })));
-        let binary = cpu.compiler.compile("saxpy", SAXPY, false, Effort::Full)?;
+        let binary = cpu.compiler_for(&[])?.compile("saxpy", SAXPY, false, Effort::Full)?;
         let missing = cpu.load_entry(kernel.signature().clone(), "other", &binary);
         assert!(matches!(missing, Err(Error::Binary { .. })));
         Ok(())
