@@ -536,16 +536,16 @@ fn comprehensions_have_the_kernels_that_rust_makes_of_them() {
         "fun it = [ (x, y, z) | x <- 1..30, y <- x..30, z <- y..x + y, z < 30, x * x + y * y == z * z ]",
         comp![(x, y, z) | x <- 1..30, y <- x..30, z <- y..x + y, z < 30, x * x + y * y == z * z],
     );
-    let rows = use_(&[(0i64, 2i64), (2, 2), (2, 3)]);
-    let entries = use_(&[(0i64, 1.0f64), (2, 2.0), (1, 3.0)]);
-    let xs = use_(&[1.0f64, 10.0, 100.0]);
+    let rows = use_([(0i64, 2i64), (2, 2), (2, 3)]);
+    let entries = use_([(0i64, 1.0f64), (2, 2.0), (1, 3.0)]);
+    let xs = use_([1.0f64, 10.0, 100.0]);
     same_kernels(
         "fun times rows entries xs =\n  [ sum [ v * index xs column | (column, v) <- slice a b entries ] | (a, b) <- rows ]\n\
          fun it = times [(0, 2), (2, 2), (2, 3)] [(0, 1.0), (2, 2.0), (1, 3.0)] [1.0, 10.0, 100.0]",
         comp![sum![v * xs[column] | (column, v) <- entries[a..b]] | (a, b) <- rows],
     );
-    let (offsets, neighbours) = (use_(&[0i64, 1, 3, 4, 4]), use_(&[1i64, 0, 2, 1]));
-    let found = use_(&[0i64, 9, 9, 9]);
+    let (offsets, neighbours) = (use_([0i64, 1, 3, 4, 4]), use_([1i64, 0, 2, 1]));
+    let found = use_([0i64, 9, 9, 9]);
     let claims = comp![
         (v, x + 1) | u <- 0.. | x <- found, x == 0, v <- neighbours[offsets[u]..offsets[u + 1]]
     ];

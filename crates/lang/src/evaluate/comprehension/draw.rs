@@ -26,6 +26,9 @@ pub(super) enum Drawing {
 /// One or several variables that are drawn in step.
 type Draws = [(Pattern, Drawn)];
 
+/// The scalars of a row with what is drawn: from those before, what names mean there, and a number.
+type Elements<'a> = &'a dyn Fn(&[Term], &Environment, Term) -> Outcome<Vec<Term>>;
+
 impl Evaluator {
     /// What one or several variables are drawn from, in a row: how many there are, and the elements by number.
     pub(super) fn drawn(
@@ -113,11 +116,28 @@ impl Evaluator {
     ) -> Outcome<()> {
         if let (Some(_), [(pattern, Drawn::Array(expr))]) = (&rows.array, draws)
             && let ExprKind::Comprehension(element, qualifiers) = &expr.kind
-            && !qualifiers.iter().any(|qualifier| is_of_the_whole(qualifier))
             && self.names_in(expr).iter().any(|name| rows.binds(name))
         {
+            if qualifiers.iter().any(is_of_the_whole) {
+                let name = super::ragged::name_of(element);
+                self.materialise(rows, expr, name.clone())?;
+                rows.scopes.push((rows.parts.len(), [name].into()));
+                let drawn = self.draw_elements(rows, draws, live, span);
+                rows.scopes.pop();
+                return drawn;
+            }
             return self.draw_from_inner(rows, pattern, (element, qualifiers), live, expr.span);
         }
+        self.draw_elements(rows, draws, live, span)
+    }
+
+    fn draw_elements(
+        self: &Rc<Self>,
+        rows: &mut Rows,
+        draws: &Draws,
+        live: &Names,
+        span: Span,
+    ) -> Outcome<()> {
         let types = self.drawn_types(draws, &rows.environment, span)?;
         let before = rows.clone();
         let mut new = Vec::new();
@@ -193,7 +213,7 @@ impl Evaluator {
         rows: &Rows,
         (draws, drawn): (&Draws, &[(Scalar, Drawing)]),
         kept: &[bool],
-        (types, get): (Vec<ScalarType>, &dyn Fn(&[Term], &Environment, Term) -> Outcome<Vec<Term>>),
+        (types, get): (Vec<ScalarType>, Elements<'_>),
         span: Span,
     ) -> Outcome<Arc<Described>> {
         let place = self.place("draw", span);

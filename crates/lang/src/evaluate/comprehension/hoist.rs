@@ -75,16 +75,18 @@ pub(super) struct Staged<'a> {
     expressions: Vec<&'a Expr>,
     /// The rows, and an array for each reduction.
     pub arrays: Vec<Arc<Described>>,
-    /// How many scalars a row has by itself.
-    pub row: usize,
+    /// How many scalars a row has, with those of inner comprehensions that are arrays of their own.
+    row: usize,
+    /// How many it has without them.
+    pub own: usize,
     /// Where the expressions are.
     pub span: Span,
 }
 
 impl Staged<'_> {
     /// Whether rows have more scalars than before.
-    pub fn has_results(&self) -> bool {
-        !self.results.is_empty()
+    pub fn has_more(&self) -> bool {
+        !self.results.is_empty() || self.row > self.own
     }
 
     /// The rows with all results.
@@ -186,10 +188,14 @@ impl Evaluator {
         span: Span,
         expressions: Vec<&'a Expr>,
     ) -> Outcome<Staged<'a>> {
-        let row = self.row_types(rows, span)?.len();
+        let own = self.row_types(rows, span)?.len();
+        let (evaluator, mut rows) = (self.clone(), rows.clone());
+        for expr in &expressions {
+            self.materialise_inner(&mut rows, expr)?;
+        }
+        let row = self.row_types(&rows, span)?.len();
         let arrays = rows.array.iter().cloned().collect();
-        let (evaluator, rows) = (self.clone(), rows.clone());
-        let mut staged = Staged { evaluator, rows, results: Vec::new(), expressions, arrays, row, span };
+        let mut staged = Staged { evaluator, rows, results: Vec::new(), expressions, arrays, row, own, span };
         while staged.reduce_next()? {}
         Ok(staged)
     }

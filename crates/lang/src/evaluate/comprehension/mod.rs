@@ -12,7 +12,7 @@ mod stream;
 pub(super) use hoist::{Hoisting, Initial, Reduction};
 pub(super) use ragged::RAGGED;
 
-use super::environment::Environment;
+use super::environment::{Environment, Meaning};
 use super::layout::columns;
 use super::scalars::whole;
 use super::value::{Array, Host, Value};
@@ -56,6 +56,9 @@ impl Evaluator {
             return Err(self.wrong(span, message));
         }
         if self.mode.get() != Mode::Host {
+            if let Some(Meaning::Value(value)) = environment.get(&ragged::name_of(element)) {
+                return Ok(value.clone());
+            }
             let names = self.names_in_comprehension(element, qualifiers);
             // What mentions nothing of the element is computed once.
             if self.mode.get() == Mode::Element && self.environment_is_outside(&names, environment) {
@@ -198,8 +201,10 @@ impl Evaluator {
         }
         let staged = self.staged(rows, span, keys.iter().map(|(key, _)| key).collect())?;
         let input = staged.array(place);
-        let keyed =
-            |terms: &[Term]| staged.values(terms).into_iter().zip(directions.iter().copied()).collect();
+        let keyed = |terms: &[Term]| {
+            let number = terms.iter().take(usize::from(rows.numbered)).map(|number| (*number, Falls(false)));
+            number.chain(staged.values(terms).into_iter().zip(directions.iter().copied())).collect()
+        };
         let sorted = untyped::sorted(&input, keyed, place);
         let sorted = self.kept(sorted)?;
         rows.array = Some(self.alive(sorted));
@@ -207,6 +212,9 @@ impl Evaluator {
     }
 
     fn take(self: &Rc<Self>, rows: &mut Rows, count: &Expr) -> Outcome<()> {
+        if rows.numbered {
+            return self.take_of_each(rows, count);
+        }
         if let Some(name) = self.names_in(count).iter().find(|name| rows.binds(name)) {
             let message = format!("`take` is of all elements, and each has a `{name}` of its own");
             let help = "take a number that is the same for all, or keep those of which a condition holds";
@@ -239,6 +247,9 @@ impl Evaluator {
         let ty = rows.environment.resolve(&self.checked.type_of(value.id));
         match (columns(&ty, self.sums()), &pattern.kind) {
             (Some(_), _) => self.let_column(rows, (pattern, value), live, rows.parts.len()),
+            (None, PatternKind::Name(name)) if ragged::is_made_at_once(value) => {
+                self.materialise(rows, value, name.clone())
+            }
             (None, PatternKind::Name(name)) => {
                 rows.parts.push(Part::Computed(name.clone(), self.body(value)));
                 Ok(())
@@ -266,7 +277,7 @@ impl Evaluator {
         let function = |terms: &[Term]| {
             let bound = self.of_type(&ty, &staged.values(terms), value.span);
             let bound = bound.and_then(|value| self.bound_terms(pattern, &value, &new));
-            let all = [&terms[..staged.row], &self.keep(bound, Vec::new)].concat();
+            let all = [&terms[..staged.own.min(terms.len())], &self.keep(bound, Vec::new)].concat();
             self.selected(rows, &kept, &all, value.span)
         };
         let inputs: Vec<&Arc<Described>> = staged.arrays.iter().collect();

@@ -149,6 +149,9 @@ impl Evaluator {
         self.start(rows, whole(1), key.span);
         let ty = rows.environment.resolve(&self.checked.type_of(key.id));
         let key_types = columns(&ty, self.sums()).ok_or_else(|| self.not_stored(&ty, key.span))?;
+        // Groups of an inner comprehension are those of one row of the outer one.
+        let number = vec![ScalarType::I64; usize::from(rows.numbered)];
+        let key_types = [&number[..], &key_types].concat();
         let staged = self.staged(rows, key.span, vec![key])?;
         let named = self.named_keys(key, &ty, rows);
         let is_key = |name: &Name| named.iter().any(|(own, ..)| own == name);
@@ -156,8 +159,8 @@ impl Evaluator {
         let kept = rows.needed(self, &members, 0..0);
         let member_types = self.part_types(rows, &kept, key.span)?;
         let with_key = |terms: &[Term]| {
-            let members = self.selected(rows, &kept, &terms[..staged.row.min(terms.len())], key.span);
-            [staged.values(terms), members].concat()
+            let members = self.selected(rows, &kept, &terms[..staged.own.min(terms.len())], key.span);
+            [terms[..number.len().min(terms.len())].to_vec(), staged.values(terms), members].concat()
         };
         let inputs: Vec<_> = staged.arrays.iter().collect();
         let count = key_types.len();
@@ -167,13 +170,15 @@ impl Evaluator {
         let sorted = self.alive(untyped::sorted(&keyed, rising, place));
         let runs = self.alive(untyped::runs(&untyped::columns(&sorted, 0..count, place), place));
         let stretch = self.members(rows, &kept, count, &sorted, key.span)?;
-        rows.retain(&vec![false; rows.parts.len()]);
+        let is_number: Vec<bool> = (0..rows.parts.len()).map(|part| part < number.len()).collect();
+        rows.retain(&is_number);
         // A run has where it begins, how long it is, and the key.
         rows.parts.push(Part::Stretch(Rc::new(stretch)));
-        let mut which = vec![0, 1];
+        let keys = 2 + number.len();
+        let mut which: Vec<usize> = (2..keys).chain([0, 1]).collect();
         for (name, ty, first) in named {
             let count = columns(&ty, self.sums()).map_or(0, |types| types.len());
-            which.extend(2 + first..2 + first + count);
+            which.extend(keys + first..keys + first + count);
             rows.parts.push(Part::Column(name, ty));
         }
         let kept = rows.needed(self, live, 0..0);
@@ -202,7 +207,9 @@ impl Evaluator {
             match part {
                 Part::Column(name, ty) => {
                     let count = columns(ty, self.sums()).map_or(0, |types| types.len());
-                    names.push((name.clone(), ty.clone(), from..from + count));
+                    if name.as_ref() != super::ragged::ROW {
+                        names.push((name.clone(), ty.clone(), from..from + count));
+                    }
                     from += count;
                 }
                 Part::Same(..) => {}

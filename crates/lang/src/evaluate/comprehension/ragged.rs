@@ -5,8 +5,8 @@ use super::super::layout::columns;
 use super::super::scalars::whole;
 use super::super::value::{Array, Host, Local, Made, Value};
 use super::super::{Evaluator, Mode, Names, Outcome};
-use super::rows::{Part, Rows};
-use crate::ast::{Drawn, Expr, ExprKind, Name, Pattern, PatternKind};
+use super::rows::{Part, Rows, Stretch};
+use crate::ast::{Drawn, Expr, ExprKind, Name, Operator, Pattern, PatternKind, Qualifier};
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Gives, Permute, Scan};
@@ -20,8 +20,21 @@ use std::sync::Arc;
 pub(in super::super) const RAGGED: &str = "ragged";
 
 /// Names that no program can write.
-const ROW: &str = "the row's number";
+pub(super) const ROW: &str = "the row's number";
 const ELEMENT: &str = "the row's element";
+
+/// The name of an inner comprehension with this element, once it is made for every row at once.
+pub(super) fn name_of(element: &Expr) -> Name {
+    format!("inner comprehension {}", element.id.0).into()
+}
+
+/// Whether an inner array is made for every row at once: a comprehension whose elements would not be numbered.
+pub(super) fn is_made_at_once(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Comprehension(_, qualifiers) => !matches!(qualifiers[..], [Qualifier::Draw(_)]),
+        _ => false,
+    }
+}
 
 impl Evaluator {
     /// A comprehension whose elements are arrays of this type.
@@ -39,14 +52,13 @@ impl Evaluator {
         let types = [&[ScalarType::I64], array.types()].concat();
         rows.array = Some(self.alive(untyped::with_index(array, <[Term]>::to_vec, types, place)));
         rows.parts.insert(0, Part::Column(ROW.into(), Type::Scalar(ScalarType::I64)));
+        rows.numbered = true;
         let behind: Names = [Name::from(ROW)].into();
         rows.scopes.push((rows.parts.len(), behind));
         let types = columns(inner, self.sums()).ok_or_else(|| self.not_stored(inner, span))?;
         let drawn;
         let value = match &element.kind {
-            ExprKind::Comprehension(value, qualifiers)
-                if !qualifiers.iter().any(super::draw::is_of_the_whole) =>
-            {
+            ExprKind::Comprehension(value, qualifiers) => {
                 self.qualify_all(rows, qualifiers, &self.live_names(qualifiers, value), element.span)?;
                 Some(&**value)
             }
@@ -71,9 +83,123 @@ impl Evaluator {
                 self.alive(self.kept(untyped::zipped(&inputs, function, with_row, place))?)
             }
         };
+        let numbered = match &element.kind {
+            ExprKind::Comprehension(_, qualifiers) => match qualifiers.last() {
+                Some(Qualifier::Distinct(span)) => self.alive(self.distinct(&numbered, *span)),
+                _ => numbered,
+            },
+            _ => numbered,
+        };
         let lengths = self.counted(&numbered, count, place);
         let values = self.alive(untyped::columns(&numbered, 1..types.len() + 1, place));
         Ok(self.of_offsets(values, self.offsets(lengths, place), inner, span))
+    }
+
+    /// Makes an inner array of every row at once, under a name.
+    pub(super) fn materialise(self: &Rc<Self>, rows: &mut Rows, value: &Expr, name: Name) -> Outcome<()> {
+        let span = value.span;
+        let Type::Array { element, .. } = rows.environment.resolve(&self.checked.type_of(value.id)) else {
+            return Err(self.wrong(span, "an array is wanted here"));
+        };
+        let Some(array) = rows.array.clone() else { return Err(self.wrong(span, "an array of no row")) };
+        // The rows as they are now, outside of what they themselves belong to.
+        let mut own = Rows { scopes: Vec::new(), ..rows.clone() };
+        own.parts.iter_mut().for_each(|part| match part {
+            Part::Column(name, _) if name.as_ref() == ROW => *name = "an outer row's number".into(),
+            _ => {}
+        });
+        let made = self.ragged(&mut own, value, &element, span)?;
+        let Value::Array(Array::Host(host)) = &made else { return Err(self.wrong(span, "rows of nothing")) };
+        let [values, offsets] = self.flattened_rows(host, &element, span)?;
+        let types = [array.types(), &[ScalarType::I64; 2]].concat();
+        let place = self.place("comprehension", span);
+        let with_stretch = |terms: &[Term]| {
+            let Some((number, row)) = terms.split_first() else { return Vec::new() };
+            let offset = |number: Term| offsets.element(&[number], None).first().copied().unwrap_or(whole(0));
+            let (first, end) = (offset(*number), offset(number.binary(Op::Add, whole(1))));
+            [row, &[first, end.binary(Op::Sub, first)]].concat()
+        };
+        rows.array = Some(self.alive(untyped::with_index(&array, with_stretch, types, place)));
+        let count = columns(&element, self.sums()).map_or(0, |types| types.len());
+        let stretch = Stretch { of: values, names: vec![(name, *element, 0..count)] };
+        rows.parts.push(Part::Stretch(Rc::new(stretch)));
+        Ok(())
+    }
+
+    /// Makes inner comprehensions of an expression that need all of their elements, for every row at once. Those that are computed
+    /// only sometimes, or that depend on more than the row, are not among them.
+    pub(super) fn materialise_inner(self: &Rc<Self>, rows: &mut Rows, expr: &Expr) -> Outcome<()> {
+        let mut open = vec![expr];
+        while let Some(expr) = open.pop() {
+            match &expr.kind {
+                ExprKind::Comprehension(element, qualifiers) => {
+                    let is_inner = self.names_in(expr).iter().any(|name| rows.binds(name));
+                    if is_inner && qualifiers.iter().any(super::draw::is_of_the_whole) {
+                        self.materialise(rows, expr, name_of(element))?;
+                    }
+                }
+                ExprKind::Tuple(parts) | ExprKind::List(parts) => open.extend(parts),
+                ExprKind::Record(fields) => open.extend(fields.iter().map(|(_, field)| field)),
+                ExprKind::Update(record, fields) => {
+                    open.push(record);
+                    open.extend(fields.iter().map(|(_, field)| field));
+                }
+                ExprKind::Field(of, _) | ExprKind::Negate(of) | ExprKind::Typed(of, _) => open.push(of),
+                ExprKind::Binary(Operator::And | Operator::Or, _, first, _)
+                | ExprKind::If(first, _, _)
+                | ExprKind::Case(first, _) => open.push(first),
+                ExprKind::Apply(f, x) | ExprKind::Binary(_, _, f, x) => open.extend([&**f, &**x]),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The first elements of each number, or all if there are fewer; how many may differ.
+    pub(super) fn take_of_each(self: &Rc<Self>, rows: &mut Rows, count: &Expr) -> Outcome<()> {
+        let place = self.place("take", count.span);
+        let Some(array) = rows.array.clone() else { return Ok(()) };
+        // The elements of a number stand together: the first one is where it differs from the one before.
+        let numbers = untyped::columns(&array, 0..1, place);
+        let starts = untyped::starts(&numbers, place);
+        let latest = Scan {
+            operator: function(&[ScalarType::I64; 2], |terms| vec![terms[0].binary(Op::Max, terms[1])]),
+            initial: None,
+            gives: Gives::Inclusive,
+            from_right: false,
+        };
+        let begins = |terms: &[Term]| match *terms {
+            [begins, index, ..] => vec![Term::apply(Op::Select, ScalarType::I64, &[begins, index, whole(0)])],
+            _ => Vec::new(),
+        };
+        let begins = untyped::zipped(&[&starts], begins, vec![ScalarType::I64], place);
+        let latest = self.alive(Described::new(latest, vec![begins], 1, vec![ScalarType::I64], place));
+        let types = [array.types(), &[ScalarType::I64]].concat();
+        let rank = |terms: &[Term]| match terms {
+            [index, row @ .., first] => [row, &[index.binary(Op::Sub, *first)]].concat(),
+            _ => Vec::new(),
+        };
+        let indices = untyped::with_index(
+            &array,
+            <[Term]>::to_vec,
+            [&[ScalarType::I64], array.types()].concat(),
+            place,
+        );
+        let ranked = self.alive(untyped::zipped(&[&indices, &latest], rank, types, place));
+        let own = array.types().len();
+        let before = rows.clone();
+        let keep = |terms: &[Term]| {
+            let kept = self.within(Mode::Element, || {
+                let row = self.row(&before, terms.get(..own).unwrap_or(&[]), count.span)?;
+                let most = self.scalar(&self.evaluate(count, &row)?, count.span)?.term;
+                let rank = terms.get(own).copied().unwrap_or(whole(0));
+                Ok(vec![rank.compare(Op::Lt, most)])
+            });
+            self.keep(kept, Vec::new)
+        };
+        let kept = self.kept(untyped::kept(&ranked, keep, place))?;
+        rows.array = Some(self.alive(untyped::columns(&kept, 0..own, place)));
+        Ok(())
     }
 
     /// How many elements there are with each number from 0 to below a count; it is their first scalar.

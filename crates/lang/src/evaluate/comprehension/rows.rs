@@ -50,28 +50,33 @@ pub(super) struct Rows {
     pub parts: Vec<Part>,
     /// The names that are the same in every row.
     pub environment: Environment,
+    /// Whether the first scalar of a row is the number of the row of an outer comprehension that it belongs to: what is sorted,
+    /// grouped or cut is so among those of one number.
+    pub numbered: bool,
     /// Where the parts of an inner comprehension begin that is drawn from, and the names that are used behind it.
     pub scopes: Vec<(usize, Names)>,
 }
 
 impl Part {
-    fn binds(&self, name: &Name) -> bool {
+    /// The names that it binds.
+    fn names(&self) -> Vec<Name> {
         match self {
-            Part::Column(own, _) | Part::Computed(own, _) => own == name,
-            Part::Element(pattern, _) | Part::Same(pattern, _) => names_of(pattern).contains(name),
-            Part::Stretch(stretch) => stretch.names.iter().any(|(own, ..)| own == name),
+            Part::Column(name, _) | Part::Computed(name, _) => vec![name.clone()],
+            Part::Element(pattern, _) | Part::Same(pattern, _) => names_of(pattern),
+            Part::Stretch(stretch) => stretch.names.iter().map(|(name, ..)| name.clone()).collect(),
         }
     }
 }
 
 impl Rows {
     pub fn new(environment: Environment) -> Rows {
-        Rows { array: None, pending: Vec::new(), parts: Vec::new(), environment, scopes: Vec::new() }
+        let (pending, parts, scopes) = (Vec::new(), Vec::new(), Vec::new());
+        Rows { array: None, pending, parts, environment, numbered: false, scopes }
     }
 
     /// Whether each row has its own meaning of a name.
     pub fn binds(&self, name: &Name) -> bool {
-        let last = self.parts.iter().rev().find(|part| part.binds(name));
+        let last = self.parts.iter().rev().find(|part| part.names().contains(name));
         last.is_some_and(|part| !matches!(part, Part::Same(..)))
     }
 
@@ -87,22 +92,10 @@ impl Rows {
             if without.contains(&number) {
                 continue;
             }
-            kept[number] = match part {
-                Part::Column(name, _) => needed.remove(name),
-                Part::Element(pattern, _) | Part::Same(pattern, _) => {
-                    names_of(pattern).iter().fold(false, |any, name| needed.remove(name) || any)
-                }
-                Part::Stretch(stretch) => {
-                    stretch.names.iter().fold(false, |any, (name, ..)| needed.remove(name) || any)
-                }
-                Part::Computed(name, value) => {
-                    let used = needed.remove(name);
-                    if used {
-                        needed.extend(evaluator.names_in(value).iter().cloned());
-                    }
-                    used
-                }
-            };
+            kept[number] = part.names().iter().filter(|name| needed.remove(*name)).count() > 0;
+            if let (true, Part::Computed(_, value)) = (kept[number], part) {
+                needed.extend(evaluator.names_in(value).iter().cloned());
+            }
         }
         kept
     }
@@ -295,7 +288,7 @@ impl Evaluator {
         staged: &Staged<'_>,
         place: Place,
     ) -> Outcome<()> {
-        let Some(array) = rows.array.as_ref().filter(|_| staged.has_results()) else { return Ok(()) };
+        let Some(array) = rows.array.as_ref().filter(|_| staged.has_more()) else { return Ok(()) };
         let kept = rows.needed(self, live, 0..0);
         let types = self.part_types(rows, &kept, staged.span)?;
         let select = |terms: &[Term]| self.selected(rows, &kept, terms, staged.span);
