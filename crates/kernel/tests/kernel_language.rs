@@ -181,3 +181,32 @@ fn folding_takes_every_size_and_keeps_the_order() {
 fn a_kernel_without_a_grid_is_refused() {
     assert!(build("nothing", 32, || {}).is_err());
 }
+
+#[test]
+fn elements_as_several_and_with_their_partners() {
+    for length in [0, 1, 7, 130] {
+        let xs: Vec<i32> = (0..length).map(|x| x * 3 % 11).collect();
+        let both = kernel(32, |input, out| {
+            let numbered = input.push::<Grid>().imap(|i, x| x * 100 + i.cast::<i32>());
+            write_to(&numbered.unpack(2, |x| vec![x, x + 1]), out);
+        });
+        let numbered = xs.iter().zip(0..).map(|(x, i)| x * 100 + i);
+        let expected: Vec<i32> = numbered.flat_map(|x| [x, x + 1]).collect();
+        assert_eq!(run(both, &xs, expected.len()), expected);
+    }
+    for (blocks, mask) in [(0, 1), (1, 0b11), (5, 0b110)] {
+        let xs: Vec<i32> = (0..blocks * 8).map(|x| x * 5 % 13).collect();
+        let stage = kernel(32, |input, out| {
+            let eights = input.split_up(8);
+            let exchanged =
+                eights.map(move |eight| eight.pairwise::<Block, _>(mask, |a, b| a.min(b), |a, b| a.max(b)));
+            write_to(&exchanged.concat::<Grid>(), out);
+        });
+        let top = 1 << mask.ilog2();
+        let value = |i: usize| {
+            let (own, other) = (xs[i], xs[i ^ mask as usize]);
+            if i & top == 0 { own.min(other) } else { own.max(other) }
+        };
+        assert_eq!(run(stage, &xs, xs.len()), (0..xs.len()).map(value).collect::<Vec<i32>>());
+    }
+}

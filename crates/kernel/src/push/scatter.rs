@@ -1,8 +1,7 @@
 //! Pushes of pull arrays that are more than a loop over the elements: to indices that the elements name, several neighbours to
 //! a thread, and elements with their partners.
 
-use super::{Push, write_within};
-use crate::force::force_scalar;
+use super::{Push, now, write_within};
 use crate::item::{Item, ItemForm, Ix, Storable};
 use crate::level::{AnyLevel, Block, Level, Loops, fixed};
 use crate::place::{at_place, here};
@@ -191,8 +190,8 @@ impl<T: Storable> Pull<T> {
                     let right = if mask == 1 { left + 1 } else { left ^ i64::from(mask) };
                     let (l, r) = (self.checked(left, place), self.checked(right, place));
                     // Both before any is written, so that each element is read once.
-                    let lower = force_scalar(f(l.clone(), r.clone()));
-                    let upper = force_scalar(g(l, r));
+                    let lower = now::<F::Item>(&f(l.clone(), r.clone()));
+                    let upper = now::<F::Item>(&g(l, r));
                     write_within(left, length.to_ix(), place, |index| write(index, lower));
                     write_within(right, length.to_ix(), place, |index| write(index, upper));
                 });
