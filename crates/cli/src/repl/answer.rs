@@ -22,6 +22,8 @@ pub struct Repl {
     pub machine: Machine,
     /// Whether long vectors and matrices are drawn without being asked for.
     pub plots: bool,
+    /// Comments that were typed since, which document what is defined next.
+    comments: String,
 }
 
 /// What answers are shown on.
@@ -55,14 +57,19 @@ pub enum Answer {
 impl Repl {
     /// A session that knows nothing but the language.
     pub fn new(machine: Machine) -> Result<Repl, Trouble> {
-        Ok(Repl { session: Session::new()?, machine, plots: false })
+        Ok(Repl { session: Session::new()?, machine, plots: false, comments: String::new() })
     }
 
     /// Answers.
     pub fn answer(&mut self, typed: &str, screen: Screen) -> Answer {
         self.machine.begin();
+        let comments = std::mem::take(&mut self.comments);
         let outcome = match read(typed) {
-            Entry::Nothing => Ok(String::new()),
+            Entry::Nothing => {
+                self.comments =
+                    if typed.trim().is_empty() { comments } else { format!("{comments}{typed}\n") };
+                Ok(String::new())
+            }
             Entry::Command(name, start) => {
                 match perform::perform(self, name, Typed { text: typed, start }, screen) {
                     Ok(Some(text)) => Ok(text),
@@ -70,7 +77,7 @@ impl Repl {
                     Err(trouble) => Err(trouble),
                 }
             }
-            Entry::Items(text) => self.define(&text, screen),
+            Entry::Items(text) => self.define(&format!("{comments}{text}"), screen),
             Entry::Value(name, start) => self.value(name, Typed { text: typed, start }, screen),
             Entry::Expression => self.expression(Typed { text: typed, start: 0 }, screen),
         };
@@ -158,9 +165,7 @@ impl Repl {
         screen: Screen,
     ) -> Result<String, Trouble> {
         let kept = Kept::new(name, text, &call.compiled.result, arrays, call.sums())?;
-        let wrong = self.session.keep(kept)?;
-        let change = Change { wrong, defined: Default::default(), mended: Vec::new(), forgotten: Vec::new() };
-        Ok(told(&change, screen))
+        Ok(told(&self.session.keep(kept)?, screen))
     }
 
     /// Makes a call of an expression that a command is given; of a function, if the command can do without its arguments.
@@ -185,7 +190,7 @@ impl Repl {
 }
 
 /// Says what a change made wrong or right.
-fn told(change: &Change, screen: Screen) -> String {
+pub fn told(change: &Change, screen: Screen) -> String {
     let mut text = String::new();
     for name in &change.forgotten {
         // Writing to a String cannot fail.

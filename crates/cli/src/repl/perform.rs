@@ -1,6 +1,6 @@
 //! What the commands of the REPL do.
 
-use super::answer::{Repl, Screen};
+use super::answer::{Repl, Screen, told};
 use super::command::{find, help};
 use super::session::{Typed, is_function};
 use super::trouble::Trouble;
@@ -66,8 +66,8 @@ pub fn perform(
         "device" => device(repl, argument)?,
         "set" => set(repl, argument)?,
         "forget" => match repl.session.forget(argument)? {
-            true => String::new(),
-            false => return Err(format!("there is no value `{argument}`").into()),
+            Some(change) => told(&change, screen),
+            None => return Err(format!("there is no value `{argument}`").into()),
         },
         other => return Err(format!("nobody knows how `:{other}` is done: that is a fault of Pumice").into()),
     };

@@ -18,11 +18,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// What the program is called while no file is loaded.
-const NO_FILE: &str = "session.pum";
+const NO_FILE: &str = "(session)";
 
 /// A session.
 pub struct Session {
+    /// The file that is to be read again.
     file: Option<String>,
+    /// The file whose text is among the texts.
+    loaded: Option<String>,
     texts: Vec<Text>,
     values: Vec<Kept>,
     /// Functions that are wrong since something that they use was replaced, or that were wrong in their file.
@@ -39,8 +42,10 @@ pub struct Session {
 pub struct Change {
     /// What the text defines.
     pub defined: Module,
-    /// What is wrong with functions that are set aside from now on.
+    /// What is wrong with functions that are set aside.
     pub wrong: Vec<(String, Wrong)>,
+    /// Functions that were set aside before.
+    known: Vec<String>,
     /// Functions that were set aside and fit again.
     pub mended: Vec<String>,
     /// Values that are no longer kept.
@@ -61,8 +66,16 @@ impl Session {
     pub fn new() -> Result<Session, Wrong> {
         let none = |name: &str| Err(format!("there is no `{name}`"));
         let program = checked(load(NO_FILE, "", Additions::default(), &none)?)?;
-        let (texts, values, set_aside) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Session { file: None, texts, values, set_aside, imports: RefCell::default(), program, typed: 0 })
+        Ok(Session {
+            file: None,
+            loaded: None,
+            texts: Vec::new(),
+            values: Vec::new(),
+            set_aside: Vec::new(),
+            imports: RefCell::default(),
+            program,
+            typed: 0,
+        })
     }
 
     /// The program as it is, without an expression.
@@ -93,67 +106,90 @@ impl Session {
 
     /// Adds items that were typed. If they are wrong themselves, nothing changes.
     pub fn define(&mut self, name: String, text: &str) -> Result<Change, Trouble> {
-        let text = Text { name, text: text.to_string() };
-        self.add(self.file.clone(), text, false)
+        let defined = parse(FileId(0), text, &mut 0).module;
+        let mut texts = self.texts.clone();
+        texts.push(Text { name, text: text.to_string() });
+        let settled = self.settle(&texts, self.values_beside(&defined), &defined)?;
+        let mut change = self.commit(texts, settled, defined);
+        change.wrong.retain(|(name, _)| !change.known.contains(name));
+        Ok(change)
     }
 
-    /// Reads a file, whose names replace those that there are. What is wrong in it is set aside.
+    /// Reads a file, whose names replace those that there are, in place of the one that was read before. What is wrong in it is set aside.
     pub fn load(&mut self, path: &str) -> Result<Change, Trouble> {
         // Also where it cannot be read: it may be mended and read again.
         self.file = Some(path.to_string());
         self.imports.borrow_mut().clear();
         let text = file::read(Path::new(path)).map_err(|reason| format!("cannot read {path}: {reason}"))?;
-        self.add(Some(path.to_string()), Text { name: path.to_string(), text }, true)
+        let defined = parse(FileId(0), &text, &mut 0).module;
+        let mut texts = self.texts.clone();
+        texts.retain(|old| Some(&old.name) != self.loaded.as_ref());
+        texts.push(Text { name: path.to_string(), text });
+        let settled = self.settle(&texts, self.values_beside(&defined), &Module::default())?;
+        self.loaded = Some(path.to_string());
+        Ok(self.commit(texts, settled, defined))
     }
 
-    fn add(&mut self, file: Option<String>, text: Text, is_file: bool) -> Result<Change, Trouble> {
-        let defined = parse(FileId(0), &text.text, &mut 0).module;
-        let mut texts = self.texts.clone();
-        // A file that is read again has its old text no longer, and neither has one whose place it takes.
-        texts.retain(|old| !(is_file && old.name.ends_with(".pum")));
-        texts.push(text);
-        let mut values = self.values.clone();
-        let is_replaced = |value: &Kept| {
+    /// The values that new items leave as they are.
+    fn values_beside(&self, defined: &Module) -> Vec<Kept> {
+        let is_replaced = |value: &&Kept| {
             let function = |name: &str| defined.functions.iter().any(|function| &*function.name.name == name);
             let ty = |name: &String| defined.types.iter().any(|ty| *ty.name.name == **name);
             function(&value.given.name) || value.sums.iter().any(ty)
         };
-        values.retain(|value| !is_replaced(value));
-        let file = file.as_deref().unwrap_or(NO_FILE);
-        let own = if is_file { &Module::default() } else { &defined };
-        let settled = self.settle(file, &texts, &mut values, own)?;
-        let names = |kept: &[Kept]| kept.iter().map(|kept| kept.given.name.clone()).collect::<Vec<_>>();
-        let left = names(&values);
-        let forgotten = names(&self.values).into_iter().filter(|name| !left.contains(name)).collect();
-        let is_set_aside = |name: &String| settled.wrong.iter().any(|(other, _)| other == name);
-        let mended = self.set_aside.iter().filter(|name| !is_set_aside(name)).cloned().collect();
-        let mut wrong = settled.wrong;
-        let now = wrong.iter().map(|(name, _)| name.clone()).collect();
-        let before = std::mem::replace(&mut self.set_aside, now);
-        // What is known to be wrong is not told again, unless its file is read again.
-        wrong.retain(|(name, _)| is_file || !before.contains(name));
-        (self.texts, self.values, self.program) = (texts, values, settled.program);
-        Ok(Change { defined, wrong, mended, forgotten })
+        self.values.iter().filter(|value| !is_replaced(value)).cloned().collect()
+    }
+
+    /// Keeps a value, in place of what had its name.
+    pub fn keep(&mut self, value: Kept) -> Result<Change, Wrong> {
+        let mut values = self.values.clone();
+        values.retain(|old| old.given.name != value.given.name);
+        values.push(value);
+        self.change_values(values)
+    }
+
+    /// No longer keeps a value; nothing if there is none of this name.
+    pub fn forget(&mut self, name: &str) -> Result<Option<Change>, Wrong> {
+        let mut values = self.values.clone();
+        values.retain(|value| value.given.name != name);
+        match values.len() == self.values.len() {
+            true => Ok(None),
+            false => self.change_values(values).map(Some),
+        }
+    }
+
+    fn change_values(&mut self, values: Vec<Kept>) -> Result<Change, Wrong> {
+        let settled = self.settle(&self.texts, values, &Module::default())?;
+        let mut change = self.commit(self.texts.clone(), settled, Module::default());
+        change.wrong.retain(|(name, _)| !change.known.contains(name));
+        Ok(change)
+    }
+
+    /// Makes what was settled the session's, and says what is different.
+    fn commit(&mut self, texts: Vec<Text>, settled: Settled, defined: Module) -> Change {
+        let Settled { program, values, wrong } = settled;
+        let is_kept = |name: &str| values.iter().any(|value| value.given.name == name);
+        let gone = self.values.iter().map(|value| &value.given.name).filter(|name| !is_kept(name));
+        let forgotten = gone.cloned().collect();
+        let now: Vec<String> = wrong.iter().map(|(name, _)| name.clone()).collect();
+        let known = std::mem::replace(&mut self.set_aside, now);
+        let mended = known.iter().filter(|name| !self.set_aside.contains(name)).cloned().collect();
+        (self.texts, self.values, self.program) = (texts, values, program);
+        Change { defined, wrong, known, mended, forgotten }
     }
 
     /// Checks the texts. Functions that are wrong are set aside, and values whose type is no longer one are forgotten, until the rest is right;
     /// what `own` defines must be right.
-    fn settle(
-        &self,
-        file: &str,
-        texts: &[Text],
-        values: &mut Vec<Kept>,
-        own: &Module,
-    ) -> Result<Settled, Wrong> {
+    fn settle(&self, texts: &[Text], mut values: Vec<Kept>, own: &Module) -> Result<Settled, Wrong> {
         let mut wrong: Vec<(String, Wrong)> = Vec::new();
         loop {
             let without: Vec<String> = wrong.iter().map(|(name, _)| name.clone()).collect();
             let given: Vec<Given> = values.iter().map(|value| value.given.clone()).collect();
             let additions = Additions { texts, without: &without, given: &given, expression: None };
-            let program = self.loaded(file, additions)?;
+            let program = self.read(additions)?;
             let module = program.modules.last().map(|loaded| loaded.module.clone()).unwrap_or_default();
             let found = match checked(program) {
-                Ok(program) => return Ok(Settled { program, wrong }),
+                Ok(program) => return Ok(Settled { program, values, wrong }),
                 Err(found) => found,
             };
             let before = (wrong.len(), values.len());
@@ -182,7 +218,8 @@ impl Session {
     }
 
     /// Reads a program, and what it imports for the first time.
-    fn loaded(&self, file: &str, additions: Additions<'_>) -> Result<Program, Wrong> {
+    fn read(&self, additions: Additions<'_>) -> Result<Program, Wrong> {
+        let file = self.file.as_deref().unwrap_or(NO_FILE);
         let import = |name: &str| {
             if let Some(text) = self.imports.borrow().get(name) {
                 return Ok(text.clone());
@@ -204,13 +241,12 @@ impl Session {
             given: &given,
             expression: Some(expression),
         };
-        let file = self.file.as_deref().unwrap_or(NO_FILE);
-        self.loaded(file, additions).and_then(checked).map_err(|wrong| self.explained(wrong))
+        self.read(additions).and_then(checked).map_err(|wrong| self.explained(wrong))
     }
 
     /// Says of names that are not found whether that is because they are set aside.
     fn explained(&self, Wrong { sources, mut errors }: Wrong) -> Wrong {
-        for error in errors.iter_mut().filter(|error| error.help.is_none()) {
+        for error in &mut errors {
             let name = sources.text(error.span);
             if self.set_aside.iter().any(|other| other == name) {
                 error.help =
@@ -228,39 +264,12 @@ impl Session {
         used.flat_map(|value| &value.arrays).for_each(|array| add_array(array.clone(), &mut inputs));
         Ok(Call::new(compiled, inputs, checks.checked.clone()))
     }
-
-    /// Keeps a value, in place of what had its name.
-    pub fn keep(&mut self, value: Kept) -> Result<Vec<(String, Wrong)>, Wrong> {
-        let mut values = self.values.clone();
-        values.retain(|old| old.given.name != value.given.name);
-        values.push(value);
-        let file = self.file.as_deref().unwrap_or(NO_FILE);
-        let Settled { program, mut wrong } =
-            self.settle(file, &self.texts, &mut values, &Module::default())?;
-        let before = std::mem::take(&mut self.set_aside);
-        self.set_aside = wrong.iter().map(|(name, _)| name.clone()).collect();
-        (self.values, self.program) = (values, program);
-        wrong.retain(|(name, _)| !before.contains(name));
-        Ok(wrong)
-    }
-
-    /// Whether there was a value of this name, which is no longer kept.
-    pub fn forget(&mut self, name: &str) -> Result<bool, Wrong> {
-        let mut values = self.values.clone();
-        values.retain(|value| value.given.name != name);
-        if values.len() == self.values.len() {
-            return Ok(false);
-        }
-        let file = self.file.as_deref().unwrap_or(NO_FILE);
-        let settled = self.settle(file, &self.texts, &mut values, &Module::default())?;
-        self.set_aside = settled.wrong.into_iter().map(|(name, _)| name).collect();
-        (self.values, self.program) = (values, settled.program);
-        Ok(true)
-    }
 }
 
+/// A program that is right, with what had to be left out for that.
 struct Settled {
     program: Checks,
+    values: Vec<Kept>,
     wrong: Vec<(String, Wrong)>,
 }
 

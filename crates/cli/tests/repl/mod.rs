@@ -87,6 +87,8 @@ fn programs_are_shown_and_measured() {
     };
     shows(":emit c norm [3.0, 4.0]", &["args[0]"]);
     shows(":emit array dotp", &["fold (", "argument 1"]);
+    // A value is an argument: it is not computed again.
+    shows("xs = generate 10 (fn i => i)\n:emit array sum xs", &["argument 0 at \"xs\""]);
     shows(":emit dotp", &["__global__", "dotp.pum:"]);
     shows(":explain dotp", &["allocate", "launch"]);
     shows(":time norm [3.0, 4.0]", &["built in ", "run again in "]);
