@@ -12,11 +12,15 @@ use std::sync::{Arc, LazyLock};
 const MAX_FILES: usize = 1_000;
 
 /// What every program can use: the signatures of what the language has by itself, then what is written in the language.
-pub const STANDARD: [(&str, &str); 5] = [
+pub const STANDARD: [(&str, &str); 9] = [
     ("builtins", include_str!("../pum/builtins.pum")),
     ("scalars", include_str!("../pum/scalars.pum")),
     ("prelude", include_str!("../pum/prelude.pum")),
     ("arrays", include_str!("../pum/arrays.pum")),
+    ("stencils", include_str!("../pum/stencils.pum")),
+    ("folds", include_str!("../pum/folds.pum")),
+    ("selecting", include_str!("../pum/selecting.pum")),
+    ("segments", include_str!("../pum/segments.pum")),
     ("tuples", include_str!("../pum/tuples.pum")),
 ];
 
