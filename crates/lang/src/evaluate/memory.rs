@@ -109,8 +109,8 @@ impl Evaluator {
             AnyLevel::Block => written_at(place, || Mutable::shared(elements.fixed())),
             AnyLevel::Thread => written_at(place, || Mutable::own(elements.fixed())),
             AnyLevel::Warp | AnyLevel::Grid => {
-                let message =
-                    format!("there is no memory that changes of the level `{level}`").to_lowercase();
+                let level = level.to_string().to_lowercase();
+                let message = format!("there is no memory that changes of the level `{level}`");
                 let help = "it is a block's (`memory <block>`), or each of its threads' own (`memory <thread>`); `inPlace` \
                             changes an array of the grid";
                 return Err(Box::new(Diagnostic::new(span, message).help(help)));
