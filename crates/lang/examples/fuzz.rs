@@ -2,7 +2,8 @@
 //! formatting must keep the program and change nothing the second time.
 //!
 //! Some of the inputs go further. Mutated programs that are read are typed, and evaluated within bounds. Random programs whose types are
-//! right (`tests/typed`) must be found to be right, before and after formatting, and evaluate to the same. No evaluation may find a value that is not of its type.
+//! right (`tests/typed`) must be found to be right, before and after formatting, and evaluate to the same. No evaluation may find a value
+//! that is not of its type.
 //!
 //! `cargo run -p pumice-lang --example fuzz -- COUNT [SEED]`: the same count and seed are the same inputs.
 

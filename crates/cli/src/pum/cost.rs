@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::print;
 use crate::subject::Subject;
 use pumice::layers::array::{ArrayData, HostData};
-use pumice_lang::meaning::{Costs, Counts, Evaluated, MeaningOptions, evaluate};
+use pumice_lang::meaning::{CostCounts, Evaluated, MeaningCosts, MeaningOptions, evaluate};
 use pumice_lang::program::{EXPRESSION, Expression};
 use pumice_lang::show::{show, show_briefly};
 use serde_json::{Value, json};
@@ -67,8 +67,8 @@ pub fn shared(arrays: Vec<HostData>) -> Vec<Arc<dyn ArrayData>> {
 }
 
 /// The costs for people.
-fn tables(block_size: u32, costs: &Costs) -> String {
-    let Costs { steps, work, administrative, .. } = costs;
+fn tables(block_size: u32, costs: &MeaningCosts) -> String {
+    let MeaningCosts { steps, work, administrative, .. } = costs;
     let places: Vec<String> =
         costs.lines.iter().map(|line| format!("{}:{} {}", line.file, line.line, line.level.name())).collect();
     let width = places.iter().map(|place| place.chars().count()).max().unwrap_or(0).max(14);
@@ -91,14 +91,14 @@ fn tables(block_size: u32, costs: &Costs) -> String {
 
 const HEADING: &str = "        work      forces     written        read    barriers";
 
-fn line(counts: &Counts) -> String {
-    let Counts { work, forces, written, read, barriers } = counts;
+fn line(counts: &CostCounts) -> String {
+    let CostCounts { work, forces, written, read, barriers } = counts;
     format!("{work:>12}{forces:>12}{written:>12}{read:>12}{barriers:>12}")
 }
 
 /// The costs for programs.
-fn to_json(result: &str, block_size: u32, costs: &Costs) -> Value {
-    let counts = |counts: &Counts| {
+fn to_json(result: &str, block_size: u32, costs: &MeaningCosts) -> Value {
+    let counts = |counts: &CostCounts| {
         json!({
             "work": counts.work,
             "forces": counts.forces,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// What an expression costs by the rules, and what its kernels do on a simulated GPU.
-    fn both(expression: &str) -> (Costs, Vec<Recorded>) {
+    fn both(expression: &str) -> (MeaningCosts, Vec<Recorded>) {
         let expression = Expression { name: "test", parameters: &[], text: expression, start: 0 };
         let checks = checks("test.pum", "", Some(expression)).unwrap_or_else(told);
         let costs = evaluated(&checks, &[], None).unwrap_or_else(told).costs;

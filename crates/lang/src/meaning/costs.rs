@@ -44,7 +44,7 @@ impl CostLevel {
 
 /// Counts of one place or level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CostCounts {
     /// Steps of all threads that run there.
     pub work: u64,
     /// Arrays that are forced to its memory.
@@ -57,8 +57,8 @@ pub struct Counts {
     pub barriers: u64,
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, other: Counts) {
+impl AddAssign for CostCounts {
+    fn add_assign(&mut self, other: CostCounts) {
         self.work += other.work;
         self.forces += other.forces;
         self.written += other.written;
@@ -73,7 +73,7 @@ pub struct LevelCosts {
     /// The level.
     pub level: CostLevel,
     /// Counts of all places.
-    pub counts: Counts,
+    pub counts: CostCounts,
     /// The greatest number of bytes that one location of the level has alive at a time.
     pub memory: u64,
     /// Threads that had an element to compute, summed over rounds.
@@ -92,12 +92,12 @@ pub struct LineCosts {
     /// The level.
     pub level: CostLevel,
     /// The counts.
-    pub counts: Counts,
+    pub counts: CostCounts,
 }
 
 /// What an evaluation costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Costs {
+pub struct MeaningCosts {
     /// Parallel steps: what is done side by side counts as its longest part.
     pub steps: u64,
     /// Steps of all threads.
@@ -110,10 +110,10 @@ pub struct Costs {
     pub lines: Vec<LineCosts>,
 }
 
-impl Costs {
+impl MeaningCosts {
     /// The costs at a level; all zero if nothing happened there.
     pub fn at(&self, level: CostLevel) -> LevelCosts {
-        let nothing = LevelCosts { level, counts: Counts::default(), memory: 0, busy: 0, idle: 0 };
+        let nothing = LevelCosts { level, counts: CostCounts::default(), memory: 0, busy: 0, idle: 0 };
         self.levels.iter().find(|costs| costs.level == level).copied().unwrap_or(nothing)
     }
 }
@@ -124,7 +124,7 @@ pub(super) struct Meter {
     clock: Cell<u64>,
     administrative: Cell<u64>,
     /// By the first byte of a place.
-    counts: RefCell<HashMap<(FileId, u32, CostLevel), Counts>>,
+    counts: RefCell<HashMap<(FileId, u32, CostLevel), CostCounts>>,
     alive: [Cell<u64>; 5],
     memory: [Cell<u64>; 5],
     busy: [Cell<u64>; 5],
@@ -154,11 +154,11 @@ impl Meter {
     /// Counts steps: so many in all, which take this long.
     pub fn steps(&self, span: Span, level: CostLevel, work: u64, time: u64) {
         add(&self.clock, time);
-        self.count(span, level, Counts { work, ..Counts::default() });
+        self.count(span, level, CostCounts { work, ..CostCounts::default() });
     }
 
     /// Counts something at a place.
-    pub fn count(&self, span: Span, level: CostLevel, counts: Counts) {
+    pub fn count(&self, span: Span, level: CostLevel, counts: CostCounts) {
         *self.counts.borrow_mut().entry((span.file, span.start, level)).or_default() += counts;
     }
 
@@ -182,9 +182,9 @@ impl Meter {
     }
 
     /// Everything that was counted.
-    pub fn costs(&self, sources: &Sources) -> Costs {
-        let mut lines: BTreeMap<(FileId, u32, CostLevel), Counts> = BTreeMap::new();
-        let mut by_level = [Counts::default(); 5];
+    pub fn costs(&self, sources: &Sources) -> MeaningCosts {
+        let mut lines: BTreeMap<(FileId, u32, CostLevel), CostCounts> = BTreeMap::new();
+        let mut by_level = [CostCounts::default(); 5];
         for ((file, start, level), counts) in self.counts.borrow().iter() {
             let line = sources.get(*file).map_or(1, |source| source.line_column(*start).0);
             *lines.entry((*file, line, *level)).or_default() += *counts;
@@ -200,9 +200,9 @@ impl Meter {
                 idle: self.idle[number].get(),
             }
         };
-        let happened = |costs: &LevelCosts| costs.counts != Counts::default() || costs.busy > 0;
+        let happened = |costs: &LevelCosts| costs.counts != CostCounts::default() || costs.busy > 0;
         let name = |file: FileId| sources.get(file).map_or(String::new(), |source| source.name().to_string());
-        Costs {
+        MeaningCosts {
             steps: self.clock.get(),
             work: by_level.iter().map(|counts| counts.work).sum(),
             administrative: self.administrative.get(),

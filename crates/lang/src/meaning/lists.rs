@@ -1,7 +1,7 @@
 //! Operations of whole arrays, as functions on lists with a stated cost (rules 64 to 75). Outside of everything their elements are
 //! computed side by side, and combined in a tree; anywhere else they are loops of the thread that is at work.
 
-use super::costs::{CostLevel, Counts};
+use super::costs::{CostCounts, CostLevel};
 use super::value::{Call, Elements, Memory, Pull, Shape, Value};
 use super::{Evaluator, Location, Outcome};
 use crate::diagnostic::Diagnostic;
@@ -63,7 +63,7 @@ impl<'p> Evaluator<'p> {
     pub(super) fn stored(&self, values: Vec<Value<'p>>, shape: Shape, span: Span) -> Outcome<Value<'p>> {
         let (count, level) = (values.len() as u64, self.location.get().level());
         self.charge(count, count.min(1), span);
-        self.meter.count(span, level, Counts { written: count, ..Counts::default() });
+        self.meter.count(span, level, CostCounts { written: count, ..CostCounts::default() });
         let depth = values.iter().map(Value::depth).max().unwrap_or(0);
         self.made(shape, Elements::Stored(Memory::new(level, values, &self.meter)), depth, span)
     }

@@ -26,7 +26,7 @@ use crate::program::Program;
 use crate::source::Span;
 use crate::types::{Argument, Checked, FunctionId, Scheme, Type, Variable};
 use costs::Meter;
-pub use costs::{CostLevel, Costs, Counts, LevelCosts, LineCosts};
+pub use costs::{CostCounts, CostLevel, LevelCosts, LineCosts, MeaningCosts};
 use pumice_array::{ArrayData, HostData};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ pub struct Evaluated {
     /// The arrays of the result, in order; of no dimension for a value that is none.
     pub arrays: Vec<HostData>,
     /// What it costs.
-    pub costs: Costs,
+    pub costs: MeaningCosts,
 }
 
 /// Evaluates a function of a program on these arrays, one for each parameter. Fails where the program has no meaning (an index out

@@ -1,7 +1,7 @@
 //! Pull arrays: the rules that make one of another one are administrative (36, 48 to 55), and an element is evaluated each time that it
 //! is asked for. Elements in memory are read instead (58).
 
-use super::costs::Counts;
+use super::costs::CostCounts;
 use super::value::{Call, Elements, Pull, Push, PushKind, Shape, Value};
 use super::{Evaluator, Outcome};
 use crate::diagnostic::Diagnostic;
@@ -157,7 +157,7 @@ impl<'p> Evaluator<'p> {
             Elements::Comprehended(head, rows) => self.evaluate(head, rows.get(number).ok_or_else(missing)?),
             Elements::Stored(memory) => {
                 self.step(span);
-                self.meter.count(span, memory.level, Counts { read: 1, ..Counts::default() });
+                self.meter.count(span, memory.level, CostCounts { read: 1, ..CostCounts::default() });
                 memory.values.get(number).cloned().ok_or_else(missing)
             }
         }

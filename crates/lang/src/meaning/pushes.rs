@@ -1,7 +1,7 @@
 //! Push arrays: `push` and `concat` delay (rules 38 and 52), and `force` runs what they describe (39 to 42) at a location that respects
 //! its level. Elements and parts are dealt out to as many locations as the group has, in rounds.
 
-use super::costs::{CostLevel, Counts};
+use super::costs::{CostCounts, CostLevel};
 use super::types::level_of;
 use super::value::{Call, Elements, Memory, Push, PushKind, Shape, Value};
 use super::{Evaluator, Location, Outcome, WARP};
@@ -96,7 +96,7 @@ impl<'p> Evaluator<'p> {
         self.run_push(&push, span, &mut |number, value| {
             self.preserved(&value, element, span)?;
             self.step(span);
-            self.meter.count(span, level, Counts { written: 1, ..Counts::default() });
+            self.meter.count(span, level, CostCounts { written: 1, ..CostCounts::default() });
             let place = places.get_mut(number).ok_or_else(|| self.fault(span, "an element of no place"))?;
             if place.replace(value).is_some() {
                 let message = format!("two elements are written to index {number}");
@@ -105,7 +105,7 @@ impl<'p> Evaluator<'p> {
             Ok(())
         })?;
         let barriers = u64::from(matches!(level, CostLevel::Warp | CostLevel::Block));
-        self.meter.count(span, level, Counts { forces: 1, barriers, ..Counts::default() });
+        self.meter.count(span, level, CostCounts { forces: 1, barriers, ..CostCounts::default() });
         let zero = self.zero(element, span);
         let values = places.into_iter().map(|place| place.map_or_else(|| zero.clone(), Ok));
         let memory = Memory::new(level, values.collect::<Outcome<Vec<_>>>()?, &self.meter);

@@ -1,11 +1,11 @@
 //! What programs cost by the rules of `docs/semantics-of-pum.md`. Numbers are computed by hand: a rule whose cost is wrong fails a test here.
 
-use pumice_lang::meaning::{CostLevel, Costs, MeaningOptions, evaluate};
+use pumice_lang::meaning::{CostLevel, MeaningCosts, MeaningOptions, evaluate};
 use pumice_lang::program::Program;
 use pumice_lang::types::check;
 
 /// What an expression costs, with blocks of 32 threads, or what is wrong.
-fn evaluated(program: &str, expression: &str, most_steps: u64) -> Result<Costs, String> {
+fn evaluated(program: &str, expression: &str, most_steps: u64) -> Result<MeaningCosts, String> {
     let text = format!("{program}\nfun it = {expression}\n");
     let none = |name: &str| Err(format!("there is no `{name}`"));
     let program = Program::load("test.pum", &text, &none).map_err(|(_, errors)| format!("{errors:?}"))?;
@@ -17,7 +17,7 @@ fn evaluated(program: &str, expression: &str, most_steps: u64) -> Result<Costs, 
 }
 
 #[track_caller]
-fn costs(expression: &str) -> Costs {
+fn costs(expression: &str) -> MeaningCosts {
     evaluated("", expression, 1_000_000).unwrap_or_else(|error| panic!("{expression}:\n{error}"))
 }
 

@@ -208,6 +208,17 @@ impl Typed<'_> {
 
     fn comprehension(&mut self, depth: u8) -> String {
         let source = self.ints(depth);
+        match self.choose(8) {
+            0 => {
+                let (x, key) = ("grouped", self.int(depth));
+                let drawn = format!("{x} <- {source}, let key = ({key}) xor ({x} mod 3)");
+                return format!("[ sum {x} + key * length {x} | {drawn}, group by key ]");
+            }
+            1 => {
+                return self.with(|this, [x]| format!("[ {} | {x} <- {source}, distinct ]", this.int(depth)));
+            }
+            _ => {}
+        }
         self.with(|this, [x, y]| {
             let mut qualifiers = format!("{x} <- {source}, {y} <- 0..3");
             for _ in 0..this.choose(3) {
