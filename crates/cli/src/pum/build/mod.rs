@@ -98,13 +98,12 @@ enum Language {
     Rust,
 }
 
+/// Functions that are not part of a library, each with the reason.
+type LeftOut = Vec<(String, String)>;
+
 /// The functions that are named, or all that can be called from outside, and why the others are not among them.
-fn choose(
-    checks: &Checks,
-    interface: &Interface,
-    named: Option<&[&str]>,
-) -> Result<(Vec<Export>, Vec<(String, String)>)> {
-    let mut left_out: Vec<(String, String)> = Vec::new();
+fn choose(checks: &Checks, interface: &Interface, named: Option<&[&str]>) -> Result<(Vec<Export>, LeftOut)> {
+    let mut left_out = LeftOut::new();
     let mut leave_out = |name: &str, reason: String| left_out.push((name.to_string(), reason));
     let wanted: Vec<Export> = match named {
         Some(names) => {
