@@ -4,9 +4,10 @@
 use super::timing::Timing;
 use super::workloads::Workload;
 use crate::pum::prepare_expression;
-use pumice::layers::array::ArrayData;
+use pumice::layers::array::{ArrayData, HostData};
 use pumice::layers::runtime::Inputs;
-use pumice::prelude::*;
+use pumice::layers::scalar::ScalarType;
+use std::sync::Arc;
 
 const REVERSE: &str = include_str!("../../../../examples/pum/reverse.pum");
 const TRANSPOSE: &str = include_str!("../../../../examples/pum/transpose.pum");
@@ -24,45 +25,46 @@ pub fn workloads(side: usize) -> Vec<Workload> {
         each(found, 1, |_| sum)
     };
     let tiles = format!("transposeTiled 16 {side} {side} xs");
-    let whole = format!("flatten2 (transpose2 (reshape2 {side} {side} xs))");
     vec![
-        workload("FCL reverse i32", by_levels, n, 8, REVERSE, "push <grid> (reverse xs)", reversed),
-        workload("FCL reverse i32", without, n, 8, REVERSE, "reverse xs", reversed),
-        workload("FCL transpose i32", by_levels, n, 8, TRANSPOSE, &tiles, transposed),
-        workload("FCL transpose i32", without, n, 8, TRANSPOSE, &whole, transposed),
-        workload("FCL reduce i32", by_levels, n, 4, REDUCE, "total xs", sum),
-        workload("FCL reduce i32", without, n, 4, REDUCE, "sum xs", sum),
+        workload("FCL reverse i32", by_levels, vec![n], 8, REVERSE, "push <grid> (reverse xs)", reversed),
+        workload("FCL reverse i32", without, vec![n], 8, REVERSE, "reverse xs", reversed),
+        workload("FCL transpose i32", by_levels, vec![n], 8, TRANSPOSE, &tiles, transposed),
+        workload("FCL transpose i32", without, vec![side, side], 8, TRANSPOSE, "transpose2 xs", transposed),
+        workload("FCL reduce i32", by_levels, vec![n], 4, REDUCE, "total xs", sum),
+        workload("FCL reduce i32", without, vec![n], 4, REDUCE, "sum xs", sum),
     ]
 }
 
 fn workload(
     name: &str,
     implementation: &'static str,
-    n: usize,
+    extents: Vec<usize>,
     bytes_each: usize,
     file: &'static str,
     expression: &str,
     check: impl Fn(&[i32]) -> Result<(), String> + 'static,
 ) -> Workload {
-    let expression = expression.to_string();
-    let measure = move |timing: &Timing| median(timing, n, file, &expression, &check);
+    let (n, expression) = (extents.iter().product(), expression.to_string());
+    let measure = move |timing: &Timing| median(timing, &extents, file, &expression, &check);
     Workload::new(name, n, bytes_each * n, measure).by(implementation)
 }
 
-/// The median time of an expression over a file's functions and a vector `xs`.
+/// The median time of an expression over a file's functions and a vector or matrix `xs`.
 fn median(
     timing: &Timing,
-    n: usize,
+    extents: &[usize],
     file: &str,
     expression: &str,
     check: &dyn Fn(&[i32]) -> Result<(), String>,
 ) -> Result<f64, String> {
-    let program = prepare_expression(file, &[("xs", "[i32]")], expression)?;
+    let ty = if extents.len() == 1 { "[i32]" } else { "[i32; _, _]" };
+    let program = prepare_expression(file, &[("xs", ty)], expression)?;
     let told = |error: pumice::Error| error.to_string();
     let program = timing.compiler().compile_program(program).map_err(told)?;
-    let xs = Vector::from((0..n).map(number).collect::<Vec<i32>>());
+    let column = (0..extents.iter().product()).flat_map(|i| number(i).to_le_bytes()).collect();
+    let xs = HostData::new(extents.to_vec(), vec![ScalarType::I32], vec![column]);
     let mut inputs = Inputs::default();
-    inputs.arrays.insert(0, xs.data().clone());
+    inputs.arrays.insert(0, Arc::new(xs));
     check(&elements(&*program.run(&inputs).map_err(told)?)?)?;
     let once = || Ok(program.time(&inputs, 1)?.first().copied().unwrap_or(f64::NAN));
     timing.repeat(once).map_err(told)
