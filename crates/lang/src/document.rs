@@ -324,6 +324,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::STANDARD;
     use crate::types::check;
 
     fn page_of(text: &str) -> String {
@@ -387,7 +388,7 @@ mod tests {
     fn the_language_has_a_page() {
         let program = Program::load("", "", &|_| Err(String::new())).unwrap_or_else(|_| panic!("no program"));
         let checked = check(&program).unwrap_or_else(|_| panic!("no types"));
-        let page = page(&program, &checked, "The language", &program.modules[..2]);
+        let page = page(&program, &checked, "The language", &program.modules[..STANDARD.len()]);
         for name in ["generate", "zipWith", "reverse", "reduce"] {
             assert!(page.contains(&format!("<section id=\"fun.{name}\">")), "{name}");
         }

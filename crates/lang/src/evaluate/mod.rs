@@ -45,10 +45,14 @@ pub use placeholders::{Placeholders, Sizes};
 use pumice_array::operations::Argument as ArgumentOperation;
 use pumice_array::{ArrayProgram, Described};
 use pumice_scalar::{Constant, Place, ScalarType, Term, Variable as ScalarVariable};
+pub(crate) use scalar_functions::{constant_named, random_named};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+#[cfg(test)]
+pub(crate) use table::names;
+pub(crate) use table::{operation_of, without_rank};
 use value::{Array, Host, Value};
 
 /// What is wrong, or a value.

@@ -1,21 +1,64 @@
 //! Functions on scalars that are more than one operation: constants of a type, bits, and random numbers.
 
 use super::builtins::Call;
-use super::value::{Scalar, Value};
+use super::value::Value;
 use super::{Evaluator, Outcome};
 use crate::types::Type;
 use pumice_array::random::{integer_at, normal_at, uniform_at};
-use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
+use pumice_scalar::{Constant, Exp, Integer, Op, ScalarType, Term};
 use std::rc::Rc;
 
-/// A constant that each type has its own of.
-#[derive(Clone, Copy)]
-pub(super) enum Limit {
-    Smallest,
-    Largest,
-    Infinity,
-    NotANumber,
-    Epsilon,
+/// A constant that each type has its own of, by its name; zero of types that have none.
+pub(crate) fn constant_named(name: &str, ty: ScalarType) -> Constant {
+    match (ty, name) {
+        (ScalarType::F32, "minValue") => f32::MIN.into(),
+        (ScalarType::F32, "maxValue") => f32::MAX.into(),
+        (ScalarType::F32, "infinity") => f32::INFINITY.into(),
+        (ScalarType::F32, "nan") => f32::NAN.into(),
+        (ScalarType::F32, "epsilon") => f32::EPSILON.into(),
+        (ScalarType::F64, "minValue") => f64::MIN.into(),
+        (ScalarType::F64, "maxValue") => f64::MAX.into(),
+        (ScalarType::F64, "infinity") => f64::INFINITY.into(),
+        (ScalarType::F64, "nan") => f64::NAN.into(),
+        (ScalarType::F64, "epsilon") => f64::EPSILON.into(),
+        (ScalarType::I32, "minValue") => i32::MIN.into(),
+        (ScalarType::I32, "maxValue") => i32::MAX.into(),
+        (ScalarType::I64, "minValue") => i64::MIN.into(),
+        (ScalarType::I64, "maxValue") => i64::MAX.into(),
+        (ScalarType::U32, "maxValue") => u32::MAX.into(),
+        (ScalarType::U64, "maxValue") => u64::MAX.into(),
+        (other, _) => Constant::zero(other),
+    }
+}
+
+/// A random number of a type, by its function's name: of a seed, limits if it has such, and the place of the number.
+pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Option<Term> {
+    let [seed, limits @ .., number] = arguments else { return None };
+    let (seed, number) = (Exp::from_term(*seed), Exp::from_term(*number));
+    Some(match (name, limits, ty) {
+        ("normalAt", _, ScalarType::F32) => normal_at::<f32>(seed, number).term(),
+        ("normalAt", _, _) => normal_at::<f64>(seed, number).term(),
+        ("integerAt", [low, high], ty) => {
+            let (low, high) = (*low, *high);
+            match ty {
+                ScalarType::I32 => integer_between::<i32>(seed, low, high, number),
+                ScalarType::U32 => integer_between::<u32>(seed, low, high, number),
+                ScalarType::U64 => integer_between::<u64>(seed, low, high, number),
+                _ => integer_between::<i64>(seed, low, high, number),
+            }
+        }
+        (_, _, ScalarType::F32) => uniform_at::<f32>(seed, number).term(),
+        (_, _, ScalarType::I32) => uniform_at::<i32>(seed, number).term(),
+        (_, _, ScalarType::I64) => uniform_at::<i64>(seed, number).term(),
+        (_, _, ScalarType::U32) => uniform_at::<u32>(seed, number).term(),
+        (_, _, ScalarType::U64) => uniform_at::<u64>(seed, number).term(),
+        _ => uniform_at::<f64>(seed, number).term(),
+    })
+}
+
+/// A random integer from the lower limit to below the upper one.
+fn integer_between<T: Integer>(seed: Exp<u64>, low: Term, high: Term, number: Exp<i64>) -> Term {
+    integer_at::<T>(seed, Exp::from_term(low), Exp::from_term(high), number).term()
 }
 
 impl Evaluator {
@@ -58,27 +101,8 @@ impl Evaluator {
     }
 
     /// A constant of the type that is wanted.
-    pub(super) fn limit(&self, call: &Call, limit: Limit) -> Outcome<Value> {
-        use Limit::*;
-        let constant = match (self.scalar_type(call)?, limit) {
-            (ScalarType::F32, Smallest) => f32::MIN.into(),
-            (ScalarType::F32, Largest) => f32::MAX.into(),
-            (ScalarType::F32, Infinity) => f32::INFINITY.into(),
-            (ScalarType::F32, NotANumber) => f32::NAN.into(),
-            (ScalarType::F32, Epsilon) => f32::EPSILON.into(),
-            (ScalarType::F64, Smallest) => f64::MIN.into(),
-            (ScalarType::F64, Largest) => f64::MAX.into(),
-            (ScalarType::F64, Infinity) => f64::INFINITY.into(),
-            (ScalarType::F64, NotANumber) => f64::NAN.into(),
-            (ScalarType::F64, Epsilon) => f64::EPSILON.into(),
-            (ScalarType::I32, Smallest) => i32::MIN.into(),
-            (ScalarType::I32, Largest) => i32::MAX.into(),
-            (ScalarType::I64, Smallest) => i64::MIN.into(),
-            (ScalarType::I64, Largest) => i64::MAX.into(),
-            (ScalarType::U32, Largest) => u32::MAX.into(),
-            (ScalarType::U64, Largest) => u64::MAX.into(),
-            (other, _) => Constant::zero(other),
-        };
+    pub(super) fn constant_of_type(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let constant = constant_named(call.name, self.scalar_type(&call)?);
         Ok(Value::scalar(Term::from(constant), true))
     }
 
@@ -99,57 +123,13 @@ impl Evaluator {
         Ok(Value::scalar(rotated, x.outside && distance.outside))
     }
 
-    /// The arguments of a random number: the seed, the place of the number, and all of them.
-    fn random_place(&self, call: &Call) -> Outcome<(Exp<u64>, Exp<i64>, Vec<Scalar>)> {
+    /// `uniformAt`, `integerAt` and `normalAt`.
+    pub(super) fn random(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let all = call.arguments.iter().map(|argument| self.scalar(argument, call.span));
         let all = all.collect::<Outcome<Vec<_>>>()?;
-        match &all[..] {
-            [seed, .., number] => Ok((Exp::from_term(seed.term), Exp::from_term(number.term), all)),
-            _ => Err(self.wrong(call.span, "an argument is missing")),
-        }
-    }
-
-    /// `uniformAt`: of floats between 0 and 1, of integers any.
-    pub(super) fn uniform_at(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let (seed, number, all) = self.random_place(&call)?;
-        let term = match self.scalar_type(&call)? {
-            ScalarType::F32 => uniform_at::<f32>(seed, number).term(),
-            ScalarType::I32 => uniform_at::<i32>(seed, number).term(),
-            ScalarType::I64 => uniform_at::<i64>(seed, number).term(),
-            ScalarType::U32 => uniform_at::<u32>(seed, number).term(),
-            ScalarType::U64 => uniform_at::<u64>(seed, number).term(),
-            _ => uniform_at::<f64>(seed, number).term(),
-        };
-        Ok(Value::scalar(term, all.iter().all(|argument| argument.outside)))
-    }
-
-    /// `integerAt`: from the lower limit to below the upper one.
-    pub(super) fn integer_at(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let (seed, number, all) = self.random_place(&call)?;
-        let limit = |which: usize| all.get(which).map_or(super::scalars::whole(0), |limit| limit.term);
-        let (low, high) = (limit(1), limit(2));
-        let term = match self.scalar_type(&call)? {
-            ScalarType::I32 => {
-                integer_at::<i32>(seed, Exp::from_term(low), Exp::from_term(high), number).term()
-            }
-            ScalarType::U32 => {
-                integer_at::<u32>(seed, Exp::from_term(low), Exp::from_term(high), number).term()
-            }
-            ScalarType::U64 => {
-                integer_at::<u64>(seed, Exp::from_term(low), Exp::from_term(high), number).term()
-            }
-            _ => integer_at::<i64>(seed, Exp::from_term(low), Exp::from_term(high), number).term(),
-        };
-        Ok(Value::scalar(term, all.iter().all(|argument| argument.outside)))
-    }
-
-    /// `normalAt`: of the normal distribution with mean 0 and variance 1.
-    pub(super) fn normal_at(self: &Rc<Self>, call: Call) -> Outcome<Value> {
-        let (seed, number, all) = self.random_place(&call)?;
-        let term = match self.scalar_type(&call)? {
-            ScalarType::F32 => normal_at::<f32>(seed, number).term(),
-            _ => normal_at::<f64>(seed, number).term(),
-        };
+        let terms: Vec<Term> = all.iter().map(|argument| argument.term).collect();
+        let term = random_named(call.name, self.scalar_type(&call)?, &terms);
+        let term = term.ok_or_else(|| self.wrong(call.span, "an argument is missing"))?;
         Ok(Value::scalar(term, all.iter().all(|argument| argument.outside)))
     }
 }

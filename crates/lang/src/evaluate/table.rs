@@ -2,7 +2,6 @@
 //! take, are in `pum/builtins.pum`; what rows name is in the file of its subject.
 
 use super::builtins::Call;
-use super::scalar_functions::Limit;
 use super::whole::Whole;
 use super::{Evaluator, Outcome, value::Value};
 use pumice_array::operations::Gives;
@@ -228,23 +227,38 @@ pub(super) const BUILTINS: &[(&str, Meaning)] = &[
     ("toBits64", Everywhere(Evaluator::same_bits)),
     ("fromBits32", Everywhere(Evaluator::same_bits)),
     ("fromBits64", Everywhere(Evaluator::same_bits)),
-    ("minValue", Everywhere(|evaluator, call| evaluator.limit(&call, Limit::Smallest))),
-    ("maxValue", Everywhere(|evaluator, call| evaluator.limit(&call, Limit::Largest))),
-    ("infinity", Everywhere(|evaluator, call| evaluator.limit(&call, Limit::Infinity))),
-    ("nan", Everywhere(|evaluator, call| evaluator.limit(&call, Limit::NotANumber))),
-    ("epsilon", Everywhere(|evaluator, call| evaluator.limit(&call, Limit::Epsilon))),
-    ("uniformAt", Everywhere(Evaluator::uniform_at)),
-    ("integerAt", Everywhere(Evaluator::integer_at)),
-    ("normalAt", Everywhere(Evaluator::normal_at)),
+    ("minValue", Everywhere(Evaluator::constant_of_type)),
+    ("maxValue", Everywhere(Evaluator::constant_of_type)),
+    ("infinity", Everywhere(Evaluator::constant_of_type)),
+    ("nan", Everywhere(Evaluator::constant_of_type)),
+    ("epsilon", Everywhere(Evaluator::constant_of_type)),
+    ("uniformAt", Everywhere(Evaluator::random)),
+    ("integerAt", Everywhere(Evaluator::random)),
+    ("normalAt", Everywhere(Evaluator::random)),
 ];
+
+/// The names of all functions.
+#[cfg(test)]
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|(name, _)| *name)
+}
 
 /// The row of a function: its name and its meaning.
 pub(super) fn row(name: &str) -> Option<(&'static str, Meaning)> {
     BUILTINS.iter().find(|(known, _)| *known == name).copied()
 }
 
+/// The operation on scalars that a function is, if it is one; of conversions with the type that they give.
+pub(crate) fn operation_of(name: &str) -> Option<(Op, Option<ScalarType>)> {
+    match row(name)?.1 {
+        Scalar(op) => Some((op, None)),
+        Cast(ty) => Some((Op::Cast, Some(ty))),
+        Pull | Everywhere(_) | Outside(_) => None,
+    }
+}
+
 /// The name of a pull without the number of dimensions that it is for: `map2` and `zipWith3D` are maps and zips.
-pub(super) fn without_rank(name: &str) -> &str {
+pub(crate) fn without_rank(name: &str) -> &str {
     let name = name.strip_suffix('D').unwrap_or(name);
     name.trim_end_matches(|letter: char| letter.is_ascii_digit())
 }

@@ -4,8 +4,9 @@ use super::pulls::whole;
 use super::types::resolve;
 use super::value::{Call, FunctionKind, Value};
 use super::{Evaluator, Outcome};
+use crate::evaluate::{operation_of, without_rank};
 use crate::types::{Scheme, Type};
-use pumice_scalar::{Constant, Op, ScalarType};
+use pumice_scalar::Constant;
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
@@ -59,22 +60,21 @@ impl<'p> Evaluator<'p> {
     }
 
     fn meaning(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
-        let (span, arguments) = (call.span, &call.arguments[..]);
-        if let Some(pull) = self.pull_made(call)? {
-            return Ok(pull);
-        }
-        match (&*call.name, arguments) {
-            ("index" | "index2" | "index3", _) => self.indexed(call),
-            ("length" | "lengthPull", [array]) => Ok(whole(self.pull(array, span)?.shape.extents[0])),
-            ("shape2" | "shape3", [array]) => {
-                let shape = self.pull(array, span)?.shape;
-                Ok(Value::Tuple(shape.extents.into_iter().take(shape.rank).map(whole).collect()))
+        let span = call.span;
+        let Some(subject) = subject(&call.name) else {
+            return Err(self.fault(span, format!("`{}` has no meaning", call.name)));
+        };
+        match (subject, &call.arguments[..]) {
+            (Subject::Pull, _) => self.pull_made(call),
+            (Subject::Index, _) => self.indexed(call),
+            (Subject::Length, [array]) => Ok(whole(self.pull(array, span)?.shape.extents[0])),
+            (Subject::Shape, [array]) => {
+                Ok(Value::Tuple(self.pull(array, span)?.shape.known().iter().copied().map(whole).collect()))
             }
-            (
-                "push" | "force" | "mapPush" | "lengthPush" | "concat" | "interleave" | "while" | "power",
-                _,
-            ) => self.levelled(call),
-            ("seqfor", [times, step, initial]) => {
+            (Subject::Push, _) => self.push_made(call),
+            (Subject::Level, _) => self.levelled(call),
+            (Subject::Memory, _) => self.changing(call),
+            (Subject::For, [times, step, initial]) => {
                 let mut value = initial.clone();
                 for round in 0..self.integer(times, span)?.max(0) {
                     self.take(1, span)?;
@@ -82,7 +82,7 @@ impl<'p> Evaluator<'p> {
                 }
                 Ok(value)
             }
-            ("whileLoop", [condition, step, initial]) => {
+            (Subject::While, [condition, step, initial]) => {
                 let mut value = initial.clone();
                 while self.scalar(&self.apply(condition, value.clone(), span)?, span)?.is_true() {
                     self.take(1, span)?;
@@ -90,54 +90,112 @@ impl<'p> Evaluator<'p> {
                 }
                 Ok(value)
             }
-            ("fst", [Value::Tuple(parts)]) if parts.len() == 2 => Ok(parts[0].clone()),
-            ("snd", [Value::Tuple(parts)]) if parts.len() == 2 => Ok(parts[1].clone()),
-            (_, [Value::Scalar(x)]) => self.of_one(call, *x),
-            (_, [Value::Scalar(x), Value::Scalar(y)]) => self.of_two(call, *x, *y),
-            _ => self.whole_array(call),
+            (Subject::Half, [pair]) => {
+                let [first, second] = self.pair(pair, span)?;
+                Ok(if &*call.name == "fst" { first } else { second })
+            }
+            (Subject::Select, [condition, yes, no]) => {
+                let holds = self.scalar(condition, span)?.is_true();
+                self.step(span);
+                Ok(if holds { yes } else { no }.clone())
+            }
+            (Subject::Scalar, _) => self.scalar_function(call),
+            (Subject::Fold, _) => self.fold(call),
+            (Subject::Scan, _) => self.scan(call),
+            (Subject::Product, _) => self.multiplied(call),
+            (Subject::Sort, _) => self.sorted(call),
+            (Subject::Place, _) => self.placed(call),
+            (Subject::Expand, _) => self.expanded(call),
+            (Subject::List, _) => self.whole_array(call),
+            _ => Err(self.fault(span, "an argument is missing")),
         }
     }
+}
 
-    /// Scalar functions of one argument.
-    fn of_one(&self, call: &Call<'p>, x: Constant) -> Outcome<Value<'p>> {
-        let op = match &*call.name {
-            "not" => Op::Not,
-            "abs" if !x.ty().is_float() && !x.ty().is_signed() => return Ok(Value::Scalar(x)),
-            "abs" => Op::Abs,
-            "sqrt" => Op::Sqrt,
-            "exp" => Op::Exp,
-            "log" => Op::Log,
-            "sin" => Op::Sin,
-            "cos" => Op::Cos,
-            "tan" => Op::Tan,
-            "tanh" => Op::Tanh,
-            "floor" => Op::Floor,
-            "ceil" => Op::Ceil,
-            "round" => Op::Round,
-            name => {
-                let ty = match name {
-                    "int" | "toInt" => Some(ScalarType::I64),
-                    "double" => Some(ScalarType::F64),
-                    name => ScalarType::from_name(name),
-                };
-                let ty = ty.ok_or_else(|| self.fault(call.span, format!("`{name}` has no meaning")))?;
-                return Ok(Value::Scalar(self.cast(x, ty, call.span)));
-            }
-        };
-        Ok(Value::Scalar(self.operate(op, &[x], call.span)))
-    }
+/// What the rules of a function are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Pull,
+    Index,
+    Length,
+    Shape,
+    Push,
+    Level,
+    Memory,
+    For,
+    While,
+    Half,
+    Select,
+    Scalar,
+    Fold,
+    Scan,
+    Product,
+    Sort,
+    Place,
+    Expand,
+    List,
+}
 
-    /// Scalar functions of two arguments.
-    fn of_two(&self, call: &Call<'p>, x: Constant, y: Constant) -> Outcome<Value<'p>> {
-        let op = match &*call.name {
-            "min" => Op::Min,
-            "max" => Op::Max,
-            "atan2" => Op::Atan2,
-            "pow" => Op::Pow,
-            name => return Err(self.fault(call.span, format!("`{name}` has no meaning"))),
-        };
-        Ok(Value::Scalar(self.operate(op, &[x, y], call.span)))
+/// What a function of the language is about, if it has a meaning.
+fn subject(name: &str) -> Option<Subject> {
+    if operation_of(name).is_some() {
+        return Some(Subject::Scalar);
     }
+    Some(match without_rank(name) {
+        "generate" | "map" | "mapPull" | "zipWith" | "slice" | "rows" | "transpose" | "transposeInner"
+        | "transposeOuter" | "reshape" | "flatten" => Subject::Pull,
+        "index" => Subject::Index,
+        "length" | "lengthPull" => Subject::Length,
+        "shape" => Subject::Shape,
+        "push" | "pushBy" | "pairwise" | "scatterPush" | "filterPush" | "concat" | "interleave"
+        | "mapPush" | "ixMap" | "appendPush" | "unpairPush" | "shuffle" | "shuffleUp" | "shuffleDown"
+        | "shuffleXor" | "ballot" | "anyLane" | "allLanes" => Subject::Push,
+        "lengthPush" | "force" | "forceWithin" | "perform" | "while" | "power" => Subject::Level,
+        "inPlace"
+        | "memory"
+        | "freeze"
+        | "lengthMem"
+        | "read"
+        | "write"
+        | "atomicAdd"
+        | "atomicSub"
+        | "atomicMin"
+        | "atomicMax"
+        | "atomicAnd"
+        | "atomicOr"
+        | "atomicXor"
+        | "atomicExchange"
+        | "atomicCompareExchange"
+        | "atomicRead"
+        | "atomicWrite" => Subject::Memory,
+        "seqfor" => Subject::For,
+        "whileLoop" => Subject::While,
+        "fst" | "snd" => Subject::Half,
+        "select" => Subject::Select,
+        "abs" | "rotateLeft" | "rotateRight" | "fromInt" | "toBits" | "fromBits" | "minValue"
+        | "maxValue" | "infinity" | "nan" | "epsilon" | "uniformAt" | "integerAt" | "normalAt" => {
+            Subject::Scalar
+        }
+        "reduce" | "reduceRows" | "reduce1Rows" | "sum" | "product" | "minimum" | "maximum" => Subject::Fold,
+        "scan" | "scanExclusive" | "prescan" | "scanTotal" | "scanRight" | "scan1Right"
+        | "scanExclusiveRight" | "prescanRight" | "scanTotalRight" | "scanRows" | "scan1Rows"
+        | "scanExclusiveRows" | "prescanRows" | "scanRightRows" | "scan1RightRows" => Subject::Scan,
+        "matmul" | "productBy" => Subject::Product,
+        "sort"
+        | "sortDescending"
+        | "sortByKey"
+        | "sortDescendingByKey"
+        | "sortBy"
+        | "sortRows"
+        | "sortDescendingRows"
+        | "sortByKeyRows"
+        | "sortDescendingByKeyRows" => Subject::Sort,
+        "permute" | "permuteIf" | "scatter" | "scatterIf" | "histogram" => Subject::Place,
+        "expand" | "expandReduce" | "reduceSegments" => Subject::Expand,
+        "filter" | "append" | "appendRows" | "appendColumns" | "iterate" | "iterateNumbered"
+        | "iterateWhile" | "compute" | "trace" => Subject::List,
+        _ => return None,
+    })
 }
 
 /// How many arguments a function takes, levels aside.
@@ -149,5 +207,16 @@ fn arity(ty: &Type) -> usize {
             Type::Function(_, to) => (ty, count) = (to, count + 1),
             _ => return count,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_of_the_language_has_a_meaning() {
+        let without: Vec<&str> = crate::evaluate::names().filter(|name| subject(name).is_none()).collect();
+        assert!(without.is_empty(), "say in `subject` which rules are behind {without:?}");
     }
 }

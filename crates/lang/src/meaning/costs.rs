@@ -42,7 +42,7 @@ impl CostLevel {
     }
 }
 
-/// Counts of one place or level.
+/// CostCounts of one place or level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CostCounts {
     /// Steps of all threads that run there.
@@ -72,7 +72,7 @@ impl AddAssign for CostCounts {
 pub struct LevelCosts {
     /// The level.
     pub level: CostLevel,
-    /// Counts of all places.
+    /// CostCounts of all places.
     pub counts: CostCounts,
     /// The greatest number of bytes that one location of the level has alive at a time.
     pub memory: u64,
@@ -118,7 +118,7 @@ impl MeaningCosts {
     }
 }
 
-/// Counts while a program is evaluated.
+/// CostCounts while a program is evaluated.
 #[derive(Default)]
 pub(super) struct Meter {
     clock: Cell<u64>,
@@ -146,36 +146,36 @@ impl Meter {
         self.clock.set(clock);
     }
 
-    /// Counts a step that costs nothing when the program runs.
+    /// CostCounts a step that costs nothing when the program runs.
     pub fn administrative(&self) {
         add(&self.administrative, 1);
     }
 
-    /// Counts steps: so many in all, which take this long.
+    /// CostCounts steps: so many in all, which take this long.
     pub fn steps(&self, span: Span, level: CostLevel, work: u64, time: u64) {
         add(&self.clock, time);
         self.count(span, level, CostCounts { work, ..CostCounts::default() });
     }
 
-    /// Counts something at a place.
+    /// CostCounts something at a place.
     pub fn count(&self, span: Span, level: CostLevel, counts: CostCounts) {
         *self.counts.borrow_mut().entry((span.file, span.start, level)).or_default() += counts;
     }
 
-    /// Counts threads with and without something to do.
+    /// CostCounts threads with and without something to do.
     pub fn threads(&self, level: CostLevel, busy: u64, idle: u64) {
         add(&self.busy[level as usize], busy);
         add(&self.idle[level as usize], idle);
     }
 
-    /// Counts memory that is taken.
+    /// CostCounts memory that is taken.
     pub fn taken(&self, level: CostLevel, bytes: u64) {
         let (alive, memory) = (&self.alive[level as usize], &self.memory[level as usize]);
         add(alive, bytes);
         memory.set(memory.get().max(alive.get()));
     }
 
-    /// Counts memory that nothing refers to any more.
+    /// CostCounts memory that nothing refers to any more.
     pub fn freed(&self, level: CostLevel, bytes: u64) {
         let alive = &self.alive[level as usize];
         alive.set(alive.get().saturating_sub(bytes));

@@ -192,7 +192,7 @@ impl<'p> Evaluator<'p> {
                     level: None,
                     arguments: Vec::new(),
                 };
-                self.function(FunctionKind::Builtin(call), 1, expr.span)
+                self.call(call, 1)
             }
             Some(Resolved::Constructor(sum, number)) => {
                 let arity =

@@ -1,21 +1,22 @@
-//! Operations of whole arrays, as functions on lists with a stated cost (rules 64 to 75). Outside of everything their elements are
+//! Operations of whole arrays, as functions on lists with a stated cost (rules 64 to 75): what they share, and those that are neither folds
+//! (`folds.rs`) nor sorts (`sorting.rs`) nor put elements where they say themselves (`placing.rs`). Outside of everything their elements are
 //! computed side by side, and combined in a tree; anywhere else they are loops of the thread that is at work.
 
 use super::costs::{CostCounts, CostLevel};
 use super::value::{Call, Elements, Memory, Pull, Shape, Value};
 use super::{Evaluator, Location, Outcome};
-use crate::diagnostic::Diagnostic;
+use crate::ast::Name;
 use crate::source::Span;
-use pumice_scalar::{Constant, Op};
+use pumice_scalar::Constant;
 use std::rc::Rc;
 
 /// The depth of a tree of so many leaves.
-fn depth_of(count: usize) -> u64 {
+pub(super) fn depth_of(count: usize) -> u64 {
     count.next_power_of_two().trailing_zeros().into()
 }
 
 impl<'p> Evaluator<'p> {
-    fn is_outside(&self) -> bool {
+    pub(super) fn is_outside(&self) -> bool {
         self.location.get() == Location::Host
     }
 
@@ -36,7 +37,7 @@ impl<'p> Evaluator<'p> {
         Ok(all)
     }
 
-    /// Counts steps that are no operations of the program: this many, which take this long where they are side by side.
+    /// CostCounts steps that are no operations of the program: this many, which take this long where they are side by side.
     pub(super) fn charge(&self, work: u64, time: u64, span: Span) {
         let time = if self.is_outside() { time } else { work };
         self.meter.steps(span, self.location.get().level(), work, time);
@@ -59,22 +60,28 @@ impl<'p> Evaluator<'p> {
         self.each(pull.shape.count(), |number| self.element(pull, number, span))
     }
 
-    /// An array of these elements, which are written to memory.
-    pub(super) fn stored(&self, values: Vec<Value<'p>>, shape: Shape, span: Span) -> Outcome<Value<'p>> {
-        let (count, level) = (values.len() as u64, self.location.get().level());
+    /// The cost of writing so many elements to memory.
+    pub(super) fn written(&self, count: usize, span: Span) {
+        let (count, level) = (count as u64, self.location.get().level());
         self.charge(count, count.min(1), span);
         self.meter.count(span, level, CostCounts { written: count, ..CostCounts::default() });
+    }
+
+    /// An array of these elements, which are written to memory.
+    pub(super) fn stored(&self, values: Vec<Value<'p>>, shape: Shape, span: Span) -> Outcome<Value<'p>> {
+        self.written(values.len(), span);
+        let level = self.location.get().level();
         let depth = values.iter().map(Value::depth).max().unwrap_or(0);
         self.made(shape, Elements::Stored(Memory::new(level, values, &self.meter)), depth, span)
     }
 
-    fn stored_vector(&self, values: Vec<Value<'p>>, span: Span) -> Outcome<Value<'p>> {
+    pub(super) fn stored_vector(&self, values: Vec<Value<'p>>, span: Span) -> Outcome<Value<'p>> {
         let shape = Shape::vector(values.len());
         self.stored(values, shape, span)
     }
 
     /// Combines in order, and hands each result on; outside of everything the time is that of `depth` applications.
-    fn combined(
+    pub(super) fn combined(
         &self,
         first: Value<'p>,
         values: impl IntoIterator<Item = Value<'p>>,
@@ -97,36 +104,43 @@ impl<'p> Evaluator<'p> {
         Ok(combined)
     }
 
+    /// Does something to each row of an array, side by side; a vector is one row. Rows of the result have so many elements more.
+    pub(super) fn by_rows(
+        &self,
+        array: &Value<'p>,
+        more: usize,
+        span: Span,
+        f: &dyn Fn(Vec<Value<'p>>) -> Outcome<Vec<Value<'p>>>,
+    ) -> Outcome<Value<'p>> {
+        let array = self.pull(array, span)?;
+        if array.shape.rank < 2 {
+            return self.stored_vector(f(self.all(&array, span)?)?, span);
+        }
+        let (others, columns) = array.shape.rows();
+        let mut shape = array.shape;
+        shape.extents[others.rank] = columns + more;
+        self.memory(shape.count(), span)?;
+        let rows = self.each(others.count(), |row| f(self.row(&array, row, columns, span)?))?;
+        self.stored(rows.into_iter().flatten().collect(), shape, span)
+    }
+
+    /// The elements of a row.
+    pub(super) fn row(
+        &self,
+        array: &Rc<Pull<'p>>,
+        row: usize,
+        columns: usize,
+        span: Span,
+    ) -> Outcome<Vec<Value<'p>>> {
+        (row * columns..(row + 1) * columns).map(|number| self.element(array, number, span)).collect()
+    }
+
     /// Operations of whole arrays, with all their arguments.
     pub(super) fn whole_array(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
-        let pull = |value: &Value<'p>| self.pull(value, span);
-        let all = |value: &Value<'p>| self.all(&pull(value)?, span);
-        let applied = |f: &Value<'p>| {
-            let f = f.clone();
-            move |a: Value<'p>, b: Value<'p>| self.apply_all(&f, [a, b], span)
-        };
         match (&*call.name, &call.arguments[..]) {
-            ("reduce", [f, initial, array]) => {
-                let values = all(array)?;
-                let depth = depth_of(values.len() + 1);
-                self.combined(initial.clone(), values, depth, &applied(f), &mut |_| ())
-            }
-            ("sum" | "product" | "minimum" | "maximum", [array]) => self.folded(call, all(array)?),
-            ("scan" | "prescan", [f, initial, array]) => {
-                let values = all(array)?;
-                let depth = 2 * depth_of(values.len());
-                let mut results = Vec::new();
-                if &*call.name == "prescan" {
-                    results.push(initial.clone());
-                }
-                self.combined(initial.clone(), values, depth, &applied(f), &mut |value| {
-                    results.push(value.clone());
-                })?;
-                self.stored_vector(results, span)
-            }
             ("filter", [keep, array]) => {
-                let values = all(array)?;
+                let values = self.all(&self.pull(array, span)?, span)?;
                 let kept = self.each(values.len(), |number| {
                     Ok(self.scalar(&self.apply(keep, values[number].clone(), span)?, span)?.is_true())
                 })?;
@@ -134,183 +148,79 @@ impl<'p> Evaluator<'p> {
                 let kept = values.into_iter().zip(kept).filter_map(|(value, kept)| kept.then_some(value));
                 self.stored_vector(kept.collect(), span)
             }
-            ("sort", [array]) => {
-                let mut values = all(array)?;
-                self.charge_sort(values.len(), span);
-                values.sort_by(|a, b| self.order(a, b, false));
-                self.stored_vector(values, span)
+            (name @ ("append" | "appendRows" | "appendColumns"), [first, second]) => {
+                let arrays = [self.pull(first, span)?, self.pull(second, span)?];
+                self.appended(name, arrays, span)
             }
-            ("sortByKey", [key, array]) => {
-                let values = all(array)?;
-                let keys = self.each(values.len(), |number| self.apply(key, values[number].clone(), span))?;
-                self.charge_sort(values.len(), span);
-                let mut keyed: Vec<_> = keys.into_iter().zip(values).collect();
-                keyed.sort_by(|(a, _), (b, _)| self.order(a, b, false));
-                self.stored_vector(keyed.into_iter().map(|(_, value)| value).collect(), span)
-            }
-            ("reduceRows", [f, initial, matrix]) => {
-                let matrix = pull(matrix)?;
-                let [rows, columns, _] = matrix.shape.extents;
-                self.memory(rows, span)?;
-                let results = self.each(rows, |row| {
-                    (0..columns).try_fold(initial.clone(), |combined, column| {
-                        let value = self.element(&matrix, matrix.shape.number([row, column, 0]), span)?;
-                        self.apply_all(f, [combined, value], span)
-                    })
-                })?;
-                self.stored_vector(results, span)
-            }
-            ("matmul", [a, b]) => self.multiplied(&pull(a)?, &pull(b)?, call),
-            ("permute", [f, array, pairs]) => {
-                let f = applied(f);
-                self.moved(call, all(array)?, all(pairs)?, &f)
-            }
-            ("scatter", [array, pairs]) => self.moved(call, all(array)?, all(pairs)?, &|new, _| Ok(new)),
-            ("histogram", [bins, array]) => {
-                let bins = self.extent(bins, "histogram", span)?;
-                self.memory(bins, span)?;
-                let one =
-                    |index: Value<'p>| Value::Tuple(Rc::from([index, Value::Scalar(Constant::from(1i64))]));
-                let pairs = all(array)?.into_iter().map(one).collect();
-                let zeros = vec![Value::Scalar(Constant::from(0i64)); bins];
-                self.moved(call, zeros, pairs, &|a, b| {
-                    let (a, b) = (self.scalar(&a, span)?, self.scalar(&b, span)?);
-                    Ok(Value::Scalar(self.operate(Op::Add, &[a, b], span)))
-                })
-            }
-            ("expand", [size, get, array]) => self.expanded(size, get, all(array)?, span),
-            ("append", [first, second]) => {
-                let mut values = all(first)?;
-                values.extend(all(second)?);
-                self.stored_vector(values, span)
-            }
-            ("compute", [array]) => self.stored_vector(all(array)?, span),
-            ("iterate", [times, step, array]) => {
-                let mut array = array.clone();
-                for _ in 0..self.integer(times, span)?.max(0) {
+            ("compute" | "trace", [state]) => self.settled(state, span),
+            ("iterate" | "iterateNumbered", [times, step, state]) => {
+                let mut state = state.clone();
+                for round in 0..self.integer(times, span)?.max(0) {
                     self.take(1, span)?;
-                    array = self.stored_vector(all(&self.apply(step, array, span)?)?, span)?;
+                    let step = match &*call.name {
+                        "iterate" => step.clone(),
+                        _ => self.apply(step, Value::Scalar(Constant::from(round)), span)?,
+                    };
+                    state = self.settled(&self.apply(&step, state, span)?, span)?;
                 }
-                Ok(array)
+                Ok(state)
             }
-            ("iterateWhile", [condition, step, array]) => {
-                let mut array = array.clone();
-                while self.scalar(&self.apply(condition, array.clone(), span)?, span)?.is_true() {
+            ("iterateWhile", [condition, step, state]) => {
+                let mut state = state.clone();
+                while self.scalar(&self.apply(condition, state.clone(), span)?, span)?.is_true() {
                     self.take(1, span)?;
-                    array = self.stored_vector(all(&self.apply(step, array, span)?)?, span)?;
+                    state = self.settled(&self.apply(step, state, span)?, span)?;
                 }
-                Ok(array)
+                Ok(state)
             }
             (name, _) => Err(self.fault(span, format!("`{name}` has no meaning"))),
         }
     }
 
-    fn folded(&self, call: &Call<'p>, values: Vec<Value<'p>>) -> Outcome<Value<'p>> {
-        let span = call.span;
-        let (op, initial) = match &*call.name {
-            "sum" => (Op::Add, Some(0i64)),
-            "product" => (Op::Mul, Some(1)),
-            "minimum" => (Op::Min, None),
-            _ => (Op::Max, None),
+    /// A value whose arrays are written to memory.
+    fn settled(&self, value: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
+        let all = |parts: &[Value<'p>]| -> Outcome<Rc<[Value<'p>]>> {
+            parts.iter().map(|part| self.settled(part, span)).collect()
         };
-        let mut values = values.into_iter();
-        let first = match initial {
-            Some(initial) => match self.result_type(call) {
-                crate::types::Type::Scalar(ty) => {
-                    Some(Value::Scalar(Op::Cast.evaluate(ty, &[Constant::from(initial)])))
-                }
-                _ => None,
-            },
-            None => values.next(),
-        };
-        let Some(first) = first else {
-            let message = format!("`{}` of an array without elements", call.name);
-            let help = "give a result for that with `reduce`";
-            return Err(Box::new(Diagnostic::new(span, message).help(help)));
-        };
-        let depth = depth_of(values.len() + 1);
-        let operator = |a: Value<'p>, b: Value<'p>| {
-            Ok(Value::Scalar(self.operate(op, &[self.scalar(&a, span)?, self.scalar(&b, span)?], span)))
-        };
-        self.combined(first, values, depth, &operator, &mut |_| ())
+        Ok(match value {
+            Value::Pull(pull) => self.stored(self.all(pull, span)?, pull.shape, span)?,
+            Value::Tuple(parts) => Value::Tuple(all(parts)?),
+            Value::Sum(number, fields) => Value::Sum(*number, all(fields)?),
+            Value::Record(fields) => {
+                let field =
+                    |(name, field): &(Name, Value<'p>)| Ok((name.clone(), self.settled(field, span)?));
+                Value::Record(fields.iter().map(field).collect::<Outcome<_>>()?)
+            }
+            Value::Scalar(_) | Value::Function(_) | Value::Push(_) | Value::Memory(_) => value.clone(),
+        })
     }
 
-    fn multiplied(&self, a: &Rc<Pull<'p>>, b: &Rc<Pull<'p>>, call: &Call<'p>) -> Outcome<Value<'p>> {
-        let span = call.span;
-        let ([rows, inner, _], [others, columns, _]) = (a.shape.extents, b.shape.extents);
-        if inner != others {
-            let message = format!("`matmul` of {inner} columns with {others} rows");
-            return Err(self.wrong(span, message));
+    /// Two arrays behind each other, along their rows or, with `appendColumns`, beside each other.
+    fn appended(&self, name: &str, [first, second]: [Rc<Pull<'p>>; 2], span: Span) -> Outcome<Value<'p>> {
+        let dimension = usize::from(name == "appendColumns");
+        let mut shape = first.shape;
+        shape.extents[dimension] = second.shape.extents[dimension];
+        if shape != second.shape {
+            let (a, b) = (first.shape.known(), second.shape.known());
+            return Err(self.wrong(span, format!("`{name}` of arrays of extents {a:?} and {b:?}")));
         }
-        let zero = match self.result_type(call) {
-            crate::types::Type::Array { element, .. } => self.scalar(&self.zero(&element, span)?, span)?,
-            _ => return Err(self.fault(span, "a matrix of no type")),
+        shape.extents[dimension] = first.shape.extents[dimension].saturating_add(shape.extents[dimension]);
+        let (first, second) =
+            ((self.all(&first, span)?, first.shape), (self.all(&second, span)?, second.shape));
+        let part =
+            |(_, shape): &(Vec<Value<'p>>, Shape)| shape.extents[dimension..].iter().product::<usize>();
+        let (a, b) = (part(&first).max(1), part(&second).max(1));
+        let values = match dimension {
+            0 => [first.0, second.0].concat(),
+            _ => {
+                let (mut a, mut b) = (first.0.chunks(a), second.0.chunks(b));
+                let rows = 0..shape.extents[0];
+                rows.flat_map(|_| {
+                    [a.next(), b.next()].into_iter().flatten().flatten().cloned().collect::<Vec<_>>()
+                })
+                .collect()
+            }
         };
-        let shape = Shape::of(&[rows, columns]);
-        self.memory(shape.count(), span)?;
-        let values = self.each(shape.count(), |number| {
-            let [row, column, _] = shape.index(number);
-            let sum = (0..inner).try_fold(zero, |sum, at| -> Outcome<Constant> {
-                let x = self.element(a, a.shape.number([row, at, 0]), span)?;
-                let y = self.element(b, b.shape.number([at, column, 0]), span)?;
-                let product = self.operate(Op::Mul, &[self.scalar(&x, span)?, self.scalar(&y, span)?], span);
-                Ok(self.operate(Op::Add, &[sum, product], span))
-            })?;
-            Ok(Value::Scalar(sum))
-        })?;
         self.stored(values, shape, span)
-    }
-
-    /// Combines values into an array, at the indices that go with them.
-    fn moved(
-        &self,
-        call: &Call<'p>,
-        mut array: Vec<Value<'p>>,
-        pairs: Vec<Value<'p>>,
-        combine: &dyn Fn(Value<'p>, Value<'p>) -> Outcome<Value<'p>>,
-    ) -> Outcome<Value<'p>> {
-        let (span, depth) = (call.span, depth_of(pairs.len()));
-        let (begin, mut longest) = (self.meter.clock(), 0);
-        for pair in pairs {
-            let Value::Tuple(pair) = pair else { return Err(self.fault(span, "a pair is wanted here")) };
-            let [index, value] = &pair[..] else { return Err(self.fault(span, "a pair is wanted here")) };
-            let (index, length) = (self.integer(index, span)?, array.len());
-            let place =
-                usize::try_from(index).ok().and_then(|index| array.get_mut(index)).ok_or_else(|| {
-                    self.wrong(span, format!("`{}` to index {index} of {length} elements", call.name))
-                })?;
-            let before = self.meter.clock();
-            *place = self.each(1, |_| combine(value.clone(), place.clone()))?.remove(0);
-            longest = longest.max(self.meter.clock() - before);
-        }
-        if self.is_outside() {
-            self.meter.set_clock(begin + depth * longest);
-        }
-        self.stored_vector(array, span)
-    }
-
-    fn expanded(
-        &self,
-        size: &Value<'p>,
-        get: &Value<'p>,
-        values: Vec<Value<'p>>,
-        span: Span,
-    ) -> Outcome<Value<'p>> {
-        let sizes = self.each(values.len(), |number| {
-            let size = self.apply(size, values[number].clone(), span)?;
-            self.extent(&size, "expand", span)
-        })?;
-        self.charge_scan(values.len(), span);
-        self.memory(sizes.iter().fold(0, |total, size| total.saturating_add(*size)), span)?;
-        let sources: Vec<(usize, usize)> = sizes
-            .iter()
-            .enumerate()
-            .flat_map(|(source, size)| (0..*size).map(move |number| (source, number)))
-            .collect();
-        let expanded = self.each(sources.len(), |number| {
-            let (source, number) = sources[number];
-            self.apply_all(get, [values[source].clone(), super::pulls::whole(number)], span)
-        })?;
-        self.stored_vector(expanded, span)
     }
 }

@@ -3,20 +3,27 @@
 //! types and scalar operations with it and nothing else, and the two are tested against each other.
 //!
 //! Rules become an environment machine: [`Evaluator`] evaluates an expression to a value at a location, and counts the steps of the
-//! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, `calls.rs` says which rule is behind each
-//! function, `pulls.rs` and `pushes.rs` have those of arrays, `lists.rs` and `rows.rs` the meanings of operations of whole arrays and of
-//! comprehensions, and `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
+//! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, and `calls.rs` says which rule is behind
+//! each function. `pulls.rs`, `pushes.rs`, `running.rs` and `lanes.rs` have those of arrays and levels, `memory.rs` those of memory that changes,
+//! `lists.rs`, `folds.rs`, `sorting.rs` and `placing.rs` the meanings of operations of whole arrays, `rows.rs` those of comprehensions, and
+//! `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
 
 mod calls;
 mod costs;
 mod expressions;
+mod folds;
 mod functions;
+mod lanes;
 mod lists;
+mod memory;
+mod placing;
 mod pulls;
 mod pushes;
 mod results;
 mod rows;
+mod running;
 mod scalars;
+mod sorting;
 mod types;
 mod value;
 
@@ -146,6 +153,12 @@ struct Evaluator<'p> {
     options: MeaningOptions,
     meter: Rc<Meter>,
     location: Cell<Location>,
+    /// The number of the thread in its block that is at work; of a group, that of its first thread.
+    thread: Cell<usize>,
+    /// The number of its block.
+    block: Cell<usize>,
+    /// How often threads have waited for each other.
+    barriers: Cell<u64>,
     taken: Cell<u64>,
     depth: Cell<u32>,
     /// Types of expressions, once they were asked for.
@@ -164,6 +177,9 @@ impl<'p> Evaluator<'p> {
             options,
             meter: Rc::default(),
             location: Cell::new(Location::Host),
+            thread: Cell::new(0),
+            block: Cell::new(0),
+            barriers: Cell::new(0),
             taken: Cell::new(0),
             depth: Cell::new(0),
             types: RefCell::default(),
@@ -201,7 +217,7 @@ impl<'p> Evaluator<'p> {
         result
     }
 
-    /// Counts steps of the thread that is at work.
+    /// CostCounts steps of the thread that is at work.
     fn step(&self, span: Span) {
         self.meter.steps(span, self.location.get().level(), 1, 1);
     }

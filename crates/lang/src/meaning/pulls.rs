@@ -2,9 +2,10 @@
 //! is asked for. Elements in memory are read instead (58).
 
 use super::costs::CostCounts;
-use super::value::{Call, Elements, Pull, Push, PushKind, Shape, Value};
+use super::value::{Call, Elements, MOST_DIMENSIONS, Pull, Shape, Value};
 use super::{Evaluator, Outcome};
 use crate::diagnostic::Diagnostic;
+use crate::evaluate::without_rank;
 use crate::source::Span;
 use pumice_scalar::Constant;
 use std::rc::Rc;
@@ -49,17 +50,15 @@ impl<'p> Evaluator<'p> {
     }
 
     /// The functions that make pull arrays, with all their arguments.
-    pub(super) fn pull_made(&self, call: &Call<'p>) -> Outcome<Option<Value<'p>>> {
+    pub(super) fn pull_made(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let (name, span, arguments) = (&*call.name, call.span, &call.arguments[..]);
         let depth = arguments.iter().map(Value::depth).max().unwrap_or(0);
         let extents = |values: &[Value<'p>]| {
             values.iter().map(|value| self.extent(value, name, span)).collect::<Outcome<Vec<_>>>()
         };
-        let (shape, elements) = match (name, arguments) {
-            ("generate" | "generate2" | "generate3", [sizes @ .., f]) => {
-                (Shape::of(&extents(sizes)?), Elements::Generated(f.clone()))
-            }
-            ("map" | "mapPull" | "map2", [f, of]) => {
+        let (shape, elements) = match (without_rank(name), arguments) {
+            ("generate", [sizes @ .., f]) => (Shape::of(&extents(sizes)?), Elements::Generated(f.clone())),
+            ("map" | "mapPull", [f, of]) => {
                 let of = self.pull(of, span)?;
                 (of.shape, Elements::Mapped(f.clone(), of))
             }
@@ -67,48 +66,72 @@ impl<'p> Evaluator<'p> {
                 let (first, second) = (self.pull(first, span)?, self.pull(second, span)?);
                 if first.shape != second.shape {
                     let (a, b) = (first.shape.count(), second.shape.count());
-                    let message = format!("`zipWith` of arrays of {a} and of {b} elements");
+                    let message = format!("`{name}` of arrays of {a} and of {b} elements");
                     let help = "make them of one length with `takeFirst`";
                     return Err(Box::new(Diagnostic::new(span, message).help(help)));
                 }
                 (first.shape, Elements::Zipped(f.clone(), first, second))
             }
+            ("slice", [from, to, of]) => {
+                let (from, to) = (self.integer(from, span)?, self.integer(to, span)?);
+                let of = self.pull(of, span)?;
+                let (first, size) = self.stretch(from, to, of.shape.count(), name, span)?;
+                (Shape::vector(size), Elements::Slice(of, first))
+            }
             ("rows", [of]) => {
                 let of = self.pull(of, span)?;
                 (Shape::vector(of.shape.extents[0]), Elements::Rows(of))
             }
-            ("transpose2", [of]) => {
+            ("transpose" | "transposeInner" | "transposeOuter", [of]) => {
                 let of = self.pull(of, span)?;
-                let [rows, columns, _] = of.shape.extents;
-                (Shape::of(&[columns, rows]), Elements::Transposed(of))
+                let (mut shape, first) = (of.shape, usize::from(name == "transposeInner"));
+                shape.extents.swap(first, first + 1);
+                (shape, Elements::Transposed(of, first))
             }
-            ("reshape2", [rows, columns, of]) => {
-                let of = self.pull(of, span)?;
-                let shape = Shape::of(&extents(&[rows.clone(), columns.clone()])?);
+            ("reshape", [sizes @ .., of]) => {
+                let (of, shape) = (self.pull(of, span)?, Shape::of(&extents(sizes)?));
                 if shape.count() != of.shape.count() {
-                    let (count, [rows, columns, _]) = (of.shape.count(), shape.extents);
-                    let message = format!("`reshape2` of {count} elements to {rows} rows of {columns}");
+                    let count = of.shape.count();
+                    let message = format!("`{name}` of {count} elements to extents {:?}", shape.known());
                     return Err(self.wrong(span, message));
                 }
                 (shape, Elements::Reshaped(of))
             }
-            ("flatten2", [of]) => {
+            ("flatten", [of]) => {
                 let of = self.pull(of, span)?;
                 (Shape::vector(of.shape.count()), Elements::Reshaped(of))
             }
-            _ => return Ok(None),
+            _ => return Err(self.fault(span, format!("`{name}` makes no pull array"))),
         };
-        self.made(shape, elements, depth, span).map(Some)
+        self.made(shape, elements, depth, span)
     }
 
-    /// `index`, `index2` and `index3` (rule 50).
+    /// Where elements from one number to below another begin in an array of so many, and how many they are.
+    pub(super) fn stretch(
+        &self,
+        from: i64,
+        to: i64,
+        length: usize,
+        name: &str,
+        span: Span,
+    ) -> Outcome<(usize, usize)> {
+        if to <= from {
+            return Ok((0, 0));
+        }
+        match (usize::try_from(from), usize::try_from(to)) {
+            (Ok(from), Ok(to)) if to <= length => Ok((from, to - from)),
+            _ => Err(self.wrong(span, format!("`{name}` of elements {from} to {to} of {length}"))),
+        }
+    }
+
+    /// `index` and its like (rule 50).
     pub(super) fn indexed(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let Some((array, indices)) = call.arguments.split_first() else {
             return Err(self.fault(span, "an array is wanted here"));
         };
         let pull = self.pull(array, span)?;
-        let mut index = [0; 3];
+        let mut index = [0; MOST_DIMENSIONS];
         for ((index, value), extent) in index.iter_mut().zip(indices).zip(pull.shape.extents) {
             let wanted = self.integer(value, span)?;
             *index = usize::try_from(wanted).ok().filter(|index| *index < extent).ok_or_else(|| {
@@ -140,19 +163,20 @@ impl<'p> Evaluator<'p> {
                 let (a, b) = (self.element(first, number, own)?, self.element(second, number, own)?);
                 self.apply_all(f, [a, b], own)
             }
-            Elements::Transposed(of) => {
-                let [column, row, _] = pull.shape.index(number);
-                self.element(of, of.shape.number([row, column, 0]), span)
+            Elements::Transposed(of, first) => {
+                let mut index = pull.shape.index(number);
+                index.swap(*first, first + 1);
+                self.element(of, of.shape.number(index), span)
             }
             Elements::Reshaped(of) => self.element(of, number, span),
             Elements::Rows(of) => {
                 let columns = of.shape.extents[1];
                 self.made(Shape::vector(columns), Elements::Row(of.clone(), number), of.depth, own)
             }
-            Elements::Row(of, row) => self.element(of, of.shape.number([*row, number, 0]), span),
-            Elements::MappedPushes(f, of) => {
-                let part = self.element(of, number, own)?;
-                self.push_mapped(f, &part, own)
+            Elements::Row(of, row) => self.element(of, row * of.shape.extents[1] + number, span),
+            Elements::Slice(of, first) => self.element(of, first + number, span),
+            Elements::Selected(of, numbers) => {
+                self.element(of, *numbers.get(number).ok_or_else(missing)?, span)
             }
             Elements::Comprehended(head, rows) => self.evaluate(head, rows.get(number).ok_or_else(missing)?),
             Elements::Stored(memory) => {
@@ -160,27 +184,11 @@ impl<'p> Evaluator<'p> {
                 self.meter.count(span, memory.level, CostCounts { read: 1, ..CostCounts::default() });
                 memory.values.get(number).cloned().ok_or_else(missing)
             }
+            Elements::Frozen(memory) => {
+                self.step(span);
+                self.meter.count(span, memory.level, CostCounts { read: 1, ..CostCounts::default() });
+                memory.get(self.thread.get(), number).ok_or_else(missing)
+            }
         }
-    }
-
-    /// `mapPush f part` (rules 37 and 53).
-    pub(super) fn push_mapped(&self, f: &Value<'p>, push: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
-        let Value::Push(push) = push else { return Err(self.fault(span, "a push array is wanted here")) };
-        let depth = self.bounded(push.depth.max(f.depth()) + 2, span)?;
-        let mapped = |parts: &Rc<Pull<'p>>| {
-            let elements = Elements::MappedPushes(f.clone(), parts.clone());
-            Rc::new(Pull { shape: parts.shape, elements, span, depth: depth - 1 })
-        };
-        let kind = match &push.kind {
-            PushKind::Elements(of) => {
-                let elements = Elements::Mapped(f.clone(), of.clone());
-                PushKind::Elements(Rc::new(Pull { shape: of.shape, elements, span, depth: depth - 1 }))
-            }
-            PushKind::Concat { size, parts } => PushKind::Concat { size: *size, parts: mapped(parts) },
-            PushKind::Interleave { length, place, parts } => {
-                PushKind::Interleave { length: *length, place: place.clone(), parts: mapped(parts) }
-            }
-        };
-        Ok(Value::Push(Rc::new(Push { level: push.level, kind, span, depth })))
     }
 }

@@ -1,7 +1,8 @@
 //! What goes into an evaluation and comes out of it: arrays of scalars.
 
 use super::costs::CostLevel;
-use super::value::{Elements, Memory, Shape, Value};
+use super::pulls::whole;
+use super::value::{Elements, Memory, Pull, Shape, Value};
 use super::{Evaluator, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::evaluate::{columns, fields_of};
@@ -9,6 +10,7 @@ use crate::source::Span;
 use crate::types::Type;
 use pumice_array::{ArrayData, HostData, whole_columns};
 use pumice_scalar::{Constant, ScalarType};
+use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
     /// An array that is given: its elements are in memory before the program begins.
@@ -51,8 +53,9 @@ impl<'p> Evaluator<'p> {
                 self.results(&forced, ty, span, results)
             }
             (Value::Pull(pull), Type::Array { element, .. }) => match &pull.elements {
+                _ if matches!(&**element, Type::Array { .. }) => self.ragged(pull, element, span, results),
                 Elements::Stored(memory) => {
-                    let extents = pull.shape.extents[..pull.shape.rank].to_vec();
+                    let extents = pull.shape.known().to_vec();
                     results.push(self.data(&memory.values, element, extents, span)?);
                     Ok(())
                 }
@@ -66,6 +69,32 @@ impl<'p> Evaluator<'p> {
                 Ok(())
             }
         }
+    }
+
+    /// An array of arrays, as the elements of all and the numbers at which each begins and the last one ends.
+    fn ragged(
+        &self,
+        pull: &Rc<Pull<'p>>,
+        row: &Type,
+        span: Span,
+        results: &mut Vec<HostData>,
+    ) -> Outcome<()> {
+        let Type::Array { element, .. } = row else { return Err(self.fault(span, "a row of no type")) };
+        let own = pull.span;
+        self.memory(pull.shape.count(), own)?;
+        let rows = self.each(pull.shape.count(), |number| {
+            self.all(&self.pull(&self.element(pull, number, own)?, own)?, own)
+        })?;
+        let offsets = rows.iter().scan(0, |end, row| {
+            *end += row.len();
+            Some(whole(*end))
+        });
+        let offsets: Vec<Value<'p>> = std::iter::once(whole(0)).chain(offsets).collect();
+        let values: Vec<Value<'p>> = rows.into_iter().flatten().collect();
+        self.written(values.len(), own);
+        results.push(self.data(&values, element, vec![values.len()], span)?);
+        results.push(self.data(&offsets, &Type::Scalar(ScalarType::I64), vec![offsets.len()], span)?);
+        Ok(())
     }
 
     /// These values as columns of scalars.

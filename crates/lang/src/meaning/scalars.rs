@@ -1,13 +1,49 @@
 //! Scalar operations (rule 56), comparisons of whatever can be compared, and the order that sorting uses. What an operation means is
 //! `pumice_scalar`'s evaluation of constants.
 
-use super::value::Value;
+use super::value::{Call, Value};
 use super::{Evaluator, Outcome};
 use crate::ast::Operator;
 use crate::diagnostic::Diagnostic;
+use crate::evaluate::{constant_named, operation_of, random_named, without_rank};
 use crate::source::Span;
-use pumice_scalar::{Constant, Op, ScalarType};
+use crate::types::Type;
+use pumice_scalar::{Constant, Op, ScalarType, Term, Variable, function};
 use std::cmp::Ordering;
+
+/// A number whose bits go round; the distance is taken modulo their number.
+fn rotated(x: Constant, distance: Constant, to_left: bool) -> Constant {
+    let distance = distance.as_integer().unwrap_or(0).rem_euclid(64) as u32;
+    let bits = x.bits();
+    let rotated = match (x.ty().bytes(), to_left) {
+        (4, true) => u64::from((bits as u32).rotate_left(distance)),
+        (4, false) => u64::from((bits as u32).rotate_right(distance)),
+        (_, true) => bits.rotate_left(distance),
+        (_, false) => bits.rotate_right(distance),
+    };
+    Constant::from_bytes(x.ty(), &rotated.to_le_bytes()[..x.ty().bytes()])
+}
+
+/// Functions of constants refer to nothing else.
+struct Nothing;
+
+impl pumice_scalar::Environment for Nothing {
+    fn variable(&self, _: Variable) -> Option<Constant> {
+        None
+    }
+
+    fn load(&self, _: u64, _: i64) -> Option<Constant> {
+        None
+    }
+}
+
+/// A random number, by its function's name.
+fn random(name: &str, ty: ScalarType, arguments: &[Constant]) -> Option<Constant> {
+    let terms: Vec<Term> = arguments.iter().map(|argument| Term::from(*argument)).collect();
+    let number = function(&[], |_| random_named(name, ty, &terms).into_iter().collect());
+    let evaluator = pumice_scalar::Evaluator::new(&number).ok()?;
+    evaluator.evaluate(&Nothing, &[]).ok()?.first().copied()
+}
 
 impl<'p> Evaluator<'p> {
     /// An operation on numbers of the type of the first.
@@ -22,6 +58,38 @@ impl<'p> Evaluator<'p> {
     pub(super) fn cast(&self, value: Constant, ty: ScalarType, span: Span) -> Constant {
         self.step(span);
         Op::Cast.evaluate(ty, &[value])
+    }
+
+    /// Functions on scalars, with all their arguments. What an operation is, and constants and random numbers of a type, are facts that both
+    /// evaluators share.
+    pub(super) fn scalar_function(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
+        let (span, name) = (call.span, &*call.name);
+        let given = call.arguments.iter().map(|argument| self.scalar(argument, span));
+        let given = given.collect::<Outcome<Vec<_>>>()?;
+        let result = match self.result_type(call) {
+            Type::Scalar(ty) => ty,
+            other => return Err(self.fault(span, format!("a number where `{other}` is wanted"))),
+        };
+        let value = match (operation_of(name), without_rank(name), &given[..]) {
+            (Some((Op::Cast, _)), _, [x]) | (None, "fromInt", [x]) => self.cast(*x, result, span),
+            (Some((op, _)), _, operands) => self.operate(op, operands, span),
+            (None, "abs", [x]) if matches!(x.ty(), ScalarType::U32 | ScalarType::U64) => *x,
+            (None, "abs", [x]) => self.operate(Op::Abs, &[*x], span),
+            (None, "rotateLeft" | "rotateRight", [distance, x]) => {
+                self.step(span);
+                rotated(*x, *distance, name == "rotateLeft")
+            }
+            (None, "toBits" | "fromBits", [x]) => {
+                self.step(span);
+                Op::Bitcast.evaluate(result, &[*x])
+            }
+            (None, _, []) => constant_named(name, result),
+            (None, _, arguments) => {
+                self.step(span);
+                random(name, result, arguments).ok_or_else(|| self.fault(span, "no random number"))?
+            }
+        };
+        Ok(Value::Scalar(value))
     }
 
     /// A binary operator whose operands are evaluated; `&&`, `||`, `|>` and `.` have rules of their own.

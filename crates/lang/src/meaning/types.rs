@@ -109,6 +109,7 @@ impl<'p> Evaluator<'p> {
             (Value::Push(push), Type::Array { level: Some(level), .. }) => {
                 level.variable.is_some() || CostLevel::above_thread(level.above) == Some(push.level)
             }
+            (Value::Memory(_), Type::Memory(_)) => true,
             (Value::Function(_), Type::Function(..) | Type::LevelFunction(..)) => true,
             _ => false,
         }

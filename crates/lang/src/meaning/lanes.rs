@@ -1,0 +1,108 @@
+//! What the lanes of a warp do together (rules 90 and 91): each has an element, gets one of another lane or the outcome of a vote, and makes
+//! something of both.
+
+use super::costs::CostLevel;
+use super::pulls::whole;
+use super::running::Writer;
+use super::value::{Exchange, Push, Value};
+use super::{Evaluator, Location, Outcome, WARP};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use pumice_scalar::Constant;
+
+/// A lane with its element.
+struct Lane<'p> {
+    number: usize,
+    /// The index of the element.
+    index: usize,
+    element: Value<'p>,
+}
+
+impl<'p> Evaluator<'p> {
+    /// Computes the elements of all lanes, exchanges them round by round, and hands what becomes of them to a writer.
+    pub(super) fn run_exchange(
+        &self,
+        exchange: &Exchange<'p>,
+        of: &Push<'p>,
+        span: Span,
+        write: Writer<'_, 'p>,
+    ) -> Outcome<()> {
+        self.memory(of.length, span)?;
+        let (first, mut lanes) = (self.thread.get(), Vec::new());
+        self.run_push(of, span, &mut |index, element| {
+            lanes.push(Lane { number: self.thread.get().saturating_sub(first) % WARP, index, element });
+            Ok(())
+        })?;
+        if lanes.windows(2).any(|two| two[0].number == two[1].number) {
+            let message = format!(
+                "`{}` has no meaning in the semantics: a lane has several elements at a time",
+                exchange.name
+            );
+            let help = "exchange the elements of `push <warp>`, of which each lane has one";
+            return Err(Box::new(Diagnostic::new(span, message).help(help)));
+        }
+        for round in lanes.chunk_by(|a, b| a.number < b.number) {
+            self.run_round(exchange, round, span, write)?;
+        }
+        Ok(())
+    }
+
+    fn run_round(
+        &self,
+        exchange: &Exchange<'p>,
+        lanes: &[Lane<'p>],
+        span: Span,
+        write: Writer<'_, 'p>,
+    ) -> Outcome<()> {
+        let thread = |at: usize| lanes[at].number;
+        let lane = Location::Thread(CostLevel::Warp);
+        let mut votes = 0u32;
+        if matches!(&*exchange.name, "ballot" | "anyLane" | "allLanes") {
+            self.rounds(lanes.len(), Some(WARP), thread, |at| {
+                let holds = self.at(lane, || self.apply(&exchange.how, lanes[at].element.clone(), span))?;
+                votes |= u32::from(self.scalar(&holds, span)?.is_true()) << lanes[at].number;
+                Ok(())
+            })?;
+        }
+        let all = lanes.iter().fold(0u32, |all, lane| all | 1 << lane.number);
+        self.rounds(lanes.len(), Some(WARP), thread, |at| {
+            self.at(lane, || {
+                let own = &lanes[at];
+                let got = match &*exchange.name {
+                    "ballot" => Value::Scalar(Constant::from(votes)),
+                    "anyLane" => Value::Scalar(Constant::from(votes != 0)),
+                    "allLanes" => Value::Scalar(Constant::from(votes == all)),
+                    _ => self.shuffled(exchange, own, lanes, span)?,
+                };
+                self.step(span);
+                let made =
+                    self.apply_all(&exchange.combine, [whole(own.index), own.element.clone(), got], span)?;
+                write(own.index, made)
+            })
+        })
+    }
+
+    /// The element that a lane gets of another one; of one that no warp has, its own.
+    fn shuffled(
+        &self,
+        exchange: &Exchange<'p>,
+        own: &Lane<'p>,
+        lanes: &[Lane<'p>],
+        span: Span,
+    ) -> Outcome<Value<'p>> {
+        let (number, how) = (own.number as i64, &exchange.how);
+        let from = match &*exchange.name {
+            "shuffle" => {
+                self.integer(&self.apply(how, whole(own.index), span)?, span)?.rem_euclid(WARP as i64)
+            }
+            "shuffleUp" => number.saturating_sub(self.integer(how, span)?),
+            "shuffleDown" => number.saturating_add(self.integer(how, span)?),
+            _ => number ^ self.integer(how, span)?,
+        };
+        let from = usize::try_from(from).ok().filter(|from| *from < WARP).unwrap_or(own.number);
+        let found = lanes.iter().find(|lane| lane.number == from);
+        found.map(|lane| lane.element.clone()).ok_or_else(|| {
+            self.wrong(span, format!("`{}` takes the element of lane {from}, which has none", exchange.name))
+        })
+    }
+}
