@@ -3,7 +3,8 @@
 //! computed side by side, and combined in a tree; anywhere else they are loops of the thread that is at work.
 
 use super::costs::{CostLevel, Counts};
-use super::value::{Call, Elements, Memory, Pull, Shape, Value};
+use super::stores::Memory;
+use super::value::{Call, Elements, Pull, Shape, Value};
 use super::{Evaluator, Location, Outcome};
 use crate::ast::Name;
 use crate::source::Span;
