@@ -120,7 +120,8 @@ impl<'p> Evaluator<'p> {
         let (others, columns) = array.shape.rows();
         let mut shape = array.shape;
         shape.extents[others.rank] = columns + more;
-        self.memory(shape.count(), span)?;
+        // Rows without elements take room, too.
+        self.memory(others.count().saturating_add(shape.count()), span)?;
         let rows = self.each(others.count(), |row| f(self.row(&array, row, columns, span)?))?;
         self.stored(rows.into_iter().flatten().collect(), shape, span)
     }
@@ -133,6 +134,7 @@ impl<'p> Evaluator<'p> {
         columns: usize,
         span: Span,
     ) -> Outcome<Vec<Value<'p>>> {
+        self.memory(columns, span)?;
         (row * columns..(row + 1) * columns).map(|number| self.element(array, number, span)).collect()
     }
 
@@ -215,6 +217,7 @@ impl<'p> Evaluator<'p> {
             0 => [first.0, second.0].concat(),
             _ => {
                 let (mut a, mut b) = (first.0.chunks(a), second.0.chunks(b));
+                self.memory(shape.extents[0], span)?;
                 let rows = 0..shape.extents[0];
                 rows.flat_map(|_| {
                     [a.next(), b.next()].into_iter().flatten().flatten().cloned().collect::<Vec<_>>()
