@@ -5,7 +5,7 @@ use crate::index::Index;
 use crate::text::Text;
 use pumice_lang::ast::{Module, Name};
 use pumice_lang::diagnostic::Diagnostic;
-use pumice_lang::program::Program;
+use pumice_lang::program::{Program, is_standard};
 use pumice_lang::source::{FileId, Span};
 use pumice_lang::syntax::{self, SyntaxNode};
 use pumice_lang::types::{Checked, check_with_errors};
@@ -69,7 +69,7 @@ impl Analysis {
 
     /// The file of a name.
     pub fn file_named(&self, name: &str) -> Option<FileId> {
-        let user = self.program.sources.iter().filter(|(file, _)| !is_built_in(*file));
+        let user = self.program.sources.iter().filter(|(file, _)| !is_standard(*file));
         user.into_iter().find(|(_, source)| source.name() == name).map(|(file, _)| file)
     }
 
@@ -98,7 +98,7 @@ impl Analysis {
 
     /// The files of the user.
     pub fn files(&self) -> impl Iterator<Item = FileId> + '_ {
-        self.program.modules.iter().map(|loaded| loaded.file).filter(|file| !is_built_in(*file))
+        self.program.modules.iter().map(|loaded| loaded.file).filter(|file| !is_standard(*file))
     }
 
     /// The syntax tree of the file itself.
@@ -120,11 +120,6 @@ impl Analysis {
         let of_signature = signature.and_then(|signature| signature.docs.as_deref());
         of_signature.or_else(|| function?.docs.as_deref())
     }
-}
-
-/// Whether a file is that of the built-ins or the prelude.
-pub fn is_built_in(file: FileId) -> bool {
-    file.0 < 2
 }
 
 fn has(item: Span, span: Span) -> bool {

@@ -6,6 +6,7 @@ use crate::describe;
 use crate::index::NameKind;
 use crate::workspace::Workspace;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position, Range, Url};
+use pumice_lang::program::is_standard;
 
 /// What is said at a position, and the function whose cost is to be said with it.
 pub struct Said {
@@ -55,7 +56,7 @@ pub fn hover(workspace: &mut Workspace, uri: &Url, position: Position) -> Option
 
 /// A function whose cost can be said: the program is right, and the function is the user's.
 fn subject(analysis: &Analysis, target: pumice_lang::source::Span) -> Option<Subject> {
-    if !analysis.errors.is_empty() || crate::analysis::is_built_in(target.file) {
+    if !analysis.errors.is_empty() || is_standard(target.file) {
         return None;
     }
     let name = analysis.program.sources.text(target);

@@ -1,12 +1,13 @@
 //! Where names are defined and used: definition, references, highlights, renaming. A name is known by where it is defined, so that the
 //! same name is found in the programs of several open files.
 
-use crate::analysis::{Analysis, is_built_in};
+use crate::analysis::Analysis;
 use crate::index::{NameKind, Occurrence};
 use crate::workspace::Workspace;
 use lsp_types::{
     DocumentHighlight, DocumentHighlightKind, Location, Position, Range, TextEdit, Url, WorkspaceEdit,
 };
+use pumice_lang::program::is_standard;
 use pumice_lang::source::{FileId, Span};
 use pumice_lang::syntax::{SyntaxKind, parse};
 use pumice_lang::types::Resolved;
@@ -67,7 +68,7 @@ fn uses(workspace: &mut Workspace, of: &Analysis, target: Span) -> Vec<Use> {
     let name = of.name_of(target.file).to_string();
     let (mut seen, mut uses) = (BTreeSet::new(), Vec::new());
     for analysis in workspace.analyses() {
-        let file = match is_built_in(target.file) {
+        let file = match is_standard(target.file) {
             true => Some(target.file),
             false => analysis.file_named(&name),
         };
@@ -100,7 +101,7 @@ fn renamed(analysis: &Analysis, offset: u32) -> Result<&Occurrence, String> {
     let found = analysis.index(analysis.root).and_then(|index| index.at(offset));
     let found = found.ok_or("no name that can be changed is here")?;
     match found.kind {
-        _ if is_built_in(found.target.file) => {
+        _ if is_standard(found.target.file) => {
             Err("this belongs to the language and keeps its name".to_string())
         }
         NameKind::Field => {

@@ -5,6 +5,7 @@ use crate::workspace::{Workspace, name_of};
 use lsp_types::{
     Range, SemanticToken, SemanticTokenModifier, SemanticTokenType, SemanticTokens, SemanticTokensLegend, Url,
 };
+use pumice_lang::program::is_standard;
 use pumice_lang::source::Span;
 use pumice_lang::syntax::{SyntaxKind, SyntaxToken};
 use std::collections::HashMap;
@@ -71,7 +72,7 @@ fn classify(token: &SyntaxToken, name: Option<&Occurrence>) -> Option<(SemanticT
     let parent = token.parent().map_or(Root, |parent| parent.kind());
     if let Some(name) = name {
         let declares = u32::from(name.span == name.target);
-        let library = u32::from(crate::analysis::is_built_in(name.target.file)) << 1;
+        let library = u32::from(is_standard(name.target.file)) << 1;
         return Some((of_name(name.kind), declares | library));
     }
     let ty = match token.kind() {

@@ -1,10 +1,11 @@
 //! The files of an editor: open ones as they are typed, all others as they are on disk, and what is known of each open one. A change makes
 //! nothing known again; it forgets what depends on it.
 
-use crate::analysis::{Analysis, is_built_in};
+use crate::analysis::Analysis;
 use crate::library;
 use crate::text::Text;
 use lsp_types::{Location, Position, TextDocumentContentChangeEvent, Url};
+use pumice_lang::program::is_standard;
 use pumice_lang::source::{FileId, Span};
 use pumice_lang::syntax::MAX_BYTES;
 use std::collections::{BTreeMap, HashMap};
@@ -121,7 +122,7 @@ impl Workspace {
 
     /// The address of a file of a program. That of the prelude is made.
     pub fn uri(&self, analysis: &Analysis, file: FileId) -> Option<Url> {
-        if is_built_in(file) {
+        if is_standard(file) {
             return library::address(analysis, file);
         }
         let name = analysis.name_of(file);

@@ -113,7 +113,10 @@ impl Operation for View {
             let first = start + reaches().map(|reach| reach.min(0)).sum::<i128>();
             let end = start + reaches().map(|reach| reach.max(0)).sum::<i128>() + 1;
             if first < 0 || end > length.into() {
-                return Err(shapes.mistake(format!("indices {first}..{end} of a dimension of {length}")));
+                return Err(shapes.mistake(match end == first + 1 {
+                    true => format!("index {first} out of bounds for length {length}"),
+                    false => format!("indices {first}..{end} of a dimension of {length}"),
+                }));
             }
         }
         Ok(extents)

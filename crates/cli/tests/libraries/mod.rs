@@ -115,8 +115,8 @@ fn what_cannot_be_built_is_told() {
         let out = out.to_string_lossy();
         refuses(&[&["build", LINEAR, "--out", &out], more].concat(), code, part);
     };
-    build(&[], 2, "say for which language: --to c, --to python or --to rust");
-    build(&["--to", "java"], 2, "--to takes c, python or rust, and not `java`");
+    build(&[], 2, "--to <LANGUAGE>");
+    build(&["--to", "java"], 2, "[possible values: c, python, rust]");
     build(&["--to", "c", "--entry", "twice"], 1, "with a signature without them, `sig twice : …`");
     build(
         &["--to", "c", "--entry", "dot"],

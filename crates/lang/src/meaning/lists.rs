@@ -3,7 +3,8 @@
 //! computed side by side, and combined in a tree; anywhere else they are loops of the thread that is at work.
 
 use super::costs::{CostCounts, CostLevel};
-use super::value::{Call, Elements, Memory, Pull, Shape, Value};
+use super::stores::Memory;
+use super::value::{Call, Elements, Pull, Shape, Value};
 use super::{Evaluator, Location, Outcome};
 use crate::ast::Name;
 use crate::source::Span;
@@ -119,7 +120,8 @@ impl<'p> Evaluator<'p> {
         let (others, columns) = array.shape.rows();
         let mut shape = array.shape;
         shape.extents[others.rank] = columns + more;
-        self.memory(shape.count(), span)?;
+        // Rows without elements take room, too.
+        self.memory(others.count().saturating_add(shape.count()), span)?;
         let rows = self.each(others.count(), |row| f(self.row(&array, row, columns, span)?))?;
         self.stored(rows.into_iter().flatten().collect(), shape, span)
     }
@@ -132,6 +134,7 @@ impl<'p> Evaluator<'p> {
         columns: usize,
         span: Span,
     ) -> Outcome<Vec<Value<'p>>> {
+        self.memory(columns, span)?;
         (row * columns..(row + 1) * columns).map(|number| self.element(array, number, span)).collect()
     }
 
@@ -147,6 +150,12 @@ impl<'p> Evaluator<'p> {
                 self.charge_scan(values.len(), span);
                 let kept = values.into_iter().zip(kept).filter_map(|(value, kept)| kept.then_some(value));
                 self.stored_vector(kept.collect(), span)
+            }
+            ("append", [first, second]) if self.location.get() != Location::Host => {
+                let (first, second) = (self.pull(first, span)?, self.pull(second, span)?);
+                let length = first.shape.count().saturating_add(second.shape.count());
+                let depth = first.depth.max(second.depth);
+                self.made(Shape::vector(length), Elements::Appended(first, second), depth, span)
             }
             (name @ ("append" | "appendRows" | "appendColumns"), [first, second]) => {
                 let arrays = [self.pull(first, span)?, self.pull(second, span)?];
@@ -214,6 +223,7 @@ impl<'p> Evaluator<'p> {
             0 => [first.0, second.0].concat(),
             _ => {
                 let (mut a, mut b) = (first.0.chunks(a), second.0.chunks(b));
+                self.memory(shape.extents[0], span)?;
                 let rows = 0..shape.extents[0];
                 rows.flat_map(|_| {
                     [a.next(), b.next()].into_iter().flatten().flatten().cloned().collect::<Vec<_>>()

@@ -5,7 +5,8 @@
 
 use super::costs::{CostCounts, CostLevel};
 use super::pulls::whole;
-use super::value::{Access, Call, Changing, Elements, Push, PushKind, Shape, Value};
+use super::stores::{Access, Changing};
+use super::value::{Call, Elements, Push, PushKind, Shape, Value};
 use super::{Evaluator, Location, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;

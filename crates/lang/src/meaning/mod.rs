@@ -24,6 +24,7 @@ mod rows;
 mod running;
 mod scalars;
 mod sorting;
+mod stores;
 mod types;
 mod value;
 

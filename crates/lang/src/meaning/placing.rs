@@ -118,6 +118,7 @@ impl<'p> Evaluator<'p> {
                     let ends = (offsets[segment], offsets[segment + 1]);
                     let (first, size) =
                         self.stretch(ends.0, ends.1, array.shape.count(), &call.name, span)?;
+                    self.memory(size, span)?;
                     let values = (first..first + size).map(|number| self.element(&array, number, span));
                     let values = values.collect::<Outcome<Vec<_>>>()?;
                     self.folded(call, Some(initial.clone()), values, &|a, b| self.apply_all(f, [a, b], span))

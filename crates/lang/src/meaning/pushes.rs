@@ -3,8 +3,9 @@
 
 use super::costs::{CostCounts, CostLevel};
 use super::pulls::whole;
+use super::stores::Memory;
 use super::types::level_of;
-use super::value::{Call, Elements, Exchange, Memory, Push, PushKind, Shape, Value};
+use super::value::{Call, Elements, Exchange, Push, PushKind, Shape, Value};
 use super::{Evaluator, Location, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::evaluate::columns;

@@ -2,7 +2,8 @@
 
 use super::costs::CostLevel;
 use super::pulls::whole;
-use super::value::{Elements, Memory, Pull, Shape, Value};
+use super::stores::Memory;
+use super::value::{Elements, Pull, Shape, Value};
 use super::{Evaluator, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::evaluate::{columns, fields_of};

@@ -30,6 +30,7 @@ impl<'p> Evaluator<'p> {
                 let groups = length / items;
                 self.dealt(level, groups, |group| {
                     self.at(thread, || {
+                        self.memory(*items, own)?;
                         let numbers = group * items..(group + 1) * items;
                         let values = numbers.clone().map(|number| self.element(of, number, span));
                         let values = values.collect::<Outcome<Vec<_>>>()?;
@@ -77,12 +78,15 @@ impl<'p> Evaluator<'p> {
             }),
             PushKind::Appended(first, second) => {
                 self.run_push(first, span, write)?;
-                self.run_push(second, span, &mut |number, value| write(first.length + number, value))
+                self.run_push(second, span, &mut |number, value| {
+                    write(first.length.saturating_add(number), value)
+                })
             }
             PushKind::Unpaired(of) => self.run_push(of, span, &mut |number, value| {
                 let [first, second] = self.pair(&value, own)?;
-                write(2 * number, first)?;
-                write(2 * number + 1, second)
+                let place = number.saturating_mul(2);
+                write(place, first)?;
+                write(place.saturating_add(1), second)
             }),
             PushKind::Exchanged(exchange, of) => self.run_exchange(exchange, of, own, write),
         }

@@ -235,8 +235,57 @@ fn what_has_no_meaning_names_its_place() {
         ("zipWith (fn a b => a) [1] [1, 2]", "`zipWith` of arrays of 1 and of 2 elements"),
         ("generate (0 - 1) (fn i => i)", "`generate` of -1 elements"),
         ("scatter [1] [(3, 4)]", "`scatter` to index 3 of 1 elements"),
+        ("ixMap (fn i => i + 1) (push <block> [1, 2])", "`ixMap` to index 2 of 2 elements"),
+        ("pairwise <block> 2 min max [1, 2]", "partners are missing"),
+        ("forceWithin 1 (push <block> [1, 2])", "`forceWithin 1` of an array of 2 elements"),
+        ("shuffleUp 1 (fn _ x y => x) (pushBy <warp> 2 (iota 64))", "has no meaning in the semantics"),
+        ("shuffleDown 1 (fn _ x y => y) (push <warp> [1, 2])", "lane 2, which has none"),
+        (
+            "inPlace (fn m => push <grid> (generate 2 (fn i => write m i 0))) [1]",
+            "index 1 of 1 elements of memory",
+        ),
+        (
+            "inPlace (fn m => push <grid> (generate 2 (fn i => write m 0 i))) [1]",
+            "`write` races with another",
+        ),
     ] {
         let error = evaluated("", expression, 10_000).expect_err("it has no meaning");
         assert!(error.contains(part) && error.contains("test.pum:2"), "{expression}: {error}");
     }
+}
+
+#[test]
+fn threads_take_what_their_push_array_says() {
+    // Rules 85 to 89: two threads with four writes each; an operation and a write for both parts of a pair; one after the other.
+    takes("pushBy <block> 4 (generate 8 (fn i => i))", 4, 8);
+    takes("pairwise <block> 1 (+) (fn a b => a - b) (generate 4 (fn i => i))", 4, 8);
+    takes("appendPush (push <block> [1, 2]) (push <block> [3])", 2, 3);
+    takes("unpairPush (push <block> [(1, 2), (3, 4)])", 2, 4);
+    takes("ixMap (fn i => 1 - i) (push <block> [1, 2])", 2, 4);
+    takes("scatterPush <block> 2 [(1, 5)]", 1, 1);
+    // The conditions, a scan of four numbers, and two writes.
+    let filtered = "filterPush <block> (fn x => x > 1) (generate 4 (fn i => i))";
+    takes(filtered, 1 + 4 + 1, 4 + 4 + 2);
+    assert_eq!(costs(filtered).at(CostLevel::Block).counts.barriers, 2);
+}
+
+#[test]
+fn lanes_exchange_in_one_step() {
+    // Rules 90 and 91: the exchange, an addition, and a write; a vote has its condition before.
+    takes("shuffleXor 1 (fn _ x y => x + y) (push <warp> (generate 32 (fn i => i)))", 3, 96);
+    takes("ballot (fn x => x > 1) (fn _ _ bits => bits) (push <warp> (generate 32 (fn i => i)))", 3, 96);
+}
+
+#[test]
+fn accesses_to_memory_that_changes_are_counted() {
+    // Rules 93 to 96: the copy, and a write by each thread.
+    takes("inPlace (fn m => push <grid> (generate 4 (fn i => write m i i))) (generate 4 (fn _ => 0))", 2, 8);
+    let block = "concat 1 [let m = memory <block> [5, 6] in push <block> (generate 1 (fn i => read m i + atomicAdd m 1 3))]";
+    // Two elements are written side by side; a read, an update, an addition and the result's write follow.
+    takes(block, 1 + 4, 2 + 4);
+    let counts = costs(block).at(CostLevel::Block).counts;
+    assert_eq!((counts.read, counts.written, counts.barriers), (2, 2 + 1, 1));
+    assert_eq!(costs(block).at(CostLevel::Block).memory, 16);
+    // Programs that give nothing write nothing.
+    takes("inPlace (fn m => push <grid> [(), ()]) [1]", 1, 1);
 }

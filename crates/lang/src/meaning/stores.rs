@@ -1,0 +1,149 @@
+//! What is in memory: elements that were written once, and memory that changes, with who accessed it since the last barrier. Only data, as in
+//! `value.rs`; the rules are in `pushes.rs` and `memory.rs`.
+
+use super::costs::{CostLevel, Meter};
+use super::value::Value;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Bytes of a level's memory, as long as something refers to them.
+pub(super) struct Room {
+    level: CostLevel,
+    bytes: u64,
+    meter: Rc<Meter>,
+}
+
+impl Room {
+    fn of(level: CostLevel, values: &[Value<'_>], meter: &Rc<Meter>) -> Rc<Room> {
+        let bytes = values.iter().map(Value::bytes).sum();
+        meter.taken(level, bytes);
+        Rc::new(Room { level, bytes, meter: meter.clone() })
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.meter.freed(self.level, self.bytes);
+    }
+}
+
+/// Elements in a level's memory.
+pub(super) struct Memory<'p> {
+    pub level: CostLevel,
+    pub values: Vec<Value<'p>>,
+    _room: Rc<Room>,
+}
+
+impl<'p> Memory<'p> {
+    pub fn new(level: CostLevel, values: Vec<Value<'p>>, meter: &Rc<Meter>) -> Memory<'p> {
+        let room = Room::of(level, &values, meter);
+        Memory { level, values, _room: room }
+    }
+}
+
+/// Memory that changes: one for all who have it, or one for each thread.
+#[derive(Clone)]
+pub(super) struct Changing<'p> {
+    pub level: CostLevel,
+    initial: Rc<[Value<'p>]>,
+    /// What was changed, by thread; memory that all have is that of thread 0.
+    changed: RefCell<HashMap<usize, Vec<Value<'p>>>>,
+    /// Who accessed each element, as far as others may race with it.
+    accesses: RefCell<HashMap<usize, Vec<Access>>>,
+    room: Rc<Room>,
+}
+
+/// An access to an element of memory that changes.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    pub block: usize,
+    pub thread: usize,
+    /// How many barriers there were before.
+    pub barriers: u64,
+    pub modifies: bool,
+    pub atomic: bool,
+}
+
+impl Access {
+    fn is_alike(&self, other: &Access) -> bool {
+        (self.modifies, self.atomic) == (other.modifies, other.atomic)
+    }
+
+    fn races_with(&self, other: &Access) -> bool {
+        let is_ordered =
+            self.block == other.block && (self.thread == other.thread || self.barriers != other.barriers);
+        !is_ordered && (self.modifies || other.modifies) && !(self.atomic && other.atomic)
+    }
+}
+
+impl<'p> Changing<'p> {
+    pub fn new(level: CostLevel, values: Vec<Value<'p>>, meter: &Rc<Meter>) -> Changing<'p> {
+        let room = Room::of(level, &values, meter);
+        Changing {
+            level,
+            initial: values.into(),
+            changed: RefCell::default(),
+            accesses: RefCell::default(),
+            room,
+        }
+    }
+
+    /// The number of elements.
+    pub fn length(&self) -> usize {
+        self.initial.len()
+    }
+
+    fn owner(&self, thread: usize) -> usize {
+        if self.level == CostLevel::Thread { thread } else { 0 }
+    }
+
+    /// Whether a thread has changed nothing so far: its first change copies all elements.
+    pub fn is_initial(&self, thread: usize) -> bool {
+        !self.changed.borrow().contains_key(&self.owner(thread))
+    }
+
+    /// An element, as a thread sees it.
+    pub fn get(&self, thread: usize, number: usize) -> Option<Value<'p>> {
+        match self.changed.borrow().get(&self.owner(thread)) {
+            Some(changed) => changed.get(number).cloned(),
+            None => self.initial.get(number).cloned(),
+        }
+    }
+
+    /// Replaces an element, if it is there.
+    pub fn set(&self, thread: usize, number: usize, value: Value<'p>) {
+        let mut changed = self.changed.borrow_mut();
+        let own = changed.entry(self.owner(thread)).or_insert_with(|| self.initial.to_vec());
+        if let Some(place) = own.get_mut(number) {
+            *place = value;
+        }
+    }
+
+    /// Notes an access to an element that several threads have; gives whether it races with an earlier one.
+    pub fn races(&self, number: usize, access: Access) -> bool {
+        if self.level == CostLevel::Thread {
+            return false;
+        }
+        let mut accesses = self.accesses.borrow_mut();
+        let others = accesses.entry(number).or_default();
+        if others.iter().any(|other| other.races_with(&access)) {
+            return true;
+        }
+        others.retain(|other| other.block != access.block || other.barriers == access.barriers);
+        let same_thread = |other: &&Access| (other.block, other.thread) == (access.block, access.thread);
+        let alike = others.iter().filter(|other| other.is_alike(&access));
+        // Whoever comes later is none of two threads, and races with one of them if at all.
+        if alike.clone().count() < 2 && !alike.clone().any(|other| same_thread(&other)) {
+            others.push(access);
+        }
+        false
+    }
+
+    /// All elements in the end, in the same room.
+    pub fn finished(&self) -> Memory<'p> {
+        let changed = self.changed.borrow_mut().remove(&0);
+        let values = changed.unwrap_or_else(|| self.initial.to_vec());
+        Memory { level: self.level, values, _room: self.room.clone() }
+    }
+}
