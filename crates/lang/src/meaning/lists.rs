@@ -208,6 +208,11 @@ impl<'p> Evaluator<'p> {
             return Err(self.wrong(span, format!("`{name}` of arrays of extents {a:?} and {b:?}")));
         }
         shape.extents[dimension] = first.shape.extents[dimension].saturating_add(shape.extents[dimension]);
+        // Inside of kernels it is a pull array, and each access asks which one it is of.
+        if !self.is_outside() && shape.rank == 1 {
+            let depth = first.depth.max(second.depth);
+            return self.made(shape, Elements::Appended(first, second), depth, span);
+        }
         let (first, second) =
             ((self.all(&first, span)?, first.shape), (self.all(&second, span)?, second.shape));
         let part =

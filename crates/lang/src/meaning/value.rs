@@ -165,6 +165,8 @@ pub(super) enum Elements<'p> {
     Rows(Rc<Pull<'p>>),
     /// One row of a matrix.
     Row(Rc<Pull<'p>>, usize),
+    /// Two vectors behind each other.
+    Appended(Rc<Pull<'p>>, Rc<Pull<'p>>),
     /// The elements from a number on.
     Slice(Rc<Pull<'p>>, usize),
     /// The elements of these numbers.
