@@ -102,7 +102,7 @@ fn what_is_wrong_is_told_while_it_is_typed_with_both_places() {
     let name = position(SHAPES, "area shape");
     client.change(&shapes, Some(Range::new(name, behind(SHAPES, "fun area"))), "surface");
     assert_eq!(client.messages(&shapes), Vec::<String>::new());
-    assert_eq!(client.next_diagnostics(&main).len(), 1);
+    client.wait_for(&main, 1);
     client.stop();
 }
 

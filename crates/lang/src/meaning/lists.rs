@@ -151,12 +151,6 @@ impl<'p> Evaluator<'p> {
                 let kept = values.into_iter().zip(kept).filter_map(|(value, kept)| kept.then_some(value));
                 self.stored_vector(kept.collect(), span)
             }
-            ("append", [first, second]) if self.location.get() != Location::Host => {
-                let (first, second) = (self.pull(first, span)?, self.pull(second, span)?);
-                let length = first.shape.count().saturating_add(second.shape.count());
-                let depth = first.depth.max(second.depth);
-                self.made(Shape::vector(length), Elements::Appended(first, second), depth, span)
-            }
             (name @ ("append" | "appendRows" | "appendColumns"), [first, second]) => {
                 let arrays = [self.pull(first, span)?, self.pull(second, span)?];
                 self.appended(name, arrays, span)
@@ -214,6 +208,11 @@ impl<'p> Evaluator<'p> {
             return Err(self.wrong(span, format!("`{name}` of arrays of extents {a:?} and {b:?}")));
         }
         shape.extents[dimension] = first.shape.extents[dimension].saturating_add(shape.extents[dimension]);
+        // Inside of kernels it is a pull array, and each access asks which one it is of.
+        if !self.is_outside() && shape.rank == 1 {
+            let depth = first.depth.max(second.depth);
+            return self.made(shape, Elements::Appended(first, second), depth, span);
+        }
         let (first, second) =
             ((self.all(&first, span)?, first.shape), (self.all(&second, span)?, second.shape));
         let part =

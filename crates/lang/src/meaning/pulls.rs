@@ -174,11 +174,14 @@ impl<'p> Evaluator<'p> {
                 self.made(Shape::vector(columns), Elements::Row(of.clone(), number), of.depth, own)
             }
             Elements::Row(of, row) => self.element(of, row * of.shape.extents[1] + number, span),
+            Elements::Appended(first, second) => {
+                self.step(own);
+                match number.checked_sub(first.shape.count()) {
+                    None => self.element(first, number, span),
+                    Some(number) => self.element(second, number, span),
+                }
+            }
             Elements::Slice(of, first) => self.element(of, first + number, span),
-            Elements::Appended(first, second) => match number.checked_sub(first.shape.count()) {
-                Some(behind) => self.element(second, behind, span),
-                None => self.element(first, number, span),
-            },
             Elements::Selected(of, numbers) => {
                 self.element(of, *numbers.get(number).ok_or_else(missing)?, span)
             }

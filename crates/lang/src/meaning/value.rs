@@ -165,10 +165,10 @@ pub(super) enum Elements<'p> {
     Rows(Rc<Pull<'p>>),
     /// One row of a matrix.
     Row(Rc<Pull<'p>>, usize),
+    /// Two vectors behind each other.
+    Appended(Rc<Pull<'p>>, Rc<Pull<'p>>),
     /// The elements from a number on.
     Slice(Rc<Pull<'p>>, usize),
-    /// The elements of one array, then those of another.
-    Appended(Rc<Pull<'p>>, Rc<Pull<'p>>),
     /// The elements of these numbers.
     Selected(Rc<Pull<'p>>, Vec<usize>),
     /// The head of a comprehension for each of its rows.

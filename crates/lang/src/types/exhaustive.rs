@@ -32,7 +32,10 @@ impl Checker<'_> {
     pub fn check_exhaustive(&mut self, case: &Expr) {
         let ExprKind::Case(_, arms) = &case.kind else { return };
         let rows: Vec<Vec<Shape>> = arms.iter().map(|(pattern, _)| vec![self.shape(pattern)]).collect();
-        self.check_reachable(arms, &rows);
+        // What an unknown constructor matches nobody knows, and it has been told.
+        if arms.iter().all(|(pattern, _)| self.is_known(pattern)) {
+            self.check_reachable(arms, &rows);
+        }
         match self.missing(rows) {
             Some(missing) if missing.is_empty() => {}
             Some(missing) => {
@@ -145,6 +148,19 @@ impl Checker<'_> {
             },
             PatternKind::Integer(value) => Shape::Of(Head::Integer(*value), Vec::new()),
             PatternKind::Bool(value) => Shape::Of(Head::Bool(*value), Vec::new()),
+        }
+    }
+
+    fn is_known(&self, pattern: &Pattern) -> bool {
+        match &pattern.kind {
+            PatternKind::Error => false,
+            PatternKind::Tuple(parts) => parts.iter().all(|part| self.is_known(part)),
+            PatternKind::Record(fields) => fields.iter().all(|(_, field)| self.is_known(field)),
+            PatternKind::Constructor(_, parts) => {
+                self.meanings.patterns.contains_key(&pattern.span)
+                    && parts.iter().all(|part| self.is_known(part))
+            }
+            PatternKind::Any | PatternKind::Name(_) | PatternKind::Integer(_) | PatternKind::Bool(_) => true,
         }
     }
 

@@ -166,6 +166,13 @@ impl Client {
         self.notify(DidCloseTextDocument::METHOD, json!(DidCloseTextDocumentParams { text_document }));
     }
 
+    /// Waits until so many things are wrong with a file.
+    pub fn wait_for(&mut self, uri: &Url, count: usize) {
+        while self.told.get(uri).is_none_or(|(_, told)| told.len() != count) {
+            drop(self.receive());
+        }
+    }
+
     /// What is wrong with an open file as it is now.
     pub fn diagnostics(&mut self, uri: &Url) -> Vec<Diagnostic> {
         let version = self.versions[uri];
