@@ -138,5 +138,5 @@ fn an_extent_alone_needs_no_array_in_memory() {
     });
     let result = result.zip_with(doubled.sum().replicate(xs.size()), |x, y| x + y);
     let plans = floated(result.described());
-    assert_eq!(plans[0], of(&[("", &["unit"])])[0], "{plans:?}");
+    assert_eq!(plans[0], of(&[("", &["rounds"])])[0], "{plans:?}");
 }
