@@ -12,17 +12,6 @@ use std::sync::Arc;
 /// A key that costs more instructions than this is computed once and moved with its element.
 const CHEAP_KEY: u32 = 12;
 
-/// Whether the keys that a function gives are computed wherever elements are compared, and not once and moved with them.
-///
-/// ```
-/// use pumice_array::untyped::is_cheap_key;
-/// use pumice_scalar::{ScalarType, function};
-/// assert!(is_cheap_key(&function(&[ScalarType::U32], |terms| terms.to_vec())));
-/// ```
-pub fn is_cheap_key(keys: &Function) -> bool {
-    keys.cost() <= CHEAP_KEY && read(keys).is_empty()
-}
-
 /// A function from scalars of these types.
 fn of(types: &[ScalarType], f: impl FnOnce(&[Term]) -> Vec<Term>) -> Function {
     building(|| function(types, f))
@@ -114,7 +103,7 @@ pub fn sorted(
         directions = keys.iter().map(|(term, falls)| (term.ty(), *falls)).collect();
         keys.into_iter().map(|(term, falls)| in_order(term, falls)).collect()
     });
-    if is_cheap_key(&direct) {
+    if direct.cost() <= CHEAP_KEY && read(&direct).is_empty() {
         return sort(array, direct);
     }
     let with_keys: Vec<ScalarType> = directions.iter().map(|(ty, _)| *ty).chain(types).collect();

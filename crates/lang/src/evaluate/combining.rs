@@ -5,8 +5,9 @@ use super::scalars::whole;
 use super::value::Value;
 use super::whole::Whole;
 use crate::types::Type;
-use pumice_array::operations::{Expand, ExpandReduce, Generate, Permute};
-use pumice_array::{Described, checked_size, stretch_within};
+use pumice_array::operations::{ExpandReduce, Generate, Permute};
+use pumice_array::untyped::{self, Combination};
+use pumice_array::{Described, stretch_within};
 use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, ScalarType, Site, Term};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ impl Whole<'_> {
         let (evaluator, span) = (self.evaluator, self.call.span);
         let zero =
             evaluator.element_function(&[ScalarType::I64], span, |_| Ok(evaluator.zero(&self.element)))?;
-        let (types, place) = (self.types(&self.element)?, evaluator.place(self.call.name, span));
+        let (types, place) = (self.types(&self.element)?, self.place());
         let zeros = Described::new(Generate { shape, element: zero }, Vec::new(), 1, types, place);
         let one = Term::from(Constant::from(1i64));
         self.combined(self.arithmetic(Op::Add)?, zeros, self.described(1)?, |terms| {
@@ -59,33 +60,42 @@ impl Whole<'_> {
         self.give(Permute { rank: 1, combine, target }, vec![defaults, source])
     }
 
-    /// How many elements each source has, by the first argument, and which, by the second.
-    fn expansion(&self, from: &Type) -> Outcome<(Function, Function)> {
-        let place = self.evaluator.place(self.call.name, self.call.span);
-        let size = self.evaluator.function_of(&self.types(from)?, |terms| {
-            let size = self.applied(0, &[from], terms)?.first().copied().unwrap_or(whole(0));
-            Ok(vec![checked_size(Exp::from_term(size), place).term()])
-        })?;
-        Ok((size, self.function(1, &[from, &Type::Scalar(ScalarType::I64)])?))
-    }
-
-    /// `expand`.
+    /// `expand`: how many elements each source has, and which, by their numbers.
     pub fn expand(&self) -> Outcome<Value> {
-        let (size, get) = self.expansion(self.array(2)?.element())?;
-        self.give(Expand { size, get }, vec![self.described(2)?])
+        let source = self.described(2)?;
+        let (size, get) = self.expansion(self.array(2)?.element());
+        self.given(untyped::expanded(&source, size, get, self.types(&self.element)?, self.place()))
     }
 
     /// `expandReduce`: as `expand`, an operator, and what stands before the elements of each source.
     pub fn expand_reduce(&self) -> Outcome<Value> {
-        let (size, get) = self.expansion(self.array(4)?.element())?;
-        let (operator, initial) = (self.operator(2)?, Some(self.initial(3)?));
-        self.give(ExpandReduce { size, get, operator, initial, most: None }, vec![self.described(4)?])
+        let (source, initial) = (self.described(4)?, Some(self.initial(3)?));
+        let combination = Combination { operator: self.operator(2)?, initial, most: None };
+        let (size, get) = self.expansion(self.array(4)?.element());
+        self.given(untyped::reduced(
+            &source,
+            size,
+            get,
+            combination,
+            self.types(&self.element)?,
+            self.place(),
+        ))
+    }
+
+    /// The size of a source, by the first argument, and its elements, by the second.
+    fn expansion(&self, from: &Type) -> (impl Fn(&[Term]) -> Term, impl FnOnce(&[Term], Term) -> Vec<Term>) {
+        let size = |source: &[Term]| self.of_element(0, &[from], source).first().copied().unwrap_or(whole(0));
+        let get = |source: &[Term], number: Term| {
+            let index = Type::Scalar(ScalarType::I64);
+            self.of_element(1, &[from, &index], &[source, &[number]].concat())
+        };
+        (size, get)
     }
 
     /// `reduceSegments`: an operator, what stands before the elements of each segment, offsets, and the elements.
     pub fn fold_segments(&self) -> Outcome<Value> {
         let (evaluator, span) = (self.evaluator, self.call.span);
-        let place = evaluator.place(self.call.name, span);
+        let place = self.place();
         let (offsets, elements) = (self.described(2)?, self.described(3)?);
         let length = elements.extent(0);
         let stretch = evaluator.function_of(&[ScalarType::I64], |terms| {

@@ -139,7 +139,7 @@ impl Whole<'_> {
             };
             failure.or(next(), || state.clone())
         };
-        let last = iterate_at(self.evaluator.place(self.call.name, span), rounds, state, next);
+        let last = iterate_at(self.place(), rounds, state, next);
         failure.told()?;
         evaluator.of_leaves(&ty, &mut last.into_iter().skip(usize::from(numbered)), span)
     }
@@ -162,7 +162,7 @@ impl Whole<'_> {
             let next = applied(1, &state).and_then(|next| evaluator.leaves(&next, &ty, span));
             failure.or(next, || state.clone())
         };
-        let last = awhile_at(evaluator.place(self.call.name, span), state, condition, next);
+        let last = awhile_at(self.place(), state, condition, next);
         failure.told()?;
         evaluator.of_leaves(&ty, &mut last.into_iter(), span)
     }

@@ -3,9 +3,8 @@
 use super::Outcome;
 use super::value::Value;
 use super::whole::Whole;
-use pumice_array::operations::{Order, Sort, ZipWith};
-use pumice_array::untyped::is_cheap_key;
-use pumice_array::{Described, Falls, in_order};
+use pumice_array::operations::{Order, Sort};
+use pumice_array::{Falls, in_order, untyped};
 use pumice_scalar::{Function, ScalarType, Term, function};
 
 impl Whole<'_> {
@@ -18,25 +17,11 @@ impl Whole<'_> {
 
     /// Rows in the order of what a function gives for their elements.
     pub fn sort_by_key(&self, falls: bool) -> Outcome<Value> {
-        let (evaluator, types) = (self.evaluator, self.types(&self.element)?);
-        let key = |terms: &[Term]| self.applied(0, &[&self.element], terms);
-        let direct = evaluator.function_of(&types, |terms| {
-            Ok(key(terms)?.into_iter().map(|term| in_order(term, Falls(falls))).collect())
-        })?;
-        let input = self.described(1)?;
-        if is_cheap_key(&direct) {
-            return self.give(Sort { order: Order::Keys(direct) }, vec![input]);
-        }
-        // What costs much is computed once, and moved with its element.
-        let with_keys = evaluator.function_of(&types, |terms| Ok([key(terms)?, terms.to_vec()].concat()))?;
-        let (count, both) = (direct.results().len(), with_keys.result_types());
-        let place = evaluator.place(self.call.name, self.call.span);
-        let with_keys =
-            Described::new(ZipWith { function: with_keys }, vec![input], self.rank, both.clone(), place);
-        let order = Order::Keys(first_in_order(count, &both, falls));
-        let sorted = Described::new(Sort { order }, vec![with_keys], self.rank, both.clone(), place);
-        let element = function(&both, |terms| terms.iter().skip(count).copied().collect());
-        self.give(ZipWith { function: element }, vec![sorted])
+        let key = |terms: &[Term]| {
+            let key = self.of_element(0, &[&self.element], terms).into_iter();
+            key.map(|term| (term, Falls(falls))).collect()
+        };
+        self.given(untyped::sorted(&self.described(1)?, key, self.place()))
     }
 
     /// Rows in an order that is given by whether one element comes before another.

@@ -2,13 +2,13 @@
 
 use super::builtins::Call;
 use super::layout::{columns, from_terms};
-use super::value::{Array, Value};
-use super::{Evaluator, Outcome};
+use super::value::{Array, Host, Value};
+use super::{Evaluator, Mode, Outcome};
 use crate::source::Span;
 use crate::types::Type;
 use pumice_array::operations::{Compute, Concat, Filter, Fold, Gives, Product, Scan, Trace};
 use pumice_array::{Described, Operation};
-use pumice_scalar::{Function, Op, ScalarType, Term};
+use pumice_scalar::{Function, Op, Place, ScalarType, Term};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -125,6 +125,24 @@ impl<'a> Whole<'a> {
         })
     }
 
+    /// What an argument gives of the scalars of elements, for functions that are built while an array is described. What goes wrong is
+    /// told by [`Whole::given`].
+    pub fn of_element(&self, number: usize, from: &[&Type], terms: &[Term]) -> Vec<Term> {
+        let applied = self.evaluator.within(Mode::Element, || self.applied(number, from, terms));
+        self.evaluator.keep(applied, Vec::new)
+    }
+
+    /// An array of the elements that the operation gives, unless something went wrong as it was described.
+    pub fn given(&self, described: Arc<Described>) -> Outcome<Value> {
+        let described = self.evaluator.alive(self.evaluator.kept(described)?);
+        Ok(Value::Array(Array::Host(Rc::new(Host::given(self.element.clone(), described)))))
+    }
+
+    /// Where the user wrote it.
+    pub fn place(&self) -> Place {
+        self.evaluator.place(self.call.name, self.call.span)
+    }
+
     /// An argument that is an operator on elements of what is given.
     pub fn operator(&self, number: usize) -> Outcome<Function> {
         self.function(number, &[&self.element, &self.element])
@@ -215,7 +233,7 @@ impl<'a> Whole<'a> {
     fn each_array(&self, operation: impl Operation + Clone) -> Outcome<Value> {
         let ty = self.evaluator.result_type(self.call)?;
         let arrays = self.evaluator.leaves(self.argument(0)?, &ty, self.call.span)?;
-        let place = self.evaluator.place(self.call.name, self.call.span);
+        let place = self.place();
         let after = arrays.iter().map(|array| {
             let (rank, types) = (array.rank(), array.types().to_vec());
             Described::new(operation.clone(), vec![array.clone()], rank, types, place)
