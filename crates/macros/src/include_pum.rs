@@ -74,3 +74,22 @@ fn told(sources: &Sources, errors: &[Diagnostic]) -> String {
     let text = errors.iter().map(|error| error.render(sources, false)).collect::<Vec<_>>().join("\n");
     text.strip_prefix("error: ").unwrap_or(&text).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_the_file_is_shown_as_it_stands_there() {
+        let text = "sig total : [f64] -> f64\nfun total xs = sum xs + true\n";
+        let told = module("wrong_type.pum", Path::new("wrong_type.pum"), text).unwrap_err();
+        assert!(told.starts_with("an operand of `+` must be a number\n"), "{told}");
+        assert!(told.contains("wrong_type.pum:2:25") && told.contains("^^^^ this is `bool`"), "{told}");
+    }
+
+    #[test]
+    fn the_file_is_named_by_a_text() {
+        let error = functions(quote::quote!(missing.pum)).unwrap_err();
+        assert_eq!(error.to_string(), "expected string literal");
+    }
+}

@@ -30,12 +30,15 @@ fn kept_source(binary: &[u8]) -> Option<(&CStr, &str)> {
 }
 
 impl OpenClDevice {
-    /// The compiler's options: those that the emitter's OpenCL C was written for, and what this device can do besides.
+    /// The compiler's options: those that the emitter's OpenCL C was written for, what this device can do besides, and what the user
+    /// adds by `PUMICE_OPENCL_FLAGS`.
     pub(super) fn options(&self, fast_math: bool, effort: Effort) -> String {
         let mut options = pumice_emit::compiler_flags(Dialect::OpenCl, &EmitOptions { fast_math }, effort);
         if self.rounds_correctly && !fast_math {
             options.push("-cl-fp32-correctly-rounded-divide-sqrt");
         }
+        let added = std::env::var("PUMICE_OPENCL_FLAGS").unwrap_or_default();
+        options.extend(added.split_whitespace());
         options.join(" ")
     }
 

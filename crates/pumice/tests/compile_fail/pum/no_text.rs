@@ -1,5 +1,0 @@
-mod missing {
-    pumice::include_pum!(missing.pum);
-}
-
-fn main() {}

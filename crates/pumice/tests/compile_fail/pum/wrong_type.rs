@@ -1,5 +1,0 @@
-mod wrong {
-    pumice::include_pum!("wrong_type.pum");
-}
-
-fn main() {}
