@@ -87,7 +87,7 @@ pub(crate) fn leave_out(module: &mut Module, without: &[String], added: FileId) 
     let has = |name: &str| module.functions.iter().any(|function| &*function.name.name == name);
     module.signatures.retain(|signature| {
         let name = &*signature.name.name;
-        has(name) || (signature.span.file < added && !is_out(name))
+        (signature.span.file < added && !is_out(name)) || has(name)
     });
 }
 

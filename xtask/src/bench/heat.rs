@@ -8,12 +8,13 @@ use super::plot::{MARGIN, Picture, Style, WIDTH};
 use super::rows::Row;
 
 /// How a way is called in workloads' names, and in the picture.
-const WAYS: [(&str, &str); 7] = [
+const WAYS: [(&str, &str); 8] = [
     ("", "automatic"),
     (" by threads", "threads"),
     (" by warps", "warps"),
     (" by blocks", "blocks"),
     (" by prefix sums", "prefix sums"),
+    (" by shares", "shares"),
     (" mixed", "mixed"),
     (" unfused", "unfused"),
 ];

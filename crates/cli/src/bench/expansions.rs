@@ -56,11 +56,12 @@ enum Way {
     Unfused,
 }
 
-const WAYS: [Way; 6] = [
+const WAYS: [Way; 7] = [
     Way::Divided(Division::Thread, "by threads"),
     Way::Divided(Division::Warp, "by warps"),
     Way::Divided(Division::Block, "by blocks"),
     Way::Divided(Division::Several, "by prefix sums"),
+    Way::Divided(Division::Shares, "by shares"),
     Way::Divided(Division::Mixed, "mixed"),
     Way::Unfused,
 ];

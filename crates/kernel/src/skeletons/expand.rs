@@ -49,6 +49,8 @@ pub enum Division {
     /// The threads of a block, which takes a source per thread at a time: sizes are added up in shared memory, and every
     /// thread looks its elements' sources up.
     Several,
+    /// All blocks, in equal shares of all elements: each adds up the sizes of all sources, which are no more than its threads.
+    Shares,
     /// A thread those of a small source, a warp those of a larger one, all blocks those of a large one.
     Mixed,
     /// A worker those of a stretch of sources, and all workers those of a large one: for a CPU.
@@ -62,6 +64,7 @@ impl fmt::Display for Division {
             Division::Warp => "a source per warp",
             Division::Block => "a source per block",
             Division::Several => "sources of a block by prefix sums",
+            Division::Shares => "equal shares of all elements, by prefix sums in every block",
             Division::Mixed => "small sources by threads, larger ones by warps, large ones by all blocks",
             Division::Stretch => "a stretch of sources per worker, large ones by all",
         })
@@ -99,6 +102,8 @@ impl ExpandPlan {
         asked: Option<(u32, u32)>,
     ) -> ExpandPlan {
         let busy = profile.busy_blocks.min(i64::MAX as u64) as i64;
+        let threads = asked.map_or(profile.threads, |(threads, _)| threads);
+        let are_few = profile.native_warps && sources <= i64::from(threads);
         let (division, why) = match wanted {
             // Where warps are imitated, a vote costs more than an element.
             Some(Division::Warp | Division::Mixed) | None if !profile.native_warps => match profile.coalesces
@@ -106,16 +111,19 @@ impl ExpandPlan {
                 true => (Division::Several, "since the device has no warps"),
                 false => (Division::Stretch, "since a worker is quickest with neighbours"),
             },
+            Some(Division::Shares) if !are_few => {
+                (Division::Several, "since a block cannot add up the sizes of all sources")
+            }
             Some(division) => (division, "as asked for"),
             None if loops && (busy / 4..=2 * busy).contains(&sources) => (
                 Division::Block,
                 "since each element is a loop, and there are about as many sources as blocks",
             ),
+            None if are_few => (Division::Shares, "since every block can add up the sizes of all sources"),
             None => (Division::Mixed, "since the device has warps; each size is met when its source is"),
         };
-        let threads = asked.map_or(profile.threads, |(threads, _)| threads);
         let threads = match division {
-            Division::Warp | Division::Mixed => threads.next_multiple_of(WARP),
+            Division::Warp | Division::Mixed | Division::Shares => threads.next_multiple_of(WARP),
             _ => threads,
         };
         let most = match (asked, profile.coalesces) {
@@ -125,13 +133,18 @@ impl ExpandPlan {
         };
         let sources = sources.max(0) as u64;
         let warps = u64::from(threads / WARP);
-        let per_block = match division {
-            Division::Block => 1,
-            Division::Stretch => 16,
-            Division::Warp | Division::Mixed => warps * sources_of_warp(sources, most * warps),
-            _ => u64::from(threads),
+        let wanted_blocks = match division {
+            Division::Block => sources,
+            Division::Stretch => sources.div_ceil(16),
+            // How many elements there are is not known yet.
+            Division::Shares => most,
+            Division::Warp | Division::Mixed => match sources.div_ceil(most * warps) > FEW_OF_WARP as u64 {
+                true => sources.div_ceil(threads.into()),
+                false => sources.div_ceil(warps),
+            },
+            Division::Thread | Division::Several => sources.div_ceil(threads.into()),
         };
-        let blocks = sources.div_ceil(per_block).clamp(1, most.clamp(1, 1 << 20));
+        let blocks = wanted_blocks.clamp(1, most.clamp(1, 1 << 20));
         // Few blocks leave most of the device idle until others can take part.
         let leaves_idle = profile.coalesces && blocks < profile.busy_blocks / 4;
         // Of many sources, few are so large that a worker keeps others waiting, and theirs would come later than their neighbours'.
@@ -178,12 +191,6 @@ const FOR_QUEUE_OF_WORKERS: i64 = 2 * queue::CHUNK;
 const FOR_QUEUE_OF_FEW: i64 = 1 << 9;
 const FOR_QUEUE_OF_MANY: i64 = 1 << 18;
 
-/// How many sources a warp takes at a time. It has a lane for each of 32, but of few sources all warps are to have some.
-fn sources_of_warp(sources: u64, warps: u64) -> u64 {
-    let share = sources.div_ceil(warps.max(1)).max(1);
-    if share > FEW_OF_WARP as u64 { WARP.into() } else { share }
-}
-
 /// Takes an element, with a number that neighbouring threads have neighbouring ones of.
 type Write<'a> = &'a dyn Fn(Ix, Scalars);
 
@@ -209,6 +216,7 @@ impl Expansion {
                     });
                 }
                 Division::Warp | Division::Mixed => self.by_votes(plan, (block, blocks), queue, write),
+                Division::Shares => several::by_shares(&self, (block, blocks), plan.threads, write),
                 _ => {
                     let tiles = parts_for(self.sources, plan.threads as usize);
                     in_rounds(tiles, (block, blocks), |tile| {
@@ -261,10 +269,11 @@ impl Expansion {
     /// A block's warps: each lane has a source of its own, and votes on whether the warp takes it.
     fn by_votes(&self, plan: ExpandPlan, (block, blocks): (Ix, Ix), queue: Option<Queue>, write: Write<'_>) {
         let warps = i64::from(plan.threads / WARP);
-        // As the plan has it, for as many sources as there are: of a bound there may be few.
-        let share = quotient(self.sources + (blocks * warps - 1), blocks * warps).max(1);
-        let share = named(share.gt(FEW_OF_WARP).select(Exp::from(LANES), share), "share");
-        let tile = named(share * warps, "tile");
+        // A lane has a source in each round; but few sources are shared out evenly among blocks, and those of a block among its warps.
+        // These are the sources that there are: of a bound there may be few.
+        let share = quotient(self.sources + (blocks * warps - 1), blocks * warps);
+        let of_block = quotient(self.sources + (blocks - 1), blocks).max(1);
+        let tile = named(share.gt(FEW_OF_WARP).select(Exp::from(LANES * warps), of_block), "tile");
         let tiles = quotient(self.sources + (tile - 1), tile);
         let votes = Votes::new(plan.threads);
         in_rounds(tiles, (block, blocks), |number| {
@@ -272,8 +281,10 @@ impl Expansion {
             let first = named((number * tile).min(self.sources), "first");
             // A warp waits for its own lanes only: others are with other sources meanwhile.
             each_warp(plan.threads, |warp| {
-                let turns = Turns { first: named(first + warp * share, "first"), cells: warp * LANES };
-                each_lane(|lane| self.by_lanes(plan, turns, (lane, share), (queue, &votes), write));
+                let from = |warp: Ix| first + quotient(warp * tile, Exp::from(warps));
+                let end = named(from(warp + 1).min(self.sources), "end");
+                let turns = Turns { first: named(from(warp), "first"), cells: warp * LANES };
+                each_lane(|lane| self.by_lanes(plan, turns, (lane, end), (queue, &votes), write));
                 effects::sync_warp();
                 each_lane(|lane| self.by_warps(plan, turns, lane, &votes, write));
                 effects::sync_warp();
@@ -286,7 +297,7 @@ impl Expansion {
         &self,
         plan: ExpandPlan,
         Turns { first, cells }: Turns,
-        (lane, share): (Ix, Ix),
+        (lane, end): (Ix, Ix),
         (queue, Votes { sizes, voted }): (Option<Queue>, &Votes),
         write: Write<'_>,
     ) {
@@ -294,7 +305,7 @@ impl Expansion {
         let zero = Exp::<i64>::from(0);
         // A vote is for all lanes, so those without a source have one without elements.
         let size = effects::choose(
-            (lane.lt(share) & number.lt(self.sources)).term(),
+            number.lt(end).term(),
             || vec![self.source_at(number).1.term()],
             |_| vec![zero.term()],
         );

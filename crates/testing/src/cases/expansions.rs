@@ -113,7 +113,7 @@ pub fn gathered(h: &Harness) -> Outcome {
 
 pub fn gathered_by_every_division(h: &Harness) -> Outcome {
     use Division::*;
-    for division in [Thread, Warp, Block, Several, Mixed, Stretch] {
+    for division in [Thread, Warp, Block, Several, Shares, Mixed, Stretch] {
         h.dividing(division, |h| {
             let program = h.compile(|sizes: Acc<Vector<i64>>| {
                 let pairs = sizes.indexed().expand(|(_, size)| size, |(source, _), number| (source, number));

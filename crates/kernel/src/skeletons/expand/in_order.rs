@@ -86,7 +86,7 @@ impl InOrder {
     }
 
     /// The threads of a block, which take neighbouring elements. Two of them search among all sources.
-    fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
+    pub(super) fn by_block(&self, threads: u32, first: Ix, count: Ix, write: &dyn Fn(Ix, Scalars)) {
         let ends = Cells::shared(&[ScalarType::I64], 2);
         each_thread(2, |which| {
             let index = first + which * (count - 1);

@@ -1,18 +1,25 @@
-//! Sources of a block, one per thread, whose elements all its threads take evenly: sizes are added up in shared memory, and
-//! the source of an element is found by halving.
+//! Sources whose elements the threads of a block take evenly: sizes are added up in shared memory, and the source of an element is
+//! found there by halving. A block has as many sources as threads, or its share of the elements of so few in all.
 
-use super::{Expansion, Write};
+use super::{Expansion, InOrder, Write};
 use crate::effects;
 use crate::item::{Ix, Scalars};
-use crate::named;
-use crate::skeletons::monoid::{Cells, each_thread, now};
+use crate::skeletons::compact::{adding, number};
+use crate::skeletons::monoid::{Cells, each_thread, now, only_if, scan_lanes};
+use crate::skeletons::scan_tiles::scan_totals;
+use crate::{named, quotient};
+use pumice_program::WARP;
 use pumice_scalar::{Exp, ScalarType};
+use std::rc::Rc;
+
+const LANES: i64 = WARP as i64;
 
 /// Hands on the elements of as many sources as a block has threads, from one on.
 pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, write: Write<'_>) {
     let count = i64::from(threads);
-    let ends = ends(expansion, first, threads);
-    let total = named(number(&ends.read(count - 1)), "total");
+    let ends = ends_by_threads(expansion, first, threads);
+    let end = |source: Ix| -> Ix { number(&ends.read(source)) };
+    let total = named(end(Exp::from(count - 1)), "total");
     each_thread(threads, |thread| {
         let step = Exp::<i64>::from(count).term();
         effects::sequential(thread.term()..total.term(), step, &[], |index, _| {
@@ -23,11 +30,11 @@ pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, wri
             while half > 0 {
                 let next = source + half;
                 // One before the last is the most that is asked for.
-                let is_before = next.le(count) & number(&ends.read((next - 1).min(count - 1))).le(index);
+                let is_before = next.le(count) & end((next - 1).min(count - 1)).le(index);
                 source = named(is_before.select(next, source), "number");
                 half /= 2;
             }
-            let begin = source.gt(0).select(number(&ends.read((source - 1).max(0))), Exp::from(0));
+            let begin = source.gt(0).select(end((source - 1).max(0)), Exp::from(0));
             let (at, element) = (named(first + source, "source"), named(index - begin, "element"));
             write(index, (expansion.get)(&now(&(expansion.source)(at)), element));
             Vec::new()
@@ -36,24 +43,59 @@ pub(super) fn by_prefix_sums(expansion: &Expansion, first: Ix, threads: u32, wri
     effects::sync();
 }
 
-/// Where the elements of each of a block's sources end, in shared memory.
-fn ends(expansion: &Expansion, first: Ix, threads: u32) -> Cells {
-    let mut ends = Cells::shared(&[ScalarType::I64], threads.into());
+/// Hands on a block's share of all elements. There are no more sources than threads: every block adds up all sizes.
+pub(super) fn by_shares(expansion: &Expansion, (block, blocks): (Ix, Ix), threads: u32, write: Write<'_>) {
+    let ends = ends_by_warps(expansion, threads);
+    let total: Ix = named(number(&ends.read(i64::from(threads) - 1)), "total");
+    // Each thread of a block that has any is to have one.
+    let share = named(quotient(total + (blocks - 1), blocks).max(i64::from(threads)), "share");
+    let first = named((block * share).min(total), "first");
+    let sources = InOrder {
+        sources: expansion.sources,
+        source: expansion.source.clone(),
+        end: Rc::new(move |at| number(&ends.read(at))),
+        get: expansion.get.clone(),
+        total,
+    };
+    sources.by_block(threads, first, named((total - first).min(share), "count"), write);
+}
+
+/// The size of a source, if there is one.
+fn size(expansion: &Expansion, at: Ix) -> Scalars {
+    let size = || vec![expansion.source_at(at).1.term()];
+    Scalars(effects::choose(at.lt(expansion.sources).term(), size, effects::zeros))
+}
+
+/// Adds sizes up where lanes shuffle.
+fn ends_by_warps(expansion: &Expansion, threads: u32) -> Cells {
+    let (types, warps) = ([ScalarType::I64], i64::from(threads) / LANES);
+    let (ends, totals) = (Cells::shared(&types, threads.into()), Cells::shared(&types, warps));
+    let (own, adding) = (Cells::private(&types, 1), adding(ScalarType::I64));
     each_thread(threads, |thread| {
-        let at = first + thread;
-        let size = effects::choose(
-            at.lt(expansion.sources).term(),
-            || vec![expansion.source_at(at).1.term()],
-            effects::zeros,
-        );
-        ends.write(thread, &Scalars(size));
+        let (lane, warp) = (thread % LANES, thread / LANES);
+        let sum = scan_lanes(&adding, lane, LANES, vec![size(expansion, thread)]).remove(0);
+        own.write(0, &sum);
+        only_if(lane.eq(LANES - 1), || totals.write(warp, &sum));
     });
+    effects::sync();
+    each_thread(threads, |thread| {
+        let before = scan_totals(&adding, thread, warps, 1, &totals).0.remove(0);
+        ends.write(thread, &now(&adding.combine(&before, &own.read(0))));
+    });
+    effects::sync();
+    ends
+}
+
+/// Adds sizes up where they do not: over twice the distance each time.
+fn ends_by_threads(expansion: &Expansion, first: Ix, threads: u32) -> Cells {
+    let mut ends = Cells::shared(&[ScalarType::I64], threads.into());
+    each_thread(threads, |thread| ends.write(thread, &size(expansion, first + thread)));
     effects::sync();
     let mut distance = 1;
     while distance < i64::from(threads) {
         let next = Cells::shared(&[ScalarType::I64], threads.into());
         each_thread(threads, |thread| {
-            let own = number(&ends.read(thread));
+            let own: Ix = number(&ends.read(thread));
             let before = number(&ends.read((thread - distance).max(0)));
             let sum = own + thread.ge(distance).select(before, Exp::from(0));
             next.write(thread, &Scalars(vec![sum.term()]));
@@ -62,8 +104,4 @@ fn ends(expansion: &Expansion, first: Ix, threads: u32) -> Cells {
         (ends, distance) = (next, distance * 2);
     }
     ends
-}
-
-fn number(scalars: &Scalars) -> Ix {
-    scalars.0.first().map_or(Exp::from(0), |term| Exp::from_term(*term))
 }
