@@ -50,8 +50,8 @@ pub use pumice_macros::include_pum;
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
 pub use pumice_scalar::{
-    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
-    constant, none, some, while_,
+    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Ordered, Place, Primitive, Signed,
+    bf16, cond, constant, f16, none, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;
