@@ -133,6 +133,24 @@ impl<D: Shape, T: Number> Acc<Array<D, T>> {
         self.folded(Some(number(0)), |a, b| a + b, Place::caller("sum"))
     }
 
+    /// The sum along the innermost dimension in another type: elements are converted before they are added. So bytes are summed
+    /// without wrapping, and read as the bytes that they are.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// assert_eq!(run(use_(&[200u8, 100]).sum())?.to_value()?, 44);
+    /// assert_eq!(run(use_(&[200u8, 100]).sum_as::<u32, _>())?.to_value()?, 300);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn sum_as<U: Number, S: Shape>(self) -> Acc<Array<S, U>>
+    where
+        D: Larger<Smaller = S>,
+    {
+        let place = Place::caller("sum_as");
+        self.mapped(|x| x.cast::<U>(), place).folded(Some(number(0)), |a, b| a + b, place)
+    }
+
     /// The product along the innermost dimension.
     ///
     /// ```

@@ -177,17 +177,20 @@ pub fn in_order(term: Term, Falls(falls): Falls) -> Term {
     if ty == ScalarType::Bool {
         return if falls { (!Exp::<bool>::from_term(term)).term() } else { term };
     }
-    let (unsigned, signed) = match ty.bytes() {
-        4 => (ScalarType::U32, ScalarType::I32),
-        _ => (ScalarType::U64, ScalarType::I64),
+    let unsigned = ty.unsigned();
+    let signed = match unsigned {
+        ScalarType::U8 => ScalarType::I8,
+        ScalarType::U16 => ScalarType::I16,
+        ScalarType::U32 => ScalarType::I32,
+        _ => ScalarType::I64,
     };
     let last = 8 * ty.bytes() as u32 - 1;
     let number = |bits: u64| Term::from(Constant::from_bits(unsigned, bits));
     let as_bits = |term: Term, ty| Term::apply(Op::Bitcast, ty, &[term]);
     let sign = number(1 << last);
     let key = match ty {
-        ScalarType::U32 | ScalarType::U64 => term,
-        ScalarType::I32 | ScalarType::I64 => as_bits(term, unsigned).binary(Op::Xor, sign),
+        ty if ty.is_signed() => as_bits(term, unsigned).binary(Op::Xor, sign),
+        ty if ty.is_integer() => term,
         // Of negative floats, the larger bits are those of the smaller number.
         _ => {
             let shift = Constant::from_bits(signed, last.into()).into();
@@ -197,10 +200,8 @@ pub fn in_order(term: Term, Falls(falls): Falls) -> Term {
     };
     let key = if falls { key.binary(Op::Xor, number(u64::MAX >> (63 - last))) } else { key };
     // What is not a number would be at both ends: it is turned round to the last one.
-    let below_infinity = match ty {
-        ScalarType::F32 => u64::from(!f32::NEG_INFINITY.to_bits()),
-        ScalarType::F64 => !f64::NEG_INFINITY.to_bits(),
-        _ => return key,
-    };
-    key.binary(Op::Sub, number(below_infinity))
+    match ty.is_float() {
+        true => key.binary(Op::Sub, number(!Constant::from_float(ty, f64::NEG_INFINITY).bits())),
+        false => key,
+    }
 }

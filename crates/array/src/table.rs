@@ -139,7 +139,7 @@ fn first_rank(key: &[Term]) -> Exp<u64> {
 /// A scalar of a key, in which -0.0 is 0.0, as for `==`.
 fn without_sign_of_zero(term: Term) -> Term {
     match term.ty() {
-        ScalarType::F32 | ScalarType::F64 => term.binary(Op::Add, Constant::zero(term.ty()).into()),
+        float if float.is_float() => term.binary(Op::Add, Constant::zero(term.ty()).into()),
         _ => term,
     }
 }

@@ -3,10 +3,13 @@
 use pumice_program::{Access, Memory, MemoryId, Operand, Space, Stmt, Var};
 use pumice_scalar::ScalarType;
 
-use crate::dialect::Threads;
+use crate::dialect::{Threads, is_packed};
 use crate::expression::{Binding, Expression};
 use crate::truth::UNVECTORISED;
 use crate::writer::Writer;
+
+/// The elements of vectors, in both dialects that have them.
+const FIELDS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// Whether a statement, or one inside it, uses memory.
 pub(crate) fn touches(stmt: &Stmt, uses: &dyn Fn(MemoryId) -> bool) -> bool {
@@ -50,14 +53,17 @@ impl Writer<'_> {
             match &guard {
                 Some(guard) => {
                     let zeros = vec![self.zero(ty).text; width];
-                    let zeros = self.language.make_vector(&vector, &zeros);
+                    let zeros = self.made_vector(ty, &vector, &zeros);
                     self.sink().line(&format!("{vector} {name} = {zeros};"));
                     self.sink().line(&format!("if ({guard}) {name} = {pointer};"));
                 }
                 None => self.sink().line(&format!("{vector} {name} = {pointer};")),
             }
-            for (var, field) in chunk.iter().zip(["x", "y", "z", "w"]) {
-                let field = Expression::atom(format!("{name}.{field}"));
+            for (k, var) in chunk.iter().enumerate() {
+                let field = match is_packed(ty, width) {
+                    true => self.unpacked(ty, &vector, &name, k),
+                    false => Expression::atom(format!("{name}.{}", FIELDS[k])),
+                };
                 self.inlined[var.0 as usize] = Some(truth(ty, field));
             }
         }
@@ -74,12 +80,48 @@ impl Writer<'_> {
             let line = match self.language.vector(ty, width).filter(|_| width > 1) {
                 Some(vector) => {
                     let pointer = self.pointer(memory, &vector, &offset);
-                    format!("{guard}{pointer} = {};", self.language.make_vector(&vector, chunk))
+                    format!("{guard}{pointer} = {};", self.made_vector(ty, &vector, chunk))
                 }
                 None => format!("{guard}{} = {};", self.element(memory, &offset), chunk[0]),
             };
             self.sink().line(&line);
         }
+    }
+
+    /// The vector that has these values for its elements.
+    fn made_vector(&self, ty: ScalarType, vector: &str, values: &[String]) -> String {
+        if !is_packed(ty, values.len()) {
+            return self.language.make_vector(vector, values);
+        }
+        let unsigned = if ty == ScalarType::Bool { ty } else { ty.unsigned() };
+        let (element, bits) = (self.language.element(unsigned), 8 * ty.bytes());
+        let word = |values: &[String]| {
+            let shifted = values.iter().enumerate().map(|(k, value)| match k {
+                0 => format!("(u32)({element})({value})"),
+                _ => format!("((u32)({element})({value}) << {})", k * bits),
+            });
+            shifted.collect::<Vec<String>>().join(" | ")
+        };
+        let words: Vec<String> = values.chunks(4 / ty.bytes()).map(word).collect();
+        match words.as_slice() {
+            [word] => format!("({vector})({word})"),
+            words => self.language.make_vector(vector, words),
+        }
+    }
+
+    /// An element of a vector of words that have several.
+    fn unpacked(&self, ty: ScalarType, vector: &str, name: &str, k: usize) -> Expression {
+        let in_word = 4 / ty.bytes();
+        let word = match vector {
+            "u16" | "u32" => name.to_owned(),
+            _ => format!("{name}.{}", FIELDS[k / in_word]),
+        };
+        let element = self.language.element(ty);
+        let text = match 8 * ty.bytes() * (k % in_word) {
+            0 => format!("({element}){word}"),
+            shift => format!("({element})({word} >> {shift})"),
+        };
+        Expression { binding: Binding::Unary, ..Expression::atom(text) }
     }
 
     /// An element of memory.
@@ -162,6 +204,6 @@ fn truth(ty: ScalarType, element: Expression) -> Expression {
     if ty != ScalarType::Bool {
         return element;
     }
-    let text = format!("{} != 0", element.text);
+    let text = format!("{} != 0", element.within(Binding::Sum));
     Expression { binding: Binding::Equality, ..Expression::atom(text) }
 }

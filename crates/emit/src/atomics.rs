@@ -28,6 +28,32 @@ impl Atomic {
         if self.ty.bytes() == 8 { ScalarType::U64 } else { ScalarType::U32 }
     }
 
+    /// The body of an exchange of a small element by exchanges of the word that it is in: with `expected`, only while it is that.
+    /// `exchange` is the dialect's function on words.
+    pub(crate) fn body_on_words(self, element: &str, space: &str, exchange: &str) -> String {
+        let (unsigned, bits) = (self.ty.unsigned(), 8 * self.ty.bytes());
+        let ends = match self.op {
+            AtomicOp::CompareExchange => "if (found != expected) break;",
+            _ => "",
+        };
+        let lines = [
+            format!("{space}u32 *word = ({space}u32 *)((size_t)p & ~(size_t)3);"),
+            format!("u32 shift = (u32)((size_t)p & 3) * 8, mask = {:#x}u << shift;", (1u32 << bits) - 1),
+            format!("u32 old = *(volatile {space}u32 *)word;"),
+            format!("{element} found;"),
+            "for (;;) {".to_owned(),
+            format!("    found = ({element})(old >> shift);"),
+            format!("    {ends}"),
+            format!("    u32 seen = {exchange}(word, old, (old & ~mask) | ((u32)({unsigned})v << shift));"),
+            "    if (seen == old) break;".to_owned(),
+            "    old = seen;".to_owned(),
+            "}".to_owned(),
+            "return found;".to_owned(),
+        ];
+        let lines: Vec<String> = lines.into_iter().filter(|line| !line.trim().is_empty()).collect();
+        lines.join("\n    ")
+    }
+
     /// Whether it is more than a sum or an exchange.
     pub(crate) fn is_extended(self) -> bool {
         matches!(self.op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor)

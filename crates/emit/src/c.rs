@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use pumice_program::{Access, AtomicOp, Capabilities, Order, Scope, Warps};
+use pumice_program::{Access, AtomicOp, Atomics, Capabilities, Order, Scope, Warps};
 use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
@@ -25,7 +25,8 @@ pub(crate) struct C;
 
 impl Language for C {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { warps: Warps::OneWorker, ..Capabilities::ALL }
+        let atomics = Atomics { small: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, small: false, warps: Warps::OneWorker, ..Capabilities::ALL }
     }
 
     fn register(&self, ty: ScalarType) -> &'static str {
@@ -36,11 +37,12 @@ impl Language for C {
         }
     }
 
-    fn preamble(&self, _kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
+    fn preamble(&self, kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
         text.line("typedef int i32;");
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");
         text.line("typedef unsigned long long u64;");
+        dialect::define_small_types(kernels, text);
     }
 
     fn helper(&self) -> &'static str {

@@ -5,7 +5,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads, vector_type};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads, define_small_types, vector_type};
 use crate::text::Text;
 
 /// The functions that stop a kernel by the device's clock. The first thread that comes begins the time; a thread that finds
@@ -33,8 +33,8 @@ pub(crate) struct Cuda;
 
 impl Language for Cuda {
     fn capabilities(&self) -> Capabilities {
-        let atomics = Atomics { float_min_max: false, ..Capabilities::ALL.atomics };
-        Capabilities { atomics, ..Capabilities::ALL }
+        let atomics = Atomics { float_min_max: false, small: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, small: false, ..Capabilities::ALL }
     }
 
     fn preamble(&self, kernels: &[&Kernel], _options: &EmitOptions, text: &mut Text) {
@@ -42,6 +42,7 @@ impl Language for Cuda {
         text.line("typedef unsigned u32;");
         text.line("typedef long long i64;");
         text.line("typedef unsigned long long u64;");
+        define_small_types(kernels, text);
         if kernels.iter().any(|kernel| kernel.stop.is_some()) {
             STOP.lines().for_each(|line| text.line(line));
         }
@@ -135,7 +136,9 @@ impl Language for Cuda {
 
     fn atomic(&self, atomic: Atomic) -> Function {
         use ScalarType::*;
-        let Some(name) = atomic_function(atomic.op) else { return Function::Helper };
+        let Some(name) = atomic_function(atomic.op).filter(|_| !atomic.ty.is_small()) else {
+            return Function::Helper;
+        };
         let direct = match atomic.op {
             AtomicOp::Add => atomic.ty != I64,
             AtomicOp::Min | AtomicOp::Max => true,
@@ -155,7 +158,8 @@ impl Language for Cuda {
             ScalarType::F32 => ("f32", "f"),
             ScalarType::F64 => ("f64", "d"),
             // There are no registers of 8 bits.
-            ScalarType::Bool => ("b8", "h"),
+            ty if ty.bytes() == 1 => ("b8", "h"),
+            ty if ty.bytes() == 2 => ("b16", "h"),
             ty if ty.bytes() == 8 => ("b64", "l"),
             _ => ("b32", "r"),
         };
@@ -164,17 +168,24 @@ impl Language for Cuda {
         } else {
             ("gpu", "\"l\"(p)")
         };
+        let (held, back) = match letter {
+            "h" => ("unsigned short", format!("({register})")),
+            _ => (register, String::new()),
+        };
         match op {
+            AtomicOp::Exchange | AtomicOp::CompareExchange if ty.is_small() => {
+                atomic.body_on_words(self.element(ty), "", "atomicCAS")
+            }
             AtomicOp::Load(order) => format!(
-                "{register} v;
+                "{held} v;
     asm volatile(\"ld.{}.{scope}.{kind} %0, [%1];\" : \"={letter}\"(v) : {address} : \"memory\");
-    return v;",
+    return {back}v;",
                 if order == Order::Ordered { "acquire" } else { "relaxed" }
             ),
             AtomicOp::Store(order) => format!(
                 "asm volatile(\"st.{}.{scope}.{kind} [%0], %1;\" :: {address}, \"{letter}\"({}v) : \"memory\");",
                 if order == Order::Ordered { "release" } else { "relaxed" },
-                if ty == ScalarType::Bool { "(unsigned short)" } else { "" }
+                if letter == "h" { "(unsigned short)" } else { "" }
             ),
             AtomicOp::Sub => format!("return ({register})atomicAdd((u64 *)p, 0 - (u64)v);"),
             AtomicOp::Exchange if ty == ScalarType::F64 => {
@@ -231,6 +242,15 @@ impl Language for Cuda {
         };
         let suffix = if ty == ScalarType::F32 { "f" } else { "" };
         Function::Builtin(format!("{name}{suffix}"))
+    }
+
+    fn half_body(&self, ty: ScalarType, widens: bool) -> Option<String> {
+        let assembly = match (ty, widens) {
+            (ScalarType::F16, true) => "float b;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(b) : \"h\"(a));",
+            (ScalarType::F16, false) => "f16 b;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(b) : \"f\"(a));",
+            _ => return None,
+        };
+        Some(format!("{assembly}\n    return b;"))
     }
 
     fn bitcast(&self, to: ScalarType, from: ScalarType) -> Option<&'static str> {

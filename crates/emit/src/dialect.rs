@@ -89,6 +89,8 @@ pub(crate) struct Kernel {
     pub(crate) resident: u32,
     /// Whether a double occurs anywhere.
     pub(crate) doubles: bool,
+    /// Whether there are numbers of 8 or 16 bits.
+    pub(crate) small: bool,
     /// Whether something of 64 bits is done atomically.
     pub(crate) wide_atomics: bool,
     /// Whether that is more than a sum or an exchange.
@@ -142,6 +144,23 @@ pub(crate) fn scalar_type(ty: ScalarType) -> &'static str {
         ScalarType::U64 => "u64",
         ScalarType::F32 => "float",
         ScalarType::F64 => "double",
+        ScalarType::I8 => "i8",
+        ScalarType::I16 => "i16",
+        ScalarType::U8 => "u8",
+        ScalarType::U16 => "u16",
+        // Their bits.
+        ScalarType::F16 => "f16",
+        ScalarType::BF16 => "bf16",
+    }
+}
+
+/// Writes the names of small types, where programs have such.
+pub(crate) fn define_small_types(kernels: &[&Kernel], text: &mut Text) {
+    if kernels.iter().any(|kernel| kernel.small) {
+        text.line("typedef signed char i8;");
+        text.line("typedef unsigned char u8;");
+        text.line("typedef short i16;");
+        text.line("typedef unsigned short u16, f16, bf16;");
     }
 }
 
@@ -151,6 +170,15 @@ pub(crate) fn vector_type(ty: ScalarType, count: usize, wide: &str) -> Option<St
     if ty.bytes() * count > 16 {
         return None;
     }
+    if is_packed(ty, count) {
+        let words = match ty.bytes() * count {
+            2 => "u16",
+            4 => "u32",
+            8 => "uint2",
+            _ => "uint4",
+        };
+        return Some(words.to_owned());
+    }
     let element = match ty {
         ScalarType::Bool => "uchar",
         ScalarType::I32 => "int",
@@ -159,8 +187,22 @@ pub(crate) fn vector_type(ty: ScalarType, count: usize, wide: &str) -> Option<St
         ScalarType::F64 => "double",
         ScalarType::I64 => return Some(format!("{wide}{count}")),
         ScalarType::U64 => return Some(format!("u{wide}{count}")),
+        // They are packed.
+        ScalarType::I8
+        | ScalarType::I16
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::F16
+        | ScalarType::BF16 => {
+            return None;
+        }
     };
     Some(format!("{element}{count}"))
+}
+
+/// Whether a vector of elements is accessed as words that have several of them: no dialect has vectors of 16 bytes.
+pub(crate) fn is_packed(ty: ScalarType, count: usize) -> bool {
+    ty.is_small() || (ty == ScalarType::Bool && count > 4)
 }
 
 /// A C-family dialect.
@@ -289,6 +331,12 @@ pub(crate) trait Language {
 
     /// How a mathematical operation on floats is written.
     fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function;
+
+    /// The body of the helper that makes an `f32` of the bits `a` of a float of 16 bits (`widens`), or the other way round, if
+    /// the device has an instruction for it.
+    fn half_body(&self, _ty: ScalarType, _widens: bool) -> Option<String> {
+        None
+    }
 
     /// The body of the helper for an operation on floats `a` and `b`, where [`Language::function`] asks for one that the
     /// library does not have.

@@ -75,6 +75,7 @@ fn float_literal(constant: Constant) -> String {
     // Rust prints the shortest digits that read back as the same float.
     match constant.ty() {
         ScalarType::F32 => format!("{:?}f", f32::from_bits(constant.bits() as u32)),
+        ty if ty.is_half() => format!("{:#06x}", constant.bits()),
         _ => format!("{:?}", f64::from_bits(constant.bits())),
     }
 }
@@ -86,7 +87,7 @@ fn unsigned(ty: ScalarType) -> ScalarType {
 impl Writer<'_> {
     /// A constant as an expression.
     pub(crate) fn constant(&mut self, constant: Constant, typed: bool) -> Expression {
-        if constant.as_float().is_some_and(|value| !value.is_finite()) {
+        if !constant.ty().is_half() && constant.as_float().is_some_and(|value| !value.is_finite()) {
             // No dialect has literals for these.
             let bits = if constant.ty().bytes() == 8 { ScalarType::I64 } else { ScalarType::I32 };
             let value = Expression::atom(format!("({bits}){:#x}u", constant.bits()));
@@ -324,6 +325,12 @@ impl Writer<'_> {
         if to == from {
             return value.clone();
         }
+        // Others are lowered to these two.
+        if to.is_half() || from.is_half() {
+            let widens = from.is_half();
+            let ty = if widens { from } else { to };
+            return self.helper(Helper::Half { ty, widens }, std::slice::from_ref(value));
+        }
         if to == ScalarType::Bool {
             let zero = self.constant(Constant::zero(from), false);
             return self.infix("!=", Binding::Equality, &[value.clone(), zero]);
@@ -338,7 +345,8 @@ impl Writer<'_> {
         if to == from {
             return value;
         }
-        if !to.is_float() && !from.is_float() {
+        // Floats of 16 bits are their bits.
+        if to.is_half() || from.is_half() || (!to.is_float() && !from.is_float()) {
             return self.converted(to, &value);
         }
         match self.language.bitcast(to, from) {

@@ -9,6 +9,7 @@ use crate::EmitOptions;
 use crate::atomics::Atomic;
 use crate::dialect::Language;
 use crate::expression::literal;
+use crate::halves;
 use crate::text::Text;
 
 /// A function of the prelude.
@@ -39,6 +40,13 @@ pub(crate) enum Helper {
         to: ScalarType,
         /// The type that goes in.
         from: ScalarType,
+    },
+    /// A float of 16 bits as an `f32`, or the other way round.
+    Half {
+        /// The type of 16 bits.
+        ty: ScalarType,
+        /// Whether it goes in, and not comes out.
+        widens: bool,
     },
     /// Keeps the first failure.
     Fail,
@@ -94,6 +102,7 @@ impl Helper {
             }
             Helper::Bits { to, from } => format!("bits_{from}_{to}"),
             Helper::Saturate { to, from } => format!("saturate_{from}_{to}"),
+            Helper::Half { ty, widens } => format!("{}_{ty}", if widens { "widen" } else { "round" }),
             Helper::Fail => "fail_i64".to_owned(),
             Helper::Ballot => "ballot_u32".to_owned(),
             Helper::Atomic(atomic) => atomic.name(),
@@ -113,6 +122,11 @@ impl Helper {
             return;
         }
         let Some(section) = language.library().and_then(|library| library.get(name.as_str())) else {
+            if let Helper::Half { .. } = self {
+                for need in halves::needs(language) {
+                    need.write_once(language, options, written, text);
+                }
+            }
             self.write(language, options, text);
             return;
         };
@@ -161,6 +175,12 @@ impl Helper {
                 } else {
                     saturate_body(to, from, &truncated)
                 };
+                function(text, result, &format!("{parameter} a"), &body);
+            }
+            Helper::Half { ty, widens } => {
+                let [half, single] = [ty, ScalarType::F32].map(|ty| language.register(ty));
+                let (result, parameter) = if widens { (single, half) } else { (half, single) };
+                let body = halves::body(ty, widens, language);
                 function(text, result, &format!("{parameter} a"), &body);
             }
             Helper::Fail => {

@@ -28,6 +28,7 @@ mod dialect;
 mod effort;
 mod expression;
 mod flow;
+mod halves;
 mod helpers;
 mod lanes;
 mod names;

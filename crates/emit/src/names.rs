@@ -18,7 +18,7 @@ const RESERVED: &str = "
     throw try typeid typename using virtual wchar_t xor xor_eq final override import module
     linux unix i386 NULL main errno assert
     int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t ptrdiff_t intptr_t uintptr_t
-    i32 i64 u32 u64 f32 f64 LANES LANES_WIDE args first_block last_block
+    i8 i16 u8 u16 f16 bf16 i32 i64 u32 u64 f32 f64 LANES LANES_WIDE args first_block last_block
     kernel global local constant private generic read_only write_only read_write half quad uchar ushort uint ulong
     image1d_t image2d_t image3d_t image1d_array_t image2d_array_t image1d_buffer_t sampler_t event_t queue_t pipe
     get_global_id get_local_id get_group_id get_num_groups get_local_size get_global_size get_work_dim

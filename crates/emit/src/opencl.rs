@@ -5,7 +5,7 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads, vector_type};
+use crate::dialect::{Function, Kernel, Language, Stop, Threads, define_small_types, vector_type};
 use crate::text::Text;
 
 /// Orders a work-item's accesses to memory.
@@ -19,8 +19,9 @@ pub(crate) struct OpenCl;
 
 impl Language for OpenCl {
     fn capabilities(&self) -> Capabilities {
-        let atomics = Atomics { float_add: false, float_min_max: false, ..Capabilities::ALL.atomics };
-        Capabilities { atomics, warps: Warps::ThroughShared, ..Capabilities::ALL }
+        let atomics =
+            Atomics { small: false, float_add: false, float_min_max: false, ..Capabilities::ALL.atomics };
+        Capabilities { atomics, small: false, warps: Warps::ThroughShared, ..Capabilities::ALL }
     }
 
     fn element(&self, ty: ScalarType) -> &'static str {
@@ -47,6 +48,7 @@ impl Language for OpenCl {
         text.line("typedef uint u32;");
         text.line("typedef long i64;");
         text.line("typedef ulong u64;");
+        define_small_types(kernels, text);
     }
 
     fn helper(&self) -> &'static str {
@@ -118,7 +120,9 @@ impl Language for OpenCl {
     }
 
     fn atomic(&self, atomic: Atomic) -> Function {
-        let direct = !atomic.ty.is_float() && !matches!(atomic.op, AtomicOp::Load(_) | AtomicOp::Store(_));
+        let direct = !atomic.ty.is_float()
+            && !atomic.ty.is_small()
+            && !matches!(atomic.op, AtomicOp::Load(_) | AtomicOp::Store(_));
         if direct { Function::Builtin(atomic_function(atomic, atomic.op)) } else { Function::Helper }
     }
 
@@ -136,7 +140,18 @@ impl Language for OpenCl {
             _ => value.to_owned(),
         };
         let fence = |order: Order| if order == Order::Ordered { FENCE } else { "" };
+        let (element, small) = (self.element(atomic.ty), atomic.ty.is_small());
         match atomic.op {
+            AtomicOp::Load(order) if small => {
+                let load = format!("{element} v = *(volatile {space}{element} *)p;");
+                lines(&[&load, fence(order), "return v;"])
+            }
+            AtomicOp::Store(order) if small => {
+                lines(&[fence(order), &format!("*(volatile {space}{element} *)p = v;")])
+            }
+            AtomicOp::Exchange | AtomicOp::CompareExchange if small => {
+                atomic.body_on_words(element, space, "atomic_cmpxchg")
+            }
             // Adding nothing reads what is there, from wherever the others' changes are.
             AtomicOp::Load(order) => {
                 let value = back(&call(AtomicOp::Add, "0"));
@@ -223,6 +238,10 @@ impl Language for OpenCl {
             ScalarType::U64 => "as_ulong",
             ScalarType::F32 => "as_float",
             ScalarType::F64 => "as_double",
+            ScalarType::I8 => "as_char",
+            ScalarType::U8 => "as_uchar",
+            ScalarType::I16 => "as_short",
+            ScalarType::U16 | ScalarType::F16 | ScalarType::BF16 => "as_ushort",
         })
     }
 

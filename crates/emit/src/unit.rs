@@ -188,8 +188,13 @@ impl Writer<'_> {
         let extended = |atomic: Atomic| wide(atomic) && atomic.is_extended();
         let some_atomic =
             |holds: &dyn Fn(Atomic) -> bool| program.body.iter().any(|stmt| any_atomic(program, stmt, holds));
-        let doubles = program.vars.iter().any(|var| var.ty == ScalarType::F64)
-            || program.memories.iter().any(|memory| memory.ty == ScalarType::F64);
+        let has = |holds: fn(ScalarType) -> bool| {
+            program.vars.iter().any(|var| holds(var.ty))
+                || program.memories.iter().any(|memory| holds(memory.ty))
+        };
+        let doubles = has(|ty| ty == ScalarType::F64);
+        // Truth values are bytes, and many are loaded as words.
+        let small = has(ScalarType::is_small);
         Kernel {
             entry,
             arguments,
@@ -203,6 +208,7 @@ impl Writer<'_> {
             threads: program.threads,
             resident: program.resident,
             doubles,
+            small,
             wide_atomics: program.failure.is_some() || some_atomic(&wide),
             extended_atomics: some_atomic(&extended),
         }

@@ -41,6 +41,10 @@ fn edges(ty: ScalarType) -> Vec<Constant> {
         ScalarType::Bool => vec![false.into(), true.into()],
         ScalarType::F32 => floats.iter().map(|&value| (value as f32).into()).collect(),
         ScalarType::F64 => floats.into_iter().chain([f64::MAX, 5e-324]).map(Into::into).collect(),
+        half if half.is_half() => {
+            let near = [65504.0, 65519.0, 65520.0, 6e-8, 3e-8, 6.1e-5, 6.09e-5, 3.39e38, 1e-40];
+            floats.into_iter().chain(near).map(|value| Constant::from_float(half, value)).collect()
+        }
         _ => {
             let (low, high) = ty.range();
             let small = [0, 1, 2, 3, 5, 7, 8, 31, 32, 33, 63, 64, 65, 100, 1 << 20, -1, -2, -3, -7, -8, -100];
@@ -203,6 +207,19 @@ fn operations_on_f32() {
 #[test]
 fn operations_on_f64() {
     check_type(ScalarType::F64, &EmitOptions::default());
+}
+
+#[test]
+fn operations_on_small_integers() {
+    for ty in [ScalarType::I8, ScalarType::I16, ScalarType::U8, ScalarType::U16] {
+        check_type(ty, &EmitOptions::default());
+    }
+}
+
+#[test]
+fn operations_on_halves() {
+    check_type(ScalarType::F16, &EmitOptions::default());
+    check_type(ScalarType::BF16, &EmitOptions::default());
 }
 
 /// Integers are exact with `fast_math` too, though some divisions go through doubles.

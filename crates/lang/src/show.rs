@@ -208,6 +208,10 @@ pub fn literal(constant: Constant) -> String {
             float(f64::from(f32::from_bits(constant.bits() as u32)), &f32::from_bits(constant.bits() as u32))
         }
         ScalarType::F64 => float(f64::from_bits(constant.bits()), &f64::from_bits(constant.bits())),
+        ScalarType::F16 | ScalarType::BF16 => {
+            let value = constant.as_float().unwrap_or_default();
+            float(value, &(value as f32))
+        }
         ScalarType::Bool => (constant == Constant::from(true)).to_string(),
         _ => constant.as_integer().unwrap_or(0).to_string(),
     }

@@ -20,7 +20,10 @@ const KEYWORDS: [&str; 21] = [
 ];
 
 /// Types that have names of their own.
-const TYPES: [&str; 10] = ["i32", "i64", "u32", "u64", "f32", "f64", "bool", "int", "double", "mem"];
+const TYPES: [&str; 16] = [
+    "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "bool", "int",
+    "double", "mem",
+];
 
 /// What may be written at a position.
 pub fn complete(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<Vec<CompletionItem>> {

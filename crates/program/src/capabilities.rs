@@ -34,6 +34,8 @@ pub enum WideAtomics {
 pub struct Atomics {
     /// Those on elements of 64 bits.
     pub wide: WideAtomics,
+    /// All of them on elements of 8 and 16 bits, where every target has exchange, compare-and-exchange, loads and stores.
+    pub small: bool,
     /// Sums of floats.
     pub float_add: bool,
     /// Minimum and maximum of floats.
@@ -48,6 +50,13 @@ impl Atomics {
             AtomicOp::Min | AtomicOp::Max if ty.is_float() => self.float_min_max,
             _ => true,
         };
+        let exchanges = matches!(
+            op,
+            AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::Load(_) | AtomicOp::Store(_)
+        );
+        if ty.is_small() && !exchanges && !self.small {
+            return false;
+        }
         let extended =
             matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
         let needed = match (ty.bytes(), extended) {
@@ -66,6 +75,8 @@ pub struct Capabilities {
     pub wide_integers: bool,
     /// Floats of 64 bits.
     pub doubles: bool,
+    /// Arithmetic on numbers of 8 and 16 bits. Every target has such numbers in memory.
+    pub small: bool,
     /// Atomic operations.
     pub atomics: Atomics,
     /// Shuffles and votes.
@@ -79,7 +90,8 @@ impl Capabilities {
     pub const ALL: Capabilities = Capabilities {
         wide_integers: true,
         doubles: true,
-        atomics: Atomics { wide: WideAtomics::Extended, float_add: true, float_min_max: true },
+        small: true,
+        atomics: Atomics { wide: WideAtomics::Extended, small: true, float_add: true, float_min_max: true },
         warps: Warps::Native,
         parameter_bytes: u32::MAX,
     };

@@ -22,7 +22,8 @@ pub struct VarInfo {
     pub name: String,
     /// Whether the integer operation that defines it is known to stay within its type (and to divide by a positive number
     /// only) in every launch: then it needs no care about wrapping. Meaningful for a [`Stmt::Let`] only; only
-    /// [`mark_exact`](crate::mark_exact) sets it, and emitters know of wrapping by it alone.
+    /// [`mark_exact`](crate::mark_exact) sets it, and [`legalise`](crate::legalise) where it widens operands; emitters know of
+    /// wrapping by it alone.
     pub exact: bool,
 }
 

@@ -71,7 +71,11 @@ pub fn plan(program: &Program, limit: u32) -> Result<Layout, MemoryError> {
         .memories
         .iter()
         .map(|memory| match memory.space {
-            Space::Shared { length } => u64::from(length) * memory.ty.bytes() as u64,
+            Space::Shared { length } => {
+                let bytes = u64::from(length) * memory.ty.bytes() as u64;
+                // Small elements are exchanged with the word that they are in, so the last ones have all of it.
+                if memory.ty.is_small() { bytes.next_multiple_of(4) } else { bytes }
+            }
             Space::Global { .. } | Space::Private { .. } => 0,
         })
         .collect();

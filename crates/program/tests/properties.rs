@@ -353,7 +353,7 @@ fn do_everything(program: &Program) {
 /// A target that has compare-and-exchange, and as few other atomic operations as there are.
 const BARE: Target = Target {
     capabilities: Capabilities {
-        atomics: Atomics { wide: WideAtomics::Base, float_add: false, float_min_max: false },
+        atomics: Atomics { wide: WideAtomics::Base, small: false, float_add: false, float_min_max: false },
         ..Capabilities::ALL
     },
     ..Target::ALL

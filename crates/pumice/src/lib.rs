@@ -54,8 +54,8 @@ pub use pumice_scalar::ComplexExp;
 #[doc(hidden)]
 pub use pumice_scalar::derived;
 pub use pumice_scalar::{
-    Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive,
-    ResultExp, Signed, cond, constant, equal, err, none, ok, some, while_,
+    Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Ordered, Place, Primitive,
+    ResultExp, Signed, bf16, cond, constant, equal, err, f16, none, ok, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;

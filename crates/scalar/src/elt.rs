@@ -7,6 +7,7 @@
 use crate::arena::Term;
 use crate::exp::{Exp, IntoExp};
 use crate::types::{Constant, ScalarType};
+use half::{bf16, f16};
 use std::borrow::Cow;
 use std::collections::TryReserveError;
 use std::fmt::Debug;
@@ -15,8 +16,8 @@ use std::fmt::Debug;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are numbers, `bool`, and what is composed of elements: tuples of up to twelve, arrays `[T; N]`, `Option`, \
-            `Result`",
+    note = "elements are i8 to i64, u8 to u64, f16, bf16, f32, f64, `bool`, `char`, and what is composed of elements: tuples of up to \
+            twelve, arrays `[T; N]`, `Option`, `Result`",
     note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
 pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static {
@@ -74,8 +75,8 @@ pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are numbers, `bool`, and what is composed of elements: tuples of up to twelve, arrays `[T; N]`, `Option`, \
-            `Result`",
+    note = "elements are i8 to i64, u8 to u64, f16, bf16, f32, f64, `bool`, `char`, and what is composed of elements: tuples of up to \
+            twelve, arrays `[T; N]`, `Option`, `Result`",
     note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
 pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> + Default {
@@ -111,6 +112,10 @@ primitive! {
     f32 F32 b f32::from_le_bytes(*b), f64 F64 b f64::from_le_bytes(*b), i32 I32 b i32::from_le_bytes(*b),
     i64 I64 b i64::from_le_bytes(*b), u32 U32 b u32::from_le_bytes(*b), u64 U64 b u64::from_le_bytes(*b),
     bool Bool b b[0] != 0,
+    i8 I8 b i8::from_le_bytes(*b), i16 I16 b i16::from_le_bytes(*b), u8 U8 b b[0], u16 U16 b u16::from_le_bytes(*b),
+    f16 F16 b f16::from_le_bytes(*b), bf16 BF16 b bf16::from_le_bytes(*b),
+    // No device knows of characters, so any number may come back.
+    char U32 b char::from_u32(u32::from_le_bytes(*b)).unwrap_or(char::REPLACEMENT_CHARACTER),
 }
 
 // One implementation for all scalars, not one each: so that the expression of a literal whose type is still open is known to
@@ -155,6 +160,12 @@ mod tests {
     fn a_bool_column_with_other_bytes_is_still_bool() {
         let column: &[u8] = &[0, 1, 7];
         assert_eq!(bool::from_columns(&mut std::iter::once(column), 3), Ok(vec![false, true, true]));
+    }
+
+    #[test]
+    fn a_number_that_is_no_character_is_replaced() {
+        let column = [0x61u32, 0xd800, 0x11_0000, 0x1f600].map(u32::to_le_bytes).concat();
+        assert_eq!(char::from_bytes(&column, 5), Ok(vec!['a', '\u{fffd}', '\u{fffd}', '😀', '\0']));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::elt::{Elt, Lift, Primitive};
 use crate::graph::{FailureKind, Site};
 use crate::place::Place;
 use crate::types::Constant;
+use half::{bf16, f16};
 use std::marker::PhantomData;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 use std::panic::Location;
@@ -16,6 +17,7 @@ use std::panic::Location;
 /// A scalar expression of type `T`.
 ///
 /// Arithmetic, division, remainder, square root and conversions of floats are correctly rounded, without contraction.
+/// Operations on `f16` and `bf16` are done in `f32` and rounded, so their mathematical functions are within one unit.
 /// Mathematical functions say how far they may be from the exact result, in units in the last place: on every device,
 /// unless the compiler was told `fast_math`, with which nothing is promised. Results for zeros, infinities and NaN are
 /// those of C (annex F), subnormal numbers included where the device has them (an OpenCL device may not, for `f32`).
@@ -79,7 +81,8 @@ impl<T: Primitive> Exp<T> {
         self.compare(Op::Ne, other)
     }
 
-    /// Conversion to another scalar type, as Rust's `as`: integers wrap, floats saturate, NaN becomes 0.
+    /// Conversion to another scalar type, as Rust's `as`: integers wrap, floats saturate, NaN becomes 0. To `f16` and `bf16`
+    /// it rounds to nearest, ties to even. A number that is no character becomes U+FFFD when the host reads it.
     pub fn cast<U: Primitive>(self) -> Exp<U> {
         Exp::from_term(self.term.cast(U::TYPE))
     }
@@ -136,8 +139,10 @@ pub fn while_<L: Lift>(initial: L, condition: impl FnOnce(L) -> Exp<bool>, next:
     L::from_terms(&mut values.into_iter())
 }
 
-/// A type with arithmetic: every scalar type but `bool`.
-pub trait Number: Primitive {}
+/// A type whose values have an order: numbers and characters.
+pub trait Ordered: Primitive {}
+/// A type with arithmetic: every scalar type but `bool` and `char`.
+pub trait Number: Ordered {}
 /// A type with bit operations: integers and `bool`.
 pub trait Bits: Primitive {}
 /// An integer type.
@@ -162,6 +167,12 @@ mark! {
     f32: Number Signed Float; f64: Number Signed Float;
     i32: Number Bits Integer Signed; i64: Number Bits Integer Signed;
     u32: Number Bits Integer; u64: Number Bits Integer;
+    i8: Number Bits Integer Signed; i16: Number Bits Integer Signed;
+    u8: Number Bits Integer; u16: Number Bits Integer;
+    f16: Number Signed Float; bf16: Number Signed Float;
+    char: Ordered;
+    f32: Ordered; f64: Ordered; i8: Ordered; i16: Ordered; i32: Ordered; i64: Ordered;
+    u8: Ordered; u16: Ordered; u32: Ordered; u64: Ordered; f16: Ordered; bf16: Ordered;
 }
 
 /// Integer division: checked unless the divisor is a constant other than zero.
@@ -204,16 +215,16 @@ macro_rules! operator {
         })*
     };
 }
-operator!(Add add Add Number [f32 f64 i32 i64 u32 u64] a b a.binary(Op::Add, b));
-operator!(Sub sub Sub Number [f32 f64 i32 i64 u32 u64] a b a.binary(Op::Sub, b));
-operator!(Mul mul Mul Number [f32 f64 i32 i64 u32 u64] a b a.binary(Op::Mul, b));
-operator!(Div div Div Number [f32 f64 i32 i64 u32 u64] a b divide(Op::Div, a, b, Location::caller()));
-operator!(Rem rem Rem Number [f32 f64 i32 i64 u32 u64] a b divide(Op::Rem, a, b, Location::caller()));
-operator!(Shl shl Shl Integer [i32 i64 u32 u64] a b a.binary(Op::Shl, b));
-operator!(Shr shr Shr Integer [i32 i64 u32 u64] a b a.binary(Op::Shr, b));
-operator!(BitAnd bitand And Bits [i32 i64 u32 u64 bool] a b a.binary(Op::And, b));
-operator!(BitOr bitor Or Bits [i32 i64 u32 u64 bool] a b a.binary(Op::Or, b));
-operator!(BitXor bitxor Xor Bits [i32 i64 u32 u64 bool] a b a.binary(Op::Xor, b));
+operator!(Add add Add Number [f32 f64 i32 i64 u32 u64 i8 i16 u8 u16 f16 bf16] a b a.binary(Op::Add, b));
+operator!(Sub sub Sub Number [f32 f64 i32 i64 u32 u64 i8 i16 u8 u16 f16 bf16] a b a.binary(Op::Sub, b));
+operator!(Mul mul Mul Number [f32 f64 i32 i64 u32 u64 i8 i16 u8 u16 f16 bf16] a b a.binary(Op::Mul, b));
+operator!(Div div Div Number [f32 f64 i32 i64 u32 u64 i8 i16 u8 u16 f16 bf16] a b divide(Op::Div, a, b, Location::caller()));
+operator!(Rem rem Rem Number [f32 f64 i32 i64 u32 u64 i8 i16 u8 u16 f16 bf16] a b divide(Op::Rem, a, b, Location::caller()));
+operator!(Shl shl Shl Integer [i32 i64 u32 u64 i8 i16 u8 u16] a b a.binary(Op::Shl, b));
+operator!(Shr shr Shr Integer [i32 i64 u32 u64 i8 i16 u8 u16] a b a.binary(Op::Shr, b));
+operator!(BitAnd bitand And Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.binary(Op::And, b));
+operator!(BitOr bitor Or Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.binary(Op::Or, b));
+operator!(BitXor bitxor Xor Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.binary(Op::Xor, b));
 
 impl<T: Bits> Not for Exp<T> {
     type Output = Exp<T>;
@@ -229,7 +240,7 @@ impl<T: Signed> Neg for Exp<T> {
     }
 }
 
-impl<T: Number> Exp<T> {
+impl<T: Ordered> Exp<T> {
     /// Whether this is less.
     #[allow(clippy::should_implement_trait)]
     pub fn lt(self, other: impl Into<Exp<T>>) -> Exp<bool> {
@@ -344,7 +355,8 @@ impl<T: Float> Exp<T> {
         self.binary(Op::Atan2, x)
     }
 
-    /// Returns this × `factor` + `summand` with one rounding.
+    /// Returns this × `factor` + `summand` with one rounding. A `bf16` is rounded to `f64` before, which tells where the product is
+    /// midway between two values and the summand smaller by 45 bits.
     pub fn mul_add(self, factor: impl Into<Exp<T>>, summand: impl Into<Exp<T>>) -> Exp<T> {
         let operands = [self.term, factor.into().term, summand.into().term];
         Exp::from_term(Term::apply(Op::MulAdd, T::TYPE, &operands))
@@ -371,7 +383,7 @@ macro_rules! bit_patterns {
         }
     )* };
 }
-bit_patterns!(f32 u32, f64 u64);
+bit_patterns!(f32 u32, f64 u64, f16 u16, bf16 u16);
 
 impl Exp<bool> {
     /// The first value if this holds, else the second. Both are computed; see [`cond`] for one only.

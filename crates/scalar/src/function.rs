@@ -242,14 +242,7 @@ impl Function {
     /// assert_eq!(least.neutral_but_for_nan(), Some(vec![f32::NAN.into()]));
     /// ```
     pub fn neutral_but_for_nan(&self) -> Option<Vec<Constant>> {
-        self.neutral_among(|ty| {
-            let nan = match ty {
-                ScalarType::F32 => Some(Constant::from(f32::NAN)),
-                ScalarType::F64 => Some(Constant::from(f64::NAN)),
-                _ => None,
-            };
-            neutral_candidates(ty).into_iter().chain(nan).collect()
-        })
+        self.neutral_among(|ty| neutral_candidates(ty).into_iter().chain(Constant::nan(ty)).collect())
     }
 
     /// A neutral element made of some of these candidates for each type.
@@ -374,16 +367,17 @@ fn floats(node: &Node) -> bool {
 
 /// Constants of which one may be neutral for an operator on a type.
 fn neutral_candidates(ty: ScalarType) -> Vec<Constant> {
-    match ty {
-        ScalarType::Bool => vec![false.into(), true.into()],
-        ScalarType::I32 => vec![0i32.into(), 1i32.into(), i32::MIN.into(), i32::MAX.into(), (-1i32).into()],
-        ScalarType::I64 => vec![0i64.into(), 1i64.into(), i64::MIN.into(), i64::MAX.into(), (-1i64).into()],
-        ScalarType::U32 => vec![0u32.into(), 1u32.into(), u32::MAX.into()],
-        ScalarType::U64 => vec![0u64.into(), 1u64.into(), u64::MAX.into()],
+    let (low, high) = ty.range();
+    let candidates = match ty {
+        ScalarType::Bool => vec![0, 1],
         // Adding 0.0 would change -0.0.
-        ScalarType::F32 => vec![(-0.0f32).into(), 1.0f32.into()],
-        ScalarType::F64 => vec![(-0.0f64).into(), 1.0f64.into()],
-    }
+        ty if ty.is_float() => {
+            return vec![Constant::from_float(ty, -0.0), Constant::from_float(ty, 1.0)];
+        }
+        ty if ty.is_signed() => vec![0, 1, low, high, -1],
+        _ => vec![0, 1, high],
+    };
+    candidates.into_iter().map(|value| Constant::from_integer(ty, value)).collect()
 }
 
 /// Whether `value`, which an operator made of a scalar and a constant, is that scalar to the bit.
@@ -397,12 +391,7 @@ fn is_unchanged(value: arena::Term, element: arena::Term, constant: Constant) ->
         Node::Apply { op, operands, ty } => {
             let operands = operands.as_slice();
             let (low, high) = ty.range();
-            let (minus_zero, one, nan) = match ty {
-                ScalarType::F32 => {
-                    (Constant::from(-0.0f32), Constant::from(1.0f32), Constant::from(f32::NAN))
-                }
-                _ => (Constant::from(-0.0f64), Constant::from(1.0f64), Constant::from(f64::NAN)),
-            };
+            let [minus_zero, one, nan] = [-0.0, 1.0, f64::NAN].map(|value| Constant::from_float(*ty, value));
             let unchanged = match op {
                 Op::Max if ty.is_integer() => constant.as_integer() == Some(low),
                 Op::Min if ty.is_integer() => constant.as_integer() == Some(high),

@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod arena;
+mod character;
 mod composed;
 mod elt;
 mod evaluate;
@@ -29,10 +30,11 @@ pub use composed::ComplexExp;
 pub use composed::{ElementArray, ResultExp, equal, err, ok};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
-pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};
+pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Ordered, Signed, cond, constant, while_};
 pub use float::FloatOrder;
 pub use function::Function;
 pub use graph::{ElementOf, FailureKind, Graph, Id, Node, Operands, Site, Variable};
+pub use half::{bf16, f16};
 pub use op::Op;
 pub use option::{OptionExp, none, some};
 pub use place::Place;

@@ -102,7 +102,7 @@ pub enum Op {
     Pow,
     /// The angle of the point (second, first).
     Atan2,
-    /// First × second + third with one rounding.
+    /// First × second + third with one rounding (of `bf16`: computed in `f64`, and rounded).
     MulAdd,
 }
 
@@ -226,6 +226,14 @@ impl Op {
             ScalarType::U32 => uint32(self, bits(0) as u32, bits(1) as u32),
             ScalarType::U64 => uint64(self, bits(0), bits(1)),
             ScalarType::Bool => boolean(self, bits(0) != 0, bits(1) != 0),
+            ScalarType::I8 => int8(self, bits(0) as i8, bits(1) as i8),
+            ScalarType::I16 => int16(self, bits(0) as i16, bits(1) as i16),
+            ScalarType::U8 => uint8(self, bits(0) as u8, bits(1) as u8),
+            ScalarType::U16 => uint16(self, bits(0) as u16, bits(1) as u16),
+            ty @ (ScalarType::F16 | ScalarType::BF16) => {
+                let value = |k: usize| operands.get(k).and_then(|c| c.as_float()).unwrap_or_default();
+                half(self, ty, [value(0), value(1), value(2)])
+            }
         }
     }
 }
@@ -282,6 +290,10 @@ integer_semantics!(int32, i32, i32::wrapping_neg, i32::wrapping_abs);
 integer_semantics!(int64, i64, i64::wrapping_neg, i64::wrapping_abs);
 integer_semantics!(uint32, u32, u32::wrapping_neg, |a: u32| a);
 integer_semantics!(uint64, u64, u64::wrapping_neg, |a: u64| a);
+integer_semantics!(int8, i8, i8::wrapping_neg, i8::wrapping_abs);
+integer_semantics!(int16, i16, i16::wrapping_neg, i16::wrapping_abs);
+integer_semantics!(uint8, u8, u8::wrapping_neg, |a: u8| a);
+integer_semantics!(uint16, u16, u16::wrapping_neg, |a: u16| a);
 
 macro_rules! float_semantics {
     ($name:ident, $t:ty) => {
@@ -331,6 +343,19 @@ macro_rules! float_semantics {
 float_semantics!(float32, f32);
 float_semantics!(float64, f64);
 
+/// Operations on floats of 16 bits: done in `f32` (in `f64` for [`Op::MulAdd`]), and rounded. So arithmetic, division, remainder
+/// and square root are correctly rounded, as the wider type has more than twice the digits.
+fn half(op: Op, ty: ScalarType, [a, b, c]: [f64; 3]) -> Constant {
+    let wide = match op {
+        Op::MulAdd => float64(op, a, b, c),
+        _ => float32(op, a as f32, b as f32, c as f32),
+    };
+    match wide.as_float() {
+        Some(value) => Constant::from_float(ty, value),
+        None => wide,
+    }
+}
+
 fn cast(to: ScalarType, from: Constant) -> Constant {
     if let Some(value) = from.as_float() {
         return match to {
@@ -339,8 +364,13 @@ fn cast(to: ScalarType, from: Constant) -> Constant {
             ScalarType::I64 => (value as i64).into(),
             ScalarType::U32 => (value as u32).into(),
             ScalarType::U64 => (value as u64).into(),
-            ScalarType::F32 => (value as f32).into(),
-            ScalarType::F64 => value.into(),
+            ScalarType::I8 => (value as i8).into(),
+            ScalarType::I16 => (value as i16).into(),
+            ScalarType::U8 => (value as u8).into(),
+            ScalarType::U16 => (value as u16).into(),
+            ScalarType::F32 | ScalarType::F64 | ScalarType::F16 | ScalarType::BF16 => {
+                Constant::from_float(to, value)
+            }
         };
     }
     Constant::from_integer(to, from.as_integer().unwrap_or_default())
@@ -370,5 +400,33 @@ mod tests {
         assert_eq!(Op::Cast.evaluate(ty, &[f32::NAN.into()]), i(0));
         assert_eq!(Op::Cast.evaluate(ScalarType::U32, &[i(-1)]), u32::MAX.into());
         assert_eq!(Op::Cast.evaluate(ScalarType::F32, &[(-1i64).into()]), (-1.0f32).into());
+    }
+
+    #[test]
+    fn small_types_wrap_saturate_and_round() {
+        use half::{bf16, f16};
+        let b = |v: i8| Constant::from(v);
+        let ty = ScalarType::I8;
+        assert_eq!(Op::Add.evaluate(ty, &[b(127), b(1)]), b(-128));
+        assert_eq!(Op::Mul.evaluate(ty, &[b(16), b(16)]), b(0));
+        assert_eq!(Op::Div.evaluate(ty, &[b(-128), b(-1)]), b(-128));
+        assert_eq!(Op::Shl.evaluate(ty, &[b(1), b(9)]), b(2));
+        assert_eq!(Op::LeadingZeros.evaluate(ty, &[b(1)]), b(7));
+        assert_eq!(Op::CountOnes.evaluate(ty, &[b(-1)]), b(8));
+        assert_eq!(Op::Cast.evaluate(ScalarType::U8, &[(-7.5f32).into()]), 0u8.into());
+        assert_eq!(Op::Cast.evaluate(ScalarType::U8, &[300i32.into()]), 44u8.into());
+        assert_eq!(Op::Cast.evaluate(ScalarType::I16, &[f16::INFINITY.into()]), i16::MAX.into());
+        let h = |v: f32| Constant::from(f16::from_f32(v));
+        // 2049 is midway, and ties go to even.
+        assert_eq!(Op::Add.evaluate(ScalarType::F16, &[h(2048.0), h(1.0)]), h(2048.0));
+        assert_eq!(Op::Mul.evaluate(ScalarType::F16, &[h(300.0), h(300.0)]), h(f32::INFINITY));
+        assert_eq!(Op::Lt.evaluate(ScalarType::Bool, &[h(-0.0), h(0.0)]), false.into());
+        assert_eq!(Op::Min.evaluate(ScalarType::F16, &[h(f32::NAN), h(3.0)]), h(3.0));
+        // The product is midway, and the summand says to which side: an `f32` would lose it.
+        let midway = [h(1.0 + 2f32.powi(-10)), h(1.0 + 2f32.powi(-1))];
+        let fused = |summand| Op::MulAdd.evaluate(ScalarType::F16, &[midway[0], midway[1], h(summand)]);
+        assert_eq!(fused(0.0), h(1.5 + 2f32.powi(-9)));
+        assert_eq!(fused(-(2f32.powi(-24))), h(1.5 + 2f32.powi(-10)));
+        assert_eq!(Op::Cast.evaluate(ScalarType::BF16, &[h(1.5)]), bf16::from_f32(1.5).into());
     }
 }

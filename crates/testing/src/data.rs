@@ -1,7 +1,7 @@
 //! Inputs of cases: the same every time, without a library that makes numbers.
 
 use num_complex::Complex;
-use pumice::{Elt, Float};
+use pumice::{Elt, Float, bf16, f16};
 
 /// Lengths that are short, around the sizes of warps and blocks, and longer than three blocks of every device.
 pub const SIZES: [usize; 13] = [0, 1, 2, 3, 31, 255, 256, 257, 1000, 1024, 4099, 4100, 20_000];
@@ -58,6 +58,13 @@ sample! {
     // Small whole numbers: their sums are exact in any order.
     f32 b (b % 33) as f32 - 16.0;
     f64 b (b % 33) as f64 - 16.0;
+    i8 b b as i8;
+    i16 b (b as i16) >> (b >> 60);
+    u8 b b as u8;
+    u16 b (b as u16) >> (b >> 60);
+    f16 b f16::from_f32((b % 33) as f32 - 16.0);
+    bf16 b bf16::from_f32((b % 33) as f32 - 16.0);
+    char b char::from_u32((b % 0x250) as u32).unwrap_or('x');
 }
 
 macro_rules! sample_tuples {

@@ -408,10 +408,7 @@ fn close(found: Constant, expected: Constant, tolerance: Tolerance) -> bool {
 
 /// Where a float stands among all floats of its type.
 pub(crate) fn ordered(constant: Constant) -> i64 {
-    let (bits, sign) = match constant.ty() {
-        ScalarType::F32 => (constant.bits() as i64, 1i64 << 31),
-        _ => (constant.bits() as i64, i64::MIN),
-    };
+    let (bits, sign) = (constant.bits() as i64, 1i64 << (8 * constant.ty().bytes() - 1));
     if bits & sign != 0 { -(bits & !sign) } else { bits }
 }
 

@@ -1,5 +1,6 @@
 //! A pull as a producer: its elements in the order and by the threads that suit memory best.
 
+use super::hearing::widest;
 use super::interior::{Interior, asks, interior};
 use super::{Heard, KernelName, Listeners, Lowering, Step};
 use crate::error::Error;
@@ -79,7 +80,8 @@ impl Lowering<'_> {
 
     /// How the work of writing an array is divided, if an element costs so much.
     pub(super) fn write_plan(&self, node: NodeId, cost: u32) -> WritePlan {
-        let bytes = self.program.node(node).types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+        // What is loaded may be wider, and neighbours of a thread are no more than one access holds.
+        let bytes = self.program.node(node).types.iter().map(|ty| ty.bytes()).max().unwrap_or(1).max(4);
         WritePlan::new(self.profile, bytes, cost)
     }
 
@@ -115,7 +117,10 @@ impl Lowering<'_> {
         let apart = indexed.as_ref().and_then(|function| interior(function, &self.extents.classes(node.id)));
         let apart = apart.filter(|apart| apart.function.cost() <= EXPENSIVE);
         let cost = apart.as_ref().map_or(linear.cost(), |apart| apart.function.cost());
-        let mut plan = self.write_plan(node.id, cost);
+        let mut plan = match widest(&linear) {
+            small @ 1..4 => WritePlan::new(self.profile, small, cost),
+            _ => self.write_plan(node.id, cost),
+        };
         let indexed = indexed.filter(|_| divided || apart.is_some());
         let turned =
             by_index.filter(|_| divided && apart.is_none()).map(|by_index| (by_index.rows)().function);

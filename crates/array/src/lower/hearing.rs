@@ -396,12 +396,18 @@ fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
 }
 
 /// The bytes of the widest scalar that a function loads or gives.
-fn widest(function: &Function) -> usize {
+pub(super) fn widest(function: &Function) -> usize {
+    let given = function.result_types().into_iter().map(ScalarType::bytes).max();
+    widest_load(function).max(given).unwrap_or(1)
+}
+
+/// The bytes of the widest scalar that a function loads, if it loads any.
+pub(crate) fn widest_load(function: &Function) -> Option<usize> {
     let loaded = function.nodes().iter().filter_map(|node| match node {
-        ScalarNode::Load { ty, .. } => Some(*ty),
+        ScalarNode::Load { ty, .. } => Some(ty.bytes()),
         _ => None,
     });
-    loaded.chain(function.result_types()).map(ScalarType::bytes).max().unwrap_or(1)
+    loaded.max()
 }
 
 /// The numbers of some elements' columns among all, to which those are added that are new.

@@ -378,7 +378,7 @@ fn key_of(keys: &Function, number: usize, parameters: &Rc<Parameters>) -> KeyOf 
         let key = apply.apply_to(&keys, &[element]).0.get(number).copied();
         let zero = || Term::from(Constant::zero(ScalarType::U32));
         match key.unwrap_or_else(zero) {
-            flag if flag.ty() == ScalarType::Bool => flag.cast(ScalarType::U32),
+            small if small.ty().bytes() < 4 => small.cast(ScalarType::U32),
             key => key,
         }
     })

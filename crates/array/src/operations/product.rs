@@ -130,10 +130,11 @@ impl Operation for Product {
 }
 
 /// From a value of the result and an element of each side to its next value. A product of floats that is added is rounded
-/// once, with the sum.
+/// once, with the sum; not of those of 16 bits, where that is done in doubles.
 fn step(multiply: &Function, add: &Function) -> Function {
     if let [ty] = add.result_types()[..]
         && ty.is_float()
+        && !ty.is_half()
     {
         let plain = |op| function(&[ty; 2], |terms| vec![terms[0].binary(op, terms[1])]);
         if *multiply == plain(Op::Mul) && *add == plain(Op::Add) {

@@ -78,9 +78,8 @@ impl Operation for Sort {
         match &self.order {
             Order::Keys(keys) => {
                 fits(keys, types, &keys.result_types())?;
-                let fit =
-                    |ty: &ScalarType| matches!(ty, ScalarType::Bool | ScalarType::U32 | ScalarType::U64);
-                ensure(keys.result_types().iter().all(fit), "keys are bool, u32 and u64")
+                let fit = |ty: &ScalarType| !ty.is_float() && !ty.is_signed();
+                ensure(keys.result_types().iter().all(fit), "keys are bool and unsigned integers")
             }
             Order::Before(before) => fits(before, &[types, types].concat(), &[ScalarType::Bool]),
         }

@@ -10,7 +10,6 @@ use crate::bench::timing::{Spread, Timing};
 use crate::error::{Error, Result};
 use pumice::layers::array::{ArrayData, whole_columns};
 use pumice::layers::runtime::{Engine, Inputs};
-use pumice::layers::scalar::ScalarType;
 use pumice::{Compiler, Untyped};
 use pumice_lang::ast::{Expr, ExprKind};
 use pumice_lang::evaluate::columns;
@@ -131,7 +130,7 @@ fn data_arguments(checked: &Checked) -> Vec<(Range<usize>, Type)> {
 fn is_data(ty: &Type, sums: &[SumDeclaration]) -> Option<bool> {
     let or = |found: bool, part: &Type| Some(is_data(part, sums)? || found);
     match ty {
-        Type::Scalar(scalar) => Some(matches!(scalar, ScalarType::F32 | ScalarType::F64)),
+        Type::Scalar(scalar) => Some(scalar.is_float()),
         Type::Tuple(parts) => parts.iter().try_fold(false, or),
         Type::Record(fields) => fields.iter().try_fold(false, |found, (_, field)| or(found, field)),
         Type::Array { element, level: None, .. } => columns(element, sums).map(|_| true),

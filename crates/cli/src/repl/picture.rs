@@ -2,7 +2,7 @@
 
 use crate::pum::files::Values;
 use crate::pum::files::picture::byte;
-use pumice::layers::scalar::{Constant, ScalarType};
+use pumice::layers::scalar::Constant;
 use std::fmt::Write;
 
 /// Characters from dark to bright.
@@ -54,7 +54,7 @@ impl Scale {
     /// The scale of grey values: their own where some are too large or too small.
     fn of(values: &Values) -> Scale {
         let most = match values.types.first() {
-            Some(ScalarType::F32 | ScalarType::F64) => 1.0,
+            Some(ty) if ty.is_float() => 1.0,
             _ => 255.0,
         };
         let count = values.extents.iter().product();
@@ -156,6 +156,7 @@ impl Shrunk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pumice::layers::scalar::ScalarType;
 
     fn grey(extents: [usize; 2], numbers: &[f64]) -> Values {
         let column = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();

@@ -6,6 +6,7 @@
 //! if it commutes, every `lanes`-th group of elements (neighbouring lanes read neighbouring memory), otherwise a
 //! contiguous stretch.
 
+use super::write::dividing;
 use crate::item::{Ix, Storable};
 use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder, seq_for};
 use pumice_scalar::Exp;
@@ -18,7 +19,7 @@ pub struct FoldTask {
     pub rows: i64,
     /// Elements of a row.
     pub columns: i64,
-    /// Bytes of the largest scalar of an element.
+    /// Bytes of the largest scalar that an element is loaded from.
     pub bytes: usize,
     /// Whether the operator is known to commute.
     pub commutes: bool,
@@ -65,11 +66,15 @@ impl FoldPlan {
         let FoldTask { rows, columns, commutes, .. } = task;
         let short = columns <= SHORT_ROW;
         let alone = short || task.columns_are_contiguous || (!profile.coalesces && !commutes);
-        let widest = (profile.vector_bytes as i64 / task.bytes.max(1) as i64).clamp(1, 4);
+        let widest = (profile.vector_bytes as i64 / task.bytes.max(1) as i64).clamp(1, 16);
+        let widest = if short { widest.min(4) } else { widest };
+        let wide = (commutes || short) && !task.columns_are_contiguous;
         // Groups are read at multiples of their size, so every row must start at one.
-        let wide =
-            (commutes || short) && !task.columns_are_contiguous && (rows == 1 || columns % widest == 0);
-        let items = if wide { widest } else { 1 };
+        let items = match wide {
+            true if rows == 1 => widest,
+            true => dividing(widest, columns),
+            false => 1,
+        };
         let lanes = if alone {
             1
         } else {

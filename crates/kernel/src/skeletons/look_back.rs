@@ -283,6 +283,7 @@ fn pack(scalars: &[Term], counts: bool) -> Term {
             ScalarType::F64 => Term::apply(Op::Bitcast, ScalarType::U64, &[*term]),
             ScalarType::I32 => term.cast(ScalarType::U32).cast(ScalarType::U64),
             ScalarType::U32 | ScalarType::I64 | ScalarType::U64 => term.cast(ScalarType::U64),
+            small => Term::apply(Op::Bitcast, small.unsigned(), &[*term]).cast(ScalarType::U64),
         };
         let field = Exp::<u64>::from_term(field);
         word = word | if offset == 0 { field } else { field << u64::from(offset) };
@@ -307,6 +308,7 @@ fn unpack(word: Term, types: &[ScalarType], counts: bool) -> Scalars {
             ScalarType::I64 | ScalarType::U64 => (field & !TOLD).term().cast(*ty),
             // Takes a whole word, so it is never in one.
             ScalarType::F64 => Constant::zero(*ty).into(),
+            small => Term::apply(Op::Bitcast, *small, &[field.term().cast(small.unsigned())]),
         }
     };
     Scalars(types.iter().map(field).collect())

@@ -23,6 +23,9 @@ pub struct WritePlan {
 /// An element that costs more than this is written alone: the threads are busy enough, and registers are dear.
 const EXPENSIVE: u32 = 400;
 
+/// An element that costs more than this is written with few others, however small it is.
+const CHEAP: u32 = 24;
+
 /// A thread that makes elements of so many rows has many loads to begin with.
 const MANY_ROWS: u32 = 16;
 
@@ -33,11 +36,22 @@ const BUSY_THREADS: u32 = 384;
 /// Elements that share loads are made by one thread while they cost no more than this together.
 const SHARED_COST: u32 = 4096;
 
+/// So many neighbouring elements, or fewer that rows of `columns` elements have a whole number of: an access of small elements may
+/// be cut to 4 of them, and else it is one.
+pub(super) fn dividing(items: i64, columns: i64) -> i64 {
+    let mut items = items;
+    while items > 4 && columns % items != 0 {
+        items /= 2;
+    }
+    if columns % items == 0 { items } else { 1 }
+}
+
 impl WritePlan {
     /// Divides the writing of elements whose largest scalar has `bytes` bytes and whose computation costs about `cost`
     /// instructions.
     pub fn new(profile: &Profile, bytes: usize, cost: u32) -> WritePlan {
-        let widest = (profile.vector_bytes as usize / bytes.max(1)).clamp(1, 4) as u32;
+        let most = if cost > CHEAP { 4 } else { 16 };
+        let widest = (profile.vector_bytes as usize / bytes.max(1)).clamp(1, most) as u32;
         WritePlan {
             threads: profile.threads,
             items: if cost > EXPENSIVE { 1 } else { widest },
@@ -57,7 +71,7 @@ impl WritePlan {
     /// Divides the writing of an array row by row into whole rows, or equal parts of them. A thread writes neighbours only if
     /// every row begins where a wide access may.
     pub fn by_rows(self, profile: &Profile, columns: i64) -> WritePlan {
-        let items = if columns % i64::from(self.items) == 0 { self.items } else { 1 };
+        let items = dividing(self.items.into(), columns) as u32;
         if !profile.coalesces {
             return WritePlan { items, ..self };
         }

@@ -207,6 +207,11 @@ fn c_type(ty: ScalarType) -> &'static str {
         ScalarType::U64 => "uint64_t",
         ScalarType::F32 => "float",
         ScalarType::F64 => "double",
+        ScalarType::I8 => "int8_t",
+        ScalarType::I16 => "int16_t",
+        ScalarType::U8 => "uint8_t",
+        // C has no floats of 16 bits everywhere: these are their bits.
+        ScalarType::U16 | ScalarType::F16 | ScalarType::BF16 => "uint16_t",
     }
 }
 

@@ -179,6 +179,13 @@ fn leaf(ty: ScalarType, rank: Option<usize>) -> PythonValue {
         ScalarType::U64 => ("int", "uint64"),
         ScalarType::F32 => ("float", "float32"),
         ScalarType::F64 => ("float", "float64"),
+        ScalarType::I8 => ("int", "int8"),
+        ScalarType::I16 => ("int", "int16"),
+        ScalarType::U8 => ("int", "uint8"),
+        ScalarType::U16 => ("int", "uint16"),
+        // Single ones are their bits in C; NumPy has no bf16, whose arrays are bits too.
+        ScalarType::F16 => ("int", "float16"),
+        ScalarType::BF16 => ("int", "uint16"),
     };
     match rank {
         None => PythonValue { value: format!("_Scalar(\"{}\")", ty.name()), hint: number.to_string() },

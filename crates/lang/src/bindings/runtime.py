@@ -19,6 +19,12 @@ _TYPES = {
     "u64": (numpy.uint64, ctypes.c_uint64),
     "f32": (numpy.float32, ctypes.c_float),
     "f64": (numpy.float64, ctypes.c_double),
+    "i8": (numpy.int8, ctypes.c_int8),
+    "i16": (numpy.int16, ctypes.c_int16),
+    "u8": (numpy.uint8, ctypes.c_uint8),
+    "u16": (numpy.uint16, ctypes.c_uint16),
+    "f16": (numpy.float16, ctypes.c_uint16),
+    "bf16": (numpy.uint16, ctypes.c_uint16),
 }
 
 

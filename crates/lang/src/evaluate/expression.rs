@@ -157,7 +157,7 @@ impl Evaluator {
                 let ty = value.term.ty();
                 Ok(match ty {
                     // There is no negation of unsigned numbers; they wrap.
-                    ScalarType::U32 | ScalarType::U64 => {
+                    ty if ty.is_integer() && !ty.is_signed() => {
                         let zero = Scalar { term: Constant::zero(ty).into(), outside: true };
                         self.operate(Op::Sub, ty, &[zero, value])
                     }

@@ -38,8 +38,7 @@ impl Placeholders {
     pub fn add(&mut self, ty: &Type, sizes: Sizes, sums: &[SumDeclaration]) -> Option<()> {
         match ty {
             Type::Scalar(scalar) => self.scalars.push(match scalar {
-                ScalarType::F32 => Constant::from(1f32),
-                ScalarType::F64 => Constant::from(1f64),
+                float if float.is_float() => Constant::from_float(*float, 1.0),
                 ScalarType::Bool => Constant::from(true),
                 integer => Constant::from_integer(*integer, sizes.integer as i128),
             }),

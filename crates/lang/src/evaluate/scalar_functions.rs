@@ -5,29 +5,29 @@ use super::value::Value;
 use super::{Evaluator, Outcome};
 use crate::types::Type;
 use pumice_array::random::{integer_at, normal_at, uniform_at};
-use pumice_scalar::{Constant, Exp, Integer, Op, ScalarType, Term};
+use pumice_scalar::{Constant, Exp, Integer, Op, ScalarType, Term, bf16, f16};
 use std::rc::Rc;
 
 /// A constant that each type has its own of, by its name; zero of types that have none.
 pub(crate) fn constant_named(name: &str, ty: ScalarType) -> Constant {
-    match (ty, name) {
-        (ScalarType::F32, "minValue") => f32::MIN.into(),
-        (ScalarType::F32, "maxValue") => f32::MAX.into(),
-        (ScalarType::F32, "infinity") => f32::INFINITY.into(),
-        (ScalarType::F32, "nan") => f32::NAN.into(),
-        (ScalarType::F32, "epsilon") => f32::EPSILON.into(),
-        (ScalarType::F64, "minValue") => f64::MIN.into(),
-        (ScalarType::F64, "maxValue") => f64::MAX.into(),
-        (ScalarType::F64, "infinity") => f64::INFINITY.into(),
-        (ScalarType::F64, "nan") => f64::NAN.into(),
-        (ScalarType::F64, "epsilon") => f64::EPSILON.into(),
-        (ScalarType::I32, "minValue") => i32::MIN.into(),
-        (ScalarType::I32, "maxValue") => i32::MAX.into(),
-        (ScalarType::I64, "minValue") => i64::MIN.into(),
-        (ScalarType::I64, "maxValue") => i64::MAX.into(),
-        (ScalarType::U32, "maxValue") => u32::MAX.into(),
-        (ScalarType::U64, "maxValue") => u64::MAX.into(),
-        (other, _) => Constant::zero(other),
+    let float = |single: f32, double: f64, [half, brain]: [f64; 2]| match ty {
+        ScalarType::F32 => single.into(),
+        ScalarType::F64 => double.into(),
+        ScalarType::F16 => Constant::from_float(ty, half),
+        _ => Constant::from_float(ty, brain),
+    };
+    let largest = [f16::MAX.to_f64(), bf16::MAX.to_f64()];
+    match (ty.is_float(), name) {
+        (true, "minValue") => float(f32::MIN, f64::MIN, largest.map(|value| -value)),
+        (true, "maxValue") => float(f32::MAX, f64::MAX, largest),
+        (true, "infinity") => Constant::from_float(ty, f64::INFINITY),
+        (true, "nan") => Constant::from_float(ty, f64::NAN),
+        (true, "epsilon") => {
+            float(f32::EPSILON, f64::EPSILON, [f16::EPSILON.to_f64(), bf16::EPSILON.to_f64()])
+        }
+        (false, "minValue") => Constant::from_integer(ty, ty.range().0),
+        (false, "maxValue") => Constant::from_integer(ty, ty.range().1),
+        _ => Constant::zero(ty),
     }
 }
 
@@ -37,6 +37,7 @@ pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Op
     let (seed, number) = (Exp::from_term(*seed), Exp::from_term(*number));
     Some(match (name, limits, ty) {
         ("normalAt", _, ScalarType::F32) => normal_at::<f32>(seed, number).term(),
+        ("normalAt", _, half) if half.is_half() => normal_at::<f32>(seed, number).term().cast(half),
         ("normalAt", _, _) => normal_at::<f64>(seed, number).term(),
         ("integerAt", [low, high], ty) => {
             let (low, high) = (*low, *high);
@@ -44,7 +45,11 @@ pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Op
                 ScalarType::I32 => integer_between::<i32>(seed, low, high, number),
                 ScalarType::U32 => integer_between::<u32>(seed, low, high, number),
                 ScalarType::U64 => integer_between::<u64>(seed, low, high, number),
-                _ => integer_between::<i64>(seed, low, high, number),
+                ScalarType::I64 => integer_between::<i64>(seed, low, high, number),
+                small => {
+                    let [low, high] = [low, high].map(|limit| limit.cast(ScalarType::I32));
+                    integer_between::<i32>(seed, low, high, number).cast(small)
+                }
             }
         }
         (_, _, ScalarType::F32) => uniform_at::<f32>(seed, number).term(),
@@ -52,6 +57,12 @@ pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Op
         (_, _, ScalarType::I64) => uniform_at::<i64>(seed, number).term(),
         (_, _, ScalarType::U32) => uniform_at::<u32>(seed, number).term(),
         (_, _, ScalarType::U64) => uniform_at::<u64>(seed, number).term(),
+        (_, _, half) if half.is_half() => {
+            // As many digits as the type has below 1, so that none is rounded up to it.
+            let steps = if half == ScalarType::F16 { 2048.0 } else { 256.0 };
+            ((uniform_at::<f32>(seed, number) * steps).trunc() / steps).term().cast(half)
+        }
+        (_, _, small) if small.is_small() => uniform_at::<u32>(seed, number).term().cast(small),
         _ => uniform_at::<f64>(seed, number).term(),
     })
 }
@@ -75,7 +86,7 @@ impl Evaluator {
         let x = self.scalar(&call.arguments[0], call.span)?;
         let ty = x.term.ty();
         Ok(match ty {
-            ScalarType::U32 | ScalarType::U64 => Value::Scalar(x),
+            ty if ty.is_integer() && !ty.is_signed() => Value::Scalar(x),
             _ => self.operate(Op::Abs, ty, &[x]),
         })
     }
@@ -112,7 +123,7 @@ impl Evaluator {
         let x = self.scalar(&call.arguments[1], call.span)?;
         let ty = x.term.ty();
         // Shifts to the right of signed numbers would bring in their sign.
-        let unsigned = if ty.bytes() == 4 { ScalarType::U32 } else { ScalarType::U64 };
+        let unsigned = ty.unsigned();
         let bits = Term::apply(Op::Bitcast, unsigned, &[x.term]);
         // Distances are masked to the width, so the way back is the opposite of the way.
         let there = distance.term.cast(unsigned);

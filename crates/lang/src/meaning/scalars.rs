@@ -73,7 +73,7 @@ impl<'p> Evaluator<'p> {
         let value = match (operation_of(name), without_rank(name), &given[..]) {
             (Some((Op::Cast, _)), _, [x]) | (None, "fromInt", [x]) => self.cast(*x, result, span),
             (Some((op, _)), _, operands) => self.operate(op, operands, span),
-            (None, "abs", [x]) if matches!(x.ty(), ScalarType::U32 | ScalarType::U64) => *x,
+            (None, "abs", [x]) if x.ty().is_integer() && !x.ty().is_signed() => *x,
             (None, "abs", [x]) => self.operate(Op::Abs, &[*x], span),
             (None, "rotateLeft" | "rotateRight", [distance, x]) => {
                 self.step(span);
@@ -133,7 +133,7 @@ impl<'p> Evaluator<'p> {
     /// `-a`; unsigned numbers wrap.
     pub(super) fn negated(&self, value: Constant, span: Span) -> Constant {
         match value.ty() {
-            ScalarType::U32 | ScalarType::U64 => {
+            ty if ty.is_integer() && !ty.is_signed() => {
                 self.operate(Op::Sub, &[Constant::zero(value.ty()), value], span)
             }
             _ => self.operate(Op::Neg, &[value], span),

@@ -23,6 +23,7 @@ use crate::source::{FileId, Span};
 use parser::Parser;
 
 pub(crate) use grammar::power;
+pub(crate) use lower::largest_literal;
 
 pub use kinds::{Pum, SyntaxKind, SyntaxNode, SyntaxToken};
 

@@ -235,12 +235,10 @@ impl<'p> Checker<'p> {
             Node::Flexible { .. } => ScalarType::I64,
             _ => return,
         };
-        let most = match scalar {
-            ScalarType::I32 => i32::MAX as u64 + u64::from(negative),
-            ScalarType::I64 => i64::MAX as u64 + u64::from(negative),
-            ScalarType::U32 => u64::from(u32::MAX),
-            _ => return,
-        };
+        if !scalar.is_integer() {
+            return;
+        }
+        let most = crate::syntax::largest_literal(scalar, negative);
         if value > most {
             let name = scalar.name();
             let error = Diagnostic::new(span, format!("this number is too large for the type `{name}`"));

@@ -5,7 +5,8 @@
 //! program stays as it is.
 //!
 //! An atomic operation that the target lacks becomes a loop around a compare-and-exchange of the element's bits. What the
-//! lanes of a warp do together stays: the emitter imitates that ([`Warps`]), and here it only counts as memory.
+//! lanes of a warp do together stays: the emitter imitates that ([`Warps`]), and here it only counts as memory. Arithmetic on
+//! numbers of 8 and 16 bits is done in 32 (`small.rs`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,6 +16,7 @@ use pumice_scalar::{Constant, MAX_NESTING, Op, ScalarType};
 use crate::capabilities::{Capabilities, Target, Warps, WideAtomics};
 use crate::ir::{AtomicOp, Carried, Operand, Param, Program, Space, Stmt, Var, WARP};
 use crate::memory::plan;
+use crate::passes::small;
 use crate::verify::{Verified, verify};
 
 /// A program needs something that its target lacks and that cannot be lowered.
@@ -48,6 +50,11 @@ pub fn legalise(program: &mut Program, target: &Target) -> Result<(), Unsupporte
     if needs_lowering(program, target)? {
         let body = std::mem::take(&mut program.body);
         program.body = lower_list(program, &target.capabilities, body);
+        if !target.capabilities.small {
+            let (prologue, body) = (std::mem::take(&mut program.prologue), std::mem::take(&mut program.body));
+            program.prologue = small::lower(program, prologue);
+            program.body = small::lower(program, body);
+        }
     }
     Ok(())
 }
@@ -191,6 +198,15 @@ impl<'a> Finder<'a> {
         stmt.operands().into_iter().try_for_each(|operand| self.ty(self.program.operand_type(operand)))?;
         let atomics = self.capabilities.atomics;
         match stmt {
+            Stmt::Let { var, op, operands }
+                if !self.capabilities.small && small::is_lowered(self.program, *var, *op, operands) =>
+            {
+                self.lowers = true;
+                match small::needs_doubles(self.program, *var, *op) {
+                    true => self.ty(ScalarType::F64),
+                    false => Ok(()),
+                }
+            }
             Stmt::Fail { .. } if atomics.wide < WideAtomics::Base => {
                 self.refuse("atomic operations on 64 bits (to record that a check failed)")
             }
@@ -313,8 +329,7 @@ fn exchange_loop(program: &mut Program, op: Op, ty: ScalarType, stmt: Stmt, out:
 /// The bits of a value: floats that are equal may differ in them, and NaN equals nothing.
 fn bits(program: &mut Program, var: Var, out: &mut Vec<Stmt>) -> Var {
     let ty = match program.var_type(var) {
-        ScalarType::F32 => ScalarType::U32,
-        ScalarType::F64 => ScalarType::U64,
+        ty if ty.is_float() => ty.unsigned(),
         _ => return var,
     };
     let bits = program.add_var(ty, "bits");
@@ -331,7 +346,13 @@ mod tests {
     /// A target with compare-and-exchange, and without any atomic operation that it can stand for.
     const BARE: Target = Target {
         capabilities: Capabilities {
-            atomics: Atomics { wide: WideAtomics::Base, float_add: false, float_min_max: false },
+            atomics: Atomics {
+                wide: WideAtomics::Base,
+                small: false,
+                float_add: false,
+                float_min_max: false,
+            },
+            small: false,
             ..Capabilities::ALL
         },
         ..Target::ALL
@@ -398,6 +419,7 @@ mod tests {
         let value = |k: i32| match ty {
             ScalarType::F32 => Constant::from(float(k)),
             ScalarType::F64 => Constant::from(f64::from(float(k))),
+            ty if ty.is_half() => Constant::from_float(ty, float(k).into()),
             ty => Constant::from_integer(ty, i128::from((k * 37) % 101) << (ty.bytes() as u32 * 4 - 4)),
         };
         (0..64).map(value).collect()
@@ -411,6 +433,10 @@ mod tests {
             (F64, &["add", "min", "max"]),
             (I64, &["min", "max", "and", "or", "xor"]),
             (U64, &["min", "max"]),
+            (F16, &["add", "min", "max"]),
+            (BF16, &["min"]),
+            (U8, &["add", "sub", "min", "max", "and", "or", "xor"]),
+            (I16, &["add", "min", "max"]),
         ] {
             for op in ops {
                 for space in ["global", "shared"] {

@@ -11,6 +11,7 @@ pub mod legalise;
 pub mod narrow;
 pub mod predicate;
 pub mod settle;
+mod small;
 pub mod stop;
 pub mod unsign;
 pub mod vectorise;

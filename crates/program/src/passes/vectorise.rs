@@ -154,7 +154,7 @@ impl Pass<'_> {
         let power = self.sums.power_of_terms(&group.terms);
         let mut left: BTreeMap<i128, &Element> =
             group.elements.iter().map(|(offset, element)| (*offset, element)).collect();
-        for count in [4usize, 2] {
+        for count in [16usize, 8, 4, 2] {
             if count * bytes > self.bytes || power < count.trailing_zeros() {
                 continue;
             }

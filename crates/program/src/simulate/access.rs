@@ -158,12 +158,12 @@ impl<'c> Machine<'c, '_, '_> {
         self.pay(site, memory, &places, vars.len(), executing, Kind::Load);
         let whole = executing != mask;
         for (offset, &var) in vars.iter().enumerate() {
-            let Held { size, bytes, .. } = &self.held[memory];
+            let Held { ty, bytes, .. } = &self.held[memory];
             let bytes = bytes.get();
             let mut values: Lanes = self.values[var];
             let mut absent = None;
             for lane in active(executing) {
-                match bytes.load(*size, places[lane] + offset) {
+                match bytes.load(*ty, places[lane] + offset) {
                     Some(bits) => values[lane] = bits,
                     None => absent = absent.or(Some(lane)),
                 }
@@ -228,7 +228,7 @@ impl<'c> Machine<'c, '_, '_> {
             let bytes = held.bytes.get_mut();
             let before = match op {
                 AtomicOp::Store(_) => 0,
-                _ => match bytes.load(size, place) {
+                _ => match bytes.load(ty, place) {
                     Some(bits) => bits,
                     None => return self.unwritten(memory, place, lane),
                 },

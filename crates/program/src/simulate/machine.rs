@@ -393,7 +393,7 @@ impl<'c, 'p, 'm> Machine<'c, 'p, 'm> {
     /// Gives the lanes consecutive integers.
     fn number(&mut self, var: Slot, ty: ScalarType, first: i128) {
         // The type is an integer's: wrapping to its width is what `Constant::from_integer` does.
-        let mask = if ty.bytes() == 4 { 0xffff_ffff } else { u64::MAX };
+        let mask = u64::MAX >> (64 - 8 * ty.bytes());
         for (lane, value) in self.values[var].iter_mut().enumerate() {
             *value = (first as u64).wrapping_add(lane as u64) & mask;
         }

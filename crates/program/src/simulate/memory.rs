@@ -98,7 +98,8 @@ impl SimMemory {
 
     /// The bits of the element with this index, which exists; `None` if nobody has written it.
     #[inline]
-    pub(super) fn load(&self, size: usize, index: usize) -> Option<u64> {
+    pub(super) fn load(&self, ty: ScalarType, index: usize) -> Option<u64> {
+        let size = ty.bytes();
         let start = index * size;
         let ones = ((1u64 << size) - 1) << (start % 64);
         if self.written[start / 64] & ones != ones {
@@ -106,7 +107,9 @@ impl SimMemory {
         }
         let bytes = &self.bytes[start..start + size];
         Some(match *bytes {
-            [byte] => u64::from(byte & 1),
+            [byte] if ty == ScalarType::Bool => u64::from(byte & 1),
+            [byte] => byte.into(),
+            [a, b] => u16::from_le_bytes([a, b]).into(),
             [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
             [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             _ => 0,
@@ -120,6 +123,7 @@ impl SimMemory {
         let place = &mut self.bytes[start..start + size];
         match size {
             1 => place.copy_from_slice(&[bits as u8]),
+            2 => place.copy_from_slice(&(bits as u16).to_le_bytes()),
             4 => place.copy_from_slice(&(bits as u32).to_le_bytes()),
             _ => place.copy_from_slice(&bits.to_le_bytes()),
         }
@@ -127,7 +131,7 @@ impl SimMemory {
     }
 
     /// Where the bits of an element stand in `written`, if there is such an element. They never straddle two words,
-    /// as elements are 1, 4 or 8 bytes at a multiple of that.
+    /// as elements are 1, 2, 4 or 8 bytes at a multiple of that.
     fn mask(&self, ty: ScalarType, index: usize) -> Option<(usize, u64)> {
         if index >= self.elements(ty) {
             return None;

@@ -53,8 +53,10 @@ impl<'a> Checker<'a> {
             }
             _ => {}
         }
-        if !matches!(count, 1 | 2 | 4) {
-            return self.error(format!("{count} elements at once; it can be 1, 2 or 4"));
+        let packed = count.is_power_of_two() && count * memory.ty.bytes() <= 16;
+        if !matches!(count, 1 | 2 | 4) && !packed {
+            return self
+                .error(format!("{count} elements at once; it can be 1, 2 or 4 (8 or 16 of 16 bytes)"));
         }
         let ty = self.operand(index)?;
         match ty.is_integer() {

@@ -40,6 +40,7 @@ pub mod scans;
 pub mod segments;
 pub mod shapes;
 pub mod small_loops;
+pub mod small_types;
 pub mod sorting;
 pub mod stencils;
 pub mod together;
@@ -425,6 +426,21 @@ macro_rules! for_each_case {
                 loops_in_loops
                 filters_that_are_folded
                 failures_that_would_never_end
+            }
+            small_types {
+                operations_on_integers
+                operations_on_halves
+                functions_of_halves
+                conversions_between_all_types
+                copied_and_mapped
+                sums_that_wrap_and_that_do_not
+                extrema_of_halves
+                running_sums
+                sorts
+                combined_at_an_index
+                filters
+                matrices
+                characters
             }
             failures {
                 shapes_that_differ

@@ -2,7 +2,9 @@
 
 use crate::error::Error;
 use crate::fuser::Elements;
-use crate::lower::{Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once};
+use crate::lower::{
+    Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once, widest_load,
+};
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
 use pumice_kernel::skeletons::{Fold as FoldSkeleton, FoldPlan, FoldRows, FoldTask, within};
@@ -72,7 +74,9 @@ pub(in crate::operations) fn fold_rows(
     let (rows, columns) = space.size;
     let together = Reduction::together(parts.iter().map(|part| &part.reduction));
     let types = &together.types;
-    let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+    // What is small in memory is loaded many at a time, however wide it is summed.
+    let loaded = widest_load(&together.elements);
+    let bytes = loaded.filter(|bytes| *bytes < 4).or(types.iter().map(|ty| ty.bytes()).max()).unwrap_or(1);
     let commutes = together.operator.commutes();
     let has_many_rows = || {
         let Profile { threads, busy_blocks, coalesces, .. } = *lowering.profile;
@@ -106,7 +110,8 @@ pub(in crate::operations) fn fold_rows(
     let partial = Listeners { producer: node.id, heard: vec![lowering.heard_in(between)] };
     steps.extend(step(plan, space, &together.elements, &partial, "fold_chunks")?);
     // The chunks' results are a matrix in memory, folded once more.
-    let task = FoldTask { columns: chunks, columns_are_contiguous: false, ..task };
+    let bytes = types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
+    let task = FoldTask { columns: chunks, columns_are_contiguous: false, bytes, ..task };
     let again = FoldPlan { chunks: 1, ..FoldPlan::new(lowering.profile, task) };
     let partial = chunk_results(between, 0, types);
     let space = Space { columns: Columns::Chunks(chunks), ..space };

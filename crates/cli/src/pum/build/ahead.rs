@@ -92,8 +92,7 @@ fn inputs(export: &Export, size: usize) -> Inputs {
                 inputs.arrays.insert(inputs.arrays.len() as u32, Arc::new(array));
             }
             None => inputs.scalars.push(match ty {
-                ScalarType::F32 => Constant::from(1f32),
-                ScalarType::F64 => Constant::from(1f64),
+                float if float.is_float() => Constant::from_float(float, 1.0),
                 ScalarType::Bool => Constant::from(true),
                 integer => Constant::from_integer(integer, size as i128),
             }),

@@ -172,7 +172,7 @@ mod tests {
         refused(whole[..whole.len() - 1].to_vec(), "bytes of elements");
         refused(text("NUMPY", "numpy"), "no NumPy file");
         refused(text("<f4", ">f4"), "`>f4`");
-        refused(text("<f4", "<i2"), "`<i2`");
+        refused(text("<f4", "<c8"), "`<c8`");
         refused(text("(2, 3)", "(2, 9)"), "bytes of elements");
         refused(text("(2, 3)", "()    "), "0 dimensions");
         refused(text("(2, 3)", "(99999999999, 99999999999)"), "bytes of elements");

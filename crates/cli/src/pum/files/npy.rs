@@ -91,7 +91,7 @@ impl Header {
 }
 
 /// What NumPy calls our types.
-const NAMES: [(&str, ScalarType); 7] = [
+const NAMES: [(&str, ScalarType); 12] = [
     ("|b1", ScalarType::Bool),
     ("<i4", ScalarType::I32),
     ("<i8", ScalarType::I64),
@@ -99,6 +99,11 @@ const NAMES: [(&str, ScalarType); 7] = [
     ("<u8", ScalarType::U64),
     ("<f4", ScalarType::F32),
     ("<f8", ScalarType::F64),
+    ("|i1", ScalarType::I8),
+    ("<i2", ScalarType::I16),
+    ("|u1", ScalarType::U8),
+    ("<u2", ScalarType::U16),
+    ("<f2", ScalarType::F16),
 ];
 
 fn type_of(name: &str) -> Option<ScalarType> {
@@ -130,7 +135,8 @@ pub fn write(values: &Values) -> Outcome<Vec<u8>> {
     let ([ty], [column]) = (&values.types[..], &values.columns[..]) else {
         return Err("elements of several parts are no numbers; .csv takes them".to_string());
     };
-    let name = NAMES.iter().find(|(_, known)| known == ty).map_or("", |(name, _)| name);
+    let name = NAMES.iter().find(|(_, known)| known == ty).map(|(name, _)| name);
+    let name = name.ok_or_else(|| format!("NumPy has no `{ty}`; convert elements to `f32` first"))?;
     let shape: String = values.extents.iter().map(|extent| format!("{extent}, ")).collect();
     let shape = if values.extents.len() == 1 { shape.trim_end() } else { shape.trim_end_matches([',', ' ']) };
     let mut header = format!("{{'descr': '{name}', 'fortran_order': False, 'shape': ({shape}), }}");

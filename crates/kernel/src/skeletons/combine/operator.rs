@@ -97,14 +97,10 @@ fn atomic(op: Op) -> Option<AtomicOp> {
 /// neutral element is combined with anything: so it is -0.0 for sums of floats, and NaN for their minima and maxima,
 /// which prefer a number.
 pub(super) fn neutral(op: AtomicOp, ty: ScalarType) -> Option<(Op, Constant)> {
-    let nan = || match ty {
-        ScalarType::F32 => Constant::from(f32::NAN),
-        _ => Constant::from(f64::NAN),
-    };
+    let nan = || Constant::from_float(ty, f64::NAN);
     let whole = |value| Constant::from_integer(ty, value);
     Some(match op {
-        AtomicOp::Add if ty == ScalarType::F32 => (Op::Add, Constant::from(-0.0f32)),
-        AtomicOp::Add if ty == ScalarType::F64 => (Op::Add, Constant::from(-0.0f64)),
+        AtomicOp::Add if ty.is_float() => (Op::Add, Constant::from_float(ty, -0.0)),
         AtomicOp::Add => (Op::Add, whole(0)),
         AtomicOp::Min => (Op::Min, if ty.is_float() { nan() } else { whole(ty.range().1) }),
         AtomicOp::Max => (Op::Max, if ty.is_float() { nan() } else { whole(ty.range().0) }),

@@ -75,8 +75,7 @@ fn compare_and_swap(memory: MemoryId, ty: ScalarType, index: Term, f: impl Fn(Te
 /// Whether two scalars differ in any bit.
 pub(super) fn differ(a: Term, b: Term) -> Exp<bool> {
     let bits = |term: Term| match term.ty() {
-        ScalarType::F32 => Term::apply(Op::Bitcast, ScalarType::U32, &[term]),
-        ScalarType::F64 => Term::apply(Op::Bitcast, ScalarType::U64, &[term]),
+        float if float.is_float() => Term::apply(Op::Bitcast, float.unsigned(), &[term]),
         _ => term,
     };
     Exp::from_term(bits(a).compare(Op::Ne, bits(b)))

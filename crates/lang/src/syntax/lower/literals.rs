@@ -4,9 +4,16 @@ use super::super::node::Token;
 use super::Lowering;
 use crate::ast::ExprKind;
 use crate::diagnostic::Diagnostic;
-use pumice_scalar::ScalarType;
+use pumice_scalar::{Constant, ScalarType};
 
-const SUFFIXES: [(&str, ScalarType); 6] = [
+/// A suffix that ends in another one comes before it.
+const SUFFIXES: [(&str, ScalarType); 12] = [
+    ("i8", ScalarType::I8),
+    ("i16", ScalarType::I16),
+    ("u8", ScalarType::U8),
+    ("u16", ScalarType::U16),
+    ("bf16", ScalarType::BF16),
+    ("f16", ScalarType::F16),
     ("i32", ScalarType::I32),
     ("i64", ScalarType::I64),
     ("u32", ScalarType::U32),
@@ -20,7 +27,7 @@ fn without_suffix(text: &str) -> (&str, Option<ScalarType>) {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     for (suffix, ty) in SUFFIXES {
         if let Some(digits) = text.strip_suffix(suffix)
-            && !(hexadecimal && suffix.starts_with('f'))
+            && !(hexadecimal && ty.is_float())
         {
             return (digits, Some(ty));
         }
@@ -62,13 +69,10 @@ impl Lowering<'_> {
                 return ExprKind::Error;
             }
         };
-        let extra = u64::from(negated);
         let largest = match ty {
-            Some(ScalarType::I32) => i32::MAX as u64 + extra,
-            Some(ScalarType::I64) => i64::MAX as u64 + extra,
-            Some(ScalarType::U32) => u64::from(u32::MAX),
-            Some(ScalarType::F32 | ScalarType::F64) => return ExprKind::Float(number as f64, ty),
-            _ => u64::MAX,
+            Some(float) if float.is_float() => return ExprKind::Float(number as f64, ty),
+            Some(integer) => largest_literal(integer, negated),
+            None => u64::MAX,
         };
         if number > largest {
             self.bad_number(token, "is too large for the type of its suffix");
@@ -79,16 +83,12 @@ impl Lowering<'_> {
 
     pub(super) fn float(&mut self, token: Token) -> ExprKind {
         let (digits, ty) = without_suffix(token.text);
-        if !matches!(ty, None | Some(ScalarType::F32 | ScalarType::F64)) {
+        if ty.is_some_and(|ty| !ty.is_float()) {
             self.bad_number(token, "has a suffix of integers");
             return ExprKind::Error;
         }
         match digits.replace('_', "").parse::<f64>() {
-            Ok(number)
-                if number.is_finite() && (ty != Some(ScalarType::F32) || (number as f32).is_finite()) =>
-            {
-                ExprKind::Float(number, ty)
-            }
+            Ok(number) if is_finite(number, ty.unwrap_or(ScalarType::F64)) => ExprKind::Float(number, ty),
             Ok(_) => {
                 self.bad_number(token, "is too large for its type");
                 ExprKind::Error
@@ -116,6 +116,16 @@ impl Lowering<'_> {
             }
         }
     }
+}
+
+/// The largest number that a literal of an integer type can be; under a sign one more is in range.
+pub(crate) fn largest_literal(ty: ScalarType, negated: bool) -> u64 {
+    let extra = u64::from(negated && ty.is_signed());
+    u64::try_from(ty.range().1).unwrap_or(u64::MAX).saturating_add(extra)
+}
+
+fn is_finite(number: f64, ty: ScalarType) -> bool {
+    Constant::from_float(ty, number).as_float().is_some_and(f64::is_finite)
 }
 
 fn shortened(text: &str) -> String {

@@ -12,6 +12,7 @@ use super::node::{Node, Token};
 use crate::ast::{Expr, ExprId, ExprKind, Ident, Module, Name, Path};
 use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
+pub(crate) use literals::largest_literal;
 use rowan::GreenNode;
 use std::collections::HashSet;
 

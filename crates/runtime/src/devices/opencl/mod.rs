@@ -176,11 +176,11 @@ impl Device for OpenClDevice {
     }
 
     fn allocate(&self, bytes: usize) -> Result<DeviceMemory> {
-        // Drivers refuse buffers of no size.
+        // Drivers refuse buffers of no size. Small elements are exchanged with the word that they are in.
+        let room = bytes.max(16).saturating_add(3) & !3;
         // SAFETY: the context is valid, and no memory of the host is given.
-        let buffer = unsafe {
-            memory::create_buffer(self.context.0, CL_MEM_READ_WRITE, bytes.max(16), ptr::null_mut())
-        };
+        let buffer =
+            unsafe { memory::create_buffer(self.context.0, CL_MEM_READ_WRITE, room, ptr::null_mut()) };
         match buffer {
             Ok(buffer) => Ok(DeviceMemory::new(self.id, bytes, Buffer(buffer))),
             Err(code) if is_exhaustion(code) => Err(Error::out_of_memory(self.id.name(), bytes)),

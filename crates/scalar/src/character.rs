@@ -1,0 +1,160 @@
+//! Characters as elements: what programs compute with them.
+//!
+//! A `char` is a number of 32 bits on every device, and no device knows more of it. A number that is no character can
+//! come from [`Exp::cast`] alone, and becomes U+FFFD when the host reads it.
+
+use crate::arena::Term;
+use crate::elt::Primitive;
+use crate::exp::Exp;
+use crate::option::OptionExp;
+
+/// The distance from a capital letter to its small one.
+const CASE: u32 = 'a' as u32 - 'A' as u32;
+
+impl Exp<char> {
+    /// Returns the character's number.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let numbers = pumice::run(use_(&['a', 'ß']).map(|c| c.to_u32()))?;
+    /// assert_eq!(numbers.to_vec()?, [97, 223]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn to_u32(self) -> Exp<u32> {
+        Exp::from_term(self.term())
+    }
+
+    /// Returns the character with a number, where there is one.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// use pumice::Exp;
+    /// let characters = pumice::run(use_(&[0x41u32, 0xd800]).map(Exp::<char>::from_u32))?;
+    /// assert_eq!(characters.to_vec()?, [Some('A'), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn from_u32(number: Exp<u32>) -> OptionExp<Exp<char>> {
+        let is_surrogate = number.ge(0xd800u32) & number.le(0xdfffu32);
+        let is_character = number.le(char::MAX as u32) & !is_surrogate;
+        OptionExp::present_if(is_character, Exp::of_number(number))
+    }
+
+    /// The character with a number that is one.
+    fn of_number(number: Exp<u32>) -> Exp<char> {
+        let term: Term = number.term();
+        debug_assert_eq!(term.ty(), <char as Primitive>::TYPE);
+        Exp::from_term(term)
+    }
+
+    /// Whether this is from `first` to `last`.
+    fn is_within(self, first: char, last: char) -> Exp<bool> {
+        // One comparison: what is less wraps to something large.
+        (self.to_u32() - first as u32).le(last as u32 - first as u32)
+    }
+
+    /// Whether this is an ASCII character.
+    pub fn is_ascii(self) -> Exp<bool> {
+        self.le('\x7f')
+    }
+
+    /// Whether this is an ASCII letter.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let text: Vec<char> = "Grüße, 2 mal".chars().collect();
+    /// let letters = pumice::run(use_(&text).map(|c| c.is_ascii_alphabetic().cast::<i32>()).sum())?;
+    /// assert_eq!(letters.to_vec()?, [6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn is_ascii_alphabetic(self) -> Exp<bool> {
+        // Small letters differ from capital ones in one bit.
+        Exp::of_number(self.to_u32() | CASE).is_within('a', 'z')
+    }
+
+    /// Whether this is a small ASCII letter.
+    pub fn is_ascii_lowercase(self) -> Exp<bool> {
+        self.is_within('a', 'z')
+    }
+
+    /// Whether this is a capital ASCII letter.
+    pub fn is_ascii_uppercase(self) -> Exp<bool> {
+        self.is_within('A', 'Z')
+    }
+
+    /// Whether this is an ASCII digit.
+    pub fn is_ascii_digit(self) -> Exp<bool> {
+        self.is_within('0', '9')
+    }
+
+    /// Whether this is an ASCII letter or digit.
+    pub fn is_ascii_alphanumeric(self) -> Exp<bool> {
+        self.is_ascii_alphabetic() | self.is_ascii_digit()
+    }
+
+    /// Whether this is an ASCII character for punctuation.
+    pub fn is_ascii_punctuation(self) -> Exp<bool> {
+        self.is_within('!', '~') & !self.is_ascii_alphanumeric()
+    }
+
+    /// Whether this is a space, tab, line feed, form feed or carriage return.
+    pub fn is_ascii_whitespace(self) -> Exp<bool> {
+        self.eq(' ') | (self.is_within('\t', '\r') & self.ne('\x0b'))
+    }
+
+    /// Returns the small letter of a capital ASCII letter, and any other character as it is.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let small = pumice::run(use_(&['A', 'z', 'Ä', '1']).map(|c| c.to_ascii_lowercase()))?;
+    /// assert_eq!(small.to_vec()?, ['a', 'z', 'Ä', '1']);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn to_ascii_lowercase(self) -> Exp<char> {
+        let distance = self.is_ascii_uppercase().select(Exp::from(CASE), Exp::from(0));
+        Exp::of_number(self.to_u32() + distance)
+    }
+
+    /// Returns the capital letter of a small ASCII letter, and any other character as it is.
+    pub fn to_ascii_uppercase(self) -> Exp<char> {
+        let distance = self.is_ascii_lowercase().select(Exp::from(CASE), Exp::from(0));
+        Exp::of_number(self.to_u32() - distance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Constant;
+
+    /// The value of a function on a character, which constants are folded to.
+    fn on<T: Primitive>(c: char, f: impl Fn(Exp<char>) -> Exp<T>) -> Option<Constant> {
+        f(Exp::from(c)).term().constant()
+    }
+
+    #[test]
+    fn characters_are_classified_as_rust_does() {
+        for c in (0..0x180).chain([0x2003, 0xfffd, 0x10_ffff]).filter_map(char::from_u32) {
+            let flag = |value: bool| Some(Constant::from(value));
+            assert_eq!(on(c, Exp::is_ascii), flag(c.is_ascii()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_alphabetic), flag(c.is_ascii_alphabetic()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_lowercase), flag(c.is_ascii_lowercase()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_uppercase), flag(c.is_ascii_uppercase()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_digit), flag(c.is_ascii_digit()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_alphanumeric), flag(c.is_ascii_alphanumeric()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_punctuation), flag(c.is_ascii_punctuation()), "{c:?}");
+            assert_eq!(on(c, Exp::is_ascii_whitespace), flag(c.is_ascii_whitespace()), "{c:?}");
+            assert_eq!(on(c, Exp::to_ascii_lowercase), Some(c.to_ascii_lowercase().into()), "{c:?}");
+            assert_eq!(on(c, Exp::to_ascii_uppercase), Some(c.to_ascii_uppercase().into()), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_a_character_or_none() {
+        for number in [0, 0x41, 0xd7ff, 0xd800, 0xdfff, 0xe000, 0x10_ffff, 0x11_0000, u32::MAX] {
+            let found = Exp::<char>::from_u32(Exp::from(number));
+            let expected = char::from_u32(number);
+            assert_eq!(found.is_some().term().constant(), Some(expected.is_some().into()), "{number:#x}");
+            assert_eq!(found.unwrap_or('\0').term().constant(), Some(expected.unwrap_or('\0').into()));
+        }
+    }
+}
