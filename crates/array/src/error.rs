@@ -44,7 +44,39 @@ impl fmt::Debug for Error {
     }
 }
 
-impl StdError for Error {}
+impl StdError for Error {
+    /// What stands behind the device's error: the message is the device's own already.
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Error::Device(error) => error.source(),
+            Error::Shape(_) | Error::Program(_) | Error::Failure(_) | Error::HostMemory { .. } => None,
+        }
+    }
+}
+
+impl Error {
+    /// The codes of all errors; `docs/errors.md` says more of them.
+    pub const CODES: [&str; 5] = ["P0602", "P0603", "P0501", "P0302", "P0404"];
+
+    /// Returns its code, which stays the same from version to version; `docs/errors.md` is a list of all. Errors that the runtime has
+    /// too have its codes.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let wrong = Matrix::from_vec([2, 2], vec![1, 2, 3]).err().map(|error| error.code());
+    /// assert_eq!(wrong, Some("P0602"));
+    /// ```
+    pub fn code(&self) -> &'static str {
+        let [shape, program, failure, host_memory, device] = Error::CODES;
+        match self {
+            Error::Shape(_) => shape,
+            Error::Program(_) => program,
+            Error::Failure(_) => failure,
+            Error::HostMemory { .. } => host_memory,
+            Error::Device(_) => device,
+        }
+    }
+}
 
 impl From<pumice_scalar::TooDeep> for Error {
     fn from(error: pumice_scalar::TooDeep) -> Error {

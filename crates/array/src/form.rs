@@ -10,6 +10,7 @@
 //!   they do so at one index in one kernel, its element is one node of the graph and is computed once.
 
 use crate::extents::Extents;
+use crate::in_memory::InMemory;
 use crate::operation::{Listens, Nature};
 use crate::program::{ArrayProgram, Node, NodeId};
 use std::collections::hash_map::DefaultHasher;
@@ -48,7 +49,8 @@ pub enum Form {
 /// The forms of a program's arrays.
 #[derive(Clone)]
 pub struct Forms {
-    forms: HashMap<NodeId, (Form, bool)>,
+    /// With the reason why an array is in memory, if it is.
+    forms: HashMap<NodeId, (Form, Option<InMemory>)>,
 }
 
 /// Where an element is demanded: in which array's kernel, and along which path of index functions.
@@ -61,7 +63,7 @@ impl Forms {
         let deciding = Deciding { program, extents: Some(extents), computed };
         let mut manifest = match fuse {
             true => deciding.manifest(),
-            false => program.nodes().iter().map(|node| (node.id, true)).collect(),
+            false => program.nodes().iter().map(|node| (node.id, Some(deciding.unfused(node)))).collect(),
         };
         deciding.provide_lengths(extents, &mut manifest);
         let mut forms = HashMap::new();
@@ -84,7 +86,7 @@ impl Forms {
         let mut forms = self.forms.clone();
         for array in arrays {
             if let Some((_, in_memory)) = forms.get_mut(array) {
-                *in_memory = false;
+                *in_memory = None;
             }
         }
         Forms { forms }
@@ -92,7 +94,12 @@ impl Forms {
 
     /// Whether an array is in memory.
     pub fn is_manifest(&self, node: NodeId) -> bool {
-        self.forms.get(&node).is_some_and(|(_, manifest)| *manifest)
+        self.why(node).is_some()
+    }
+
+    /// Why an array is in memory, if it is.
+    pub fn why(&self, node: NodeId) -> Option<InMemory> {
+        self.forms.get(&node).and_then(|(_, why)| *why)
     }
 }
 
@@ -102,7 +109,7 @@ pub(crate) fn in_memory(program: &ArrayProgram, fuse: bool) -> HashSet<NodeId> {
         return program.nodes().iter().map(|node| node.id).collect();
     }
     let deciding = Deciding { program, extents: None, computed: &HashSet::new() };
-    deciding.manifest().into_iter().filter_map(|(id, in_memory)| in_memory.then_some(id)).collect()
+    deciding.manifest().into_iter().filter_map(|(id, why)| why.map(|_| id)).collect()
 }
 
 /// How an array would exist if nobody needed it in memory.
@@ -128,17 +135,23 @@ impl Deciding<'_> {
         if self.computed.contains(&node.id) { Nature::Given } else { node.operation.nature() }
     }
 
-    /// The arrays whose elements are needed, and whether each is in memory.
-    fn manifest(&self) -> HashMap<NodeId, bool> {
+    /// Why an array is in memory if nothing is fused.
+    fn unfused(&self, node: &Node) -> InMemory {
+        if self.nature(node) == Nature::Given { InMemory::Given } else { InMemory::Unfused }
+    }
+
+    /// The arrays whose elements are needed, and why each is in memory that is.
+    fn manifest(&self) -> HashMap<NodeId, Option<InMemory>> {
         let program = self.program;
         let kinds = self.kinds();
         let (cost, depths) = (self.costs(), self.depths());
         let mut demands: HashMap<NodeId, HashSet<Demand>> = HashMap::new();
-        let mut must_exist: HashSet<NodeId> = program.results().iter().copied().collect();
+        let mut must_exist: HashMap<NodeId, InMemory> =
+            program.results().iter().map(|result| (*result, InMemory::Result)).collect();
         let mut manifest = HashMap::new();
         for node in program.nodes().iter().rev() {
             let mine = demands.remove(&node.id).unwrap_or_default();
-            if mine.is_empty() && !must_exist.contains(&node.id) {
+            if mine.is_empty() && !must_exist.contains_key(&node.id) {
                 continue; // Only its extents are mentioned.
             }
             let nature = self.nature(node);
@@ -146,23 +159,34 @@ impl Deciding<'_> {
             // All that hear a producer hear the same.
             let is_heard = matches!(kind, Kind::Push(..));
             let repeated = mine.len() > 1 && cost[&node.id] > RECOMPUTE && !is_heard;
-            let in_memory = kind == Kind::Stored
-                || must_exist.contains(&node.id)
-                || repeated
-                || node.operation.is_in_memory();
-            manifest.insert(node.id, in_memory);
+            let why = match (nature, must_exist.get(&node.id)) {
+                (Nature::Given, _) => Some(InMemory::Given),
+                (_, Some(reason)) => Some(*reason),
+                _ if kind == Kind::Stored => Some(InMemory::OwnKernel),
+                _ if repeated => Some(InMemory::Recomputed { cost: cost[&node.id] }),
+                _ => node.operation.is_in_memory().then_some(InMemory::Incomplete),
+            };
+            let in_memory = why.is_some();
+            manifest.insert(node.id, why);
             if nature == Nature::Given {
                 continue;
             }
             if let (Kind::Push(producer, true), true) = (kind, in_memory) {
                 // Placing what comes loose takes an even producer: memory.
-                must_exist.insert(producer);
+                must_exist.entry(producer).or_insert(InMemory::Loose { by: node.place });
             }
             for (position, input) in node.inputs.iter().enumerate() {
-                if !self.takes(node, position, &kinds)
-                    || (node.operation.repeats() && cost[input] > RECOMPUTE)
-                {
-                    must_exist.insert(*input);
+                if !self.takes(node, position, &kinds) {
+                    let by = node.place;
+                    must_exist.entry(*input).or_insert(match kinds[input] {
+                        Kind::Loose | Kind::Push(_, true) => InMemory::Loose { by },
+                        Kind::Push(_, false) => InMemory::HandedOn { by },
+                        Kind::Stored | Kind::Pull => InMemory::Read { by },
+                    });
+                } else if node.operation.repeats() && cost[input] > RECOMPUTE {
+                    must_exist
+                        .entry(*input)
+                        .or_insert(InMemory::Repeated { by: node.place, cost: cost[input] });
                 }
                 let theirs = demands.entry(*input).or_default();
                 match (in_memory, kind) {
@@ -175,16 +199,22 @@ impl Deciding<'_> {
                 }
             }
             // A length that only the device finds is found when its array is placed, also where nothing else is asked of that.
-            must_exist.extend(
-                node.mentions().filter_map(|(array, dimension)| {
-                    self.extents?.lengths(array).get(dimension as usize)?.cell
-                }),
-            );
+            let cells = node
+                .mentions()
+                .filter_map(|(array, dimension)| self.extents?.lengths(array).get(dimension as usize)?.cell);
+            for cell in cells {
+                must_exist.entry(cell).or_insert(InMemory::Length { by: node.place });
+            }
             for read in node.reads() {
                 // Mostly nobody knows how often an element is read.
                 let is_cheap = cost[&read] <= RECOMPUTE || node.operation.reads_once();
                 if kinds[&read] != Kind::Pull || !is_cheap || depths[&read] >= MOST_DEEP {
-                    must_exist.insert(read);
+                    let (by, cost) = (node.place, cost[&read]);
+                    must_exist.entry(read).or_insert(match kinds[&read] {
+                        Kind::Loose | Kind::Push(_, true) => InMemory::Loose { by },
+                        Kind::Push(_, false) => InMemory::HandedOn { by },
+                        Kind::Stored | Kind::Pull => InMemory::Indexed { by, cost },
+                    });
                 }
                 demands.entry(read).or_default().insert((node.id, along(u64::from(read.0), node)));
             }
@@ -282,22 +312,23 @@ impl Deciding<'_> {
 
     /// Makes sure that lengths which only the device finds are found before something needs them: by placing a loose
     /// array of that length.
-    fn provide_lengths(&self, extents: &Extents, manifest: &mut HashMap<NodeId, bool>) {
+    fn provide_lengths(&self, extents: &Extents, manifest: &mut HashMap<NodeId, Option<InMemory>>) {
         let mut provided: HashSet<NodeId> = HashSet::new();
         let loose = self.loose();
         for node in self.program.nodes() {
-            let Some(in_memory) = manifest.get(&node.id).copied() else { continue };
+            let Some(why) = manifest.get(&node.id).copied() else { continue };
             let cells = extents.lengths(node.id).into_iter().filter_map(|length| length.cell);
             let cells: Vec<NodeId> = cells.collect();
             if loose.contains(&node.id) {
-                if in_memory {
+                if why.is_some() {
                     provided.extend(cells);
                 }
                 continue;
             }
             for cell in cells {
                 if provided.insert(cell) {
-                    manifest.insert(cell, true);
+                    let why = manifest.entry(cell).or_default();
+                    *why = why.or(Some(InMemory::Length { by: node.place }));
                 }
             }
         }
@@ -327,18 +358,18 @@ impl Deciding<'_> {
     fn form(
         &self,
         node: &Node,
-        manifest: &HashMap<NodeId, bool>,
-        forms: &HashMap<NodeId, (Form, bool)>,
+        manifest: &HashMap<NodeId, Option<InMemory>>,
+        forms: &HashMap<NodeId, (Form, Option<InMemory>)>,
     ) -> Form {
         let of = |input: &NodeId| match forms.get(input) {
-            Some((Form::Loose { .. }, false)) => Kind::Loose,
-            Some((Form::Push { producer, .. }, false)) => Kind::Push(*producer, false),
-            Some((Form::Pull, false)) => Kind::Pull,
+            Some((Form::Loose { .. }, None)) => Kind::Loose,
+            Some((Form::Push { producer, .. }, None)) => Kind::Push(*producer, false),
+            Some((Form::Pull, None)) => Kind::Pull,
             _ => Kind::Stored,
         };
         let through = || {
             let followed = node.inputs.iter().filter_map(|input| match forms.get(input) {
-                Some((Form::Push { producer, stages }, false)) => Some((*producer, stages.clone())),
+                Some((Form::Push { producer, stages }, None)) => Some((*producer, stages.clone())),
                 _ => None,
             });
             let (producer, mut stages) = followed.into_iter().next().unwrap_or((node.id, Vec::new()));
@@ -353,7 +384,7 @@ impl Deciding<'_> {
                 _ => Form::Push { producer: node.id, stages: Vec::new() },
             },
             Nature::Loose => match node.inputs.first().map(|input| (of(input), forms.get(input), *input)) {
-                Some((Kind::Push(..), ..)) if manifest.get(&node.id) == Some(&false) => through(),
+                Some((Kind::Push(..), ..)) if manifest.get(&node.id) == Some(&None) => through(),
                 Some((Kind::Loose, Some((Form::Loose { space }, _)), _)) => Form::Loose { space: *space },
                 Some((_, _, input)) => Form::Loose { space: input },
                 None => Form::Pull,

@@ -3,12 +3,16 @@
 //! A plan is data. It is made anew for other extents, but its kernels take extents as arguments, so the kernels of two
 //! plans of one program are mostly the same.
 
+mod arrays;
 mod traffic;
+
+pub use arrays::{PlannedArray, Use};
 
 use crate::error::Error;
 use crate::extents::{Extents, Knowledge, Length, Unplanned};
 use crate::form::{Form, Forms};
 use crate::fuser::Fuser;
+use crate::in_memory::InMemory;
 use crate::lower::{HeardFrom, Listeners, Lowering, Reason, SmallLoop};
 use crate::operations::SmallLoopResult;
 use crate::program::{Node, NodeId};
@@ -33,9 +37,9 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// The bytes that it takes.
+    /// The bytes that it takes; as many as can be said, where there are more, which no device has.
     pub fn bytes(&self) -> usize {
-        self.ty.bytes() * self.length
+        self.ty.bytes().saturating_mul(self.length)
     }
 }
 
@@ -63,6 +67,10 @@ pub struct Launch {
     pub place: String,
     /// The skeleton that it was made by.
     pub skeleton: String,
+    /// Why that skeleton, and why it is divided like this: sentences, recorded where it was decided.
+    pub why: Vec<String>,
+    /// The operations that are computed in it, in the order of the program. Where an operation takes several kernels, all have the same.
+    pub fused: Vec<Place>,
 }
 
 impl Launch {
@@ -168,6 +176,8 @@ impl Default for PlanOptions {
 /// An array that a plan computes.
 #[derive(Clone, Debug)]
 pub struct ResultArray {
+    /// What the user calls it, and where they wrote it.
+    pub place: Place,
     /// Its extents, or the most that they can be.
     pub extents: Vec<usize>,
     /// The buffer with the length that the device finds, for extents that are none.
@@ -182,6 +192,7 @@ pub struct Plan {
     // Private, because a runtime relies on it: programs stay within the buffers that they are given.
     buffers: Vec<Buffer>,
     inputs: Vec<Input>,
+    arrays: Vec<PlannedArray>,
     steps: Vec<Step>,
     results: Vec<ResultArray>,
     sites: Vec<Site>,
@@ -415,6 +426,24 @@ enum Together {
     WrittenAndHeard,
 }
 
+impl Together {
+    /// Why several arrays come out of one kernel.
+    fn sentence(self, group: &[&Node]) -> Option<String> {
+        let mut operations: Vec<&str> = group.iter().map(|node| node.place.operation()).collect();
+        operations.dedup();
+        let names = operations.join(", ");
+        let sentence = match self {
+            Together::Looped => "the arrays of the loop fit one block, so all its rounds are one kernel",
+            _ if group.len() < 2 => return None,
+            Together::Produced => "they fold rows of one shape, of arrays that they have in common",
+            Together::Heard => "they take the same elements, which are loaded once",
+            Together::Written => "they have one size, and load the same elements or are small",
+            Together::WrittenAndHeard => "what one of them writes the others read at the same index",
+        };
+        Some(format!("{} arrays are computed together ({names}): {sentence}", group.len()))
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Planner<'a> {
     program: &'a CheckedProgram,
@@ -431,7 +460,8 @@ impl Planner<'_> {
         let (buffers, sites) = (RefCell::new(Buffers::default()), RefCell::new(Vec::new()));
         let mut slots: HashMap<NodeId, usize> = HashMap::new();
         let mut cells: HashMap<NodeId, usize> = HashMap::new();
-        let (mut inputs, mut steps) = (Vec::new(), Vec::new());
+        let (mut inputs, mut steps, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        let reasons = RefCell::new(Vec::new());
         let mut done: HashSet<NodeId> = HashSet::new();
         // As `slots`, but pulls that will be in memory have one too: whether they are read in step is seen from their loads.
         let pulls = program.nodes().iter().filter(|node| self.is_written_pull(node));
@@ -445,6 +475,7 @@ impl Planner<'_> {
             foreseen.insert(node.id, slot);
             done.insert(node.id);
             let buffers = buffers.borrow().of(slot).to_vec();
+            arrays.push(self.in_memory(node, &buffers, Vec::new()));
             inputs.push(Input { node: node.id, place: node.place, buffers });
         }
         let mut waiting: VecDeque<&Node> = manifest().collect();
@@ -460,9 +491,19 @@ impl Planner<'_> {
             // Others that come out of the same kernel, and those of them that are handed on in it and not written.
             let (group, how, unwritten) = {
                 let fuser = Fuser::new(program, extents, forms, &foreseen);
-                let (cells, buffers, sites) = (&cells, &buffers, &sites);
-                let lowering =
-                    Lowering { profile, options, program, extents, knowledge, fuser, cells, buffers, sites };
+                let (cells, buffers, sites, reasons) = (&cells, &buffers, &sites, &reasons);
+                let lowering = Lowering {
+                    profile,
+                    options,
+                    program,
+                    extents,
+                    knowledge,
+                    fuser,
+                    cells,
+                    buffers,
+                    sites,
+                    reasons,
+                };
                 if !postponed.contains(&node.id) && planner.is_better_later(node, &done, &lowering) {
                     postponed.insert(node.id);
                     waiting.push_back(node);
@@ -496,13 +537,16 @@ impl Planner<'_> {
                 slots.insert(member.id, slot);
                 foreseen.insert(member.id, slot);
                 steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
+                let mut found = Vec::new();
                 for cell in extents.lengths(member.id).iter().filter_map(|length| length.cell) {
                     cells.entry(cell).or_insert_with(|| {
                         let slot = buffers.borrow_mut().add(&[ScalarType::I64], 1);
                         steps.extend(buffers.borrow().of(slot).iter().copied().map(Step::Allocate));
+                        found.extend_from_slice(buffers.borrow().of(slot));
                         slot
                     });
                 }
+                arrays.push(planner.in_memory(member, buffers.borrow().of(slot), found));
             }
             // What is written here and read in step is computed once, and not read back.
             let computes = group.len() > 1 && how != Together::WrittenAndHeard;
@@ -520,8 +564,21 @@ impl Planner<'_> {
                 cells: &cells,
                 buffers: &buffers,
                 sites: &sites,
+                reasons: &reasons,
             };
-            steps.extend(planner.lower(&lowering, &group, how, &unwritten)?);
+            if let Some(sentence) = how.sentence(&group) {
+                lowering.because(sentence);
+            }
+            let fused = planner.fused(&group, &lowering.fuser);
+            let mut lowered = planner.lower(&lowering, &group, how, &unwritten)?;
+            for step in &mut lowered {
+                if let Step::Launch(launch) = step {
+                    launch.fused.clone_from(&fused);
+                }
+            }
+            // Where nothing was launched, nothing is to be explained.
+            reasons.borrow_mut().clear();
+            steps.extend(lowered);
         }
         let result = |root: &NodeId| {
             let lengths = extents.lengths(*root);
@@ -530,6 +587,7 @@ impl Planner<'_> {
                 slot.and_then(|slot| buffers.borrow().of(*slot).first().copied())
             };
             ResultArray {
+                place: program.node(*root).place,
                 extents: lengths.iter().map(|length| length.bound as usize).collect(),
                 cells: lengths.iter().map(cell).collect(),
                 buffers: slots.get(root).map_or(Vec::new(), |slot| buffers.borrow().of(*slot).to_vec()),
@@ -538,7 +596,31 @@ impl Planner<'_> {
         let results: Vec<ResultArray> = program.results().iter().map(result).collect();
         let steps = release_after_last_use(steps, &results);
         let (buffers, sites) = (buffers.into_inner().all, sites.into_inner());
-        Ok(Plan { buffers, inputs, steps, results, sites, reads: None })
+        Ok(Plan { buffers, inputs, arrays, steps, results, sites, reads: None })
+    }
+
+    /// An array that is in memory.
+    fn in_memory(&self, node: &Node, buffers: &[usize], cells: Vec<usize>) -> PlannedArray {
+        let extents =
+            self.extents.lengths(node.id).iter().map(|length| length.bound.max(0) as usize).collect();
+        let why = self.forms.why(node.id).unwrap_or(InMemory::Result);
+        PlannedArray { place: node.place, extents, buffers: buffers.to_vec(), cells, why }
+    }
+
+    /// The operations whose elements are computed in the kernels of these arrays.
+    fn fused(&self, group: &[&Node], fuser: &Fuser<'_>) -> Vec<Place> {
+        let mut computed: HashSet<NodeId> = group.iter().map(|node| node.id).collect();
+        let mut waiting: Vec<NodeId> = group.iter().flat_map(|node| self.inputs_of(node)).collect();
+        while let Some(id) = waiting.pop() {
+            if !fuser.forms.is_manifest(id) && computed.insert(id) {
+                waiting.extend(self.inputs_of(self.program.node(id)));
+            }
+        }
+        let nodes = self.program.nodes().iter().filter(|node| computed.contains(&node.id));
+        let mut places: Vec<Place> = nodes.map(|node| node.place).collect();
+        // Some of the user's operations are several here.
+        places.dedup();
+        places
     }
 
     /// The steps that write arrays which are computed together, apart from those that are only handed on.

@@ -3,7 +3,7 @@
 //! A mistake is an [`Error::Usage`] in the words of `clap`. This only reads; [`run`](crate::run) does what was asked for.
 
 use crate::error::{Error, Result};
-use crate::{bench, cache, emit, manual, programs, pum, random, repl, selftest, simulate, tune};
+use crate::{bench, cache, emit, explain, manual, programs, pum, random, repl, selftest, simulate, tune};
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -15,7 +15,10 @@ is the one that PUMICE_DEVICE names, or the best that works.
 
 Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder: up to PUMICE_CACHE_BYTES bytes (1 GiB; with 0 none
 are), and of those in memory PUMICE_KERNELS for each device (1024). A compiler of kernels may take PUMICE_COMPILE_SECONDS seconds.
-PUMICE_CC names the C compiler of the device cpu, PUMICE_NVRTC the compiler of CUDA, PUMICE_OPENCL_FLAGS adds flags to those of OpenCL. NO_COLOR turns colours off.";
+PUMICE_CC names the C compiler of the device cpu, PUMICE_NVRTC the compiler of CUDA, PUMICE_OPENCL_FLAGS adds flags to those of OpenCL. NO_COLOR turns colours off.
+
+PUMICE_PROFILE names a file for a trace of what the host and the device do, which Perfetto and chrome://tracing open. RUST_LOG says
+what is logged on standard error: pumice=info, pumice=debug, pumice::transfer=debug, …";
 
 /// Pumice: a functional array language for GPUs and CPUs, embedded in Rust and by itself.
 ///
@@ -47,8 +50,8 @@ pub enum Command {
     Cost(pum::cost::Arguments),
     /// Print what a function of a `.pum` file, a built-in example or a kernel-language program becomes.
     Emit(emit::Arguments),
-    /// Print what is allocated and launched for a function of a `.pum` file or a built-in example.
-    Explain(emit::ExplainArguments),
+    /// Say what is launched and kept in memory for a function of a `.pum` file or a built-in example, and why; --run also how long it takes.
+    Explain(explain::Arguments),
     /// Print what each kernel of a function or of a kernel-language program costs on a GPU, line by line.
     Simulate(simulate::Arguments),
     /// Find the numbers with which a program runs fastest, and keep them for this device.

@@ -7,13 +7,13 @@ use crate::cache;
 use crate::error::{Error, Result};
 use crate::print;
 use crate::progress::Progress;
-use pumice::Compiler;
 use pumice::layers::runtime::{
     Device, Engine, KernelTable, default_device, device_names,
     devices::{cuda::nvrtc, set_default_compile_seconds},
     open,
 };
 use pumice::prelude::*;
+use pumice::{Ceilings, Compiler};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,7 +37,8 @@ pub fn run() -> Result<()> {
             Ok(device) => match try_out(&device) {
                 Ok(note) => {
                     usable += 1;
-                    entry(name, &format!("usable: {}\n{note}", device.description()))
+                    let ceilings = ceilings(&device);
+                    entry(name, &format!("usable: {}\n{note}{ceilings}", device.description()))
                 }
                 Err(error) => entry(name, &format!("not usable: {}\n{error}", device.description())),
             },
@@ -93,6 +94,15 @@ fn try_out(device: &Arc<dyn Device>) -> Result<String> {
         return Err(Error::Failed(format!("the sum of the numbers below {N} came out as {sum}")));
     }
     Ok(format!("compiled a program in {compiled:.0?}, ran it in {ran:.0?}"))
+}
+
+/// What the device can do at most, as one more line: measured once, and kept.
+fn ceilings(device: &Arc<dyn Device>) -> String {
+    match Ceilings::of(device) {
+        Ok(Some(ceilings)) => format!("\n{ceilings}"),
+        Ok(None) => String::new(),
+        Err(error) => format!("\nits speed cannot be measured: {error}"),
+    }
 }
 
 /// The version of CUDA's compiler, which needs no GPU, or why there is none.

@@ -1,4 +1,4 @@
-//! `pumice emit` and `pumice explain`: what programs become on their way to a device; those of files in `pum/lower.rs`. Runs nothing.
+//! `pumice emit`: what programs become on their way to a device; those of files in `pum/lower.rs`. Runs nothing.
 
 use crate::error::{Error, Result};
 use crate::pum::lower;
@@ -29,22 +29,8 @@ pub struct Arguments {
     n: Option<usize>,
 }
 
-/// What `pumice explain` takes.
-#[derive(clap::Args)]
-pub struct ExplainArguments {
-    #[command(flatten)]
-    pub subject: Subject,
-    /// What is launched on a device of this: c, opencl or cuda.
-    #[arg(long, default_value = "cuda", value_parser = target::dialect)]
-    pub target: Dialect,
-    /// Arrays that are not given have this length along each dimension [default: 1024], and integers are this; a built-in example is
-    /// explained for vectors of this length, matrices and pictures of this side.
-    #[arg(long, value_name = "N", value_parser = parse_size)]
-    pub size: Option<usize>,
-}
-
 /// Reads a number of elements.
-fn parse_size(text: &str) -> std::result::Result<usize, String> {
+pub fn parse_size(text: &str) -> std::result::Result<usize, String> {
     let size = text.parse().ok().filter(|size| i64::try_from(*size).is_ok());
     size.ok_or_else(|| "that is no number of elements".to_string())
 }
@@ -114,15 +100,6 @@ fn kernels(program: &Program, target: Target, size: usize) -> Result<()> {
     print(&join(texts.into_iter()))
 }
 
-/// Prints the plan of what the command line names.
-pub fn explain(arguments: &ExplainArguments) -> Result<()> {
-    if arguments.subject.is_file() {
-        return lower::explain(arguments);
-    }
-    let example = chosen(arguments.subject.built_in()?, arguments.size)?;
-    print(&plan(&example, arguments.target)?.to_string())
-}
-
 /// What to say where `--target` is missing.
 pub fn target_missing() -> Error {
     Error::Usage("--target is missing: array, program, c, opencl or cuda".to_string())
@@ -139,7 +116,7 @@ pub fn join(texts: impl Iterator<Item = String>) -> String {
 }
 
 /// The example with this name, in this size.
-fn chosen(name: Option<&str>, size: Option<usize>) -> Result<Example> {
+pub fn chosen(name: Option<&str>, size: Option<usize>) -> Result<Example> {
     let names = || {
         let line = |example: &Example| format!("  {:<15}{}\n", example.name, example.about);
         programs::examples().iter().map(line).collect::<String>() + &simulate::names()

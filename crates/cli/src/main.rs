@@ -12,6 +12,7 @@ mod device;
 mod doctor;
 mod emit;
 mod error;
+mod explain;
 mod manual;
 mod programs;
 mod progress;
@@ -30,11 +31,14 @@ use error::{Error, Result};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
 
 /// What a program that was stopped by a closed pipe would leave to its shell.
 const PIPE_CLOSED: u8 = 128 + 13;
 
 fn main() -> ExitCode {
+    log();
     match run(std::env::args_os().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::from(PIPE_CLOSED),
@@ -43,6 +47,23 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Writes what `RUST_LOG` asks for to standard error.
+fn log() {
+    let Ok(wanted) = std::env::var("RUST_LOG") else { return };
+    let targets: Targets = match wanted.parse() {
+        Ok(targets) => targets,
+        Err(error) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "pumice: RUST_LOG: `{wanted}` is no list of targets and levels: {error}"
+            );
+            return;
+        }
+    };
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
 }
 
 fn run(words: impl Iterator<Item = OsString>) -> Result<()> {
@@ -63,7 +84,7 @@ impl Command {
             Command::Repl(arguments) => repl::run(&arguments),
             Command::Cost(arguments) => pum::cost::run(&arguments),
             Command::Emit(arguments) => emit::run(&arguments),
-            Command::Explain(arguments) => emit::explain(&arguments),
+            Command::Explain(arguments) => explain::run(&arguments),
             Command::Simulate(arguments) => simulate::run(&arguments),
             Command::Tune(arguments) => tune::run(&arguments),
             Command::Bench(arguments) => bench::run(&arguments),

@@ -77,6 +77,8 @@ const WORDS: &[&str] = &[
     "--prelude",
     "--out",
     "--vary",
+    "--svg",
+    "--run",
     "a=1,2",
     "--to",
     "python",

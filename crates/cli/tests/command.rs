@@ -125,6 +125,51 @@ fn every_example_is_emitted_for_every_target() {
 }
 
 #[test]
+fn plans_are_explained_drawn_and_timed() {
+    let (svg, json) = (scratch("plan.svg"), scratch("plan.json"));
+    let (svg, json) = (svg.to_string_lossy(), json.to_string_lossy());
+    assert_eq!(stdout(&["explain", "dotp", "--svg", &svg, "--json", &json]), "");
+    assert!(
+        std::fs::read_to_string(&*svg)
+            .is_ok_and(|text| text.starts_with("<svg ") && text.ends_with("</svg>\n"))
+    );
+    let text = std::fs::read_to_string(&*json).unwrap_or_default();
+    let explained: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(explained["plans"][0]["kernels"][0]["operations"][0]["operation"], "zip_with");
+    let text = stdout(&["explain", "dotp"]);
+    assert!(text.contains("because it is a result") && text.contains("computes zip_with at "), "{text}");
+    let text = stdout(&["explain", "dotp", "--run", "--device", "cpu", "--size", "100000"]);
+    assert!(
+        text.contains("GB/s") && text.contains("a run took ") && text.contains("the device: copies "),
+        "{text}"
+    );
+    // A size that no memory has is planned all the same.
+    assert!(stdout(&["explain", "row_sums", "--size", "1000000000"]).contains("1000000000000000000"));
+    assert_eq!(refused(&["explain", "dotp", "--run", "--target", "c"]).0, Some(2));
+    assert_eq!(refused(&["explain", "dotp", "--device", "cpu"]).0, Some(2));
+    let (code, message) = refused(&["explain", "dotp", "--svg", "/nonexistent/plan.svg"]);
+    assert!(code == Some(1) && message.contains("cannot write /nonexistent/plan.svg"), "{message}");
+}
+
+#[test]
+fn what_happens_is_logged_where_somebody_asks() {
+    let logged = |level: &str| {
+        let mut command = pumice(&["explain", "dotp", "--run", "--device", "sim", "--size", "100"]);
+        let output = command.env("RUST_LOG", level).output().unwrap_or_else(|error| panic!("{error}"));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let text = logged("pumice=debug");
+    for part in
+        ["pumice::device: ", "pumice::plan: ", "pumice::compile: ", "pumice::transfer: ", "pumice::run: "]
+    {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(!text.contains("pumice::queue") && logged("pumice=trace").contains("pumice::queue: "), "{text}");
+    assert_eq!((logged("off"), logged("")), (String::new(), String::new()));
+    assert!(logged("pumice=loud").contains("RUST_LOG"));
+}
+
+#[test]
 fn sizes_change_the_plan() {
     assert!(stdout(&["explain", "saxpy", "--size", "1000"]).contains("1000 f32"));
     assert!(stdout(&["explain", "mandelbrot", "--size=100", "--target=c"]).contains("return [100, 100]"));

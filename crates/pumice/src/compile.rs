@@ -2,9 +2,10 @@
 
 use crate::arguments::{Arguments, Function, described_at};
 use crate::call::CallArguments;
+use crate::profile::RunReport;
 use crate::results::ProgramResult;
 use crate::untyped::Untyped;
-use pumice_array::{ArrayProgram, CheckedProgram, Described, Launch, Plan, PlanOptions};
+use pumice_array::{ArrayProgram, CheckedProgram, Described, Explanation, Launch, Plan, PlanOptions};
 use pumice_kernel::Passes;
 use pumice_kernel::skeletons::{Combine, Division, Skeletons};
 use pumice_runtime::{Choices, Device, EmitOptions, Engine, Result, default_device, open};
@@ -302,6 +303,24 @@ impl Compiler {
     }
 }
 
+/// Says what a program that takes nothing launches and keeps in memory: `acc.explain()`. Everything that [`run`] takes has it.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let explained = generate(100, |i| i * i).sort().explain()?;
+/// assert!(!explained.parts[0].kernels.is_empty());
+/// println!("{}", explained.summary());
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub trait Explain: ProgramResult {
+    /// Explains the program as the default device would run it; see [`Compiled::explain`]. Nothing is run.
+    fn explain(self) -> Result<Explanation> {
+        Compiler::new()?.compile(|| self)?.explain(())
+    }
+}
+
+impl<R: ProgramResult> Explain for R {}
+
 /// Compiles a program for the default device. Its kernels are compiled when it is first run on some extents, and kept in
 /// memory and on disk.
 ///
@@ -439,18 +458,41 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         Ok(plans.flat_map(Plan::launches).cloned().collect())
     }
 
-    /// The plan for these arguments, and after it the kernels of its launches in the text form of Program IR. Where it ends with
-    /// a loop or a branch, the plans of its programs follow, for the arrays of the first round, and then that of the rest if
-    /// its extents do not depend on how the loop goes on.
+    /// What is computed, launched and kept in memory for these arguments, and why: as text (`Display`), as JSON and as a drawing.
+    /// Nothing is run. The text has a summary, then the plan, and after it the kernels of its launches in the text form of Program IR.
+    /// Where it ends with a loop or a branch, the plans of its programs follow, for the arrays of the first round, and then that of the
+    /// rest if its extents do not depend on how the loop goes on.
     ///
     /// ```
     /// use pumice::prelude::*;
     /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + 1.0).sum())?;
-    /// assert!(f.explain(&[1.0, 2.0])?.contains("kernel sum"));
+    /// let explained = f.explain(&[1.0, 2.0])?;
+    /// assert!(explained.contains("kernel sum"));
+    /// assert!(explained.summary().contains("computes map at "));
+    /// assert!(explained.svg().starts_with("<svg") && explained.json().starts_with("{"));
     /// # Ok::<(), pumice::Error>(())
     /// ```
-    pub fn explain(&self, arguments: impl Arguments<P>) -> Result<String> {
+    pub fn explain(&self, arguments: impl Arguments<P>) -> Result<Explanation> {
         self.untyped.explain(&arguments.collect())
+    }
+
+    /// Runs the program twice and tells what the second run took: each kernel by the device's own clock where it has one, transfers,
+    /// bytes per second, and the share of what the device can do ([`Ceilings`](crate::Ceilings), which are measured when a device is
+    /// first asked about). Results are brought to the host. While it runs, kernels are launched one by one: a loop that a GPU would
+    /// go through by itself asks the host in every round.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + 1.0).sum())?;
+    /// let report = f.profile(&vec![1.0; 1000])?;
+    /// assert_eq!(report.queue.len(), 1);
+    /// assert_eq!(report.queue[0].bytes, 4004);
+    /// assert_eq!((report.uploads.bytes, report.downloads.bytes), (4000, 4));
+    /// println!("{report}");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn profile(&self, arguments: impl Arguments<P>) -> Result<RunReport> {
+        self.untyped.profile(&arguments.collect())
     }
 
     /// The program in the array language's text form.

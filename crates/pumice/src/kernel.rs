@@ -25,7 +25,7 @@ use pumice_program::simulate::Report;
 use pumice_program::{Program, Verified};
 use pumice_runtime::devices::Sim;
 use pumice_runtime::{Callable, Engine, Error, Result};
-use pumice_scalar::Elt;
+use pumice_scalar::{Elt, Place};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Compiler {
             .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}")))?;
         let engine = Engine::of(self.device().clone());
         let callable = Callable::new(engine, definition, self.passes(), self.emit_options())?;
-        let callable = callable.with_deadline(self.limit());
+        let callable = callable.with_deadline(self.limit()).at(Place::caller(name));
         Ok(Kernel { callable, of: PhantomData })
     }
 

@@ -24,6 +24,7 @@ mod arguments;
 mod call;
 mod compile;
 pub mod kernel;
+mod profile;
 #[cfg(feature = "pum")]
 pub mod pum;
 mod results;
@@ -35,7 +36,8 @@ mod untyped;
 
 pub use arguments::{Arguments, Function, Gives, Parameter, ParameterTypes, Parameters};
 pub use call::{CallArguments, Passes};
-pub use compile::{Compiled, Compiler, compile, run};
+pub use compile::{Compiled, Compiler, Explain, compile, run};
+pub use profile::{Ceilings, QueueTime, RunReport, Transfers};
 #[doc(hidden)]
 pub use pumice_array::comprehension;
 pub use pumice_array::random;
@@ -45,6 +47,7 @@ pub use pumice_array::{
     Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
+pub use pumice_array::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
 pub use pumice_macros::{Elt, all, any, comp, count, fold, max, min, product, sum};
@@ -74,6 +77,7 @@ pub mod layers {
 
 /// What programs need: `use pumice::prelude::*`.
 pub mod prelude {
+    pub use crate::Explain;
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, ElementArray, Elt, Exp, Matrix,
         Ragged, Scalar, Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, err,
@@ -96,6 +100,16 @@ struct Comprehensions;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/array-ir.md")]
 struct ArrayIr;
+
+/// The same for what people see of programs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/performance.md")]
+struct Performance;
+
+/// The same for errors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/errors.md")]
+struct Errors;
 
 /// The same for the first page.
 #[cfg(doctest)]

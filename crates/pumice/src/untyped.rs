@@ -4,10 +4,12 @@
 //! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
 //! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
 
+use crate::profile::{Ceilings, RunReport};
 use pumice_array::{
-    Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Foreseen, Knowledge,
-    Loop, NodeId, Plan, Read, Rounds, foresee, is_true, whole_columns, whole_number,
+    Array, ArrayData, ArrayProgram, Arrays, CheckedProgram, Dim0, Error as ArrayError, Explanation, Foreseen,
+    Knowledge, Loop, NodeId, Plan, Read, Rounds, foresee, is_true, whole_columns, whole_number,
 };
+use pumice_runtime::profile::{Activity, Facts, Span, collect};
 use pumice_runtime::work::Memo;
 use pumice_runtime::{
     Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result, UniformLoop, Until,
@@ -75,10 +77,43 @@ impl Untyped {
 
     /// Runs the program as a part of a run.
     fn run_until(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
+        let span = Span::begin();
+        let results = self.run_plans(inputs, clock);
+        span.end(Activity::Run, || self.facts("run"));
+        results
+    }
+
+    fn run_plans(&self, inputs: &Inputs, clock: &Clock<'_>) -> Result<Arrays> {
         let (last, reading) = self.read(inputs, clock)?;
         let execution = last.bind(&self.engine, &self.program, reading.inputs(inputs))?;
         clock.launch(&execution)?;
         execution.results()
+    }
+
+    /// What a profile says of something that is done for the whole program: it is named by its first result.
+    fn facts(&self, name: &str) -> Facts {
+        let place = self.program.results().first().map(|result| self.program.node(*result).place.to_string());
+        Facts { name: name.into(), place: place.unwrap_or_default(), ..Facts::default() }
+    }
+
+    /// What a profile says of something that the host reads, or runs, between two plans.
+    fn waited(&self, read: Read) -> Facts {
+        let (name, node) = match read {
+            Read::Extents(node) => ("read a length", node),
+            Read::Count(node) => ("read a count", node),
+            Read::Value(node) => ("read an element", node),
+            Read::Inputs(node) => ("read checks", node),
+            Read::Given(node) => ("take what a loop gives", node),
+            Read::Run { control, .. } => ("run a loop or branch", control),
+        };
+        Facts { name: name.into(), place: self.program.node(node).place.to_string(), ..Facts::default() }
+    }
+
+    /// What a profile says of a plan that was made.
+    fn planned(&self, plan: &Plan) -> Facts {
+        let (kernels, operations) = (plan.launches().count(), self.program.nodes().len());
+        let why = if plan.reads().is_some() { ", up to what the host reads or runs next" } else { "" };
+        Facts { detail: format!("{operations} operations in {kernels} kernels{why}"), ..self.facts("plan") }
     }
 
     /// See [`Compiled::time`](crate::Compiled::time).
@@ -111,6 +146,7 @@ impl Untyped {
             let execution = prepared.bind(&self.engine, &self.program, reading.inputs(inputs))?;
             clock.launch(&execution)?;
             let results = execution.results()?;
+            let span = Span::begin();
             match read {
                 Read::Extents(node) => {
                     let result = first(results)?;
@@ -142,6 +178,7 @@ impl Untyped {
                     self.run_control(inputs, control, results, &mut reading, clock)?;
                 }
             }
+            span.end(Activity::Run, || self.waited(read));
         }
     }
 
@@ -202,27 +239,37 @@ impl Untyped {
     }
 
     /// See [`Compiled::explain`](crate::Compiled::explain).
-    pub fn explain(&self, inputs: &Inputs) -> Result<String> {
-        let mut text = String::new();
-        for foreseen in self.foresee(inputs)? {
-            match (text.is_empty(), foreseen.within.is_empty()) {
-                (true, _) => {}
-                (false, true) => text.push_str("\n// the rest\n"),
-                (false, false) => text.push_str(&format!("\n// {}\n", foreseen.within.join(", "))),
+    pub fn explain(&self, inputs: &Inputs) -> Result<Explanation> {
+        let mut explanation = Explanation::of(self.foresee(inputs)?);
+        explanation.device = Some(self.engine.device().description());
+        Ok(explanation)
+    }
+
+    /// See [`Compiled::profile`](crate::Compiled::profile).
+    pub fn profile(&self, inputs: &Inputs) -> Result<RunReport> {
+        let run = || -> Result<()> {
+            for result in self.run_all(inputs)? {
+                // A copy of the host's own is not asked for: results are brought to the host once.
+                whole_columns(&*result)?;
             }
-            let plan = match foreseen.plan {
-                Ok(plan) => plan,
-                Err(error) => {
-                    text.push_str(&format!("if this is run, it fails: {error}\n"));
-                    continue;
-                }
-            };
-            text.push_str(&plan.to_string());
-            for launch in plan.launches() {
-                text.push_str(&format!("\n// {}, by {}\n{}", launch.place, launch.skeleton, launch.program));
+            Ok(())
+        };
+        let (outcome, first) = collect(run);
+        outcome?;
+        let start = Instant::now();
+        let (outcome, again) = collect(run);
+        let took = start.elapsed();
+        outcome?;
+        let ceilings = Ceilings::of(self.engine.device())?;
+        let mut report = RunReport::new(self.explain(inputs)?, took, &first, &again, ceilings);
+        // What a device tells of its kernels.
+        for foreseen in self.foresee(inputs)? {
+            for launch in foreseen.plan.iter().flat_map(Plan::launches) {
+                let resources = self.engine.resources(&launch.program, &self.choices.emit)?;
+                report.add_resources(&launch.program.name, &launch.place, resources);
             }
         }
-        Ok(text)
+        Ok(report)
     }
 
     /// The program in the array language's text form.
@@ -254,7 +301,9 @@ impl Untyped {
         let knowledge = known(inputs, reading);
         self.plans.get_or_make(&knowledge, || {
             let Choices { plan, emit, limit } = &self.choices;
+            let span = Span::begin();
             let plan = Plan::new(&self.program, self.engine.device().profile(), &knowledge, plan)?;
+            span.end(Activity::Planning, || self.planned(&plan));
             PreparedPlan::new(&self.engine, &self.program, plan, emit, inputs, *limit)
         })
     }

@@ -153,7 +153,7 @@ fn the_plans_of_a_loop_are_explained() -> pumice::Result<()> {
         let (xs, done) = halved(xs.map(|x| x * 3), n);
         xs.map(|x| x - done.the().cast::<i32>())
     })?;
-    let text = program.explain((&[1, 2, 3], 4))?;
+    let text = program.explain((&[1, 2, 3], 4))?.to_string();
     let parts = [
         "// map at crates/pumice/tests/loops.rs",
         "run awhile at crates/pumice/tests/loops.rs:23, and plan the rest with what it gives",

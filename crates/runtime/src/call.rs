@@ -5,17 +5,18 @@
 //! loops launch small kernels many times, so nothing here may wait for the device or write text on that way.
 
 use crate::deadline::Deadline;
-use crate::device::{CompiledKernel, LaunchArgument};
+use crate::device::{CompiledKernel, LaunchArgument, LaunchParameter};
 use crate::device_array::DeviceArray;
 use crate::engine::{Engine, Resident};
 use crate::error::{Error, Result};
 use crate::pool::Pooled;
+use crate::profile::{self, Facts};
 use crate::status::Status;
 use pumice_array::{Array, ArrayData, Shape};
 use pumice_emit::EmitOptions;
 use pumice_kernel::{Binding, Definition, KernelArgument, Launcher, ParameterKind, Passes};
-use pumice_program::FAILURE_BYTES;
-use pumice_scalar::{Constant, Elt, ScalarType, Site};
+use pumice_program::{Access, FAILURE_BYTES};
+use pumice_scalar::{Constant, Elt, Place, ScalarType, Site};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -56,6 +57,8 @@ pub struct Callable {
     options: EmitOptions,
     /// How long a launch may take.
     limit: Option<Duration>,
+    /// Where the user made it, if that is known.
+    place: Option<Place>,
     /// For each parameter whether kernels are made for its value.
     shaping: Vec<bool>,
     sites: Arc<[Site]>,
@@ -101,13 +104,20 @@ impl Callable {
         let sites = definition.kernel().sites.as_slice().into();
         let shaping = definition.shaping();
         let ready = Mutex::default();
-        Ok(Callable { engine, definition, passes, options, limit: None, shaping, sites, types, ready })
+        let (limit, place) = (None, None);
+        Ok(Callable { engine, definition, passes, options, limit, place, shaping, sites, types, ready })
     }
 
     /// The kernel with a deadline, or without: how long each launch may take. See `Compiler::deadline`.
     pub fn with_deadline(mut self, limit: Option<Duration>) -> Callable {
         self.limit = limit;
         self.ready = Mutex::default();
+        self
+    }
+
+    /// The kernel that was made at this place, which profiles name.
+    pub fn at(mut self, place: Place) -> Callable {
+        self.place = Some(place);
         self
     }
 
@@ -230,8 +240,8 @@ impl Callable {
         let mut before = Vec::new();
         for (number, given) in given.iter().enumerate() {
             let (columns, status): Resident = match given {
-                Given::Array(data) => self.engine.resident(data)?,
-                Given::Change(change) => self.engine.own(change.data())?,
+                Given::Array(data) => profile::at(self.place, || self.engine.resident(data))?,
+                Given::Change(change) => profile::at(self.place, || self.engine.own(change.data()))?,
                 Given::Scalar(_) => (Vec::new(), None),
             };
             let length = scalars[number].as_integer().unwrap_or(0) as usize;
@@ -323,7 +333,34 @@ impl Call<'_> {
         // its array or checked to be: an array's memory holds as many elements as the length that is bound beside it
         // (`resident` and `own` see to that), the result's as many as the definition says for these very arguments. What
         // is written is the result's own memory, the record, and arrays that `own` gives to nobody else.
-        unsafe { device.launch(&self.ready.kernel, self.ready.blocks, &arguments) }
+        let launch = || unsafe { device.launch(&self.ready.kernel, self.ready.blocks, &arguments) };
+        profile::queued(&**device, launch, || self.facts(&arguments))
+    }
+
+    /// What a profile says of the launch: of memory its size, which may be a little more than its elements take.
+    fn facts(&self, arguments: &[LaunchArgument<'_>]) -> Facts {
+        let Ready { kernel, blocks, .. } = &*self.ready;
+        let signature = kernel.signature();
+        let bytes = |other: Access| {
+            let pairs = signature.parameters.iter().zip(arguments);
+            let bytes = pairs.filter_map(|pair| match pair {
+                (LaunchParameter::Buffer(access), LaunchArgument::Memory(memory)) if *access != other => {
+                    Some(memory.bytes() as u64)
+                }
+                _ => None,
+            });
+            bytes.sum()
+        };
+        let place = self.callable.place.map_or(String::new(), |place| place.to_string());
+        Facts {
+            name: kernel.name().to_string(),
+            place,
+            bytes_read: bytes(Access::Write),
+            bytes_written: bytes(Access::Read),
+            blocks: *blocks,
+            threads: signature.threads,
+            detail: "a kernel of the user's".into(),
+        }
     }
 
     /// The result; arrays that the kernel changed become what it made of them.
@@ -331,7 +368,8 @@ impl Call<'_> {
         let Call { callable, ready, arrays, results, status, .. } = self;
         let array = |extents: Vec<usize>, number: usize, columns| {
             let types = callable.types.get(number).cloned().unwrap_or_else(|| [].into());
-            Arc::new(DeviceArray::new(callable.engine.clone(), extents, types, columns, status.clone()))
+            let array = DeviceArray::new(callable.engine.clone(), extents, types, columns, status.clone());
+            Arc::new(array.at(callable.place))
         };
         for (number, (given, columns)) in given.iter_mut().zip(arrays).enumerate() {
             if let Given::Change(change) = given {

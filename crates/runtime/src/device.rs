@@ -8,6 +8,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use pumice_array::Resources;
 use pumice_emit::EmitOptions;
 use pumice_kernel::Profile;
 use pumice_program::{Access, Param, Program, Space, Verified};
@@ -15,6 +16,7 @@ use pumice_scalar::{Constant, ScalarType};
 
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::profile::Stamp;
 use crate::work::{self, Memo, Work};
 
 /// What keeps memory of the host prepared for a device; see [`Device::pin`].
@@ -143,6 +145,17 @@ pub trait Device: Send + Sync {
     /// memory or kernels that are given back to the driver. Devices that work within the call count the same calls, so
     /// that a test of what waits is the same everywhere.
     fn waits(&self) -> u64;
+
+    /// Puts a mark behind the work so far, whose time is known once that is done. By default it is the time of the call, which is
+    /// right for devices that work within their calls.
+    fn stamp(&self) -> Result<Stamp> {
+        Ok(Stamp::now())
+    }
+
+    /// Returns what a kernel needs, as far as the device tells.
+    fn resources(&self, _kernel: &CompiledKernel) -> Result<Resources> {
+        Ok(Resources::default())
+    }
 
     /// Milliseconds that the launches of `work` took: by the device's own clock on a GPU, by the wall's elsewhere.
     fn time(&self, work: &mut dyn FnMut() -> Result<()>) -> Result<f64>;

@@ -4,9 +4,10 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::host_memory::HostMemory;
 use crate::pool::Pooled;
+use crate::profile::{self, Activity, Facts, Span};
 use crate::status::Status;
 use pumice_array::{ArrayData, Error as ArrayError};
-use pumice_scalar::ScalarType;
+use pumice_scalar::{Place, ScalarType};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,8 @@ pub(crate) struct DeviceArray {
     /// The extents, once somebody has asked.
     extents: OnceLock<Vec<usize>>,
     types: Arc<[ScalarType]>,
+    /// The operation that it is the result of, if there is one.
+    place: Option<Place>,
     pub(crate) columns: Vec<Arc<Pooled>>,
     pub(crate) status: Arc<Status>,
     /// The elements, once somebody has fetched them.
@@ -36,12 +39,19 @@ impl DeviceArray {
         status: Arc<Status>,
     ) -> DeviceArray {
         let (lengths, extents_known, host) = (Vec::new(), OnceLock::new(), OnceLock::new());
-        DeviceArray { engine, bounds: extents, lengths, extents: extents_known, types, columns, status, host }
+        let (bounds, extents, place) = (extents, extents_known, None);
+        DeviceArray { engine, bounds, lengths, extents, types, place, columns, status, host }
     }
 
     /// The same with extents that are in these cells, where there is one.
     pub(crate) fn with_lengths(mut self, lengths: Vec<Option<Arc<Pooled>>>) -> DeviceArray {
         self.lengths = lengths;
+        self
+    }
+
+    /// The same as the result of this operation.
+    pub(crate) fn at(mut self, place: impl Into<Option<Place>>) -> DeviceArray {
+        self.place = place.into();
         self
     }
 
@@ -61,6 +71,20 @@ impl DeviceArray {
     }
 
     pub(crate) fn fetch(&self) -> Result<Vec<HostMemory>> {
+        let span = Span::begin();
+        let fetched = self.fetched();
+        span.end(Activity::Download(self.engine.device().name()), || {
+            let bytes = |columns: &Vec<HostMemory>| columns.iter().map(|column| column.len() as u64).sum();
+            let place = self.place.map_or(String::new(), |place| place.to_string());
+            let bytes_read = fetched.as_ref().map_or(0, bytes);
+            Facts { name: "download".into(), place, bytes_read, ..Facts::default() }
+        });
+        // The device has done what was in its queue.
+        profile::settle();
+        fetched
+    }
+
+    fn fetched(&self) -> Result<Vec<HostMemory>> {
         self.status.check()?;
         let count: usize = self.extents().iter().product();
         let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 use crate::kernel_table::KernelTable;
 use crate::plan_table::PlanTable;
 use crate::pool::{Pool, Pooled};
+use crate::profile::{self, Activity, Facts, Span};
 use crate::status::Status;
-use pumice_array::{ArrayData, Error as ArrayError, whole_columns};
+use pumice_array::{ArrayData, Error as ArrayError, Resources, whole_columns};
 use pumice_emit::EmitOptions;
 use pumice_program::{Verified, make_stoppable};
 use pumice_scalar::ScalarType;
@@ -41,6 +42,7 @@ impl Engine {
     /// The engine of a device; one for each in a process. Engines of devices that can be opened by name live on, with the
     /// kernels that they know; those of others as long as somebody uses them.
     pub fn of(device: Arc<dyn Device>) -> Arc<Engine> {
+        profile::begin();
         static ENGINES: Mutex<Vec<Weak<Engine>>> = Mutex::new(Vec::new());
         static KEPT: Mutex<Vec<Arc<Engine>>> = Mutex::new(Vec::new());
         let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,6 +91,11 @@ impl Engine {
     ) -> Result<Arc<CompiledKernel>> {
         let program = with_stop(program, stoppable)?;
         self.kernels.get_or_build(&*self.device, &program, &program.key_text(), options)
+    }
+
+    /// Returns what the compiled kernel of a program needs, as far as the device tells.
+    pub fn resources(&self, program: &Verified, options: &EmitOptions) -> Result<Resources> {
+        self.device.resources(&*self.kernel(program, options, false)?)
     }
 
     /// A deadline with memory for its record, if there is a limit.
@@ -220,12 +227,18 @@ impl Engine {
 
     fn uploaded(&self, data: &dyn ArrayData) -> Result<Vec<Arc<Pooled>>> {
         let host = whole_columns(data).map_err(from_array_error)?;
+        let span = Span::begin();
         let column = |bytes: &Cow<'_, [u8]>| {
             let pooled = self.allocate(bytes.len())?;
             self.device.upload(pooled.memory()?, bytes)?;
             Ok(pooled)
         };
-        host.iter().map(column).collect()
+        let columns = host.iter().map(column).collect();
+        span.end(Activity::Upload(self.device.name()), || {
+            let bytes_read = host.iter().map(|column| column.len() as u64).sum();
+            Facts { name: "upload".into(), place: profile::place(), bytes_read, ..Facts::default() }
+        });
+        columns
     }
 }
 

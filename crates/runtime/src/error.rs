@@ -163,6 +163,54 @@ fn other(found: &DeviceName, device: &DeviceName) -> String {
     if found == device { format!("another device `{found}`") } else { format!("device `{found}`") }
 }
 
+/// The codes of errors and what to do about each, from one table: a variant without a row does not compile.
+macro_rules! codes {
+    ($($variant:ident $fields:tt = $code:literal, $help:literal;)*) => {
+        impl Error {
+            /// The codes of all errors, each with what to do about it. `docs/errors.md` says more of them.
+            pub const CODES: &[(&str, &str)] = &[$(($code, $help)),*];
+
+            /// Returns its code, which stays the same from version to version; `docs/errors.md` is a list of all.
+            ///
+            /// ```
+            /// let unknown = pumice::Compiler::on("gpu").err().map(|error| error.code());
+            /// assert_eq!(unknown, Some("P0103"));
+            /// ```
+            pub fn code(&self) -> &'static str {
+                match self {
+                    $(Error::$variant $fields => $code,)*
+                }
+            }
+
+            /// Returns what to do about it, as a sentence.
+            pub fn help(&self) -> &'static str {
+                match self {
+                    $(Error::$variant $fields => $help,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    DeviceUnavailable { .. } = "P0101", "install what was looked for, or choose another device; `pumice doctor` says which work";
+    NoDevice { .. } = "P0102", "install a C compiler for the device `cpu`, or a GPU's driver; PUMICE_DEVICE=sim works everywhere";
+    UnknownDevice { .. } = "P0103", "choose one of the devices that `pumice doctor` lists";
+    WrongDevice { .. } = "P0104", "compile the program again for the device that is to run it";
+    Compiler { .. } = "P0201", "report it with the kernel, which `pumice emit` prints: Pumice should emit what compilers accept";
+    Binary { .. } = "P0202", "remove kept kernels with `pumice cache clear`; they are compiled again";
+    OutOfMemory { .. } = "P0301", "drop arrays that are not needed, work on parts of the data, or choose a device with more memory";
+    OutOfHostMemory { .. } = "P0302", "bring smaller results to the host: fold or filter them on the device first";
+    Launch { .. } = "P0401", "choose fewer threads or less memory of a block; the message says which limit it is";
+    Driver { .. } = "P0402", "look up the driver's code; after a fault of a GPU the process has to be started again";
+    Host { .. } = "P0403", "see that the file or process which the message names can be used";
+    Failure { .. } = "P0501", "correct the index, division or size at the place that the message names, or guard it with a condition";
+    Deadline { .. } = "P0502", "see why the loop goes on, or allow more time with `Compiler::deadline`";
+    Cancelled { .. } = "P0503", "nothing: the run was cancelled as asked";
+    Fault { .. } = "P0504", "order the accesses with a barrier, or report it where the kernel is not yours";
+    Invalid { .. } = "P0601", "change the program or its arguments as the message says";
+}
+
 impl Error {
     /// The error of a device that could not allocate so many bytes; whoever knows more adds it.
     pub(crate) fn out_of_memory(device: DeviceName, bytes: usize) -> Error {
@@ -190,6 +238,23 @@ impl std::fmt::Debug for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_of_errors_has_every_code_once_and_no_other() {
+        let page = include_str!("../../../docs/errors.md");
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| P")?.split_once(" |"));
+        let mut found: Vec<String> = rows.map(|(code, _)| format!("P{code}")).collect();
+        let ours = Error::CODES.iter().map(|(code, _)| *code);
+        let mut codes: Vec<&str> = ours.chain(pumice_array::Error::CODES).collect();
+        found.sort();
+        codes.sort_unstable();
+        // Two are errors of both layers.
+        codes.dedup();
+        assert_eq!(found, codes);
+        for (code, help) in Error::CODES {
+            assert!(!help.ends_with('.') && help.len() > 20, "{code}: {help}");
+        }
+    }
 
     #[test]
     fn messages_say_what_failed_and_where() {

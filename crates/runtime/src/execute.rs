@@ -7,8 +7,9 @@ use crate::engine::{Engine, with_stop};
 use crate::error::{Error, Result};
 use crate::identity::DeviceId;
 use crate::pool::Pooled;
+use crate::profile;
 use crate::status::Status;
-use crate::work::{self, Memo, Work};
+use crate::work::{self, Launched, Memo, Work};
 use pumice_array::{ArrayData, ArrayProgram, Given, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
 use pumice_program::{FAILURE_BYTES, Stmt, Verified};
@@ -74,8 +75,11 @@ impl PreparedPlan {
         let programs = programs.collect::<Result<Vec<_>>>()?;
         let programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
         let upload = || {
-            let arrays = plan.inputs().iter().filter_map(|input| given(program, input.node, inputs));
-            arrays.into_iter().try_for_each(|data| engine.resident(data).map(drop))
+            let arrays = plan.inputs().iter();
+            let arrays = arrays.filter_map(|input| Some((input.place, given(program, input.node, inputs)?)));
+            arrays
+                .into_iter()
+                .try_for_each(|(place, data)| profile::at(place, || engine.resident(data)).map(drop))
         };
         let kernels = engine.kernels().get_or_build_all(&**engine.device(), &programs, options, upload)?;
         let blocks = plan.launches().map(|launch| launch.blocks());
@@ -143,7 +147,7 @@ impl PreparedPlan {
             if !input.buffers.iter().all(fits) || data.types() != types {
                 return Err(Error::Invalid(format!("{} is given another array than planned", input.place)));
             }
-            let (columns, status) = engine.resident(data)?;
+            let (columns, status) = profile::at(input.place, || engine.resident(data))?;
             before.extend(status);
             for (buffer, column) in input.buffers.iter().zip(columns) {
                 // Whoever implements `ArrayData` may have another length each time it is asked.
@@ -191,7 +195,8 @@ impl PreparedPlan {
                         Error::Invalid(format!("an argument of {} is missing", launch.place))
                     })?;
                     if let Some((kernel, blocks)) = compiled.next() {
-                        actions.push(Action::Launch { kernel: kernel.clone(), blocks: *blocks, arguments });
+                        let (kernel, blocks, step) = (kernel.clone(), *blocks, position);
+                        actions.push(Action::Launch { kernel, blocks, arguments, step });
                     }
                 }
                 Step::Zero(number) => {
@@ -295,7 +300,7 @@ enum Bound {
 enum Action {
     Zero(Arc<Pooled>, usize),
     Copy { from: Arc<Pooled>, to: Arc<Pooled>, bytes: usize },
-    Launch { kernel: Arc<CompiledKernel>, blocks: u64, arguments: Vec<Bound> },
+    Launch { kernel: Arc<CompiledKernel>, blocks: u64, arguments: Vec<Bound>, step: usize },
 }
 
 /// A plan bound to memory.
@@ -352,13 +357,14 @@ impl Execution<'_> {
                 Action::Copy { from, to, bytes } => {
                     Work::Copy { from: from.memory()?, to: to.memory()?, bytes: *bytes }
                 }
-                Action::Launch { kernel, blocks, arguments } => {
+                Action::Launch { kernel, blocks, arguments, step } => {
                     let arguments = arguments.iter().map(|argument| match argument {
                         Bound::Memory(pooled) => pooled.memory().map(LaunchArgument::Memory),
                         Bound::Scalar(constant) => Ok(LaunchArgument::Scalar(*constant)),
                     });
                     let arguments = arguments.chain(stop()).collect::<Result<Vec<_>>>()?;
-                    Work::Launch { kernel, blocks: *blocks, arguments }
+                    let of = Some(Launched { plan: self.plan, step: *step });
+                    Work::Launch { kernel, blocks: *blocks, arguments, of }
                 }
             })
         };
@@ -389,7 +395,7 @@ impl Execution<'_> {
     /// The results, which stay on the device until somebody looks.
     pub fn results(&self) -> Result<Vec<Arc<dyn ArrayData>>> {
         let result = |result: &ResultArray| {
-            let ResultArray { extents, cells, buffers } = result;
+            let ResultArray { place, extents, cells, buffers } = result;
             // A program may return an argument as it is.
             if let Some(data) = buffers.first().and_then(|buffer| self.given.get(buffer)) {
                 return Ok(data.clone());
@@ -403,7 +409,7 @@ impl Execution<'_> {
             let types = buffers.iter().map(|buffer| self.plan.buffers()[*buffer].ty).collect();
             let (engine, status) = (self.engine.clone(), self.status.clone());
             let array = DeviceArray::new(engine, extents.clone(), types, columns, status).with_lengths(cells);
-            Ok(Arc::new(array) as Arc<dyn ArrayData>)
+            Ok(Arc::new(array.at(*place)) as Arc<dyn ArrayData>)
         };
         self.plan.results().iter().map(result).collect()
     }

@@ -213,6 +213,7 @@ impl KernelTable {
     }
 
     fn diagnose(&self, text: String) {
+        tracing::warn!(target: "pumice::cache", "{text}");
         let mut diagnostics = lock(&self.diagnostics);
         if diagnostics.len() < MOST_DIAGNOSTICS && !diagnostics.contains(&text) {
             diagnostics.push(text);

@@ -19,6 +19,7 @@ mod kernel_table;
 mod parallel;
 mod plan_table;
 mod pool;
+pub mod profile;
 mod rounds;
 mod status;
 pub mod work;

@@ -81,10 +81,13 @@ impl Pool {
     pub fn take(self: &Arc<Self>, bytes: usize, release: impl FnOnce()) -> Result<Arc<Pooled>> {
         let size = if self.device.rounds_sizes() { rounded(bytes) } else { bytes };
         let found = self.lock().take(size);
+        tracing::trace!(target: "pumice::memory", device = %self.device.name(), bytes, reused = found.is_some());
         let memory = match found {
             Some(memory) => memory,
             None => match self.device.allocate(size) {
                 Err(Error::OutOfMemory { .. }) => {
+                    let device = self.device.name();
+                    tracing::warn!(target: "pumice::memory", %device, bytes, "full: free memory is given back first");
                     release();
                     self.allocate_when_empty(size)
                 }

@@ -5,6 +5,8 @@
 
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument};
 use crate::error::Result;
+use crate::profile::{self, Facts};
+use pumice_array::{Plan, Step};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -34,9 +36,32 @@ pub enum Work<'a> {
         blocks: u64,
         /// Its arguments.
         arguments: Vec<LaunchArgument<'a>>,
+        /// The launch of a plan that it is, for profiles.
+        of: Option<Launched<'a>>,
     },
     /// A loop runs.
     Rounds(Rounds<'a>),
+}
+
+/// A launch of a plan.
+#[derive(Clone, Copy)]
+pub struct Launched<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The position of the launch among its steps.
+    pub step: usize,
+}
+
+impl Launched<'_> {
+    /// Adds what the plan knows of it.
+    fn describe(&self, facts: &mut Facts) {
+        if let Some(Step::Launch(launch)) = self.plan.steps().get(self.step) {
+            (facts.bytes_read, facts.bytes_written) = self.plan.traffic(launch);
+            facts.place.clone_from(&launch.place);
+            let operations: Vec<String> = launch.fused.iter().map(ToString::to_string).collect();
+            facts.detail = operations.join(", ");
+        }
+    }
 }
 
 /// The rounds of a loop, whose state is in one place before an even number of them and in another before an odd one.
@@ -103,12 +128,28 @@ pub unsafe fn in_order(
     for piece in work {
         go_on()?;
         match piece {
-            Work::Zero { memory, bytes } => device.zero(memory, *bytes)?,
-            Work::Copy { from, to, bytes } => device.copy(from, to, *bytes)?,
-            // SAFETY: as the caller promises.
-            Work::Launch { kernel, blocks, arguments } => unsafe {
-                device.launch(kernel, *blocks, arguments)?;
-            },
+            Work::Zero { memory, bytes } => {
+                let facts =
+                    || Facts { name: "zero".into(), bytes_written: *bytes as u64, ..Facts::default() };
+                profile::queued(device, || device.zero(memory, *bytes), facts)?;
+            }
+            Work::Copy { from, to, bytes } => {
+                let moved = *bytes as u64;
+                let name = || "copy".into();
+                let facts =
+                    || Facts { name: name(), bytes_read: moved, bytes_written: moved, ..Facts::default() };
+                profile::queued(device, || device.copy(from, to, *bytes), facts)?;
+            }
+            Work::Launch { kernel, blocks, arguments, of } => {
+                let facts = || {
+                    let (name, threads) = (kernel.name().to_string(), kernel.signature().threads);
+                    let mut facts = Facts { name, blocks: *blocks, threads, ..Facts::default() };
+                    of.iter().for_each(|launched| launched.describe(&mut facts));
+                    facts
+                };
+                // SAFETY: as the caller promises.
+                profile::queued(device, || unsafe { device.launch(kernel, *blocks, arguments) }, facts)?;
+            }
             Work::Rounds(Rounds { at_first, there, at_second, back, settle }) => {
                 while at_first.holds(device)? {
                     // SAFETY: as the caller promises.

@@ -146,6 +146,16 @@ impl Lowering<'_> {
             (_, Some(_)) => "write_rows",
             _ => "write",
         };
+        self.because(match (&tiled, &indexed, &apart) {
+            (Some(_), ..) => {
+                "it is read down its columns: tiles in a block's memory keep reads and writes among neighbours"
+            }
+            (_, Some(_), Some(_)) => {
+                "elements ask how far a border is: rows away from it are computed without asking"
+            }
+            (_, Some(_), None) => "an index is not linear in an element's number: by rows none is divided",
+            _ => "elements depend on their numbers alone: neighbouring threads take neighbouring elements",
+        });
         let name = operation.place.operation();
         let called = KernelName { node: operation, name, skeleton, threads: plan.threads };
         self.kernel(called, &listeners, |parameters| {

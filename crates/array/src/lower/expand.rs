@@ -28,6 +28,7 @@ impl Lowering<'_> {
         let mut steps = Vec::new();
         let queue = plan.queues().then(|| QueueSlots::new(self, sources, &mut steps));
         let skeleton = format!("expand, {} ({}), no element in memory", plan.division, plan.why);
+        self.because(format!("elements are divided {}: {}", plan.division, plan.why));
         let name = node.place.operation();
         let called = KernelName { node, name, skeleton: &skeleton, threads: plan.threads };
         steps.extend(self.kernel(called, listeners, |parameters| {
@@ -97,6 +98,7 @@ impl Lowering<'_> {
         let source = self.fuser.linear_of_input(sources).function;
         let end = self.fuser.linear_of_input(ends).function;
         let get = self.fuser.with_classes(&expand.get);
+        self.because("elements are needed by index: blocks have equal shares and search for their sources");
         let called = KernelName {
             node,
             name: node.place.operation(),

@@ -156,7 +156,9 @@ impl Lowering<'_> {
             self.add_sites(sites);
         }
         let place = node.place.to_string();
-        Ok(Step::Launch(Launch { program: Arc::new(ready.program), arguments, place, skeleton }))
+        let (program, why) = (Arc::new(ready.program), self.reasons.take());
+        // What is fused the planner knows.
+        Ok(Step::Launch(Launch { program, arguments, place, skeleton, why, fused: Vec::new() }))
     }
 
     /// Adds places where launches can fail; the number of the first.

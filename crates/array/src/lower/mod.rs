@@ -69,9 +69,20 @@ pub struct Lowering<'a> {
     pub(crate) buffers: &'a RefCell<Buffers>,
     /// Where the launches up to here can fail.
     pub(crate) sites: &'a RefCell<Vec<Site>>,
+    /// Why the next launch is made as it is.
+    pub(crate) reasons: &'a RefCell<Vec<String>>,
 }
 
 impl Lowering<'_> {
+    /// Records why the next launch is made as it is: a sentence without a place, for [`Launch::why`](crate::Launch::why).
+    pub fn because(&self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        let mut reasons = self.reasons.borrow_mut();
+        if !sentence.is_empty() && !reasons.contains(&sentence) {
+            reasons.push(sentence);
+        }
+    }
+
     /// The steps that write an array to its slot.
     pub(crate) fn array(&self, node: &Node, slot: usize) -> Result<Vec<Step>, Error> {
         match self.fuser.forms.of(node.id) {

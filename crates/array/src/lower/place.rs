@@ -54,6 +54,7 @@ impl Placing<'_, '_> {
             (_, ScanPhases::LookBack) => "compact with look-back",
             (_, ScanPhases::Three) => "compact with counts",
         };
+        lowering.because(super::scan::why(&plan.scan, length));
         let name = self.node.place.operation();
         let called = KernelName { node: self.node, name, skeleton, threads: plan.scan.threads };
         let listeners = Listeners { producer: self.node.id, heard: vec![lowering.heard_in(slot)] };

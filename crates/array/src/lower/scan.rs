@@ -22,6 +22,27 @@ pub(crate) enum ScanSource {
     Sums(usize),
 }
 
+/// Why a scan is divided like this.
+pub(super) fn why(plan: &ScanPlan, columns: i64) -> String {
+    match (plan.way, plan.phases) {
+        (ScanWay::Lanes { lanes, .. }, _) => {
+            format!("rows of {columns} elements are short: {lanes} lanes of a warp share one")
+        }
+        (ScanWay::Stretches, _) => {
+            "the device has few threads: each goes through stretches of a row by itself".into()
+        }
+        (ScanWay::Tiles, ScanPhases::Alone) => format!("{columns} elements fit the threads of one block"),
+        (ScanWay::Tiles, ScanPhases::LookBack) => format!(
+            "{} tiles of {} elements in one pass: blocks of this device make progress, so that one can wait for those before it",
+            plan.tiles, plan.tile
+        ),
+        (ScanWay::Tiles, ScanPhases::Three) => format!(
+            "{} tiles of {} elements in three kernels: blocks of this device may not wait for each other",
+            plan.tiles, plan.tile
+        ),
+    }
+}
+
 /// A scan in which everything but its division is decided.
 pub(crate) struct ScanJob<'a, 'b> {
     pub lowering: &'a Lowering<'b>,
@@ -55,6 +76,7 @@ impl ScanJob<'_, '_> {
             (ScanWay::Tiles, ScanPhases::LookBack) => "scan with look-back",
             (ScanWay::Tiles, ScanPhases::Three) => "scan with sums",
         };
+        self.lowering.because(why(&plan, self.columns));
         let called = KernelName { node: self.node, name, skeleton, threads: plan.threads };
         match plan.phases {
             ScanPhases::Alone => Ok(vec![self.kernel(called, plan, None, None)?]),

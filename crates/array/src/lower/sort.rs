@@ -64,11 +64,18 @@ impl<'a, 'b> SortJob<'a, 'b> {
             return Ok(Vec::new());
         }
         match &self.order {
-            Order::Before(before) => self.merged(before, listeners),
+            Order::Before(before) => {
+                self.lowering.because("the order is a function of two elements: sorted runs are merged");
+                self.merged(before, listeners)
+            }
             Order::Keys(keys) if self.columns <= RUN || keys.result_types().is_empty() => {
+                self.lowering.because(format!("{} elements are few: a run of a warp", self.columns));
                 self.merged(&before_by_keys(keys), listeners)
             }
-            Order::Keys(keys) => self.by_digits(keys, listeners),
+            Order::Keys(keys) => {
+                self.lowering.because("the keys are numbers: passes over their digits compare nothing");
+                self.by_digits(keys, listeners)
+            }
         }
     }
 

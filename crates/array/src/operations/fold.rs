@@ -168,7 +168,10 @@ impl Operation for Fold {
             heard.extend(common.heard(lowering, input, Rc::new(gathering)));
         }
         let node = lowering.program.node(group.first().ok_or_else(lost)?.producer);
-        let after = move |blocks: u64| fold_blocks(lowering, node, &parts, (partial, blocks as i64));
+        let after = move |blocks: u64| {
+            lowering.because(format!("{blocks} blocks of the kernel before left a result each"));
+            fold_blocks(lowering, node, &parts, (partial, blocks as i64))
+        };
         Ok(Hearing { before, heard, after: Box::new(after) })
     }
 

@@ -224,6 +224,7 @@ impl Permute {
     ) -> Result<Combining, Error> {
         let (defaults, source) = (node.inputs[DEFAULTS], node.inputs[SOURCE]);
         let plan = self.plan(lowering, node, common.producer(), common.cost(source), common.hearers);
+        lowering.because(format!("elements are combined by {}: {}", plan.how, plan.why));
         let locks = (plan.how == Combine::Lock).then(|| {
             let (slot, steps) = lowering.temporary(&[ScalarType::I32], plan.locks.into());
             before.extend(steps);

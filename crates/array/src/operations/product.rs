@@ -197,6 +197,10 @@ impl Tiled<'_> {
         let plan = ProductPlan::new(lowering.profile, &task)?;
         let node = self.node;
         let name = node.place.operation();
+        lowering.because(format!(
+            "{} × {} elements of a product share their rows and columns: blocks bring slices of both to their memory",
+            task.rows, task.columns
+        ));
         let called = KernelName { node, name, skeleton: "product", threads: plan.threads() };
         Some(lowering.kernel(called, listeners, |parameters| {
             let (apply, step) = (parameters.clone(), self.step.clone());

@@ -1,11 +1,11 @@
-//! `pumice emit`, `explain` and `simulate` on files: what a function becomes on its way to a device, and what its kernels cost there.
+//! `pumice emit` and `simulate` on files: what a function becomes on its way to a device, and what its kernels cost there.
 
 use super::call::{Call, call};
 use crate::emit::{self, join, source, target_missing};
 use crate::error::{Error, Result};
 use crate::subject::Subject;
 use crate::target::{self, Target};
-use crate::{print, simulate};
+use crate::{explain, print, simulate};
 use pumice::layers::array::{Plan, whole_columns};
 use pumice::layers::emit::Dialect;
 use pumice::layers::runtime::devices::Sim;
@@ -43,15 +43,9 @@ pub fn emitted(call: &Call, target: Target) -> Result<String> {
     Ok(join(texts.into_iter()))
 }
 
-/// Prints what is allocated and launched for a function. Nothing is run.
-pub fn explain(arguments: &emit::ExplainArguments) -> Result<()> {
-    let call = call(&arguments.subject, Some(size(arguments.size)?), None)?;
-    print(&explained(&call, arguments.target)?)
-}
-
 /// What is allocated and launched for a call.
 pub fn explained(call: &Call, dialect: Dialect) -> Result<String> {
-    Ok(planned(call, dialect)?.explain(&call.inputs)?)
+    Ok(explain::planned(call.compiled.program.clone(), &call.inputs, dialect)?.to_string())
 }
 
 /// The program, on something that is like a device of the dialect.

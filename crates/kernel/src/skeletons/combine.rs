@@ -96,6 +96,8 @@ pub struct CombineTask<'a> {
 pub struct CombinePlan {
     /// How they are combined.
     pub how: Combine,
+    /// Why so.
+    pub why: &'static str,
     /// How a pull array hands them on. The targets are cut into as many parts as this has, each with blocks of its own:
     /// every one looks at all elements.
     pub rounds: Rounds,
@@ -207,19 +209,27 @@ impl CombinePlan {
         tables: Option<Tables>,
     ) -> CombinePlan {
         let possible = |how: &Combine| how.fits(task.operator, updates);
-        let how = match task.wanted.filter(possible) {
-            Some(Combine::Privatised) if tables.is_some() => Combine::Privatised,
-            Some(how) if how != Combine::Privatised => how,
-            _ if possible(&Combine::Privatised) && tables.as_ref().is_some_and(|tables| tables.pays) => {
-                Combine::Privatised
+        const WANTED: &str = "the compiler's options ask for it";
+        let (how, why) = match task.wanted.filter(possible) {
+            Some(Combine::Privatised) if tables.is_some() => (Combine::Privatised, WANTED),
+            Some(how) if how != Combine::Privatised => (how, WANTED),
+            _ if possible(&Combine::Privatised) && tables.as_ref().is_some_and(|tables| tables.pays) => (
+                Combine::Privatised,
+                "there are many elements for each target, and a block's table of targets fits",
+            ),
+            _ if possible(&Combine::Native) => {
+                (Combine::Native, "the device has the operator, and tables in a block's memory would not pay")
             }
-            _ if possible(&Combine::Native) => Combine::Native,
-            _ if possible(&Combine::CompareAndSwap) => Combine::CompareAndSwap,
-            _ => Combine::Lock,
+            _ if possible(&Combine::CompareAndSwap) => (
+                Combine::CompareAndSwap,
+                "no atomic operation is this operator, and each column is updated by itself",
+            ),
+            _ => (Combine::Lock, "the operator updates several columns of an element together"),
         };
         let elements = task.elements.max(0) as u64;
         let plain = CombinePlan {
             how,
+            why,
             rounds: Rounds::new(profile),
             blocks: 1,
             table: 0,

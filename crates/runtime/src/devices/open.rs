@@ -103,7 +103,17 @@ impl Family {
         let place = position.and_then(|position| Some((position, places.get(position)?)));
         let unknown = || Error::UnknownDevice { name: name.into(), known: self.names().join(", ") };
         let (position, place) = place.ok_or_else(unknown)?;
-        place.device.get_or_init(|| (self.open)(position)).clone()
+        let open = || {
+            let opened = (self.open)(position);
+            match &opened {
+                Ok(device) => {
+                    tracing::info!(target: "pumice::device", %name, what = device.description(), "opened");
+                }
+                Err(error) => tracing::info!(target: "pumice::device", %name, %error, "not usable"),
+            }
+            opened
+        };
+        place.device.get_or_init(open).clone()
     }
 }
 
@@ -166,6 +176,7 @@ fn best() -> Result<Arc<dyn Device>> {
     {
         return Ok(device);
     }
+    tracing::debug!(target: "pumice::device", "no GPU can be used: programs run on the processor");
     open("cpu").or_else(|_| open("opencl")).map_err(|_| {
         let reason = |name: &&str| match open(name).err()? {
             Error::DeviceUnavailable { reason, .. } => Some(format!("  {name}: {reason}")),

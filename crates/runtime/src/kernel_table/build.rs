@@ -18,6 +18,7 @@ use super::{BUILT, DISK, KernelTable, MEMORY, lock};
 use crate::device::{CompiledKernel, Device};
 use crate::error::{Error, Result};
 use crate::parallel;
+use crate::profile::{Activity, Facts, Span};
 
 /// What the emitter is: binaries of another one are not this one's. The build script makes a hash of its sources;
 /// without that the version has to do, which is right for released versions.
@@ -119,7 +120,12 @@ impl KernelTable {
             }
         }
         let programs: Vec<&Verified> = missing.iter().map(|number| wanted[*number].program).collect();
-        for (number, binary) in missing.into_iter().zip(build_all(device, &programs, options)) {
+        let span = Span::begin();
+        let built = build_all(device, &programs, options);
+        if !programs.is_empty() {
+            span.end(Activity::Compilation, || facts(device, &programs, "compiled"));
+        }
+        for (number, binary) in missing.into_iter().zip(built) {
             let (Wanted { program, key }, binary) = (wanted[number], binary?);
             // SAFETY: it was just built of this program.
             let mut kernel = unsafe { device.load(program, &binary) };
@@ -139,10 +145,12 @@ impl KernelTable {
 
     /// The kernel that is kept in the folder, if there is one that the device takes.
     fn kept(&self, device: &dyn Device, wanted: &Wanted<'_>, folder: &Path) -> Option<CompiledKernel> {
+        let span = Span::begin();
         let binary = self.read(folder, wanted.key)?;
         // SAFETY: the entry is whole, the user's own, and has the key of this program on this device.
         match unsafe { device.load(wanted.program, &binary) } {
             Ok(kernel) => {
+                span.end(Activity::Compilation, || facts(device, &[wanted.program], "loaded from disk"));
                 self.count(DISK);
                 Some(kernel)
             }
@@ -167,6 +175,12 @@ fn build_all(device: &dyn Device, programs: &[&Verified], options: &EmitOptions)
         },
         _ => programs.iter().map(alone).collect(),
     }
+}
+
+/// What a profile says of kernels that were made.
+fn facts(device: &dyn Device, programs: &[&Verified], how: &str) -> Facts {
+    let names: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+    Facts { name: names.join(", "), detail: format!("{how} for {}", device.name()), ..Facts::default() }
 }
 
 fn lost() -> Error {

@@ -97,6 +97,7 @@ pub(in crate::operations) fn fold_rows(
         (_, false) => FoldPlan { fixed_columns: None, ..plan },
         _ => plan,
     };
+    lowering.because(why(&plan, rows, columns));
     let step = |plan, space, elements: &Function, listeners: &Listeners, name: &str| {
         fold_kernel(lowering, node, name, space, plan, elements, &together, listeners)
     };
@@ -117,6 +118,24 @@ pub(in crate::operations) fn fold_rows(
     let space = Space { columns: Columns::Chunks(chunks), ..space };
     steps.extend(step(again, space, &partial, &last, name)?);
     Ok(steps)
+}
+
+/// Why a fold is divided like this.
+fn why(plan: &FoldPlan, rows: i64, columns: i64) -> String {
+    match *plan {
+        FoldPlan { chunks: chunks @ 2.., .. } => format!(
+            "{rows} rows of {columns} elements would not keep the device busy: each is cut into {chunks} chunks, whose results a \
+             second kernel folds"
+        ),
+        FoldPlan { fixed_columns: Some(_), .. } => {
+            format!("rows of {columns} elements are short: a thread folds one without a loop")
+        }
+        FoldPlan { lanes: 1, .. } => {
+            "a thread folds a row: neighbouring rows are neighbours in memory, or the operator wants its order"
+                .into()
+        }
+        FoldPlan { lanes, .. } => format!("{lanes} threads share a row of {columns} elements"),
+    }
 }
 
 /// Whether a function chooses between values: it has branches, selects, or minima and maxima of floats, which order zeros.

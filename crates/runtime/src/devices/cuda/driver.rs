@@ -41,6 +41,7 @@ functions! {
     fn load_module(*mut Handle, *const c_void) = "cuModuleLoadData";
     fn module_function(*mut Handle, Handle, *const c_char) = "cuModuleGetFunction";
     fn set_function_attribute(Handle, c_int, c_int) = "cuFuncSetAttribute";
+    fn function_attribute(*mut c_int, c_int, Handle) = "cuFuncGetAttribute";
     fn unload_module(Handle) = "cuModuleUnload";
     fn launch(
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void, *mut *mut c_void,

@@ -13,6 +13,7 @@ use super::memory::Buffer;
 use crate::device::WaitCounter;
 use crate::error::{Error, Result};
 use crate::identity::DeviceName;
+use pumice_array::Resources;
 
 /// The attributes of a device that are asked for; `cuda.h` lists all.
 mod attribute {
@@ -24,8 +25,11 @@ mod attribute {
     pub const SHARED_BYTES_PER_BLOCK_OPT_IN: i32 = 97;
 }
 
-/// The attributes of a function that are set; `cuda.h` lists all.
+/// The attributes of a function that are set or asked for; `cuda.h` lists all.
 mod function_attribute {
+    pub const STATIC_SHARED_BYTES: i32 = 1;
+    pub const LOCAL_BYTES: i32 = 3;
+    pub const REGISTERS: i32 = 4;
     pub const MAX_DYNAMIC_SHARED_BYTES: i32 = 8;
 }
 
@@ -305,6 +309,26 @@ impl Module {
     /// The kernel.
     pub(super) fn function(&self) -> Handle {
         self.function
+    }
+
+    /// Registers of a thread, shared memory of a block and local memory of a thread, in bytes.
+    pub(super) fn resources(&self) -> Result<Resources> {
+        let attribute = |attribute: c_int| -> Result<u32> {
+            let mut value = 0;
+            self.gpu.enter()?;
+            // SAFETY: the function belongs to the module, which is loaded, and the call writes one number.
+            let status = unsafe {
+                (self.gpu.driver.functions.function_attribute)(&mut value, attribute, self.function)
+            };
+            self.gpu.check("cuFuncGetAttribute", status)?;
+            Ok(u32::try_from(value).unwrap_or(0))
+        };
+        let shared = u64::from(attribute(function_attribute::STATIC_SHARED_BYTES)?) + u64::from(self.shared);
+        Ok(Resources {
+            registers: Some(attribute(function_attribute::REGISTERS)?),
+            shared_bytes: Some(shared),
+            private_bytes: Some(attribute(function_attribute::LOCAL_BYTES)?.into()),
+        })
     }
 
     /// Bytes of shared memory that a launch asks for.

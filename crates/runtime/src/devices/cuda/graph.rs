@@ -121,7 +121,7 @@ impl Maker<'_> {
                 Work::Copy { from, to, bytes } => {
                     key.extend([1, address(from)?, address(to)?, *bytes as u64])
                 }
-                Work::Launch { kernel, blocks, arguments } => {
+                Work::Launch { kernel, blocks, arguments, .. } => {
                     let function = kernel.handle::<Module>(self.device)?.function();
                     key.extend([2, function as u64, *blocks, arguments.len() as u64]);
                     for argument in arguments {
@@ -218,7 +218,7 @@ impl Maker<'_> {
                     let needs = Needs { reads: &[from], writes: &[to], after: None };
                     self.add_node(nodes, needs, node_type::MEMCPY, |parameters| parameters.copy = copy)?;
                 }
-                Work::Launch { kernel, blocks, arguments } => {
+                Work::Launch { kernel, blocks, arguments, .. } => {
                     kernel.check_arguments(arguments)?;
                     let module = kernel.handle::<Module>(self.device)?;
                     let (mut values, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());

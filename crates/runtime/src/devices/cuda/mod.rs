@@ -12,20 +12,23 @@ pub mod nvrtc;
 mod transfer;
 
 use std::ffi::c_void;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+use pumice_array::Resources;
 use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::{Capabilities, Verified};
 
 use self::driver::Driver;
-use self::gpu::{Gpu, Module};
+use self::gpu::{Event, Gpu, Module};
 use self::memory::Buffer;
 use self::nvrtc::Nvrtc;
 use self::transfer::{LARGE, Lanes};
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Pin, Signature};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::profile::{self, Stamp};
 use crate::work::{self, Memo, Work};
 
 #[cfg(test)]
@@ -52,7 +55,17 @@ pub struct CudaDevice {
     /// The kernel by which loops go on, once there was one.
     go_on: OnceLock<Result<Module>>,
     clear: OnceLock<Result<Module>>,
+    clock: Mutex<Option<Arc<Clock>>>,
 }
+
+/// A moment by the GPU's clock and by the host's.
+struct Clock {
+    zero: Event,
+    at: Instant,
+}
+
+/// After so long another moment is taken: the driver tells times since one in single precision.
+const CLOCK_LASTS: Duration = Duration::from_secs(2);
 
 /// Returns the names of the GPUs that the driver shows.
 pub fn find() -> Result<Vec<DeviceName>> {
@@ -92,7 +105,20 @@ impl CudaDevice {
             },
         };
         let (id, [go_on, clear]) = (DeviceId::new(gpu.name()), [OnceLock::new(), OnceLock::new()]);
-        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes: Lanes::default(), go_on, clear }
+        let (lanes, clock) = (Lanes::default(), Mutex::default());
+        CudaDevice { id, gpu: Arc::new(gpu), nvrtc, profile, lanes, go_on, clear, clock }
+    }
+
+    /// A moment by both clocks that is not long ago; waits for the GPU if there is none.
+    fn clock(&self) -> Result<Arc<Clock>> {
+        let mut kept = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(clock) = kept.as_ref().filter(|clock| clock.at.elapsed() < CLOCK_LASTS) {
+            return Ok(clock.clone());
+        }
+        self.gpu.synchronize()?;
+        let zero = self.gpu.mark()?;
+        self.gpu.synchronize()?;
+        Ok(kept.insert(Arc::new(Clock { zero, at: Instant::now() })).clone())
     }
 
     /// The kernel by which loops go on.
@@ -255,7 +281,9 @@ impl Device for CudaDevice {
     unsafe fn perform(&self, work: &[Work<'_>], memo: &Memo) -> Result<()> {
         // One launch is as quick by itself.
         let is_more = work.len() > 1 || matches!(work, [Work::Rounds(_)]);
+        // A profile has a slice for each launch, which a graph would hide.
         if is_more
+            && !profile::is_on()
             && self.gpu.graphs().is_ok()
             && let Some(mut kept) = memo.try_lock()
         {
@@ -272,6 +300,18 @@ impl Device for CudaDevice {
 
     fn synchronize(&self) -> Result<()> {
         self.gpu.synchronize()
+    }
+
+    fn stamp(&self) -> Result<Stamp> {
+        let (clock, event) = (self.clock()?, self.gpu.mark()?);
+        Ok(Stamp::later(move || {
+            let milliseconds = event.since(&clock.zero)?.max(0.0);
+            Ok(clock.at + Duration::from_secs_f64(milliseconds / 1e3))
+        }))
+    }
+
+    fn resources(&self, kernel: &CompiledKernel) -> Result<Resources> {
+        kernel.handle::<Module>(self.id)?.resources()
     }
 
     fn waits(&self) -> u64 {

@@ -219,7 +219,7 @@ fn count_signature() -> Signature {
 }
 
 fn count<'a>(kernel: &'a Arc<CompiledKernel>, memories: [&'a DeviceMemory; 3]) -> Work<'a> {
-    Work::Launch { kernel, blocks: 1, arguments: memories.map(LaunchArgument::Memory).to_vec() }
+    Work::Launch { kernel, blocks: 1, arguments: memories.map(LaunchArgument::Memory).to_vec(), of: None }
 }
 
 #[test]

@@ -12,13 +12,16 @@ mod watch;
 mod tests;
 
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use opencl3::command_queue as queue;
 use opencl3::context::context;
 use opencl3::device::Device as Info;
+use opencl3::kernel::{self, CL_KERNEL_LOCAL_MEM_SIZE, CL_KERNEL_PRIVATE_MEM_SIZE};
 use opencl3::memory::{self, CL_MEM_READ_WRITE};
 use opencl3::types::cl_int;
+use pumice_array::Resources;
 use pumice_emit::{Dialect, Effort, EmitOptions};
 use pumice_kernel::Profile;
 use pumice_program::{Atomics, Capabilities, Verified, WideAtomics};
@@ -30,6 +33,7 @@ use crate::deadline;
 use crate::device::{CompiledKernel, Device, DeviceMemory, LaunchArgument, Signature, WaitCounter};
 use crate::error::{Error, Result};
 use crate::identity::{DeviceId, DeviceName};
+use crate::profile::Stamp;
 
 const KIND: &str = "opencl";
 
@@ -73,6 +77,8 @@ pub struct OpenClDevice {
     rounds_correctly: bool,
     profile: Profile,
     waits: WaitCounter,
+    /// A time of the device's clock, in nanoseconds, and the same by the host's.
+    clock: OnceLock<(u64, Instant)>,
 }
 
 impl OpenClDevice {
@@ -126,6 +132,7 @@ impl OpenClDevice {
             rounds_correctly,
             profile,
             waits,
+            clock: OnceLock::new(),
         })
     }
 
@@ -137,6 +144,17 @@ impl OpenClDevice {
     /// Makes the error of a call that uses so many bytes of memory.
     fn failed_with_memory(&self, call: &'static str, bytes: usize) -> impl Fn(cl_int) -> Error {
         failed_with_memory(self.id.name(), call, bytes)
+    }
+
+    /// Returns a time of the device's clock and the same of the host's; waits for the device when it is first asked for.
+    fn clock(&self) -> Result<(u64, Instant)> {
+        if let Some(clock) = self.clock.get() {
+            return Ok(*clock);
+        }
+        let (mark, device) = (self.mark()?, self.id.name());
+        mark.wait(device)?;
+        let clock = (mark.end(device)?, Instant::now());
+        Ok(*self.clock.get_or_init(|| clock))
     }
 
     /// Puts a mark in the queue, whose time can be asked for when the work before it is done.
@@ -334,6 +352,27 @@ impl Device for OpenClDevice {
     fn synchronize(&self) -> Result<()> {
         self.waits.count();
         queue::finish(self.queue.0).map_err(self.failed("clFinish"))
+    }
+
+    fn stamp(&self) -> Result<Stamp> {
+        let (clock, mark, device) = (self.clock()?, self.mark()?, self.id.name());
+        Ok(Stamp::later(move || {
+            mark.wait(device)?;
+            let (zero, at) = clock;
+            Ok(at + Duration::from_nanos(mark.end(device)?.saturating_sub(zero)))
+        }))
+    }
+
+    fn resources(&self, kernel: &CompiledKernel) -> Result<Resources> {
+        let code = kernel.handle::<Code>(self.id)?;
+        let entry = code.entry.lock().unwrap_or_else(PoisonError::into_inner);
+        // Drivers need not know.
+        let bytes = |what| {
+            let found = kernel::get_kernel_work_group_data(entry.0, self.info.id(), what).ok()?;
+            Some(u64::from_ne_bytes(*found.first_chunk()?))
+        };
+        let shared_bytes = bytes(CL_KERNEL_LOCAL_MEM_SIZE);
+        Ok(Resources { registers: None, shared_bytes, private_bytes: bytes(CL_KERNEL_PRIVATE_MEM_SIZE) })
     }
 
     fn waits(&self) -> u64 {

@@ -67,6 +67,11 @@ impl Event {
         }
     }
 
+    /// Waits until the work that it stands for is done.
+    pub(super) fn wait(&self, device: DeviceName) -> Result<()> {
+        event::wait_for_events(&[self.0]).map_err(failed(device, "clWaitForEvents"))
+    }
+
     /// Returns when the work that it stands for ended, in nanoseconds of the device's clock.
     pub(super) fn end(&self, device: DeviceName) -> Result<u64> {
         let bytes = event::get_event_profiling_data(self.0, CL_PROFILING_COMMAND_END);
