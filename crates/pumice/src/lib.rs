@@ -45,10 +45,12 @@ pub use pumice_array::{
     Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
+pub use pumice_macros::embed;
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
+pub use pumice_scalar::embedding;
 pub use pumice_scalar::{
     Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
     constant, none, some, while_,
@@ -72,9 +74,9 @@ pub mod layers {
 pub mod prelude {
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Ragged, Scalar,
-        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, fill, fold, foreign,
-        generate, iterate, iterate_numbered, max, min, none, product, some, sum, unit, use_, use_ragged,
-        while_, while_rows,
+        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, embed, enum_from, fill, fold,
+        foreign, generate, iterate, iterate_numbered, max, min, none, product, some, sum, unit, use_,
+        use_ragged, while_, while_rows,
     };
 }
 
@@ -87,6 +89,11 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/comprehensions.md")]
 struct Comprehensions;
+
+/// The same for plain Rust as scalar code.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed.md")]
+struct Embed;
 
 /// The same for the text form of array programs.
 #[cfg(doctest)]

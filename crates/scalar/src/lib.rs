@@ -6,6 +6,7 @@
 mod accuracy;
 mod arena;
 mod elt;
+pub mod embedding;
 mod evaluate;
 mod exp;
 mod float;

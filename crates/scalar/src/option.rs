@@ -147,6 +147,12 @@ impl<L: Lift> OptionExp<L> {
     pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
         either(self.present, || self.value, default)
     }
+
+    /// Returns the value, whatever stands there if there is none.
+    #[doc(hidden)]
+    pub fn unpack_some(self) -> (L,) {
+        (self.value,)
+    }
 }
 
 impl<T: Primitive> OptionExp<Exp<T>> {
