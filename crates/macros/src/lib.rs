@@ -1,5 +1,5 @@
-//! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, and `#[derive(Elt)]`
-//! ([`derive`]).
+//! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, `#[derive(Elt)]`
+//! ([`derive`]), and plain Rust as scalar code: `#[embed]` ([`mod@embed`]).
 //!
 //! Macros of comprehensions know syntax and no types. [`tokens`] cuts what is written at the separators of comprehensions, [`parse`] makes
 //! qualifiers of it, and [`stages`] writes an operation of the array language for each, whose functions [`expression`] rewrites
@@ -8,6 +8,7 @@
 //! from, for rustc's messages and for failures at run time.
 
 mod derive;
+mod embed;
 mod expression;
 mod hoist;
 #[cfg(feature = "pum")]
@@ -162,4 +163,33 @@ pub fn derive_elt(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn include_pum(input: TokenStream) -> TokenStream {
     expanded(include_pum::functions(input.into()))
+}
+
+/// Makes scalar code of a plain Rust function, which stays one: it is called with plain values and with expressions.
+///
+/// `if`, `match`, loops, assignment, `return`, `Option` and calls of other such functions are written as ever. Before an `impl` block of a type with
+/// `#[derive(Elt)]`, its methods become methods of expressions, too. What is not supported is said where it stands. The guide,
+/// `docs/embed.md`, has all of it.
+///
+/// ```
+/// use pumice::prelude::*;
+///
+/// #[embed]
+/// fn collatz(n: i64) -> i64 {
+///     let (mut n, mut steps) = (n, 0);
+///     while n != 1 {
+///         n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
+///         steps += 1;
+///     }
+///     steps
+/// }
+///
+/// assert_eq!(collatz(27), 111);
+/// let steps = pumice::run(use_(&[1i64, 7, 27]).map(collatz))?;
+/// assert_eq!(steps.to_vec()?, [0, 16, 111]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+#[proc_macro_attribute]
+pub fn embed(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    embed::expand(arguments.into(), item.into()).into()
 }

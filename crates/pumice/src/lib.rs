@@ -48,6 +48,7 @@ pub use pumice_array::{
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
 pub use pumice_array::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
+pub use pumice_macros::embed;
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
 pub use pumice_macros::{Elt, all, any, comp, count, fold, max, min, product, sum};
@@ -56,9 +57,10 @@ pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
 pub use pumice_scalar::ComplexExp;
 #[doc(hidden)]
 pub use pumice_scalar::derived;
+pub use pumice_scalar::embedding;
 pub use pumice_scalar::{
-    Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Ordered, Place, Primitive,
-    ResultExp, Signed, bf16, cond, constant, equal, err, f16, none, ok, some, while_,
+    Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Ordered, Place,
+    Primitive, ResultExp, Signed, bf16, cond, constant, equal, err, f16, none, ok, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;
@@ -80,9 +82,9 @@ pub mod prelude {
     pub use crate::Explain;
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, ElementArray, Elt, Exp, Matrix,
-        Ragged, Scalar, Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, err,
-        fill, fold, foreign, generate, iterate, iterate_numbered, max, min, none, ok, product, some, sum,
-        unit, use_, use_ragged, while_, while_rows,
+        Ragged, Scalar, Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, embed,
+        enum_from, err, fill, fold, foreign, generate, iterate, iterate_numbered, max, min, none, ok,
+        product, some, sum, unit, use_, use_ragged, while_, while_rows,
     };
 }
 
@@ -95,6 +97,11 @@ struct Guide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/comprehensions.md")]
 struct Comprehensions;
+
+/// The same for plain Rust as scalar code.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed.md")]
+struct Embed;
 
 /// The same for the text form of array programs.
 #[cfg(doctest)]

@@ -210,8 +210,7 @@ pub fn repeat(
     condition: impl FnOnce(&[Term]) -> Term,
     next: impl FnOnce(&[Term]) -> Vec<Term>,
 ) -> Vec<Term> {
-    let number = new_loops(1);
-    let variables = loop_variables(number, initial);
+    let (number, variables) = open_loop(initial);
     let condition = condition(&variables);
     let next = next(&variables);
     close_loop(number, initial, condition, &next)
@@ -228,15 +227,18 @@ fn new_loops(count: u32) -> u32 {
     })
 }
 
-fn loop_variables(number: u32, initial: &[Term]) -> Vec<Term> {
+/// Begins a loop: its number, and its variables.
+pub(crate) fn open_loop(initial: &[Term]) -> (u32, Vec<Term>) {
+    let number = new_loops(1);
     let variable = |(index, term): (usize, &Term)| {
         let node = Node::LoopVariable { number, index: index as u32, ty: term.ty };
         with(|arena| arena.add(node))
     };
-    initial.iter().enumerate().map(variable).collect()
+    (number, initial.iter().enumerate().map(variable).collect())
 }
 
-fn close_loop(number: u32, initial: &[Term], condition: Term, next: &[Term]) -> Vec<Term> {
+/// Ends a loop: its values.
+pub(crate) fn close_loop(number: u32, initial: &[Term], condition: Term, next: &[Term]) -> Vec<Term> {
     with(|arena| {
         let ids = |arena: &mut Arena, terms: &[Term]| terms.iter().map(|term| arena.id(*term)).collect();
         let initial_ids = ids(arena, initial);

@@ -8,6 +8,7 @@ mod arena;
 mod character;
 mod composed;
 mod elt;
+pub mod embedding;
 mod evaluate;
 mod exp;
 mod float;

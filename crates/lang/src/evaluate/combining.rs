@@ -94,8 +94,7 @@ impl Whole<'_> {
 
     /// `reduceSegments`: an operator, what stands before the elements of each segment, offsets, and the elements.
     pub fn fold_segments(&self) -> Outcome<Value> {
-        let (evaluator, span) = (self.evaluator, self.call.span);
-        let place = self.place();
+        let (evaluator, place) = (self.evaluator, self.place());
         let (offsets, elements) = (self.described(2)?, self.described(3)?);
         let length = elements.extent(0);
         let stretch = evaluator.function_of(&[ScalarType::I64], |terms| {

@@ -1,0 +1,205 @@
+//! Patterns: the condition under which a value matches, and the names that are bound then.
+
+use super::super::names::{VariantNames, is_camel_case, is_upper_case, variant_names};
+use super::super::steps::{Code, Step};
+use super::{Lowering, code, refuse};
+use proc_macro2::Span;
+use quote::quote_spanned;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, Path, RangeLimits, Result};
+
+/// Whether a value matches (always, if there is no condition), and the steps that bind names.
+type Matching = (Option<Code>, Vec<Step>);
+
+/// Whether this pattern is a new name, not a constant or variant.
+pub(super) fn is_variable(pattern: &PatIdent) -> bool {
+    !is_upper_case(&pattern.ident)
+}
+
+impl Lowering<'_> {
+    pub(super) fn pattern(&mut self, pattern: &Pat, value: &Code) -> Result<Matching> {
+        let span = pattern.span();
+        match pattern {
+            Pat::Wild(_) => Ok((None, Vec::new())),
+            Pat::Paren(inner) => self.pattern(&inner.pat, value),
+            Pat::Type(typed) => self.pattern(&typed.pat, value),
+            Pat::Ident(name) => self.name(name, value),
+            Pat::Lit(literal) => Ok((Some(self.equals(value, &Expr::Lit(literal.clone()))?), Vec::new())),
+            Pat::Range(range) => Ok((self.within(value, range)?, Vec::new())),
+            Pat::Or(alternatives) => {
+                let mut any: Option<Code> = None;
+                for case in &alternatives.cases {
+                    let (test, bindings) = self.pattern(case, value)?;
+                    if !bindings.is_empty() {
+                        return refuse(
+                            case.span(),
+                            "a pattern with `|` binds no names here: write an arm for each",
+                        );
+                    }
+                    let Some(test) = test else { return Ok((None, Vec::new())) };
+                    any = Some(match any {
+                        Some(any) => code!(span, [any, test] (#any) | (#test)),
+                        None => test,
+                    });
+                }
+                Ok((any, Vec::new()))
+            }
+            Pat::Tuple(tuple) => self.parts(tuple.elems.iter(), value),
+            Pat::Slice(slice) => {
+                let element =
+                    |value: &Code, position: usize, span: Span| code!(span, [value] #value[#position]);
+                self.each(slice.elems.iter(), value, element)
+            }
+            Pat::Path(path) => self.unit(&path.path, value),
+            Pat::TupleStruct(variant) => {
+                let Some(names) = self.variant(&variant.path, true) else {
+                    return self.parts(variant.elems.iter(), value);
+                };
+                let (is, unpack) = (names.is, names.unpack);
+                let test = code!(span, [value] #value.#is());
+                let payload = code!(span, [value] #value.#unpack());
+                let (inner, bindings) = self.parts(variant.elems.iter(), &payload)?;
+                Ok((Some(self.all(test, inner, span)), bindings))
+            }
+            Pat::Struct(fields) => {
+                if self.variant(&fields.path, true).is_some() {
+                    return refuse(fields.path.span(), super::calls::NAMED_FIELDS);
+                }
+                let mut matching: Matching = (None, Vec::new());
+                for field in &fields.fields {
+                    let (member, span) = (&field.member, field.span());
+                    let part = code!(span, [value] #value.#member);
+                    let found = self.pattern(&field.pat, &part)?;
+                    matching = self.both(matching, found, span);
+                }
+                Ok(matching)
+            }
+            Pat::Reference(_) => {
+                refuse(span, "there are no references in embedded functions: elements are copied")
+            }
+            Pat::Rest(_) => refuse(span, "write `_` for each part that is left out"),
+            Pat::Guard(guarded) => {
+                refuse(guarded.if_token.span, "a guard stands after a whole arm's pattern")
+            }
+            _ => refuse(span, "this pattern is not supported in embedded functions"),
+        }
+    }
+
+    fn name(&mut self, name: &PatIdent, value: &Code) -> Result<Matching> {
+        if let Some(by_ref) = &name.by_ref {
+            return refuse(by_ref.span, "there are no references in embedded functions: elements are copied");
+        }
+        if !is_variable(name) {
+            return self.unit(&Path::from(name.ident.clone()), value);
+        }
+        let inner = match &name.subpat {
+            Some((_, pattern)) => self.pattern(pattern, value)?,
+            None => (None, Vec::new()),
+        };
+        let var = self.named(&name.ident);
+        let binds = vec![Step::Declare(var), Step::set(var, value.clone())];
+        Ok((inner.0, binds.into_iter().chain(inner.1).collect()))
+    }
+
+    /// A variant without fields, a struct without fields, or a constant.
+    fn unit(&mut self, path: &Path, value: &Code) -> Result<Matching> {
+        let span = path.span();
+        if let Some(names) = self.variant(path, false) {
+            let is = names.is;
+            return Ok((Some(code!(span, [value] #value.#is())), Vec::new()));
+        }
+        let constant = match path.segments.last() {
+            Some(last) if is_camel_case(&last.ident) => {
+                return refuse(span, "write the enum before the variant: `Enum::Variant`");
+            }
+            _ => Code::new(quote_spanned!(span=> ::pumice::constant(#path))),
+        };
+        Ok((Some(code!(span, [value, constant] ::pumice::embedding::equal(#value, #constant))), Vec::new()))
+    }
+
+    fn equals(&mut self, value: &Code, literal: &Expr) -> Result<Code> {
+        let span = literal.span();
+        if let Expr::Lit(literal) = literal
+            && let Lit::Bool(truth) = &literal.lit
+        {
+            return Ok(if truth.value { value.clone() } else { code!(span, [value] !(#value)) });
+        }
+        let literal = self.pure(literal)?;
+        Ok(code!(span, [value, literal] ::pumice::embedding::equal(#value, #literal)))
+    }
+
+    fn within(&mut self, value: &Code, range: &ExprRange) -> Result<Option<Code>> {
+        let span = range.span();
+        let low = range.start.as_ref().map(|start| self.pure(start)).transpose()?;
+        let high = range.end.as_ref().map(|end| self.pure(end)).transpose()?;
+        let low = low.map(|low| code!(span, [value, low] #value.ge(#low)));
+        let high = high.map(|high| match range.limits {
+            RangeLimits::Closed(_) => code!(span, [value, high] #value.le(#high)),
+            RangeLimits::HalfOpen(_) => code!(span, [value, high] #value.lt(#high)),
+        });
+        Ok(match (low, high) {
+            (Some(low), Some(high)) => Some(code!(span, [low, high] #low & #high)),
+            (low, high) => low.or(high),
+        })
+    }
+
+    /// A literal or constant in a pattern.
+    fn pure(&mut self, expr: &Expr) -> Result<Code> {
+        let mut steps = Vec::new();
+        let value = self.expr(expr, &mut steps)?;
+        if steps.is_empty() { Ok(value) } else { refuse(expr.span(), "a pattern has constants only") }
+    }
+
+    /// The patterns of a tuple's parts.
+    fn parts<'p>(&mut self, patterns: impl Iterator<Item = &'p Pat>, value: &Code) -> Result<Matching> {
+        self.each(patterns, value, |value, position, span| {
+            let member = Member::from(position);
+            code!(span, [value] #value.#member)
+        })
+    }
+
+    fn each<'p>(
+        &mut self,
+        patterns: impl Iterator<Item = &'p Pat>,
+        value: &Code,
+        part: impl Fn(&Code, usize, Span) -> Code,
+    ) -> Result<Matching> {
+        let mut matching: Matching = (None, Vec::new());
+        let mut patterns = patterns.enumerate().peekable();
+        while let Some((position, pattern)) = patterns.next() {
+            if let (Pat::Rest(_), None) = (pattern, patterns.peek()) {
+                break;
+            }
+            let found = self.pattern(pattern, &part(value, position, pattern.span()))?;
+            matching = self.both(matching, found, pattern.span());
+        }
+        Ok(matching)
+    }
+
+    fn both(&mut self, (first, mut bindings): Matching, (second, more): Matching, span: Span) -> Matching {
+        bindings.extend(more);
+        let test = match first {
+            Some(first) => Some(self.all(first, second, span)),
+            None => second,
+        };
+        (test, bindings)
+    }
+
+    /// The first condition and then, if there is one, the second.
+    fn all(&mut self, first: Code, second: Option<Code>, span: Span) -> Code {
+        match second {
+            Some(second) => {
+                code!(span, [first, second] ::pumice::embedding::and(#first, ::pumice::embedding::mark(), #second))
+            }
+            None => first,
+        }
+    }
+
+    /// What belongs to a variant, if the path is that of one. Without fields, `Axis::X` is taken for a constant, which it is, too.
+    pub(super) fn variant(&self, path: &Path, has_fields: bool) -> Option<VariantNames> {
+        let last = &path.segments.last()?.ident;
+        let known = ["Some", "None", "Ok", "Err"].iter().any(|name| last == name);
+        let looks_so = is_camel_case(last) || (has_fields && is_upper_case(last));
+        (known || (path.segments.len() > 1 && looks_so)).then(|| variant_names(last))
+    }
+}
