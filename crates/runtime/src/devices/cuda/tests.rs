@@ -67,7 +67,7 @@ fn the_driver_is_called_as_it_wants() -> Result<()> {
         let kernel = device.load_entry(signature(), "fill", b"image", 0)?;
         assert_eq!(fill(&device, &kernel, 3, 5)?, [128_003_000.5; 5]);
         assert_eq!(fill(&device, &kernel, 0, 5)?, [0.0; 5]);
-        assert_eq!(fill(&device, &kernel, 1, 0)?, []);
+        assert!(fill(&device, &kernel, 1, 0)?.is_empty());
         // More blocks than a grid may have are looped over by the kernel.
         assert_eq!(fill(&device, &kernel, 1 << 40, 1)?, [128e6 + 1e3 * f64::from(i32::MAX) + 0.5]);
         // The context is current on the thread that opened it; others must get it too.
