@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// An error of the array language.
 #[derive(Clone)]
 pub enum Error {
-    /// Shapes that do not fit each other; names the operation and the place.
+    /// Shapes or element types that do not fit each other; names the operation and the place.
     Shape(String),
     /// A program that cannot be compiled.
     Program(String),
@@ -17,6 +17,15 @@ pub enum Error {
     HostMemory {
         /// The size that was asked for.
         bytes: usize,
+    },
+    /// A file of elements could not be read or written.
+    File {
+        /// What was being done: "read", "map" or "write".
+        action: &'static str,
+        /// The file's path.
+        path: String,
+        /// What is wrong with it, or what the operating system said.
+        reason: String,
     },
     /// The device that holds the data could not give it.
     Device(Arc<dyn StdError + Send + Sync>),
@@ -32,6 +41,7 @@ impl fmt::Display for Error {
                     "the host is out of memory: it could not allocate {bytes} bytes for an array's elements"
                 )
             }
+            Error::File { action, path, reason } => write!(f, "cannot {action} {path}: {reason}"),
             Error::Device(error) => error.fmt(f),
         }
     }

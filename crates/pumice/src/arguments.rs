@@ -2,7 +2,7 @@
 
 use crate::results::ProgramResult;
 use pumice_array::{
-    Acc, AccRagged, Array, ArrayType, Dim1, IntoArray, Ragged, Shape, Vector, scalar_argument,
+    Acc, AccRagged, Array, ArrayType, Dim1, Dim2, IntoArray, Ragged, Shape, Vector, scalar_argument,
 };
 use pumice_runtime::Inputs;
 use pumice_scalar::{Constant, Elt, Exp, Place, Primitive, ScalarType};
@@ -236,6 +236,9 @@ alone! {
     [T: Elt] &Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt] Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt, const N: usize] &[T; N] => Acc<Array<Dim1, T>>;
+    [T: Elt, const N: usize] [T; N] => Acc<Array<Dim1, T>>;
+    [T: Elt, const M: usize, const N: usize] &[[T; M]; N] => Acc<Array<Dim2, T>>;
+    [T: Elt, const M: usize, const N: usize] [[T; M]; N] => Acc<Array<Dim2, T>>;
     [T: Elt] &Ragged<T> => AccRagged<T>;
     [] f32 => Exp<f32>;
     [] f64 => Exp<f64>;

@@ -36,6 +36,12 @@ mod untyped;
 pub use arguments::{Arguments, Function, Gives, Parameter, ParameterTypes, Parameters};
 pub use call::{CallArguments, Passes};
 pub use compile::{Compiled, Compiler, compile, run};
+#[cfg(feature = "image")]
+pub use pumice_array::Colour;
+#[cfg(feature = "ndarray")]
+pub use pumice_array::NdShape;
+#[cfg(feature = "arrow")]
+pub use pumice_array::arrow;
 #[doc(hidden)]
 pub use pumice_array::comprehension;
 pub use pumice_array::random;
@@ -45,6 +51,9 @@ pub use pumice_array::{
     Scalar, Segments, Shape, Vector, acond, awhile, concat, enum_from, fill, foreign, generate, iterate,
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
+pub use pumice_array::{HostIndex, NestedShape};
+#[cfg(feature = "npz")]
+pub use pumice_array::{Npz, NpzWriter};
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
@@ -92,6 +101,20 @@ struct Comprehensions;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/array-ir.md")]
 struct ArrayIr;
+
+/// The same for data of the host.
+#[cfg(all(
+    doctest,
+    feature = "approx",
+    feature = "arrow",
+    feature = "image",
+    feature = "mmap",
+    feature = "ndarray",
+    feature = "npz",
+    feature = "serde"
+))]
+#[doc = include_str!("../../../docs/host.md")]
+struct HostData;
 
 /// The same for the first page.
 #[cfg(doctest)]

@@ -132,6 +132,17 @@ pub enum Error {
         reason: String,
     },
 
+    /// A file of elements could not be read or written.
+    #[error("cannot {action} {path}: {reason}")]
+    File {
+        /// What was being done: "read", "map" or "write".
+        action: &'static str,
+        /// The file's path.
+        path: String,
+        /// What is wrong with it, or what the operating system said.
+        reason: String,
+    },
+
     /// A check in the running program failed: an index out of bounds, a division by zero.
     #[error("{0}")]
     Failure(String),

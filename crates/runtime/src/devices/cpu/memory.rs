@@ -72,14 +72,14 @@ impl Block {
         });
     }
 
-    /// Copies bytes out. They must be there.
-    pub fn read(&self, to: &mut [u8]) {
-        assert!(to.len() <= self.bytes);
+    /// Copies the bytes that begin at `first` out. They must be there.
+    pub fn read(&self, first: usize, to: &mut [u8]) {
+        assert!(first.checked_add(to.len()).is_some_and(|end| end <= self.bytes));
         let bytes = to.len();
         let (from, to) = (Address(self.address()), Address(to.as_mut_ptr()));
         in_pieces(bytes, |start, count| {
             // SAFETY: the piece is inside both, as asserted, and no other piece overlaps it; they are different memory.
-            unsafe { std::ptr::copy_nonoverlapping(from.at(start), to.at(start), count) }
+            unsafe { std::ptr::copy_nonoverlapping(from.at(first + start), to.at(start), count) }
         });
     }
 
