@@ -22,8 +22,8 @@ pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
 /// What can be used as an array in a program.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as an array of shape `{D}` with elements `{T}`",
-    note = "slices, vectors and arrays are vectors; an `Array` and (with the feature `ndarray`) an `ndarray` array \
-            keep their shape"
+    note = "slices, vectors and arrays are vectors, arrays of arrays are matrices; an `Array` and (with the feature `ndarray`) an \
+            `ndarray` array keep their shape"
 )]
 pub trait IntoArray<D: Shape, T: Elt> {
     /// The array.

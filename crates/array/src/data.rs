@@ -6,9 +6,9 @@ use crate::shape::{Dim0, Dim1, Dim2, Shape};
 use pumice_scalar::{Elt, ScalarType};
 use std::any::Any;
 use std::borrow::Cow;
-use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, OnceLock};
 
 /// Where an array's elements are kept. Devices have their own kinds.
 pub trait ArrayData: Any + Send + Sync {
@@ -18,6 +18,28 @@ pub trait ArrayData: Any + Send + Sync {
     fn types(&self) -> &[ScalarType];
     /// One column of bytes for each scalar type, fetched if they are elsewhere.
     fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error>;
+    /// The same of some elements, by their numbers row by row. Those that are elsewhere are fetched without the others. Fails if there
+    /// are no elements of these numbers.
+    fn stretch(&self, elements: Range<usize>) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+        stretch_of(self.columns()?, self.types(), elements)
+    }
+}
+
+/// Cuts the bytes of some elements out of an array's columns; an error if they are not there.
+pub fn stretch_of<'a>(
+    columns: Vec<Cow<'a, [u8]>>,
+    types: &[ScalarType],
+    elements: Range<usize>,
+) -> Result<Vec<Cow<'a, [u8]>>, Error> {
+    let cut = |(column, ty): (Cow<'a, [u8]>, &ScalarType)| {
+        let bytes = elements.start.checked_mul(ty.bytes())?..elements.end.checked_mul(ty.bytes())?;
+        Some(match column {
+            Cow::Borrowed(column) => Cow::Borrowed(column.get(bytes)?),
+            Cow::Owned(column) => Cow::Owned(column.get(bytes)?.to_vec()),
+        })
+    };
+    let cut: Option<Vec<_>> = columns.into_iter().zip(types).map(cut).collect();
+    cut.ok_or_else(|| Error::Program(format!("an array has no elements with the numbers {elements:?}")))
 }
 
 /// The columns of an array; an error if they are not as many and as long as it says.
@@ -64,19 +86,50 @@ impl ArrayData for HostData {
     }
 }
 
+/// Elements whose bytes are a column as they stand, in memory that somebody else made: a vector of the user's, say.
+pub(crate) struct Kept<T> {
+    extents: Vec<usize>,
+    types: Vec<ScalarType>,
+    pub(crate) values: Box<dyn Deref<Target = [T]> + Send + Sync>,
+}
+
+impl<T: Elt> ArrayData for Kept<T> {
+    fn extents(&self) -> &[usize] {
+        &self.extents
+    }
+    fn types(&self) -> &[ScalarType] {
+        &self.types
+    }
+    fn columns(&self) -> Result<Vec<Cow<'_, [u8]>>, Error> {
+        let mut columns = Vec::new();
+        T::add_columns(&self.values, &mut columns);
+        Ok(columns)
+    }
+}
+
+/// Whether elements are a column as they stand, and need not be taken apart.
+fn is_plain<T: Elt>() -> bool {
+    let mut columns = Vec::new();
+    T::add_columns(&[], &mut columns);
+    columns.iter().all(|column| matches!(column, Cow::Borrowed(_)))
+}
+
 /// An array of `D` dimensions with elements of type `T`. It is a value: cloning it copies nothing, and a result stays on
-/// the device until somebody looks at it with [`Array::to_vec`] or prints it.
+/// the device until somebody looks at it with [`Array::to_vec`], an index or an iterator, compares or prints it.
 ///
 /// ```
 /// use pumice::{Array, Dim2};
 /// let m = Array::<Dim2, i32>::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
 /// assert_eq!(m.extents(), [2, 3]);
 /// assert_eq!(m.to_vec()?, [1, 2, 3, 4, 5, 6]);
+/// assert_eq!(m[[1, 2]], 6);
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub struct Array<D, T> {
     data: Arc<dyn ArrayData>,
-    of: PhantomData<fn() -> (D, T)>,
+    /// The elements, once somebody has looked at them as a slice.
+    pub(crate) seen: Arc<OnceLock<Vec<T>>>,
+    of: PhantomData<fn() -> D>,
 }
 
 /// A single value.
@@ -88,14 +141,15 @@ pub type Matrix<T> = Array<Dim2, T>;
 
 impl<D, T> Clone for Array<D, T> {
     fn clone(&self) -> Self {
-        Array { data: self.data.clone(), of: PhantomData }
+        Array { data: self.data.clone(), seen: self.seen.clone(), of: PhantomData }
     }
 }
 
 impl<D: Shape, T: Elt> Array<D, T> {
-    /// The array with these extents and elements, row by row.
+    /// The array with these extents and elements, row by row. Numbers and truth values are not copied.
     pub fn from_vec(extents: D::Extents, values: Vec<T>) -> Result<Self, Error> {
-        Self::from_slice(extents, &values)
+        check_count(extents.as_ref(), values.len())?;
+        Ok(Self::from_held(extents.as_ref().to_vec(), values))
     }
 
     /// The array with these extents whose elements a function on the host makes of their indices. [`crate::generate`] makes one
@@ -132,32 +186,43 @@ impl<D: Shape, T: Elt> Array<D, T> {
 
     /// The array with these extents and a copy of these elements, row by row.
     pub fn from_slice(extents: D::Extents, values: &[T]) -> Result<Self, Error> {
-        let extents = extents.as_ref().to_vec();
-        let wanted = extents.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
-        if wanted != Some(values.len()) {
-            let count = values.len();
-            return Err(Error::Shape(format!(
-                "an array of extents {extents:?} cannot hold {count} elements"
-            )));
-        }
-        Ok(Self::from_parts(extents, values))
+        check_count(extents.as_ref(), values.len())?;
+        Ok(Self::from_parts(extents.as_ref().to_vec(), values))
     }
 
-    /// The array with these extents and as many elements.
+    /// The array with these extents and a copy of as many elements.
     pub(crate) fn from_parts(extents: Vec<usize>, values: &[T]) -> Self {
+        if !is_plain::<T>() {
+            return Self::from_columns(extents, values);
+        }
+        let mut copy: Vec<T> = Vec::with_capacity(values.len());
+        prefer_large_pages(copy.as_mut_ptr().cast(), size_of_val(values));
+        copy.extend_from_slice(values);
+        Self::from_held(extents, copy)
+    }
+
+    /// The array with these extents and as many elements, which are kept where they are if they need not be taken apart.
+    pub(crate) fn from_held(
+        extents: Vec<usize>,
+        values: impl Deref<Target = [T]> + Send + Sync + 'static,
+    ) -> Self {
+        match is_plain::<T>() {
+            true => Self::of(Arc::new(Kept { extents, types: T::types(), values: Box::new(values) })),
+            false => Self::from_columns(extents, &values),
+        }
+    }
+
+    /// The array with these extents and as many elements, taken apart.
+    fn from_columns(extents: Vec<usize>, values: &[T]) -> Self {
         let mut columns = Vec::new();
         T::add_columns(values, &mut columns);
-        let owned = |column: Cow<'_, [u8]>| match column {
-            Cow::Owned(column) => column,
-            Cow::Borrowed(column) => {
-                let mut copy = Vec::with_capacity(column.len());
-                prefer_large_pages(copy.as_mut_ptr(), column.len());
-                copy.extend_from_slice(column);
-                copy
-            }
-        };
-        let columns = columns.into_iter().map(owned).collect();
-        Array { data: Arc::new(HostData::new(extents, T::types(), columns)), of: PhantomData }
+        let columns = columns.into_iter().map(Cow::into_owned).collect();
+        Self::of(Arc::new(HostData::new(extents, T::types(), columns)))
+    }
+
+    /// The array that this data is, whose rank and element type were checked.
+    fn of(data: Arc<dyn ArrayData>) -> Self {
+        Array { data, seen: Arc::default(), of: PhantomData }
     }
 
     /// The array that this data is; an error if it has another shape or element type.
@@ -165,7 +230,7 @@ impl<D: Shape, T: Elt> Array<D, T> {
         if data.extents().len() != D::RANK || data.types() != T::types() {
             return Err(Error::Program("an array has another shape or element type than its data".into()));
         }
-        Ok(Array { data, of: PhantomData })
+        Ok(Self::of(data))
     }
 
     /// The data.
@@ -179,6 +244,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
             Ok(extents) => extents,
             Err(_) => unreachable!("the rank is checked when an array is made"),
         }
+    }
+
+    /// The same as [`Array::extents`], by NumPy's name.
+    pub fn shape(&self) -> D::Extents {
+        self.extents()
     }
 
     /// The number of elements.
@@ -195,12 +265,29 @@ impl<D: Shape, T: Elt> Array<D, T> {
     /// that it was computed from) failed, or if the host has no memory for the elements.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let columns = self.data.columns()?;
-        let count = self.len();
-        let values = T::from_columns(&mut columns.iter().map(|column| &**column), count)
-            .map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
+        let values = elements(&columns, self.len())?;
         check_whole(&*self.data, &columns)?;
         Ok(values)
     }
+
+    /// Some elements, by their numbers row by row. No others are fetched.
+    pub(crate) fn stretch(&self, numbers: Range<usize>) -> Result<Vec<T>, Error> {
+        let count = numbers.len();
+        elements(&self.data.stretch(numbers)?, count)
+    }
+}
+
+/// An error unless an array of these extents has as many elements.
+fn check_count(extents: &[usize], count: usize) -> Result<(), Error> {
+    match extents.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent)) {
+        Some(wanted) if wanted == count => Ok(()),
+        _ => Err(Error::Shape(format!("an array of extents {extents:?} cannot hold {count} elements"))),
+    }
+}
+
+fn elements<T: Elt>(columns: &[Cow<'_, [u8]>], count: usize) -> Result<Vec<T>, Error> {
+    let values = T::from_columns(&mut columns.iter().map(|column| &**column), count);
+    values.map_err(|_| Error::HostMemory { bytes: count.saturating_mul(size_of::<T>()) })
 }
 
 impl<T: Elt> Array<Dim0, T> {
@@ -208,71 +295,6 @@ impl<T: Elt> Array<Dim0, T> {
     pub fn to_value(&self) -> Result<T, Error> {
         self.to_vec()?.first().copied().ok_or_else(|| Error::Shape("a scalar without a value".into()))
     }
-}
-
-impl<T: Elt> From<Vec<T>> for Array<Dim1, T> {
-    fn from(values: Vec<T>) -> Self {
-        Self::from(values.as_slice())
-    }
-}
-
-impl<T: Elt> From<&[T]> for Array<Dim1, T> {
-    fn from(values: &[T]) -> Self {
-        Self::from_parts(vec![values.len()], values)
-    }
-}
-
-impl<D: Shape, T: Elt> fmt::Debug for Array<D, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-/// Elements that are printed before the rest is left out.
-const PRINTED: usize = 20;
-
-impl<D: Shape, T: Elt> fmt::Display for Array<D, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let values = match self.to_vec() {
-            Ok(values) => values,
-            Err(error) => return write!(f, "<{error}>"),
-        };
-        let extents = self.data.extents();
-        if let ([], [value]) = (extents, values.as_slice()) {
-            return write!(f, "{value:?}");
-        }
-        print(f, extents, &values)
-    }
-}
-
-fn print<T: Elt>(f: &mut fmt::Formatter<'_>, extents: &[usize], values: &[T]) -> fmt::Result {
-    f.write_str("[")?;
-    match extents {
-        [outer, inner @ ..] if !inner.is_empty() => {
-            let size: usize = inner.iter().product();
-            for row in 0..(*outer).min(PRINTED) {
-                if row > 0 {
-                    f.write_str(", ")?;
-                }
-                print(f, inner, &values[row * size..(row + 1) * size])?;
-            }
-            if *outer > PRINTED {
-                write!(f, ", … {} more", outer - PRINTED)?;
-            }
-        }
-        _ => {
-            for (position, value) in values.iter().take(PRINTED).enumerate() {
-                if position > 0 {
-                    f.write_str(", ")?;
-                }
-                write!(f, "{value:?}")?;
-            }
-            if values.len() > PRINTED {
-                write!(f, ", … {} more", values.len() - PRINTED)?;
-            }
-        }
-    }
-    f.write_str("]")
 }
 
 #[cfg(test)]

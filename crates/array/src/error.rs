@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// An error of the array language.
 #[derive(Clone)]
 pub enum Error {
-    /// Shapes that do not fit each other; names the operation and the place.
+    /// Shapes or element types that do not fit each other; names the operation and the place.
     Shape(String),
     /// A program that cannot be compiled.
     Program(String),
@@ -17,6 +17,15 @@ pub enum Error {
     HostMemory {
         /// The size that was asked for.
         bytes: usize,
+    },
+    /// A file of elements could not be read or written.
+    File {
+        /// What was being done: "read", "map" or "write".
+        action: &'static str,
+        /// The file's path.
+        path: String,
+        /// What is wrong with it, or what the operating system said.
+        reason: String,
     },
     /// The device that holds the data could not give it.
     Device(Arc<dyn StdError + Send + Sync>),
@@ -32,6 +41,7 @@ impl fmt::Display for Error {
                     "the host is out of memory: it could not allocate {bytes} bytes for an array's elements"
                 )
             }
+            Error::File { action, path, reason } => write!(f, "cannot {action} {path}: {reason}"),
             Error::Device(error) => error.fmt(f),
         }
     }
@@ -49,14 +59,18 @@ impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Device(error) => error.source(),
-            Error::Shape(_) | Error::Program(_) | Error::Failure(_) | Error::HostMemory { .. } => None,
+            Error::Shape(_)
+            | Error::Program(_)
+            | Error::Failure(_)
+            | Error::HostMemory { .. }
+            | Error::File { .. } => None,
         }
     }
 }
 
 impl Error {
     /// The codes of all errors; `docs/errors.md` says more of them.
-    pub const CODES: [&str; 5] = ["P0602", "P0603", "P0501", "P0302", "P0404"];
+    pub const CODES: [&str; 6] = ["P0602", "P0603", "P0501", "P0302", "P0604", "P0404"];
 
     /// Returns its code, which stays the same from version to version; `docs/errors.md` is a list of all. Errors that the runtime has
     /// too have its codes.
@@ -67,12 +81,13 @@ impl Error {
     /// assert_eq!(wrong, Some("P0602"));
     /// ```
     pub fn code(&self) -> &'static str {
-        let [shape, program, failure, host_memory, device] = Error::CODES;
+        let [shape, program, failure, host_memory, file, device] = Error::CODES;
         match self {
             Error::Shape(_) => shape,
             Error::Program(_) => program,
             Error::Failure(_) => failure,
             Error::HostMemory { .. } => host_memory,
+            Error::File { .. } => file,
             Error::Device(_) => device,
         }
     }

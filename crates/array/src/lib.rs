@@ -23,6 +23,7 @@ mod foreign;
 mod foresee;
 mod form;
 mod fuser;
+mod host;
 mod in_memory;
 mod indexing;
 mod inline;
@@ -30,8 +31,6 @@ mod interpret;
 mod large_pages;
 mod loops;
 mod lower;
-#[cfg(feature = "ndarray")]
-mod ndarray;
 mod operation;
 pub mod operations;
 mod passes;
@@ -63,7 +62,7 @@ pub use control::{
     ArrayType, Arrays, Control, Loop, MOST_NESTED, Nested, Rounds, RunNested, is_true, whole_number,
 };
 pub use create::{IntoArray, concat, enum_from, fill, generate, meshgrid, unit, use_};
-pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, whole_columns};
+pub use data::{Array, ArrayData, HostData, Matrix, Scalar, Vector, stretch_of, whole_columns};
 pub use described::{Described, building};
 pub use elementwise::Indexed;
 pub use error::Error;
@@ -74,14 +73,21 @@ pub use foreign::{foreign, foreign_by};
 pub use foresee::{Foreseen, foresee};
 pub use form::{Form, Forms, RECOMPUTE};
 pub use fuser::{Element, Elements as FusedElements, Fuser};
+#[cfg(feature = "image")]
+pub use host::Colour;
+#[cfg(feature = "ndarray")]
+pub use host::NdShape;
+#[cfg(feature = "arrow")]
+pub use host::arrow;
+pub use host::{HostIndex, NestedShape, View, npy};
+#[cfg(feature = "npz")]
+pub use host::{Npz, NpzWriter};
 pub use in_memory::InMemory;
 pub use inline::Passed;
 pub use interpret::{Elements, Interpreter, interpret};
 pub use large_pages::prefer_large_pages;
 pub use loops::{AccTuple, acond, acond_at, awhile, awhile_at, iterate, iterate_at, iterate_numbered};
 pub use lower::{Consumer, Heard, KernelName, Listeners, Lowering, Parameters};
-#[cfg(feature = "ndarray")]
-pub use ndarray::NdShape;
 pub use operation::{Demand, Given, Listens, Nature, Operation, Signature};
 pub use operations::trace_to;
 pub use plan::{

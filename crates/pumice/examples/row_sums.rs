@@ -2,8 +2,10 @@
 //! sum columns, make them rows. The transposed matrix is only a way of looking at it: it is never in memory.
 //!
 //! ```text
-//! matrix      [[1, 2, 3, 4], [10, 20, 30, 40], [100, 200, 300, 400]]
-//! row sums    [10, 100, 1000]
+//! [[  1,   2,   3,   4],
+//!  [ 10,  20,  30,  40],
+//!  [100, 200, 300, 400]]
+//! row sums    [  10,  100, 1000]
 //! column sums [111, 222, 333, 444]
 //! all         1110
 //! ```
@@ -32,7 +34,7 @@ fn main() -> pumice::Result<()> {
     let columns = pumice::compile(column_sums)?.run(&matrix)?;
     let all = pumice::compile(total)?.run(&matrix)?;
 
-    println!("matrix      {matrix}");
+    println!("{matrix}");
     println!("row sums    {rows}");
     println!("column sums {columns}");
     println!("all         {all}");

@@ -2,10 +2,10 @@
 
 use crate::results::ProgramResult;
 use pumice_array::{
-    Acc, AccRagged, Array, ArrayType, Dim1, IntoArray, Ragged, Shape, Vector, scalar_argument,
+    Acc, AccRagged, Array, ArrayType, Dim1, Dim2, IntoArray, Ragged, Shape, Vector, scalar_argument,
 };
 use pumice_runtime::Inputs;
-use pumice_scalar::{Constant, Elt, Exp, Place, Primitive, ScalarType};
+use pumice_scalar::{Constant, Elt, Exp, Place, Primitive, ScalarType, bf16, f16};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
@@ -224,7 +224,7 @@ macro_rules! alone {
     ($([$($generics:tt)*] $value:ty => $parameter:ty;)*) => { $(
         impl<$($generics)*> Arguments<($parameter,)> for $value {
             fn collect(self) -> Inputs {
-                (self,).collect()
+                Arguments::<($parameter,)>::collect((self,))
             }
         }
     )* };
@@ -236,6 +236,9 @@ alone! {
     [T: Elt] &Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt] Vec<T> => Acc<Array<Dim1, T>>;
     [T: Elt, const N: usize] &[T; N] => Acc<Array<Dim1, T>>;
+    [T: Elt, const N: usize] [T; N] => Acc<Array<Dim1, T>>;
+    [T: Elt, const M: usize, const N: usize] &[[T; M]; N] => Acc<Array<Dim2, T>>;
+    [T: Elt, const M: usize, const N: usize] [[T; M]; N] => Acc<Array<Dim2, T>>;
     [T: Elt] &Ragged<T> => AccRagged<T>;
     [] f32 => Exp<f32>;
     [] f64 => Exp<f64>;
@@ -244,4 +247,11 @@ alone! {
     [] u32 => Exp<u32>;
     [] u64 => Exp<u64>;
     [] bool => Exp<bool>;
+    [] i8 => Exp<i8>;
+    [] i16 => Exp<i16>;
+    [] u8 => Exp<u8>;
+    [] u16 => Exp<u16>;
+    [] f16 => Exp<f16>;
+    [] bf16 => Exp<bf16>;
+    [] char => Exp<char>;
 }

@@ -20,7 +20,7 @@ mod apply;
 mod arguments;
 
 use crate::Compiler;
-use pumice_array::{Array, Dim1};
+use pumice_array::{Array, Dim1, IntoArray, Shape};
 use pumice_program::simulate::Report;
 use pumice_program::{Program, Verified};
 use pumice_runtime::devices::Sim;
@@ -109,16 +109,19 @@ impl Compiler {
         self.device().time(&mut work)
     }
 
-    /// A vector with these elements in the device's memory, where kernels and programs use it without another copy.
+    /// An array with these elements in the device's memory, where kernels and programs use it without another copy.
     ///
     /// ```
-    /// let xs = pumice::Compiler::on("cpu")?.upload(&[1, 2, 3])?;
+    /// let compiler = pumice::Compiler::on("cpu")?;
+    /// let xs = compiler.upload(&[1, 2, 3])?;
     /// assert_eq!(xs.to_vec()?, [1, 2, 3]);
+    /// let m = compiler.upload(pumice::Matrix::from([[1, 2], [3, 4]]))?;
+    /// assert_eq!(m.extents(), [2, 2]);
     /// # Ok::<(), pumice::Error>(())
     /// ```
-    pub fn upload<T: Elt>(&self, values: &[T]) -> Result<Array<Dim1, T>> {
+    pub fn upload<D: Shape, T: Elt>(&self, values: impl IntoArray<D, T>) -> Result<Array<D, T>> {
         let engine = Engine::of(self.device().clone());
-        Ok(Array::from_data(engine.upload(Array::<Dim1, T>::from(values).data())?)?)
+        Ok(Array::from_data(engine.upload(values.into_array().data())?)?)
     }
 }
 

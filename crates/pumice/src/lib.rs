@@ -38,6 +38,12 @@ pub use arguments::{Arguments, Function, Gives, Parameter, ParameterTypes, Param
 pub use call::{CallArguments, Passes};
 pub use compile::{Compiled, Compiler, Explain, compile, run};
 pub use profile::{Ceilings, QueueTime, RunReport, Transfers};
+#[cfg(feature = "image")]
+pub use pumice_array::Colour;
+#[cfg(feature = "ndarray")]
+pub use pumice_array::NdShape;
+#[cfg(feature = "arrow")]
+pub use pumice_array::arrow;
 #[doc(hidden)]
 pub use pumice_array::comprehension;
 pub use pumice_array::random;
@@ -48,6 +54,9 @@ pub use pumice_array::{
     iterate_numbered, meshgrid, trace_to, unit, use_, use_ragged, while_rows,
 };
 pub use pumice_array::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation, Measured, Resources};
+pub use pumice_array::{HostIndex, NestedShape};
+#[cfg(feature = "npz")]
+pub use pumice_array::{Npz, NpzWriter};
 pub use pumice_macros::embed;
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
@@ -117,6 +126,19 @@ struct Performance;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/errors.md")]
 struct Errors;
+/// The same for data of the host.
+#[cfg(all(
+    doctest,
+    feature = "approx",
+    feature = "arrow",
+    feature = "image",
+    feature = "mmap",
+    feature = "ndarray",
+    feature = "npz",
+    feature = "serde"
+))]
+#[doc = include_str!("../../../docs/host.md")]
+struct HostData;
 
 /// The same for the first page.
 #[cfg(doctest)]

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 macro_rules! examples {
     ($($name:ident)*) => { &[$((stringify!($name), include_str!(concat!("../examples/", stringify!($name), ".rs")))),*] };
 }
-const EXAMPLES: &[(&str, &str)] = examples![dotp saxpy row_sums matrix_vector black_scholes mandelbrot sum_blocks transpose_tiled histogram];
+const EXAMPLES: &[(&str, &str)] = examples![dotp saxpy row_sums matrix_vector black_scholes mandelbrot sum_blocks transpose_tiled histogram arrow_table count_letters];
 
 /// The lines between the fences of a header.
 fn expected(source: &str) -> Vec<&str> {
@@ -49,6 +49,11 @@ fn run_all(device: &str) {
     let folder: PathBuf = here.ancestors().nth(2).unwrap_or(&here).join("examples");
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     for (name, source) in EXAMPLES {
+        if (*name == "arrow_table" && !cfg!(feature = "arrow"))
+            || (*name == "count_letters" && !cfg!(feature = "mmap"))
+        {
+            continue;
+        }
         let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         assert!(program.exists(), "{name} is not built: run `cargo test`, or `cargo build --examples` first");
         let mut command = Command::new(program);

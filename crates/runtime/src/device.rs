@@ -63,7 +63,12 @@ pub trait Device: Send + Sync {
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()>;
 
     /// Copies the beginning of `from` to `to`, after all work before it.
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()>;
+    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
+        self.download_from(from, 0, to)
+    }
+
+    /// Copies the bytes of `from` that begin at `first` to `to`, after all work before it. No others travel.
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()>;
 
     /// Prepares memory of the host so that the device reaches it by itself, as long as what is returned lives: transfers from and to it
     /// then take the host no time. Nothing where that is not so, or is so of all memory.
@@ -207,6 +212,11 @@ impl DeviceMemory {
             "{what} of {bytes} bytes, but the memory on `{}` has {}",
             self.device, self.bytes
         )))
+    }
+
+    /// An error unless `bytes` bytes that begin at `first` are inside.
+    pub(crate) fn check_part(&self, what: &str, first: usize, bytes: usize) -> Result<()> {
+        self.check_copy(what, first.saturating_add(bytes))
     }
 }
 

@@ -2,13 +2,14 @@
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::host_memory::HostMemory;
+use crate::host_memory::{HostMemory, zeroed};
 use crate::pool::Pooled;
 use crate::profile::{self, Activity, Facts, Span};
 use crate::status::Status;
-use pumice_array::{ArrayData, Error as ArrayError};
+use pumice_array::{ArrayData, Error as ArrayError, stretch_of};
 use pumice_scalar::{Place, ScalarType};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// An array in a device's memory.
@@ -70,6 +71,18 @@ impl DeviceArray {
         self.bounds.iter().zip(cells).map(length).collect()
     }
 
+    /// Fetches some of the elements, and nothing else.
+    fn fetch_stretch(&self, elements: Range<usize>) -> Result<Vec<Cow<'_, [u8]>>> {
+        self.status.check()?;
+        let column = |(column, ty): (&Arc<Pooled>, &ScalarType)| {
+            let mut bytes = zeroed(elements.len().saturating_mul(ty.bytes()))?;
+            let first = elements.start.saturating_mul(ty.bytes());
+            self.engine.device().download_from(column.memory()?, first, &mut bytes)?;
+            Ok(Cow::Owned(bytes))
+        };
+        self.columns.iter().zip(&*self.types).map(column).collect()
+    }
+
     pub(crate) fn fetch(&self) -> Result<Vec<HostMemory>> {
         let span = Span::begin();
         let fetched = self.fetched();
@@ -128,6 +141,15 @@ impl ArrayData for DeviceArray {
         }
         let columns = self.host.get().into_iter().flatten();
         Ok(columns.map(|column| Cow::Borrowed(&**column)).collect())
+    }
+    fn stretch(&self, elements: Range<usize>) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
+        let count: usize = self.extents().iter().product();
+        let is_part = (elements.start > 0 || elements.end < count) && elements.end <= count;
+        // The whole is kept for the next time.
+        if self.host.get().is_some() || !is_part {
+            return stretch_of(self.columns()?, &self.types, elements);
+        }
+        self.fetch_stretch(elements).map_err(into_array_error)
     }
 }
 

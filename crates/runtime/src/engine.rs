@@ -9,7 +9,7 @@ use crate::plan_table::PlanTable;
 use crate::pool::{Pool, Pooled};
 use crate::profile::{self, Activity, Facts, Span};
 use crate::status::Status;
-use pumice_array::{ArrayData, Error as ArrayError, Resources, whole_columns};
+use pumice_array::{ArrayData, Error as ArrayError, Resources, View, whole_columns};
 use pumice_emit::EmitOptions;
 use pumice_program::{Verified, make_stoppable};
 use pumice_scalar::ScalarType;
@@ -157,7 +157,9 @@ impl Engine {
     /// The memory of an array on this device: its own, or a copy that is made now. With it comes the status of the run
     /// that computes it.
     pub(crate) fn resident(&self, data: &Arc<dyn ArrayData>) -> Result<Resident> {
-        if let Some(array) = self.device_array(&**data) {
+        // Views that begin where their array does need no memory of their own.
+        let begun = (&**data as &dyn Any).downcast_ref::<View>().and_then(View::begun);
+        if let Some(array) = self.device_array(begun.map_or(&**data, |base| &**base)) {
             return Ok((array.columns.clone(), Some(array.status.clone())));
         }
         let key = Arc::as_ptr(data).cast::<()>() as usize;
@@ -256,6 +258,7 @@ pub fn from_array_error(error: ArrayError) -> Error {
         ArrayError::Shape(message) | ArrayError::Program(message) => Error::Invalid(message),
         ArrayError::Failure(message) => Error::Failure(message),
         ArrayError::HostMemory { bytes } => Error::OutOfHostMemory { bytes },
+        ArrayError::File { action, path, reason } => Error::File { action, path, reason },
         ArrayError::Device(inner) => {
             let any: Option<&Error> = inner.downcast_ref();
             any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string()))

@@ -132,6 +132,17 @@ pub enum Error {
         reason: String,
     },
 
+    /// A file of elements could not be read or written.
+    #[error("cannot {action} {path}: {reason}")]
+    File {
+        /// What was being done: "read", "map" or "write".
+        action: &'static str,
+        /// The file's path.
+        path: String,
+        /// What is wrong with it, or what the operating system said.
+        reason: String,
+    },
+
     /// A check in the running program failed: an index out of bounds, a division by zero.
     #[error("{0}")]
     Failure(String),
@@ -209,6 +220,7 @@ codes! {
     Cancelled { .. } = "P0503", "nothing: the run was cancelled as asked";
     Fault { .. } = "P0504", "order the accesses with a barrier, or report it where the kernel is not yours";
     Invalid { .. } = "P0601", "change the program or its arguments as the message says";
+    File { .. } = "P0604", "see that the file is there, whole, and of the type that is asked for";
 }
 
 impl Error {
@@ -248,7 +260,7 @@ mod tests {
         let mut codes: Vec<&str> = ours.chain(pumice_array::Error::CODES).collect();
         found.sort();
         codes.sort_unstable();
-        // Two are errors of both layers.
+        // Some are errors of both layers.
         codes.dedup();
         assert_eq!(found, codes);
         for (code, help) in Error::CODES {

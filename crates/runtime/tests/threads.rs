@@ -93,8 +93,8 @@ impl Device for Counting {
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         self.sim.upload(to, from)
     }
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        self.sim.download(from, to)
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        self.sim.download_from(from, first, to)
     }
     fn zero(&self, memory: &DeviceMemory, bytes: usize) -> Result<()> {
         self.sim.zero(memory, bytes)

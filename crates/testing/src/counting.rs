@@ -80,8 +80,8 @@ impl Device for Counting {
     fn upload(&self, to: &DeviceMemory, from: &[u8]) -> Result<()> {
         self.device.upload(to, from)
     }
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        self.device.download(from, to)
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        self.device.download_from(from, first, to)
     }
     fn copy(&self, from: &DeviceMemory, to: &DeviceMemory, bytes: usize) -> Result<()> {
         self.device.copy(from, to, bytes)

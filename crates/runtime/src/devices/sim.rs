@@ -4,7 +4,7 @@
 //! It compiles nothing; a binary is the program's text. One that is made with [`Sim::observing`] stands in for a device
 //! with any profile and remembers what was launched on it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -31,6 +31,8 @@ pub struct Sim {
     /// One call at a time: a launch takes the memories out of their places and puts them back.
     turn: Mutex<()>,
     waits: WaitCounter,
+    /// Bytes that were copied to the host.
+    downloaded: AtomicU64,
     /// The most bytes that may be allocated, and those that are, if there is a limit.
     memory: Option<(usize, Arc<AtomicUsize>)>,
 }
@@ -102,8 +104,8 @@ impl Sim {
     }
 
     fn with(profile: Profile, recorded: Option<Mutex<Vec<Recorded>>>) -> Sim {
-        let (id, waits) = (DeviceId::new(NAME), WaitCounter::default());
-        Sim { id, profile, recorded, turn: Mutex::new(()), waits, memory: None }
+        let (id, waits, downloaded) = (DeviceId::new(NAME), WaitCounter::default(), AtomicU64::new(0));
+        Sim { id, profile, recorded, turn: Mutex::new(()), waits, downloaded, memory: None }
     }
 
     /// Counts bytes that are to be allocated, unless there is no room for them.
@@ -127,6 +129,23 @@ impl Sim {
         if let Some(recorded) = &self.recorded {
             lock(recorded).clear();
         }
+    }
+
+    /// Returns the bytes that were copied to the host so far, of arrays, lengths and records of failures.
+    ///
+    /// ```
+    /// use pumice::layers::runtime::devices::Sim;
+    /// use pumice::{Compiler, prelude::*};
+    /// use std::sync::Arc;
+    /// let sim = Arc::new(Sim::open()?);
+    /// let numbers = Compiler::with(sim.clone()).run(fill(1000, 7i32))?;
+    /// let before = sim.downloaded();
+    /// assert_eq!(numbers.slice(10..20)?.to_vec()?, [7; 10]);
+    /// assert_eq!(sim.downloaded() - before, 40);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn downloaded(&self) -> u64 {
+        self.downloaded.load(Ordering::Relaxed)
     }
 
     /// What a large GPU is like ([`Profile::large_gpu`]).
@@ -188,11 +207,13 @@ impl Device for Sim {
         Ok(())
     }
 
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        from.check_copy("a download", to.len())?;
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        from.check_part("a download", first, to.len())?;
         self.waits.count();
+        self.downloaded.fetch_add(to.len() as u64, Ordering::Relaxed);
         let _turn = lock(&self.turn);
-        to.copy_from_slice(&lock(&from.handle::<Place>(self.id)?.memory).bytes()[..to.len()]);
+        let memory = lock(&from.handle::<Place>(self.id)?.memory);
+        to.copy_from_slice(&memory.bytes()[first..first + to.len()]);
         Ok(())
     }
 

@@ -92,7 +92,7 @@ impl Device for Counting {
     fn upload(&self, _to: &DeviceMemory, _from: &[u8]) -> Result<()> {
         DONE
     }
-    fn download(&self, _from: &DeviceMemory, _to: &mut [u8]) -> Result<()> {
+    fn download_from(&self, _from: &DeviceMemory, _first: usize, _to: &mut [u8]) -> Result<()> {
         DONE
     }
     fn zero(&self, _memory: &DeviceMemory, _bytes: usize) -> Result<()> {

@@ -72,14 +72,14 @@ impl Block {
         });
     }
 
-    /// Copies bytes out. They must be there.
-    pub fn read(&self, to: &mut [u8]) {
-        assert!(to.len() <= self.bytes);
+    /// Copies the bytes that begin at `first` out. They must be there.
+    pub fn read(&self, first: usize, to: &mut [u8]) {
+        assert!(first.checked_add(to.len()).is_some_and(|end| end <= self.bytes));
         let bytes = to.len();
         let (from, to) = (Address(self.address()), Address(to.as_mut_ptr()));
         in_pieces(bytes, |start, count| {
             // SAFETY: the piece is inside both, as asserted, and no other piece overlaps it; they are different memory.
-            unsafe { std::ptr::copy_nonoverlapping(from.at(start), to.at(start), count) }
+            unsafe { std::ptr::copy_nonoverlapping(from.at(first + start), to.at(start), count) }
         });
     }
 
@@ -210,20 +210,20 @@ mod tests {
             let alignment = if cfg!(target_os = "linux") && bytes >= LARGE { PAGE } else { ALIGNMENT };
             assert_eq!(block.address().align_offset(alignment), 0, "{bytes} bytes");
             let mut found = vec![1; bytes];
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found.iter().all(|byte| *byte == 0), "{bytes} bytes");
             let pattern: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8 + 1).collect();
             block.write(&pattern);
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found == pattern, "{bytes} bytes");
             let other = Block::new(bytes + 1)?;
             other.write_from(&block, bytes);
             other.write_from(&other, bytes);
             found.fill(0);
-            other.read(&mut found);
+            other.read(0, &mut found);
             assert!(found == pattern, "{bytes} bytes, copied");
             block.clear(bytes / 2);
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found[..bytes / 2].iter().all(|byte| *byte == 0), "{bytes} bytes");
             assert!(found[bytes / 2..] == pattern[bytes / 2..], "{bytes} bytes");
         }

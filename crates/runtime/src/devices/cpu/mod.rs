@@ -178,10 +178,10 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        from.check_copy("a download", to.len())?;
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        from.check_part("a download", first, to.len())?;
         self.waits.count();
-        from.handle::<Block>(self.id)?.read(to);
+        from.handle::<Block>(self.id)?.read(first, to);
         Ok(())
     }
 

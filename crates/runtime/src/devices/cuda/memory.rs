@@ -30,11 +30,11 @@ impl Buffer {
         self.gpu.synchronize()
     }
 
-    /// Copies bytes out, after the work before it. They must be there.
-    pub fn read(&self, to: &mut [u8]) -> Result<()> {
-        assert!(to.len() <= self.bytes);
+    /// Copies the bytes that begin at `first` out, after the work before it. They must be there.
+    pub fn read(&self, first: usize, to: &mut [u8]) -> Result<()> {
+        assert!(first.checked_add(to.len()).is_some_and(|end| end <= self.bytes));
         self.gpu.enter()?;
-        let (address, data) = (self.address, to.as_mut_ptr().cast());
+        let (address, data) = (self.address + first as u64, to.as_mut_ptr().cast());
         // SAFETY: the context is current, the memory is large enough, and `to` is borrowed until the copy is done.
         let status =
             unsafe { (self.gpu.driver.functions.download)(data, address, to.len(), self.gpu.stream) };

@@ -206,13 +206,13 @@ impl Device for CudaDevice {
         }
     }
 
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        from.check_copy("a download", to.len())?;
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        from.check_part("a download", first, to.len())?;
         let buffer = from.handle::<Buffer>(self.id)?;
         match to.len() {
             0 => self.synchronize(),
-            1..LARGE => buffer.read(to),
-            _ => self.lanes.read(buffer, to),
+            1..LARGE => buffer.read(first, to),
+            _ => self.lanes.read(buffer, first, to),
         }
     }
 

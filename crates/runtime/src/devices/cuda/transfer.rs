@@ -60,17 +60,18 @@ impl Lanes {
         })
     }
 
-    /// Copies bytes out of a GPU's memory, after the work before it. They must be there.
-    pub fn read(&self, from: &Buffer, to: &mut [u8]) -> Result<()> {
-        assert!(to.len() <= from.bytes);
+    /// Copies the bytes that begin at `first` out of a GPU's memory, after the work before it. They must be there.
+    pub fn read(&self, from: &Buffer, first: usize, to: &mut [u8]) -> Result<()> {
+        assert!(first.checked_add(to.len()).is_some_and(|end| end <= from.bytes));
+        let source = from.address + first as u64;
         if self.reaches(to) {
             let (address, bytes) = (to.as_mut_ptr().cast(), to.len());
-            return self.directly(&from.gpu, |stream| stream.download(address, from.address, bytes));
+            return self.directly(&from.gpu, |stream| stream.download(address, source, bytes));
         }
         let (begin, share) = (from.gpu.mark()?, share_of(to.len()));
         self.share(&from.gpu, to.chunks_mut(share), |lane, number, part: &mut [u8]| {
             begin.hold_up(lane.stream.handle)?;
-            let (first, bytes) = (from.address + (number * share) as u64, part.len());
+            let (first, bytes) = (source + (number * share) as u64, part.len());
             let fetch = |piece: usize| {
                 let (start, slot) = (piece * PIECE, &lane.slots[piece % 2]);
                 if start >= bytes {

@@ -229,17 +229,17 @@ impl Device for OpenClDevice {
         event.map(|event| drop(Event(event))).map_err(self.failed_with_memory("clEnqueueWriteBuffer", bytes))
     }
 
-    fn download(&self, from: &DeviceMemory, to: &mut [u8]) -> Result<()> {
-        from.check_copy("a download", to.len())?;
+    fn download_from(&self, from: &DeviceMemory, first: usize, to: &mut [u8]) -> Result<()> {
+        from.check_part("a download", first, to.len())?;
         let buffer = from.handle::<Buffer>(self.id)?;
         if to.is_empty() {
             return self.synchronize();
         }
         self.waits.count();
         let (bytes, data) = (to.len(), to.as_mut_ptr().cast());
-        // SAFETY: the buffer is at least as large as `to`, which is borrowed until the call has written all of it.
+        // SAFETY: as many bytes are in the buffer from `first` on, and `to` is borrowed until the call has written all of it.
         let event = unsafe {
-            queue::enqueue_read_buffer(self.queue.0, buffer.0, BLOCKING, 0, bytes, data, 0, ptr::null())
+            queue::enqueue_read_buffer(self.queue.0, buffer.0, BLOCKING, first, bytes, data, 0, ptr::null())
         };
         event.map(|event| drop(Event(event))).map_err(self.failed_with_memory("clEnqueueReadBuffer", bytes))
     }

@@ -1,0 +1,235 @@
+//! Columns of Apache Arrow as vectors, with nulls as `Option`, and lists as rows of different lengths. Columns of numbers without nulls
+//! are not copied.
+
+use crate::data::Vector;
+use crate::error::Error;
+use crate::ragged::Ragged;
+use arrow_array::types::{
+    ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array as ArrowArray, ArrayRef, BooleanArray, GenericListArray, LargeListArray, OffsetSizeTrait,
+    PrimitiveArray, RecordBatch,
+};
+use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use pumice_scalar::{Elt, Primitive};
+use std::sync::Arc;
+
+/// An element type that columns of Arrow have: a number, a truth value, or an `Option` of one where there may be nulls.
+#[diagnostic::on_unimplemented(
+    message = "no column of Arrow has elements of type `{Self}`",
+    note = "columns are of numbers, of truth values, and with nulls of `Option` of these"
+)]
+pub trait ArrowElt: Elt {
+    /// The type of such a column.
+    fn data_type() -> DataType;
+    /// Whether there may be nulls.
+    const IS_NULLABLE: bool;
+    /// The elements of a column; nothing if it is of another type.
+    fn read(column: &dyn ArrowArray) -> Option<Vector<Self>>;
+    /// Makes a column.
+    fn write(elements: Vec<Self>) -> ArrayRef;
+}
+
+/// A number that Arrow has.
+pub trait ArrowNumber: Primitive + ArrowNativeType {
+    /// What Arrow calls it.
+    type Arrow: ArrowPrimitiveType<Native = Self>;
+}
+
+macro_rules! numbers { ($($number:ty => $arrow:ty),*) => { $(
+    impl ArrowNumber for $number {
+        type Arrow = $arrow;
+    }
+)* }; }
+numbers!(i32 => Int32Type, i64 => Int64Type, u32 => UInt32Type, u64 => UInt64Type, f32 => Float32Type, f64 => Float64Type);
+
+fn is_column<'a, C: 'static>(column: &'a dyn ArrowArray) -> Option<&'a C> {
+    column.as_any().downcast_ref()
+}
+
+impl<T: ArrowNumber> ArrowElt for T {
+    const IS_NULLABLE: bool = false;
+    fn data_type() -> DataType {
+        T::Arrow::DATA_TYPE
+    }
+    fn read(column: &dyn ArrowArray) -> Option<Vector<T>> {
+        let values: &ScalarBuffer<T> = is_column::<PrimitiveArray<T::Arrow>>(column)?.values();
+        Some(Vector::from_held(vec![values.len()], values.clone()))
+    }
+    fn write(elements: Vec<T>) -> ArrayRef {
+        Arc::new(PrimitiveArray::<T::Arrow>::new(elements.into(), None))
+    }
+}
+
+impl<T: ArrowNumber> ArrowElt for Option<T> {
+    const IS_NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        T::Arrow::DATA_TYPE
+    }
+    fn read(column: &dyn ArrowArray) -> Option<Vector<Option<T>>> {
+        Some(is_column::<PrimitiveArray<T::Arrow>>(column)?.iter().collect())
+    }
+    fn write(elements: Vec<Option<T>>) -> ArrayRef {
+        Arc::new(elements.into_iter().collect::<PrimitiveArray<T::Arrow>>())
+    }
+}
+
+impl ArrowElt for bool {
+    const IS_NULLABLE: bool = false;
+    fn data_type() -> DataType {
+        DataType::Boolean
+    }
+    fn read(column: &dyn ArrowArray) -> Option<Vector<bool>> {
+        Some(is_column::<BooleanArray>(column)?.values().iter().collect())
+    }
+    fn write(elements: Vec<bool>) -> ArrayRef {
+        Arc::new(BooleanArray::from(elements))
+    }
+}
+
+impl ArrowElt for Option<bool> {
+    const IS_NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::Boolean
+    }
+    fn read(column: &dyn ArrowArray) -> Option<Vector<Option<bool>>> {
+        Some(is_column::<BooleanArray>(column)?.iter().collect())
+    }
+    fn write(elements: Vec<Option<bool>>) -> ArrayRef {
+        Arc::new(BooleanArray::from(elements))
+    }
+}
+
+impl<T: ArrowElt> Vector<T> {
+    /// Makes a vector of a column of Arrow. Numbers are not copied. Fails if the column is of another type, or has nulls and elements are no
+    /// `Option`.
+    ///
+    /// ```
+    /// use arrow_array::{Float64Array, Int32Array};
+    /// use pumice::prelude::*;
+    /// let prices = Float64Array::from(vec![1.5, 2.5]);
+    /// assert_eq!(Vector::<f64>::from_arrow(&prices)?, [1.5, 2.5]);
+    /// let ages = Int32Array::from(vec![Some(7), None]);
+    /// let known = pumice::run(use_(Vector::<Option<i32>>::from_arrow(&ages)?).map(|age| age.unwrap_or(-1)))?;
+    /// assert_eq!(known, [7, -1]);
+    /// let error = Vector::<i32>::from_arrow(&ages).unwrap_err().to_string();
+    /// assert_eq!(error, "a column of Arrow has 1 nulls, which are no elements of type i32; read it as `Option<i32>`");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn from_arrow(column: &dyn ArrowArray) -> Result<Self, Error> {
+        let (name, nulls) = (std::any::type_name::<T>(), column.null_count());
+        if nulls > 0 && !T::IS_NULLABLE {
+            return Err(Error::Shape(format!(
+                "a column of Arrow has {nulls} nulls, which are no elements of type {name}; read it as `Option<{name}>`"
+            )));
+        }
+        T::read(column).ok_or_else(|| {
+            let (found, wanted) = (column.data_type(), T::data_type());
+            Error::Shape(format!(
+                "a column of Arrow is of type {found}, and {wanted} was asked for; Arrow's `cast` converts"
+            ))
+        })
+    }
+
+    /// The column of Arrow with these elements. Fails as [`Array::to_vec`](crate::Array::to_vec) does.
+    ///
+    /// ```
+    /// use arrow_array::{Array as _, Int64Array};
+    /// use pumice::prelude::*;
+    /// let squares = pumice::run(generate(4, |i| i * i))?.to_arrow()?;
+    /// assert_eq!(squares.as_any().downcast_ref(), Some(&Int64Array::from(vec![0, 1, 4, 9])));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn to_arrow(&self) -> Result<ArrayRef, Error> {
+        Ok(T::write(self.to_vec()?))
+    }
+}
+
+impl<T: ArrowElt> Ragged<T> {
+    /// Makes rows of a list column of Arrow (`List` or `LargeList`). Fails if it is none, if rows are null, or as [`Vector::from_arrow`]
+    /// does for its elements.
+    ///
+    /// ```
+    /// use arrow_array::{ListArray, types::Int32Type};
+    /// use pumice::prelude::*;
+    /// let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), Some(2)]), Some(vec![])]);
+    /// let rows = Ragged::<i32>::from_arrow(&lists)?;
+    /// assert_eq!(rows.to_vecs(), [vec![1, 2], vec![]]);
+    /// assert_eq!(Ragged::<i32>::from_arrow(&rows.to_arrow()?)?, rows);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn from_arrow(column: &dyn ArrowArray) -> Result<Self, Error> {
+        fn rows<O: OffsetSizeTrait, T: ArrowElt>(
+            column: &dyn ArrowArray,
+        ) -> Option<Result<Ragged<T>, Error>> {
+            let list = is_column::<GenericListArray<O>>(column)?;
+            // A list is no longer than there are positive `i64`.
+            let offsets = list.offsets().iter().map(|offset| offset.as_usize() as i64).collect();
+            let values = Vector::<T>::from_arrow(&**list.values()).and_then(|values| values.to_vec());
+            Some(values.and_then(|values| Ragged::from_parts(offsets, values)))
+        }
+        if column.null_count() > 0 {
+            let nulls = column.null_count();
+            return Err(Error::Shape(format!(
+                "a list column of Arrow has {nulls} null rows; fill them with empty lists, or leave them out"
+            )));
+        }
+        rows::<i32, T>(column).or_else(|| rows::<i64, T>(column)).unwrap_or_else(|| {
+            let found = column.data_type();
+            Err(Error::Shape(format!("a column of Arrow is of type {found}, and a list was asked for")))
+        })
+    }
+
+    /// The list column of Arrow (`LargeList`) with these rows. Fails if Arrow refuses it.
+    pub fn to_arrow(&self) -> Result<LargeListArray, Error> {
+        // A vector has at most as many elements as there are positive `i64`, and offsets never fall.
+        let offsets: Vec<i64> = self.offsets().iter().map(|offset| *offset as i64).collect();
+        let field = Arc::new(Field::new_list_field(T::data_type(), T::IS_NULLABLE));
+        let values = T::write(self.values().to_vec());
+        LargeListArray::try_new(field, OffsetBuffer::new(offsets.into()), values, None)
+            .map_err(|error| Error::Shape(error.to_string()))
+    }
+}
+
+/// The column of a table by its name; a table comes in several batches. Of one batch, numbers are not copied. Fails if there is no such
+/// column, and as [`Vector::from_arrow`] does.
+///
+/// ```
+/// use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+/// use pumice::arrow::column;
+/// use std::sync::Arc;
+/// let prices: ArrayRef = Arc::new(Float64Array::from(vec![1.5, 2.5]));
+/// let batch = RecordBatch::try_from_iter([("price", prices)]).expect("a batch");
+/// assert_eq!(column::<f64>([&batch], "price")?, [1.5, 2.5]);
+/// assert_eq!(column::<f64>([&batch, &batch], "price")?.len(), 4);
+/// let error = column::<f64>([&batch], "size").unwrap_err().to_string();
+/// assert_eq!(error, "there is no column `size` in a table of Arrow, which has price");
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn column<'a, T: ArrowElt>(
+    batches: impl IntoIterator<Item = &'a RecordBatch>,
+    name: &str,
+) -> Result<Vector<T>, Error> {
+    let part = |batch: &RecordBatch| {
+        let Some(column) = batch.column_by_name(name) else {
+            let schema = batch.schema();
+            let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let known = known.join(", ");
+            return Err(Error::Shape(format!(
+                "there is no column `{name}` in a table of Arrow, which has {known}"
+            )));
+        };
+        Vector::<T>::from_arrow(column).map_err(|error| Error::Shape(format!("column `{name}`: {error}")))
+    };
+    let parts = batches.into_iter().map(part).collect::<Result<Vec<Vector<T>>, Error>>()?;
+    if let [only] = &parts[..] {
+        return Ok(only.clone());
+    }
+    let mut all = Vec::new();
+    for part in &parts {
+        all.extend_from_slice(part.as_slice()?);
+    }
+    Ok(all.into())
+}

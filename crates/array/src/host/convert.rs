@@ -1,0 +1,115 @@
+//! Vectors, slices, iterators and arrays of arrays as arrays. What may fail because rows differ in length is in `nested.rs`.
+
+use crate::create::IntoArray;
+use crate::data::{Array, Matrix, Vector};
+use crate::error::Error;
+use crate::shape::{Dim2, Dim3, Shape};
+use pumice_scalar::Elt;
+
+impl<T: Elt> From<Vec<T>> for Vector<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::from_held(vec![values.len()], values)
+    }
+}
+
+impl<T: Elt> From<&[T]> for Vector<T> {
+    fn from(values: &[T]) -> Self {
+        Self::from_parts(vec![values.len()], values)
+    }
+}
+
+impl<T: Elt> From<&Vec<T>> for Vector<T> {
+    fn from(values: &Vec<T>) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+impl<T: Elt, const N: usize> From<[T; N]> for Vector<T> {
+    fn from(values: [T; N]) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+impl<T: Elt, const N: usize> From<&[T; N]> for Vector<T> {
+    fn from(values: &[T; N]) -> Self {
+        Self::from(values.as_slice())
+    }
+}
+
+/// ```
+/// use pumice::prelude::*;
+/// let squares: Vector<i64> = (0..5).map(|i| i * i).collect();
+/// assert_eq!(squares, [0, 1, 4, 9, 16]);
+/// ```
+impl<T: Elt> FromIterator<T> for Vector<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self::from(values.into_iter().collect::<Vec<T>>())
+    }
+}
+
+/// A matrix of its rows.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let m = Matrix::from([[1, 2, 3], [4, 5, 6]]);
+/// assert_eq!((m.extents(), m[[1, 0]]), ([2, 3], 4));
+/// let sums = pumice::compile(|m: Acc<Matrix<i32>>| m.sum())?.run(&[[1, 2, 3], [4, 5, 6]])?;
+/// assert_eq!(sums, [6, 15]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+impl<T: Elt, const M: usize, const N: usize> From<&[[T; M]; N]> for Matrix<T> {
+    fn from(rows: &[[T; M]; N]) -> Self {
+        Self::from_parts(vec![N, M], rows.as_flattened())
+    }
+}
+
+impl<T: Elt, const M: usize, const N: usize> From<[[T; M]; N]> for Matrix<T> {
+    fn from(rows: [[T; M]; N]) -> Self {
+        Self::from(&rows)
+    }
+}
+
+impl<T: Elt, const L: usize, const M: usize, const N: usize> From<&[[[T; L]; M]; N]> for Array<Dim3, T> {
+    fn from(planes: &[[[T; L]; M]; N]) -> Self {
+        Self::from_parts(vec![N, M, L], planes.as_flattened().as_flattened())
+    }
+}
+
+impl<T: Elt, const L: usize, const M: usize, const N: usize> From<[[[T; L]; M]; N]> for Array<Dim3, T> {
+    fn from(planes: [[[T; L]; M]; N]) -> Self {
+        Self::from(&planes)
+    }
+}
+
+macro_rules! arguments {
+    ($([$($size:ident)*] $from:ty => $shape:ident;)*) => { $(
+        impl<T: Elt, $(const $size: usize),*> IntoArray<$shape, T> for $from {
+            fn into_array(self) -> Array<$shape, T> {
+                self.into()
+            }
+        }
+    )* };
+}
+arguments! {
+    [M N] &[[T; M]; N] => Dim2;
+    [M N] [[T; M]; N] => Dim2;
+    [L M N] &[[[T; L]; M]; N] => Dim3;
+    [L M N] [[[T; L]; M]; N] => Dim3;
+}
+
+impl<D: Shape, T: Elt> Array<D, T> {
+    /// Returns the array of what a function on the host makes of each element: a conversion, say. [`Acc::map`](crate::Acc::map) does
+    /// that on the device.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let m = Matrix::from([[1.5f64, 2.5], [3.5, 4.5]]);
+    /// let narrow: Matrix<f32> = m.map_elements(|x| x as f32)?;
+    /// assert_eq!(narrow[[1, 1]], 4.5);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn map_elements<U: Elt>(&self, f: impl FnMut(T) -> U) -> Result<Array<D, U>, Error> {
+        let values: Vec<U> = self.as_slice()?.iter().copied().map(f).collect();
+        Ok(Array::from_held(self.data().extents().to_vec(), values))
+    }
+}

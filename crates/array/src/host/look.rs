@@ -1,0 +1,185 @@
+//! Looking at an array's elements: as a slice, by an index, one after the other, row by row, and comparing them. The first look fetches
+//! them all; `view.rs` has what fetches some.
+
+use crate::data::{Array, Kept, Vector};
+use crate::error::Error;
+use crate::host::view::{View, row_size};
+use crate::shape::{Dim1, Dim2, Dim3, Dim4, Dim5, Larger, Shape};
+use pumice_scalar::Elt;
+use std::any::Any;
+use std::ops::Index;
+
+impl<D: Shape, T: Elt> Array<D, T> {
+    /// The elements, row by row. The first look at a result waits for the device and fetches them, and they are kept; it fails as
+    /// [`Array::to_vec`] does. Elements that came from the host as numbers or truth values are not copied.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let doubled = pumice::run(use_(&[1, 2, 3]).map(|x| x + x))?;
+    /// assert_eq!(doubled.as_slice()?, [2, 4, 6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn as_slice(&self) -> Result<&[T], Error> {
+        if let Some(values) = kept(&**self.data()) {
+            return Ok(values);
+        }
+        if self.seen.get().is_none() {
+            // Not in `get_or_init`: who fetches may do other work meanwhile that looks at this array, and would wait for itself.
+            let values = self.to_vec()?;
+            let _ = self.seen.set(values);
+        }
+        Ok(self.seen.get().map_or(&[], Vec::as_slice))
+    }
+
+    /// Goes through the elements, row by row. Fails as [`Array::as_slice`] does.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let m = Matrix::from([[1, 2], [3, 4]]);
+    /// assert_eq!(m.iter()?.sum::<i32>(), 10);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn iter(&self) -> Result<std::slice::Iter<'_, T>, Error> {
+        Ok(self.as_slice()?.iter())
+    }
+
+    /// The element at an index: a number for a vector, else an array or a tuple of numbers, the innermost dimension last. Fails if there is
+    /// none, and as [`Array::as_slice`] does.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let m = Matrix::from([[1, 2], [3, 4]]);
+    /// assert_eq!((m.get((1, 0))?, m.get([0, 1])?), (&3, &2));
+    /// assert_eq!(m.get((2, 0)).unwrap_err().to_string(), "there is no element [2, 0] in an array of extents [2, 2]");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn get(&self, index: impl HostIndex<D>) -> Result<&T, Error> {
+        let (index, extents) = (index.into_index(), self.extents());
+        let parts = index.as_ref().iter().zip(extents.as_ref());
+        let number = parts.clone().all(|(part, extent)| part < extent).then(|| {
+            // Smaller than the number of elements.
+            parts.fold(0, |number, (part, extent)| number * extent + part)
+        });
+        let none =
+            || Error::Shape(format!("there is no element {index:?} in an array of extents {extents:?}"));
+        number.and_then(|number| self.as_slice().map(|all| all.get(number)).transpose()).ok_or_else(none)?
+    }
+}
+
+/// The elements of data whose memory holds them as they are.
+fn kept<T: Elt>(data: &dyn Any) -> Option<&[T]> {
+    if let Some(kept) = data.downcast_ref::<Kept<T>>() {
+        return Some(&kept.values);
+    }
+    let view = data.downcast_ref::<View>()?;
+    kept(&**view.base())?.get(view.numbers())
+}
+
+impl<D: Larger, T: Elt> Array<D, T> {
+    /// Goes through the rows: of a matrix slices of elements, of more dimensions what stands at each outermost index, row by row. Fails
+    /// as [`Array::as_slice`] does.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let m = Matrix::from([[1, 2], [3, 4], [5, 6]]);
+    /// let sums: Vec<i32> = m.rows()?.map(|row| row.iter().sum()).collect();
+    /// assert_eq!(sums, [3, 7, 11]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn rows(&self) -> Result<impl DoubleEndedIterator<Item = &[T]> + ExactSizeIterator, Error> {
+        let (values, extents) = (self.as_slice()?, self.data().extents());
+        let count = extents.first().copied().unwrap_or(0);
+        let size = row_size(extents);
+        // Not `chunks`: rows may be empty.
+        Ok((0..count).map(move |row| values.get(row * size..(row + 1) * size).unwrap_or(&[])))
+    }
+}
+
+/// An index of an array of shape `D` on the host.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index of an array of shape `{D}`",
+    label = "expected a number for each dimension",
+    note = "a vector has `v[3]`, a matrix `m[[1, 2]]` or `m[(1, 2)]`"
+)]
+pub trait HostIndex<D: Shape> {
+    /// The index with a number for each dimension.
+    fn into_index(self) -> D::Extents;
+}
+
+impl HostIndex<Dim1> for usize {
+    fn into_index(self) -> [usize; 1] {
+        [self]
+    }
+}
+
+macro_rules! indices {
+    ($($shape:ident $rank:literal $($tuple:ty)?;)*) => { $(
+        impl HostIndex<$shape> for [usize; $rank] {
+            fn into_index(self) -> [usize; $rank] {
+                self
+            }
+        }
+        $(impl HostIndex<$shape> for $tuple {
+            fn into_index(self) -> [usize; $rank] {
+                self.into()
+            }
+        })?
+    )* };
+}
+indices! {
+    Dim1 1;
+    Dim2 2 (usize, usize);
+    Dim3 3 (usize, usize, usize);
+    Dim4 4 (usize, usize, usize, usize);
+    Dim5 5 (usize, usize, usize, usize, usize);
+}
+
+/// # Panics
+/// If there is no such element, as slices do, and if the elements cannot be had; [`Array::get`] says so with an error.
+impl<D: Shape, T: Elt, I: HostIndex<D>> Index<I> for Array<D, T> {
+    type Output = T;
+    #[track_caller]
+    fn index(&self, index: I) -> &T {
+        self.get(index).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// # Panics
+/// If the elements cannot be had; [`Array::iter`] says so with an error.
+impl<'a, D: Shape, T: Elt> IntoIterator for &'a Array<D, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    #[track_caller]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter().unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Arrays are equal if their extents and elements are. One whose elements cannot be had, because its computation failed, is equal to
+/// nothing, as a NaN is.
+impl<D: Shape, T: Elt> PartialEq for Array<D, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.data().extents() == other.data().extents() && other.as_slice().is_ok_and(|other| is(self, other))
+    }
+}
+
+fn is<D: Shape, T: Elt>(array: &Array<D, T>, elements: &[T]) -> bool {
+    array.as_slice().is_ok_and(|own| own == elements)
+}
+
+macro_rules! equalities {
+    ($([$($generics:tt)*] $other:ty;)*) => { $(
+        impl<T: Elt, $($generics)*> PartialEq<$other> for Vector<T> {
+            fn eq(&self, other: &$other) -> bool {
+                is(self, &other[..])
+            }
+        }
+    )* };
+}
+equalities! {
+    [] [T];
+    [] &[T];
+    [] Vec<T>;
+    [const N: usize] [T; N];
+    [const N: usize] &[T; N];
+}

@@ -1,0 +1,106 @@
+//! NumPy's `.npz` files: named arrays, each an `.npy` file in an archive.
+
+use super::npy::{self, file_error, typed};
+use crate::data::{Array, whole_columns};
+use crate::error::Error;
+use crate::shape::Shape;
+use pumice_scalar::Elt;
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// What the name of an array's file ends with.
+const ENDING: &str = ".npy";
+
+/// A file of named arrays, as `numpy.savez` and `numpy.savez_compressed` write it.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::{Npz, NpzWriter};
+/// let path = std::env::temp_dir().join(format!("pumice-{}.npz", std::process::id()));
+/// let mut writer = NpzWriter::create(&path)?;
+/// writer.add("xs", &Vector::from([1.5, 2.5]))?;
+/// writer.add("m", &Matrix::from([[1, 2], [3, 4]]))?;
+/// writer.finish()?;
+/// let mut file = Npz::open(&path)?;
+/// assert_eq!(file.names(), ["m", "xs"]);
+/// assert_eq!(file.read::<Dim2, i32>("m")?[[1, 0]], 3);
+/// assert!(file.read::<Dim1, f64>("ys").unwrap_err().to_string().contains("there is no array `ys` in it; it has m, xs"));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub struct Npz {
+    path: PathBuf,
+    archive: ZipArchive<BufReader<File>>,
+}
+
+impl Npz {
+    /// Opens a file. Fails if it is none, or no archive.
+    pub fn open(path: impl AsRef<Path>) -> Result<Npz, Error> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|error| file_error("read", path, error))?;
+        let archive =
+            ZipArchive::new(BufReader::new(file)).map_err(|error| file_error("read", path, error))?;
+        Ok(Npz { path: path.into(), archive })
+    }
+
+    /// The names of its arrays, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let name = |name: &str| name.strip_suffix(ENDING).map(str::to_string);
+        let mut names: Vec<String> = self.archive.file_names().filter_map(|file| name(&file.ok()?)).collect();
+        names.sort();
+        names
+    }
+
+    /// Reads an array. Fails if there is none of this name, or as [`Array::read_npy`] does.
+    pub fn read<D: Shape, T: Elt>(&mut self, name: &str) -> Result<Array<D, T>, Error> {
+        let names = self.names();
+        let mut read = || {
+            if !names.iter().any(|known| known == name) {
+                return Err(format!("there is no array `{name}` in it; it has {}", names.join(", ")));
+            }
+            let entry =
+                self.archive.by_name(&format!("{name}{ENDING}")).map_err(|error| error.to_string())?;
+            let length = entry.size();
+            typed(Arc::new(npy::read_from(entry, length)?)).map_err(|reason| format!("`{name}`: {reason}"))
+        };
+        read().map_err(|reason| file_error("read", &self.path, reason))
+    }
+}
+
+/// Writes a file of named arrays; see [`Npz`].
+pub struct NpzWriter {
+    path: PathBuf,
+    archive: ZipWriter<BufWriter<File>>,
+}
+
+impl NpzWriter {
+    /// Creates a file, in the place of one of its name.
+    pub fn create(path: impl AsRef<Path>) -> Result<NpzWriter, Error> {
+        let path = path.as_ref();
+        let file = File::create(path).map_err(|error| file_error("write", path, error))?;
+        Ok(NpzWriter { path: path.into(), archive: ZipWriter::new(BufWriter::new(file)) })
+    }
+
+    /// Adds an array. Fails as [`Array::write_npy`] does, and if there is one of this name already.
+    pub fn add<D: Shape, T: Elt>(&mut self, name: &str, array: &Array<D, T>) -> Result<(), Error> {
+        let data = &**array.data();
+        let columns = whole_columns(data)?;
+        let options =
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        let mut written = || {
+            self.archive.start_file(format!("{name}{ENDING}"), options)?;
+            Ok(npy::write(data.extents(), data.types(), &columns, &mut self.archive)?)
+        };
+        written().map_err(|error: zip::result::ZipError| file_error("write", &self.path, error))
+    }
+
+    /// Writes the list of arrays, without which the file is none.
+    pub fn finish(self) -> Result<(), Error> {
+        let finished = self.archive.finish();
+        finished.map(|_| ()).map_err(|error| file_error("write", &self.path, error))
+    }
+}
