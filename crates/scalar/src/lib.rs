@@ -5,14 +5,20 @@
 
 mod accuracy;
 mod arena;
+mod arithmetic;
+mod control;
 mod elt;
 mod evaluate;
 mod exp;
 mod float;
+mod floats;
 mod function;
 mod graph;
+mod integers;
+mod number;
 mod op;
 mod option;
+mod overflow;
 mod place;
 mod schedule;
 mod simplify;
@@ -23,12 +29,14 @@ pub use accuracy::FAR_ANGLE;
 pub use arena::{
     Replacement, Term, branch, function, inspect, keep, release_kept, repeat, scope, scope_depth,
 };
+pub use control::{RangeEnd, cond, for_, let_, repeat_, while_};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
-pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};
+pub use exp::{Exp, IntoExp, constant};
 pub use float::FloatOrder;
 pub use function::Function;
 pub use graph::{ElementOf, FailureKind, Graph, Id, Node, Operands, Site, Variable};
+pub use number::{Bits, Float, Integer, Number, Signed, number};
 pub use op::Op;
 pub use option::{OptionExp, none, some};
 pub use place::Place;

@@ -4,8 +4,9 @@
 //! the host and in programs alike, so equal options have equal columns.
 
 use crate::arena::Term;
+use crate::control::cond;
 use crate::elt::{Elt, Lift, Primitive};
-use crate::exp::{Exp, IntoExp, cond};
+use crate::exp::{Exp, IntoExp};
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::collections::TryReserveError;
