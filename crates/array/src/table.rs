@@ -106,7 +106,7 @@ impl Table {
         // The bits that the largest difference has, and those that every number below a power of two has, which is not larger than
         // the size.
         let bits = Exp::<i64>::from(64) - (highest - lowest).leading_zeros().cast::<i64>();
-        let kept = Exp::<i64>::from(63) - size.leading_zeros();
+        let kept = Exp::<i64>::from(63) - size.leading_zeros().cast::<i64>();
         Ranks { lowest, highest, shift: (bits - kept).max(0).min(63).cast::<u64>() }
     }
 }

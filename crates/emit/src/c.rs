@@ -12,7 +12,17 @@ use crate::dialect::{self, Function, Kernel, Language, PrivateArray, Stop, Threa
 use crate::helpers::{Helper, Library, library};
 use crate::text::Text;
 
-static MATH: LazyLock<Library> = LazyLock::new(|| library(include_str!("math.c")));
+/// Mathematical functions, a file for each subject.
+const MATH_FILES: [&str; 6] = [
+    include_str!("math/single.c"),
+    include_str!("math/pair.c"),
+    include_str!("math/exponential.c"),
+    include_str!("math/logarithm.c"),
+    include_str!("math/angle.c"),
+    include_str!("math/special.c"),
+];
+
+static MATH: LazyLock<Library> = LazyLock::new(|| MATH_FILES.into_iter().flat_map(library).collect());
 
 /// Private memory of a block up to this size is on the stack of its worker, which may be as small as 2 MiB.
 const STACK_BYTES: u64 = 64 << 10;
@@ -133,12 +143,7 @@ impl Language for C {
         if MATH.contains_key(Helper::Operation(op, ty).name().as_str()) {
             return Function::Helper;
         }
-        let name = match op {
-            Op::Abs => "fabs",
-            Op::Rem => "fmod",
-            Op::MulAdd => "fma",
-            op => op.name(),
-        };
+        let name = dialect::function_name(op);
         let suffix = if ty == ScalarType::F32 { "f" } else { "" };
         Function::Builtin(format!("__builtin_{name}{suffix}"))
     }

@@ -5,7 +5,9 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads, define_small_types, vector_type};
+use crate::dialect::{
+    Function, Kernel, Language, Stop, Threads, define_small_types, function_name, vector_type,
+};
 use crate::text::Text;
 
 /// The functions that stop a kernel by the device's clock. The first thread that comes begins the time; a thread that finds
@@ -232,13 +234,10 @@ impl Language for Cuda {
     fn function(&self, op: Op, ty: ScalarType, _options: &EmitOptions) -> Function {
         // Fast variants are the compiler's to choose: `--use_fast_math`.
         let name = match op {
-            Op::Abs => "fabs",
             // Both are an instruction, which orders zeros as the language does.
             Op::Min => "fmin",
             Op::Max => "fmax",
-            Op::Rem => "fmod",
-            Op::MulAdd => "fma",
-            op => op.name(),
+            op => function_name(op),
         };
         let suffix = if ty == ScalarType::F32 { "f" } else { "" };
         Function::Builtin(format!("{name}{suffix}"))

@@ -119,6 +119,21 @@ pub(crate) enum Function {
     Helper,
 }
 
+/// The name that C's library, and with it every dialect, has for an operation on floats.
+pub(crate) fn function_name(op: Op) -> &'static str {
+    match op {
+        Op::Abs => "fabs",
+        Op::Rem => "fmod",
+        Op::MulAdd => "fma",
+        Op::ExpM1 => "expm1",
+        Op::Ln1p => "log1p",
+        Op::Gamma => "tgamma",
+        Op::LnGamma => "lgamma",
+        Op::RoundTiesEven => "rint",
+        op => op.name(),
+    }
+}
+
 /// How a block-level parallel loop is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Threads {

@@ -38,6 +38,7 @@ const RESERVED: &str = "
     cyl_bessel_i0 cyl_bessel_i1 erfcinv erfcx erfinv fdivide j0 j0f j1 j1f jn jnf y0 y0f y1 y1f yn ynf
     llrint llround lrint lround nearbyint nexttoward scalbln scalbn saturate sincospi
     norm norm3d norm4d normcdf normcdfinv rnorm rnorm3d rnorm4d rcbrt rhypot umin umax llmin llmax ullmin ullmax
+    Quadrant Pair Scaled Hyperbolic Halves Binary Turn Factorial
     std va_arg va_copy va_end va_list va_start clock_t libraryPropertyType
     INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON INT_MAX INT_MIN
     UINT_MAX LONG_MAX LONG_MIN ULONG_MAX CHAR_BIT M_E M_PI M_LOG2E M_LOG10E M_LN2 M_LN10

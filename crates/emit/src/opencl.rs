@@ -5,7 +5,9 @@ use pumice_scalar::{Op, ScalarType};
 
 use crate::EmitOptions;
 use crate::atomics::Atomic;
-use crate::dialect::{Function, Kernel, Language, Stop, Threads, define_small_types, vector_type};
+use crate::dialect::{
+    Function, Kernel, Language, Stop, Threads, define_small_types, function_name, vector_type,
+};
 use crate::text::Text;
 
 /// Orders a work-item's accesses to memory.
@@ -186,21 +188,18 @@ impl Language for OpenCl {
 
     fn function(&self, op: Op, ty: ScalarType, options: &EmitOptions) -> Function {
         let name = match op {
-            Op::Abs => "fabs",
             Op::Min | Op::Max if !options.fast_math => return Function::Helper,
             Op::Exp | Op::Sinh | Op::Cosh if ty == ScalarType::F64 && !options.fast_math => {
                 return Function::Helper;
             }
             Op::Min => "fmin",
             Op::Max => "fmax",
-            Op::Rem => "fmod",
-            Op::MulAdd => "fma",
             Op::Exp | Op::Exp2 | Op::Log | Op::Log2 | Op::Log10 | Op::Sin | Op::Cos | Op::Tan | Op::Sqrt
                 if options.fast_math && ty == ScalarType::F32 =>
             {
                 return Function::Builtin(format!("native_{}", op.name()));
             }
-            op => op.name(),
+            op => function_name(op),
         };
         Function::Builtin(name.to_owned())
     }

@@ -167,7 +167,12 @@ fn check_type(from: ScalarType, options: &EmitOptions) {
         let found = elements(types[number + 4], &found[number + 4]);
         for (i, (&a, &b)) in expected.iter().zip(&found).enumerate() {
             let operands: Vec<Constant> = columns.chunks(n).map(|column| column[i]).collect();
-            let allowed = if op.is_approximate() { 3 } else { 0 };
+            let allowed = match op {
+                // The definition itself is not as exact as the function.
+                Op::Gamma | Op::LnGamma => 16,
+                op if op.is_approximate() => 3,
+                _ => 0,
+            };
             let right = if result.is_float() { distance(a, b) <= allowed } else { a == b };
             assert!(right, "{} of {operands:?}: expected {a:?}, found {b:?}", op.name());
         }

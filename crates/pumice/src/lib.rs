@@ -69,7 +69,8 @@ pub use pumice_scalar::derived;
 pub use pumice_scalar::embedding;
 pub use pumice_scalar::{
     Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Ordered, Place,
-    Primitive, ResultExp, Signed, bf16, cond, constant, equal, err, f16, none, ok, some, while_,
+    Primitive, RangeEnd, ResultExp, Signed, bf16, cond, constant, equal, err, f16, for_, let_, none, number,
+    ok, repeat_, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;
@@ -92,8 +93,8 @@ pub mod prelude {
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, ElementArray, Elt, Exp, Matrix,
         Ragged, Scalar, Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, embed,
-        enum_from, err, fill, fold, foreign, generate, iterate, iterate_numbered, max, min, none, ok,
-        product, some, sum, unit, use_, use_ragged, while_, while_rows,
+        enum_from, err, fill, fold, for_, foreign, generate, iterate, iterate_numbered, let_, max, min, none,
+        ok, product, repeat_, some, sum, unit, use_, use_ragged, while_, while_rows,
     };
 }
 

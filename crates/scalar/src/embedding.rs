@@ -4,9 +4,11 @@
 
 use crate::Op;
 use crate::arena::{self, Term, inspect};
+use crate::control::cond;
 use crate::elt::{Elt, Lift, Primitive};
-use crate::exp::{Exp, Integer, cond, constant};
+use crate::exp::{Exp, constant};
 use crate::graph::{Id, Node};
+use crate::number::Integer;
 use crate::types::Constant;
 use std::cell::Cell;
 use std::collections::HashSet;

@@ -4,14 +4,18 @@
 //! thin typed layer: everything is done by [`Term`].
 
 use crate::Op;
-use crate::arena::{self, Term};
+use crate::arena::Term;
 use crate::elt::{Elt, Lift, Primitive};
 use crate::graph::{FailureKind, Site};
+use crate::number::{Bits, Integer, Number, Ordered, Signed};
 use crate::place::Place;
 use crate::types::Constant;
 use half::{bf16, f16};
 use std::marker::PhantomData;
-use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+use std::ops::{
+    Add, AddAssign, BitAnd, BitAndAssign, BitOr, BitOrAssign, BitXor, BitXorAssign, Div, DivAssign, Mul,
+    MulAssign, Neg, Not, Rem, RemAssign, Shl, ShlAssign, Shr, ShrAssign, Sub, SubAssign,
+};
 use std::panic::Location;
 
 /// A scalar expression of type `T`.
@@ -57,11 +61,11 @@ impl<T: Primitive> Exp<T> {
         Exp { term, of: PhantomData }
     }
 
-    fn unary(self, op: Op) -> Exp<T> {
+    pub(crate) fn unary(self, op: Op) -> Exp<T> {
         Exp::from_term(Term::apply(op, T::TYPE, &[self.term]))
     }
 
-    fn binary(self, op: Op, other: impl Into<Exp<T>>) -> Exp<T> {
+    pub(crate) fn binary(self, op: Op, other: impl Into<Exp<T>>) -> Exp<T> {
         Exp::from_term(self.term.binary(op, other.into().term))
     }
 
@@ -107,76 +111,8 @@ pub fn constant<T: Elt<Exp = L>, L: Lift<Elt = T>>(value: T) -> L {
     L::from_terms(&mut constants.into_iter().map(Term::from))
 }
 
-/// One of two values; only that one is computed.
-///
-/// ```
-/// use pumice::{Exp, cond};
-/// fn root(x: Exp<f32>) -> Exp<f32> {
-///     cond(x.gt(0.0), || x.sqrt(), || 0.0.into())
-/// }
-/// ```
-pub fn cond<L: Lift>(condition: Exp<bool>, then: impl FnOnce() -> L, otherwise: impl FnOnce() -> L) -> L {
-    let values = arena::branch(condition.term, &then().terms(), &otherwise().terms());
-    L::from_terms(&mut values.into_iter())
-}
-
-/// Repeats `next` on a value while `condition` holds.
-///
-/// ```
-/// use pumice::{Exp, while_, constant};
-/// fn bits(n: Exp<u32>) -> Exp<i32> {
-///     let (_, count) = while_((n, constant(0)), |(n, _)| n.gt(0), |(n, count)| (n >> 1, count + 1));
-///     count
-/// }
-/// ```
-pub fn while_<L: Lift>(initial: L, condition: impl FnOnce(L) -> Exp<bool>, next: impl FnOnce(L) -> L) -> L {
-    let lift = |terms: &[Term]| L::from_terms(&mut terms.iter().copied());
-    let values = arena::repeat(
-        &initial.terms(),
-        |terms| condition(lift(terms)).term,
-        |terms| next(lift(terms)).terms(),
-    );
-    L::from_terms(&mut values.into_iter())
-}
-
-/// A type whose values have an order: numbers and characters.
-pub trait Ordered: Primitive {}
-/// A type with arithmetic: every scalar type but `bool` and `char`.
-pub trait Number: Ordered {}
-/// A type with bit operations: integers and `bool`.
-pub trait Bits: Primitive {}
-/// An integer type.
-///
-/// ```
-/// use pumice_scalar::{Exp, Integer};
-/// /// The digits from `shift` on that are ones in `mask`.
-/// fn field<T: Integer>(word: Exp<T>, shift: T, mask: T) -> Exp<T> {
-///     (word >> shift) & mask
-/// }
-/// assert_eq!(field(Exp::from(0xabcu32), 4, 0xf).term().constant(), Some(0xbu32.into()));
-/// ```
-pub trait Integer: Number + Bits {}
-/// A type with a sign: signed integers and floats.
-pub trait Signed: Number {}
-/// A float type.
-pub trait Float: Signed {}
-
-macro_rules! mark { ($($t:ident: $($mark:ident)*;)*) => { $($(impl $mark for $t {})*)* }; }
-mark! {
-    bool: Bits;
-    f32: Number Signed Float; f64: Number Signed Float;
-    i32: Number Bits Integer Signed; i64: Number Bits Integer Signed;
-    u32: Number Bits Integer; u64: Number Bits Integer;
-    i8: Number Bits Integer Signed; i16: Number Bits Integer Signed;
-    u8: Number Bits Integer; u16: Number Bits Integer;
-    f16: Number Signed Float; bf16: Number Signed Float;
-    char: Ordered;
-    f32: Ordered; f64: Ordered; i8: Ordered; i16: Ordered; i32: Ordered; i64: Ordered;
-    u8: Ordered; u16: Ordered; u32: Ordered; u64: Ordered; f16: Ordered; bf16: Ordered;
-}
-
 /// Integer division: checked unless the divisor is a constant other than zero.
-fn divide<T: Number>(op: Op, a: Exp<T>, b: Exp<T>, location: &Location<'_>) -> Exp<T> {
+pub(crate) fn divide<T: Number>(op: Op, a: Exp<T>, b: Exp<T>, location: &Location<'_>) -> Exp<T> {
     let quotient = a.term.binary(op, b.term);
     let safe = T::TYPE.is_float() || b.term.constant().is_some_and(|c| c != Constant::zero(T::TYPE));
     if safe {
@@ -226,6 +162,36 @@ operator!(BitAnd bitand And Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.bina
 operator!(BitOr bitor Or Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.binary(Op::Or, b));
 operator!(BitXor bitxor Xor Bits [i32 i64 u32 u64 bool i8 i16 u8 u16] a b a.binary(Op::Xor, b));
 
+/// `x += y` and its like make a new expression in the place of the variable's old one.
+macro_rules! assignment {
+    ($($trait:ident $method:ident $operator:ident $operate:ident $bound:ident;)*) => { $(
+        impl<T: $bound> $trait for Exp<T> {
+            #[track_caller]
+            fn $method(&mut self, other: Exp<T>) {
+                *self = $operator::$operate(*self, other);
+            }
+        }
+        impl<T: $bound> $trait<T> for Exp<T> {
+            #[track_caller]
+            fn $method(&mut self, other: T) {
+                *self = $operator::$operate(*self, other);
+            }
+        }
+    )* };
+}
+assignment! {
+    AddAssign add_assign Add add Number;
+    SubAssign sub_assign Sub sub Number;
+    MulAssign mul_assign Mul mul Number;
+    DivAssign div_assign Div div Number;
+    RemAssign rem_assign Rem rem Number;
+    ShlAssign shl_assign Shl shl Integer;
+    ShrAssign shr_assign Shr shr Integer;
+    BitAndAssign bitand_assign BitAnd bitand Bits;
+    BitOrAssign bitor_assign BitOr bitor Bits;
+    BitXorAssign bitxor_assign BitXor bitxor Bits;
+}
+
 impl<T: Bits> Not for Exp<T> {
     type Output = Exp<T>;
     fn not(self) -> Exp<T> {
@@ -274,98 +240,6 @@ impl<T: Ordered> Exp<T> {
     pub fn max(self, other: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Max, other)
     }
-
-    /// The nearest value between the bounds.
-    pub fn clamp(self, low: impl Into<Exp<T>>, high: impl Into<Exp<T>>) -> Exp<T> {
-        self.max(low).min(high)
-    }
-}
-
-impl<T: Signed> Exp<T> {
-    /// The absolute value; integers wrap.
-    pub fn abs(self) -> Exp<T> {
-        self.unary(Op::Abs)
-    }
-
-    /// -1, 0 or 1 by the sign; of a NaN, 0.
-    pub fn signum(self) -> Exp<T> {
-        let one = |value| Exp::<T>::from_term(Term::from(Constant::from_integer(T::TYPE, value)));
-        self.gt(one(0)).select(one(1), self.lt(one(0)).select(one(-1), one(0)))
-    }
-}
-
-impl<T: Integer> Exp<T> {
-    /// The number of one bits.
-    pub fn count_ones(self) -> Exp<T> {
-        self.unary(Op::CountOnes)
-    }
-
-    /// The number of zero bits before the highest one.
-    pub fn leading_zeros(self) -> Exp<T> {
-        self.unary(Op::LeadingZeros)
-    }
-
-    /// The number of zero bits after the lowest one.
-    pub fn trailing_zeros(self) -> Exp<T> {
-        self.unary(Op::TrailingZeros)
-    }
-}
-
-macro_rules! float_functions {
-    ($($name:ident $op:ident $doc:literal;)*) => {
-        impl<T: Float> Exp<T> {
-            $(#[doc = $doc]
-            pub fn $name(self) -> Exp<T> {
-                self.unary(Op::$op)
-            })*
-        }
-    };
-}
-float_functions! {
-    sqrt Sqrt "Returns the square root, correctly rounded; NaN of a negative number.";
-    exp Exp "Returns e to this power, to within 3 units in the last place.";
-    exp2 Exp2 "Returns 2 to this power, to within 3 units in the last place.";
-    ln Log "Returns the natural logarithm, to within 3 units in the last place; NaN of a negative number.";
-    log2 Log2 "Returns the binary logarithm, to within 3 units in the last place; NaN of a negative number.";
-    log10 Log10 "Returns the decimal logarithm, to within 3 units in the last place; NaN of a negative number.";
-    sin Sin "Returns the sine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    cos Cos "Returns the cosine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    tan Tan "Returns the tangent, to within 5 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    asin Asin "Returns the arc sine, to within 4 units in the last place; NaN beyond ±1.";
-    acos Acos "Returns the arc cosine, to within 4 units in the last place; NaN beyond ±1.";
-    atan Atan "Returns the arc tangent, to within 5 units in the last place.";
-    sinh Sinh "Returns the hyperbolic sine, to within 4 units in the last place.";
-    cosh Cosh "Returns the hyperbolic cosine, to within 4 units in the last place.";
-    tanh Tanh "Returns the hyperbolic tangent, to within 5 units in the last place.";
-    floor Floor "Returns the largest integer not above, which is exact.";
-    ceil Ceil "Returns the smallest integer not below, which is exact.";
-    round Round "Returns the nearest integer, halves away from zero, which is exact.";
-    trunc Trunc "Returns the integer part, which is exact.";
-}
-
-impl<T: Float> Exp<T> {
-    /// Returns this to a power, to within 16 units in the last place; NaN of a negative number to a power that is no
-    /// integer.
-    pub fn pow(self, exponent: impl Into<Exp<T>>) -> Exp<T> {
-        self.binary(Op::Pow, exponent)
-    }
-
-    /// Returns the angle of the point (`x`, this), to within 6 units in the last place.
-    pub fn atan2(self, x: impl Into<Exp<T>>) -> Exp<T> {
-        self.binary(Op::Atan2, x)
-    }
-
-    /// Returns this × `factor` + `summand` with one rounding. A `bf16` is rounded to `f64` before, which tells where the product is
-    /// midway between two values and the summand smaller by 45 bits.
-    pub fn mul_add(self, factor: impl Into<Exp<T>>, summand: impl Into<Exp<T>>) -> Exp<T> {
-        let operands = [self.term, factor.into().term, summand.into().term];
-        Exp::from_term(Term::apply(Op::MulAdd, T::TYPE, &operands))
-    }
-
-    /// Whether this is not a number.
-    pub fn is_nan(self) -> Exp<bool> {
-        self.ne(self)
-    }
 }
 
 macro_rules! bit_patterns {
@@ -385,24 +259,7 @@ macro_rules! bit_patterns {
 }
 bit_patterns!(f32 u32, f64 u64, f16 u16, bf16 u16);
 
-impl Exp<bool> {
-    /// The first value if this holds, else the second. Both are computed; see [`cond`] for one only.
-    pub fn select<L: Lift>(self, then: L, otherwise: L) -> L {
-        let pairs = then.terms().into_iter().zip(otherwise.terms());
-        let mut chosen = pairs.map(|(a, b)| Term::apply(Op::Select, a.ty(), &[self.term, a, b]));
-        L::from_terms(&mut chosen)
-    }
-}
-
-/// What can stand for a value of type `T` in a program: the plain value, an expression of it, or a tuple or array that is
-/// partly one, partly the other.
-///
-/// ```
-/// use pumice::prelude::*;
-/// let zeros = fill(3, (0, [constant(1.5f32), constant(2.5)]));
-/// assert_eq!(pumice::run(zeros)?.to_vec()?, [(0, [1.5, 2.5]); 3]);
-/// # Ok::<(), pumice::Error>(())
-/// ```
+/// What can stand for a value of type `T` in a program: the plain value, or an expression of it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a value nor an expression of type `{T}`",
     label = "expected a `{T}` or an expression of it"

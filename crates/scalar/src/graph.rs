@@ -58,6 +58,8 @@ pub enum FailureKind {
     NegativeSize,
     /// There is no element, and a reduction has nothing to begin with.
     NoElement,
+    /// A function of integers has no value at its argument.
+    OutsideDomain,
 }
 
 macro_rules! failure_names {
@@ -75,6 +77,7 @@ macro_rules! failure_names {
 failure_names! {
     OutOfBounds "out_of_bounds", DivisionByZero "division_by_zero", LengthsDiffer "lengths_differ", NotWhole "not_whole",
     TooLong "too_long", NegativeSize "negative_size", NoElement "no_element",
+    OutsideDomain "outside_domain",
 }
 
 impl FailureKind {
@@ -88,6 +91,7 @@ impl FailureKind {
             FailureKind::TooLong => format!("{index} elements, and there is room for {bound}"),
             FailureKind::NegativeSize => format!("a size of {index}"),
             FailureKind::NoElement => "there is no element to begin with".to_string(),
+            FailureKind::OutsideDomain => format!("there is no result for {index}"),
         };
         let help = match self {
             FailureKind::OutOfBounds | FailureKind::DivisionByZero => String::new(),
@@ -102,6 +106,9 @@ impl FailureKind {
             FailureKind::TooLong => "; `take` as many as there is room for".to_string(),
             FailureKind::NegativeSize => "; a source without elements has the size 0: `size.max(0)`".to_string(),
             FailureKind::NoElement => "; reduce with `fold` and an initial value, or leave out what is empty".to_string(),
+            FailureKind::OutsideDomain => {
+                "; the method whose name begins with `checked_` gives an `Option` instead".to_string()
+            }
         };
         (what, help)
     }

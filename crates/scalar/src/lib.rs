@@ -5,17 +5,23 @@
 
 mod accuracy;
 mod arena;
+mod arithmetic;
 mod character;
 mod composed;
+mod control;
 mod elt;
 pub mod embedding;
 mod evaluate;
 mod exp;
 mod float;
+mod floats;
 mod function;
 mod graph;
+mod integers;
+mod number;
 mod op;
 mod option;
+mod overflow;
 mod place;
 mod schedule;
 mod simplify;
@@ -29,13 +35,15 @@ pub use arena::{
 #[cfg(feature = "num-complex")]
 pub use composed::ComplexExp;
 pub use composed::{ElementArray, ResultExp, equal, err, ok};
+pub use control::{RangeEnd, cond, for_, let_, repeat_, while_};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
-pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Ordered, Signed, cond, constant, while_};
+pub use exp::{Exp, IntoExp, constant};
 pub use float::FloatOrder;
 pub use function::Function;
 pub use graph::{ElementOf, FailureKind, Graph, Id, Node, Operands, Site, Variable};
 pub use half::{bf16, f16};
+pub use number::{Bits, Float, Integer, Number, Ordered, Signed, number};
 pub use op::Op;
 pub use option::{OptionExp, none, some};
 pub use place::Place;

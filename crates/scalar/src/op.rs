@@ -104,6 +104,32 @@ pub enum Op {
     Atan2,
     /// First × second + third with one rounding (of `bf16`: computed in `f64`, and rounded).
     MulAdd,
+    /// Cube root.
+    Cbrt,
+    /// 10 to the power.
+    Exp10,
+    /// e to the power, less 1.
+    ExpM1,
+    /// Natural logarithm of 1 and the operand.
+    Ln1p,
+    /// Inverse of the hyperbolic sine.
+    Asinh,
+    /// Inverse of the hyperbolic cosine.
+    Acosh,
+    /// Inverse of the hyperbolic tangent.
+    Atanh,
+    /// Error function.
+    Erf,
+    /// 1 less the error function.
+    Erfc,
+    /// Gamma function.
+    Gamma,
+    /// Natural logarithm of the gamma function's absolute value.
+    LnGamma,
+    /// The nearest integer, halves to the even one.
+    RoundTiesEven,
+    /// The length of the hypotenuse.
+    Hypot,
 }
 
 macro_rules! op_names {
@@ -128,12 +154,17 @@ op_names! {
     Log2 "log2" 1, Log10 "log10" 1, Sin "sin" 1, Cos "cos" 1, Tan "tan" 1, Asin "asin" 1, Acos "acos" 1,
     Atan "atan" 1, Sinh "sinh" 1, Cosh "cosh" 1, Tanh "tanh" 1, Floor "floor" 1, Ceil "ceil" 1, Round "round" 1,
     Trunc "trunc" 1, Pow "pow" 2, Atan2 "atan2" 2, MulAdd "mul_add" 3,
+    Cbrt "cbrt" 1, Exp10 "exp10" 1, ExpM1 "exp_m1" 1, Ln1p "ln_1p" 1, Asinh "asinh" 1, Acosh "acosh" 1, Atanh "atanh" 1,
+    Erf "erf" 1, Erfc "erfc" 1, Gamma "gamma" 1, LnGamma "ln_gamma" 1, RoundTiesEven "round_ties_even" 1, Hypot "hypot" 2,
 }
 
 impl Op {
     /// Whether swapping the two operands cannot change the result.
     pub fn commutes(self) -> bool {
-        matches!(self, Op::Add | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Eq | Op::Ne)
+        matches!(
+            self,
+            Op::Add | Op::Mul | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor | Op::Eq | Op::Ne | Op::Hypot
+        )
     }
 
     /// Whether the result is a `bool` made from operands of another type.
@@ -144,25 +175,7 @@ impl Op {
     /// Whether the operation is one of the mathematical functions, which devices compute to within a few units in
     /// the last place and not to the bit.
     pub fn is_approximate(self) -> bool {
-        use Op::*;
-        matches!(
-            self,
-            Exp | Exp2
-                | Log
-                | Log2
-                | Log10
-                | Sin
-                | Cos
-                | Tan
-                | Asin
-                | Acos
-                | Atan
-                | Sinh
-                | Cosh
-                | Tanh
-                | Pow
-                | Atan2
-        )
+        self.max_ulps() > 0
     }
 
     /// A rough price in arithmetic instructions, for deciding what to compute again.
@@ -330,6 +343,22 @@ macro_rules! float_semantics {
                 Op::Pow => a.powf(b),
                 Op::Atan2 => a.atan2(b),
                 Op::MulAdd => a.mul_add(b, c),
+                Op::ExpM1 => a.exp_m1(),
+                Op::Ln1p => a.ln_1p(),
+                Op::Hypot => a.hypot(b),
+                Op::RoundTiesEven => a.round_ties_even(),
+                // In doubles for every type: what these need not be is fast.
+                Op::Cbrt => libm::cbrt(a.into()) as $t,
+                Op::Exp10 => 10f64.powf(a.into()) as $t,
+                Op::Asinh => libm::asinh(a.into()) as $t,
+                // Which `libm` does not say below -1.
+                Op::Acosh if a < 1.0 => <$t>::NAN,
+                Op::Acosh => libm::acosh(a.into()) as $t,
+                Op::Atanh => libm::atanh(a.into()) as $t,
+                Op::Erf => libm::erf(a.into()) as $t,
+                Op::Erfc => libm::erfc(a.into()) as $t,
+                Op::Gamma => libm::tgamma(a.into()) as $t,
+                Op::LnGamma => libm::lgamma(a.into()) as $t,
                 Op::Eq => return (a == b).into(),
                 Op::Ne => return (a != b).into(),
                 Op::Lt => return (a < b).into(),

@@ -81,12 +81,21 @@ fn unary(graph: &Graph, op: Op, ty: ScalarType, a: Id) -> Option<Simplified> {
         // Widening and back again.
         (Op::Cast, Op::Cast) => {
             let (from, between) = (graph.node(x).ty()?, graph.node(a).ty()?);
+            // A number of bits fits every integer type.
+            if is_count(graph, x) && between.is_integer() && ty.is_integer() {
+                return if from == ty { known(x) } else { Some(rewrite(Op::Cast, ty, &[x])) };
+            }
             let widens =
                 from.is_integer() && between.is_integer() && from.bytes() < between.bytes() && from == ty;
             if widens { known(x) } else { None }
         }
         _ => None,
     }
+}
+
+/// Whether a node counts bits.
+fn is_count(graph: &Graph, id: Id) -> bool {
+    matches!(graph.node(id), Node::Apply { op: Op::CountOnes | Op::LeadingZeros | Op::TrailingZeros, .. })
 }
 
 fn with_constant(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, constant: Constant) -> Option<Simplified> {

@@ -66,7 +66,7 @@ fn by_factors<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<
 /// Passes by two, of a length that is a power of two.
 fn by_two<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<Complex<T>>> {
     let (_, length) = rows.shape();
-    let passes = 63 - (length | 1).leading_zeros();
+    let passes = 63 - (length | 1).leading_zeros().cast::<i64>();
     let roots = generate(length, |k| root(k, length, sign));
     let (rows, _) = iterate(passes, (rows, unit(1)), |(rows, stride)| {
         (pass(rows, &roots, stride.the(), constant(2)), stride.map(|stride| stride * 2))
@@ -105,7 +105,7 @@ fn pass<T: Float>(
 /// As a convolution after Bluestein: jk is (j² + k² - (j - k)²) / 2.
 fn by_convolution<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Matrix<Complex<T>>> {
     let (height, length) = rows.shape();
-    let padded = constant(1i64) << (64 - (length * 2 - 2).leading_zeros());
+    let padded = constant(1i64) << (64 - (length * 2 - 2).leading_zeros().cast::<i64>());
     let chirp = move |k: Exp<i64>, sign: f64| root(k * k % (length * 2), length * 2, sign);
     let modulated = generate((height, padded), |(row, j)| {
         let zero = number(0.0);

@@ -7,7 +7,8 @@
 use super::{add_component, equal};
 use crate::arena::Term;
 use crate::elt::{Elt, Lift};
-use crate::exp::{Exp, Float, IntoExp, constant};
+use crate::exp::{Exp, IntoExp, constant};
+use crate::number::Float;
 use crate::types::{Constant, ScalarType};
 use num_complex::Complex;
 use std::borrow::Cow;

@@ -21,8 +21,9 @@ pub use variants::{
 };
 
 use crate::arena::Term;
+use crate::control::cond;
 use crate::elt::{Elt, Lift};
-use crate::exp::{Exp, cond};
+use crate::exp::Exp;
 use crate::op::Op;
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;

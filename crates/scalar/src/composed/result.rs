@@ -227,7 +227,7 @@ impl<T: Elt, E: Elt> Elt for Result<T, E> {
 mod tests {
     use super::*;
     use crate::elt::Primitive;
-    use crate::exp::cond;
+    use crate::control::cond;
     use crate::option::tests::{constants, evaluate};
 
     type Sample = Result<i32, (bool, f32)>;

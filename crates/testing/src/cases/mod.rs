@@ -27,6 +27,7 @@ pub mod inner_arrays;
 pub mod irregular;
 pub mod kernels;
 pub mod loops;
+pub mod methods;
 pub mod orders;
 pub mod permutes;
 pub mod products;
@@ -368,6 +369,24 @@ macro_rules! for_each_case {
                 rounding_of_f64
                 bit_patterns_of_floats
                 truth_values
+            }
+            methods {
+                overflow_of_i32
+                overflow_of_i64
+                overflow_of_u32
+                overflow_of_u64
+                bits_and_roots_of_i32
+                bits_and_roots_of_i64
+                bits_and_roots_of_u32
+                bits_and_roots_of_u64
+                euclid_of_i32
+                euclid_of_i64
+                euclid_of_u32
+                euclid_of_u64
+                multiples_of_unsigned_numbers
+                parts_of_f32
+                parts_of_f64
+                powers_and_loops
             }
             accuracy {
                 functions_of_f32

@@ -24,14 +24,16 @@ macro_rules! table {
     }};
 }
 
+pub(super) use table;
+
 /// Every pair of these.
-fn pairs<T: Copy>(values: &[T]) -> Vec<(T, T)> {
+pub(super) fn pairs<T: Copy>(values: &[T]) -> Vec<(T, T)> {
     values.iter().flat_map(|a| values.iter().map(|b| (*a, *b))).collect()
 }
 
 macro_rules! edges {
     ($($name:ident $t:ident [$($more:expr),*];)*) => { $(
-        fn $name() -> Vec<$t> {
+        pub(super) fn $name() -> Vec<$t> {
             let mut all = vec![0, 1, 2, 3, 7, 10, 31, 32, 33, 100, <$t>::MAX, <$t>::MAX - 1, <$t>::MIN, <$t>::MIN + 1];
             all.extend_from_slice(&[$($more),*]);
             all.extend(values::<$t>(50, 12));
@@ -88,9 +90,9 @@ macro_rules! integer_tables {
                 a << 5 => a << 5;
                 a >> 5 => a >> 5;
                 1 << b => (1 as $t).wrapping_shl(b as u32);
-                a.count_ones() => a.count_ones() as $t;
-                a.leading_zeros() => a.leading_zeros() as $t;
-                a.trailing_zeros() => a.trailing_zeros() as $t;
+                a.count_ones() => a.count_ones();
+                a.leading_zeros() => a.leading_zeros();
+                a.trailing_zeros() => a.trailing_zeros();
             })
         }
     )* };
@@ -189,7 +191,7 @@ impl SelectIfEven for Exp<i32> {
 
 macro_rules! float_tables {
     ($($t:ident $edges:ident $arithmetic:ident $rounding:ident;)*) => { $(
-        fn $edges() -> Vec<$t> {
+        pub(super) fn $edges() -> Vec<$t> {
             let mut all = vec![
                 0.0, -0.0, 1.0, -1.0, 0.1, 2.5, -3.75, 7.0, 1e10, -1e-10, <$t>::MAX, <$t>::MIN, <$t>::MIN_POSITIVE,
                 <$t>::MIN_POSITIVE / 8.0, <$t>::EPSILON, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::NAN,
@@ -220,7 +222,7 @@ macro_rules! float_tables {
                 a / a => a / a;
                 2.0 * a => 2.0 * a;
                 1.0 / a => 1.0 / a;
-                a.signum() => <$t>::from(i8::from(a > 0.0) - i8::from(a < 0.0));
+                a.signum() => a.signum();
                 a.abs().sqrt() => a.abs().sqrt();
             })?;
             table!(h, ($t, $t), pairs(&$edges()), Tolerance::Exact, |(a, b)| {
@@ -228,7 +230,7 @@ macro_rules! float_tables {
                 a.max(b) => a.larger(b);
                 a.max(0.0) => a.larger(0.0);
                 a.min(-0.0) => a.smaller(-0.0);
-                (a * 2.0).clamp(-3.0, 5.0) => (a * 2.0).max(-3.0).min(5.0);
+                (a * 2.0).clamp(-3.0, 5.0) => (a * 2.0).clamp(-3.0, 5.0);
             })
         }
 

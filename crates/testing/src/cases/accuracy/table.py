@@ -101,6 +101,34 @@ def angle(y, x):
     return sign * rounded(mp.pi - t if negative(x) else t)
 
 
+def hypotenuse(x, y):
+    if abs(x) == INF or abs(y) == INF:
+        return INF
+    if x != x or y != y:
+        return NAN
+    return rounded(mp.sqrt(mpf(x) ** 2 + mpf(y) ** 2))
+
+
+def gamma(x):
+    if x == 0:
+        return INF if bits(x)[0] == "0" else -INF
+    if x != x or x == -INF or (x < 0 and x == int(x)):
+        return NAN
+    if x > 180:
+        return INF
+    if x < -200:
+        return -0.0 if int(x) % 2 == 0 else 0.0
+    return rounded(mp.gamma(mpf(x)))
+
+
+def ln_gamma(x):
+    if x != x:
+        return NAN
+    if abs(x) == INF or x == 0 or (x < 0 and x == int(x)):
+        return INF
+    return rounded(mp.re(mp.loggamma(mpf(x))))
+
+
 half_pis = [float(k * mp.pi / 2) for k in (1, 2, 3, 11, 22, 1000, 10**6, 2**20, 10**9, 2**40, 10**15)]
 # The doubles that are nearest to a multiple of pi/2, for their size.
 huge = [6381956970095103 * 2.0**797, 5.319372648326541e255, 1e22, 1e300, 2.0**1023, 1.7976931348623157e308]
@@ -109,6 +137,9 @@ common = [0.0, 5e-324, 1e-310, 2.2250738585072014e-308, 1e-300, 1e-20, 1e-8, 0.1
           1.7976931348623157e308, INF]
 ends = [709.782712893384, 709.79, 708.4, 745.13, 745.2, 710.47, 710.4758600739439, 1023.99999999, 1024.0, 1022.5, 1074.0,
         1075.5, 22.0, 19.06, 0.34657359, 0.6931471805599453]
+# The ends of exp10, erfc and gamma, and the zeros of the logarithm of gamma.
+ends += [308.25471555991674, 308.26, 307.6, 323.3, 26.5, 27.2, 27.3, 5.9, 6.1, 0.75, 171.62, 171.63, 170.5, 184.5, 1.01, 2.01,
+         1.126, 2.5, 7.99, 8.0, 0.41421356237309503, 2.414213562373095]
 
 
 def random_doubles(count):
@@ -134,6 +165,17 @@ FUNCTIONS = {
     "sinh": unary(mp.sinh, INF, -INF, odd=True),
     "cosh": unary(mp.cosh, INF, INF),
     "tanh": unary(mp.tanh, 1.0, -1.0, odd=True),
+    "cbrt": unary(lambda x: mp.sign(x) * mp.cbrt(abs(x)), INF, -INF, odd=True),
+    "exp10": unary(lambda x: mp.power(10, x), INF, 0.0),
+    "exp_m1": unary(mp.expm1, INF, -1.0, odd=True),
+    "ln_1p": lambda x: -INF if x == -1 else unary(mp.log1p, INF, NAN, low=-1, odd=True)(x),
+    "asinh": unary(mp.asinh, INF, -INF, odd=True),
+    "acosh": unary(mp.acosh, INF, NAN, low=1),
+    "atanh": lambda x: x * INF if abs(x) == 1 else unary(mp.atanh, NAN, NAN, -1, 1, odd=True)(x),
+    "erf": unary(lambda x: mp.erf(min(max(x, -30), 30)), 1.0, -1.0, odd=True),
+    "erfc": unary(lambda x: mp.erfc(min(max(x, -30), 30)), 0.0, 2.0),
+    "gamma": gamma,
+    "ln_gamma": ln_gamma,
 }
 
 
@@ -148,7 +190,7 @@ def one():
 
 
 def two():
-    print("pow atan2")
+    print("pow atan2 hypot")
     named = [0.0, 0.5, 1.0, 2.0, 3.0, 1e-300, 1e300, 1 + 2.0**-52, 9007199254740993.0, INF]
     named = [v for x in named for v in (x, -x)] + [NAN]
     pairs = [(x, y) for x in named for y in named if random.random() < 0.6]
@@ -156,7 +198,7 @@ def two():
     pairs += [(1 + random.uniform(-1, 1) * 1e-9, random.uniform(-1, 1) * 5e11) for _ in range(20)]
     pairs += [(random.uniform(0, 1e3), random.uniform(-100, 100)) for _ in range(40)]
     for x, y in pairs:
-        print(bits(x), bits(y), bits(power(x, y)), bits(angle(x, y)))
+        print(bits(x), bits(y), bits(power(x, y)), bits(angle(x, y)), bits(hypotenuse(x, y)))
 
 
 {"one": one, "two": two}[sys.argv[1]]()

@@ -1,11 +1,11 @@
 // Mathematical functions for the C dialect: without branches and without calls, so that loops over them vectorise.
-// Within 2 units in the last place of the exact result on every input, including infinities, NaN and subnormal numbers
+// Within 1 unit in the last place of the exact result on every input, including infinities, NaN and subnormal numbers
 // (tests/math.rs). A program's prelude takes only the sections that it needs; `//@` names a section and what it builds
 // on. Written for the types and the `bits_*` functions of the prelude.
 //
 // Functions of f32 other than exp and log compute in doubles: half as many lanes, but short polynomials (minimax, by
-// Remez' algorithm) and no care with rounding. C must not use `fma` where it is not an instruction, as it would be
-// a call.
+// Remez' algorithm) and no care with rounding; rare ones are those of doubles, rounded. C must not use `fma` where it is
+// not an instruction, as it would be a call. Functions of doubles are in the other files.
 
 //@ min_f32: bits_f32_i32 bits_i32_f32
 // Of a NaN and a number, the number; -0.0 is smaller than 0.0, and equal floats differ in nothing but the sign of zero.
@@ -108,7 +108,17 @@ static inline float exp_f32(float x) {
     return scale_f32(p, n);
 }
 
-//@ exp2_f32: mad_f32 scale_f32
+//@ fused_f32
+// a * b + c, rounded once, or nearly so.
+static inline float fused_f32(float a, float b, float c) {
+#if defined(__FP_FAST_FMAF) || defined(__FMA__)
+    return __builtin_fmaf(a, b, c);
+#else
+    return (float)((double)a * (double)b + (double)c);
+#endif
+}
+
+//@ exp2_f32: mad_f32 fused_f32 scale_f32
 static inline float exp2_f32(float x) {
 #ifdef __FAST_MATH__
     x = x < -126.4f ? -126.4f : x;
@@ -126,7 +136,7 @@ static inline float exp2_f32(float x) {
     p = mad_f32(p, r, 0x1.c6b08ep-5f);
     p = mad_f32(p, r, 0x1.ebfbe0p-3f);
     p = mad_f32(p, r, 0x1.62e430p-1f);
-    return scale_f32(mad_f32(p, r, 1.0f), n);
+    return scale_f32(fused_f32(p, r, 1.0f), n);
 }
 
 //@ log_f32: mad_f32 bits_f32_i32 bits_i32_f32
@@ -396,55 +406,44 @@ static inline float pow_f32(float x, float y) {
     return (x == 1.0f) | (y == 0.0f) ? 1.0f : p;
 }
 
-//@ scale_f64: power_f64
-// a * 2^n, also where 2^n is no double.
-static inline double scale_f64(double a, double n) {
-    i32 k = (i32)(n == n ? n : 0.0);
-    i32 h = k >> 1;
-    return a * power_f64(h) * power_f64(k - h);
-}
+//@ cbrt_f32: cbrt_f64
+static inline float cbrt_f32(float x) { return (float)cbrt_f64((double)x); }
 
-//@ exp_f64: mad_f64 scale_f64
-static inline double exp_f64(double x) {
-    x = x < -746.0 ? -746.0 : x;
-    x = x > 710.0 ? 710.0 : x;
-    double n = __builtin_rint(x * 0x1.71547652b82fep0);
-    double r = mad_f64(n, -0x1.62e42fee00000p-1, x);
-    r = mad_f64(n, -0x1.a39ef35793c76p-33, r);
-    double p = 0x1.af860af2dc807p-26;
-    p = mad_f64(p, r, 0x1.28b0a6d80b4bfp-22);
-    p = mad_f64(p, r, 0x1.71dddf796baedp-19);
-    p = mad_f64(p, r, 0x1.a0199630f4a0ep-16);
-    p = mad_f64(p, r, 0x1.a01a01bb0704ap-13);
-    p = mad_f64(p, r, 0x1.6c16c185cabeep-10);
-    p = mad_f64(p, r, 0x1.111111110d5cdp-7);
-    p = mad_f64(p, r, 0x1.555555554ff92p-5);
-    p = mad_f64(p, r, 0x1.5555555555561p-3);
-    p = mad_f64(p, r, 0x1.000000000000cp-1);
-    p = mad_f64(r * r, p, r) + 1.0;
-    return scale_f64(p, n);
-}
+//@ exp10_f32: exp10_f64
+static inline float exp10_f32(float x) { return (float)exp10_f64((double)x); }
 
-//@ log_f64: bits_f64_i64 bits_i64_f64
-static inline double log_f64(double x) {
-    // Subnormal numbers are made normal first.
-    int small = x < 0x1p-1022;
-    double y = small ? x * 0x1p54 : x;
-    i64 i = bits_f64_i64(y);
-    i32 k = (i32)((i - 0x3fe6a09e667f3bcd) >> 52);
-    double m = bits_i64_f64((i64)((u64)i - ((u64)(i64)k << 52)));
-    double e = (double)(small ? k - 54 : k);
-    double f = m - 1.0;
-    double h = 0.5 * f * f;
-    double s = f / (2.0 + f);
-    double z = s * s;
-    double w = z * z;
-    double even = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    double odd = z * (6.666666666666735130e-01
-        + w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01)));
-    double p = e * 6.93147180369123816490e-01
-        - ((h - (s * (h + even + odd) + e * 1.90821492927058770002e-10)) - f);
-    p = x < __builtin_inf() ? p : x;
-    p = x == 0.0 ? -__builtin_inf() : p;
-    return x < 0.0 ? __builtin_inf() - __builtin_inf() : p;
+//@ exp_m1_f32: exp_m1_f64
+static inline float exp_m1_f32(float x) { return (float)exp_m1_f64((double)x); }
+
+//@ ln_1p_f32: ln_1p_f64
+static inline float ln_1p_f32(float x) { return (float)ln_1p_f64((double)x); }
+
+//@ asinh_f32: asinh_f64
+static inline float asinh_f32(float x) { return (float)asinh_f64((double)x); }
+
+//@ acosh_f32: acosh_f64
+static inline float acosh_f32(float x) { return (float)acosh_f64((double)x); }
+
+//@ atanh_f32: atanh_f64
+static inline float atanh_f32(float x) { return (float)atanh_f64((double)x); }
+
+//@ erf_f32: erf_f64
+static inline float erf_f32(float x) { return (float)erf_f64((double)x); }
+
+//@ erfc_f32: erfc_f64
+static inline float erfc_f32(float x) { return (float)erfc_f64((double)x); }
+
+//@ gamma_f32: gamma_f64
+static inline float gamma_f32(float x) { return (float)gamma_f64((double)x); }
+
+//@ ln_gamma_f32: ln_gamma_f64
+static inline float ln_gamma_f32(float x) { return (float)ln_gamma_f64((double)x); }
+
+//@ hypot_f32
+static inline float hypot_f32(float x, float y) {
+    double a = (double)x;
+    double b = (double)y;
+    float h = (float)__builtin_sqrt(a * a + b * b);
+    float infinity = __builtin_inff();
+    return (__builtin_fabsf(x) == infinity) | (__builtin_fabsf(y) == infinity) ? infinity : h;
 }

@@ -1,0 +1,243 @@
+// The error function and the gamma function of doubles: without branches and without calls, so that loops over them
+// vectorise. Sections and pairs are as in exponential.c.
+
+//@ tail_f64: exp_parts_f64 residue_f64 mad_f64 sum_f64 near_sum_f64 quotient_f64
+// 1 less the error function of a number from 0 to 28.
+static inline Scaled tail_f64(double a) {
+    double p = a * a;
+    Scaled e = exp_parts_f64(-p, -residue_f64(a, a, p));
+    // (1 + 2 a) exp(a^2) erfc(a), of which t takes all of a from -1 to 1.
+    double t = (a - 4.0) / (a + 4.0);
+    double q = -0x1.d826274f7c1b1p-30;
+    q = mad_f64(q, t, -0x1.cbf3ae9f331d8p-27);
+    q = mad_f64(q, t, -0x1.0b46ffced321p-27);
+    q = mad_f64(q, t, 0x1.ec09e0d28c61cp-24);
+    q = mad_f64(q, t, 0x1.0bf57be74cf6dp-24);
+    q = mad_f64(q, t, -0x1.bfe13381f7785p-21);
+    q = mad_f64(q, t, 0x1.44392267ac0fcp-22);
+    q = mad_f64(q, t, 0x1.7fae64693b268p-18);
+    q = mad_f64(q, t, -0x1.78a872542a9f3p-17);
+    q = mad_f64(q, t, -0x1.9969d63412f1p-16);
+    q = mad_f64(q, t, 0x1.3be0d2db77b81p-13);
+    q = mad_f64(q, t, -0x1.a1de83cd60204p-13);
+    q = mad_f64(q, t, -0x1.8d4a9feecd917p-11);
+    q = mad_f64(q, t, 0x1.49c67191a4473p-8);
+    q = mad_f64(q, t, -0x1.0962388077a41p-6);
+    q = mad_f64(q, t, 0x1.3079edf9f9c2p-5);
+    q = mad_f64(q, t, -0x1.0fb06dfe58c95p-4);
+    q = mad_f64(q, t, 0x1.7fee004df6ab4p-4);
+    q = mad_f64(q, t, -0x1.9ddb23c3e8a5p-4);
+    q = mad_f64(q, t, 0x1.16ecefcfa6043p-4);
+    q = mad_f64(q, t, 0x1.f7f5df66fd71fp-7);
+    q = mad_f64(q, t, -0x1.1df1ad154a29cp-3);
+    Pair n = near_sum_f64(0x1.3ba5916e9fd7fp0, q * t);
+    Pair d = sum_f64(2.0 * a, 1.0);
+    Pair f = quotient_f64(n, d);
+    double y = e.value * f.high;
+    e.value = y + (residue_f64(e.value, f.high, y) + (e.value * f.low + e.less * f.high));
+    return e;
+}
+
+//@ erf_low_f64: mad_f64
+// The error function less the first term of its series, from -0.75 to 0.75.
+static inline double erf_low_f64(double x) {
+    double z = x * x;
+    double p = 0x1.8acb85d2d8689p-27;
+    p = mad_f64(p, z, -0x1.566bb9cda573ep-23);
+    p = mad_f64(p, z, 0x1.b9133ccb2068dp-20);
+    p = mad_f64(p, z, -0x1.f4c6423de7493p-17);
+    p = mad_f64(p, z, 0x1.f9a2b4f8ee72fp-14);
+    p = mad_f64(p, z, -0x1.c02db1501f33dp-11);
+    p = mad_f64(p, z, 0x1.565bcd045deacp-8);
+    p = mad_f64(p, z, -0x1.b82ce3125d81fp-6);
+    p = mad_f64(p, z, 0x1.ce2f21a042622p-4);
+    p = mad_f64(p, z, -0x1.812746b0379e3p-2);
+    return x * mad_f64(p, z, 0x1.1ae3a914fed8p-56);
+}
+
+//@ erf_f64: tail_f64 erf_low_f64 scale_f64 mad_f64
+static inline double erf_f64(double x) {
+    double a = __builtin_fabs(x);
+    a = a > 6.0 ? 6.0 : a;
+    Scaled s = tail_f64(a);
+    double y = 1.0 - scale_f64(s.value, s.exponent);
+    // Where that would cancel, the series.
+    double near = mad_f64(a, 0x1.20dd750429b6dp0, erf_low_f64(a));
+    return __builtin_copysign(a < 0.75 ? near : y, x);
+}
+
+//@ erfc_f64: tail_f64 erf_low_f64 scale_f64 sum_f64 residue_f64
+static inline double erfc_f64(double x) {
+    double a = __builtin_fabs(x);
+    a = a > 28.0 ? 28.0 : a;
+    Scaled s = tail_f64(a);
+    double y = scale_f64(s.value, s.exponent);
+    y = x < 0.0 ? 2.0 - y : y;
+    double p = x * 0x1.20dd750429b6dp0;
+    Pair n = sum_f64(1.0, -p);
+    double near = n.high + (n.low - (residue_f64(x, 0x1.20dd750429b6dp0, p) + erf_low_f64(x)));
+    return a < 0.5 ? near : y;
+}
+
+//@ factorial_f64: log2_of_f64 sum_f64 near_sum_f64 residue_f64 mad_f64
+// The gamma function of 1 + a, of a number that is not negative: 2^power / product.
+typedef struct { Pair power; Pair product; } Factorial;
+static inline Factorial factorial_f64(double a) {
+    // Stirling's series, from 8 on; smaller numbers are moved there, by a product.
+    int small = a < 8.0;
+    double b = small ? a : 0.0;
+    Pair m = sum_f64(b, 1.0);
+    for (int k = 2; k < 8; k++) {
+        Pair f = sum_f64(b, (double)k);
+        double p = m.high * f.high;
+        m = near_sum_f64(p, residue_f64(m.high, f.high, p) + (m.high * f.low + m.low * f.high));
+    }
+    Pair z = sum_f64(a, small ? 8.0 : 1.0);
+    double w = 1.0 / z.high;
+    double u = w * w;
+    double s = 0x1.46dfebec71c57p-8;
+    s = mad_f64(s, u, -0x1.ee82903260de8p-10);
+    s = mad_f64(s, u, 0x1.b921c2011441ap-11);
+    s = mad_f64(s, u, -0x1.3813342f1daf1p-11);
+    s = mad_f64(s, u, 0x1.a01a016069452p-11);
+    s = mad_f64(s, u, -0x1.6c16c16c10eefp-9);
+    s = mad_f64(s, u, 0x1.5555555555555p-4);
+    Pair l = log2_of_f64(z.high);
+    l.low += z.low * w * 0x1.71547652b82fep0;
+    // (z - 1/2) log z - z + log(2 pi) / 2 + s / z
+    Pair h = sum_f64(z.high, -0.5);
+    h.low += z.low;
+    double t = h.high * l.high;
+    double t2 = residue_f64(h.high, l.high, t) + (h.high * l.low + h.low * l.high);
+    double v = z.high * 0x1.71547652b82fep0;
+    double v2 = residue_f64(z.high, 0x1.71547652b82fep0, v) + (z.high * 0x1.777d0ffda0d24p-56 + z.low * 0x1.71547652b82fep0);
+    Pair d = sum_f64(t, -v);
+    Pair e = sum_f64(d.high, 0x1.536439a4c6efcp0);
+    double low = (e.low + d.low) + ((t2 - v2) + mad_f64(s * w, 0x1.71547652b82fep0, -0x1.49e49a361efebp-54));
+    Factorial y;
+    y.power = near_sum_f64(e.high, low);
+    y.product.high = small ? m.high : 1.0;
+    y.product.low = small ? m.low : 0.0;
+    return y;
+}
+
+//@ half_turns_f64: sin_of_f64 cos_of_f64 residue_f64
+// The absolute value of sin(pi a).
+static inline Pair half_turns_f64(double a) {
+    double f = __builtin_fabs(a - __builtin_rint(a));
+    int steep = f > 0.25;
+    double g = steep ? 0.5 - f : f;
+    Pair r;
+    r.high = g * 0x1.921fb54442d18p1;
+    r.low = residue_f64(g, 0x1.921fb54442d18p1, r.high) + g * 0x1.1a62633145c07p-53;
+    Pair s = sin_of_f64(r);
+    Pair c = cos_of_f64(r);
+    s.high = steep ? c.high : s.high;
+    s.low = steep ? c.low : s.low;
+    return near_sum_f64(s.high, s.low);
+}
+
+//@ gamma_f64: factorial_f64 half_turns_f64 exp2_parts_f64 scale_f64 quotient_f64
+static inline double gamma_f64(double x) {
+    double a = __builtin_fabs(x);
+    // Beyond, infinity, or zero for negative numbers.
+    a = a > 190.0 ? 190.5 : a;
+    Factorial f = factorial_f64(a);
+    Scaled e = exp2_parts_f64(f.power.high, f.power.low);
+    // e / (product a), or pi product / (sin(pi a) e).
+    int negative = x < -0x1p-400;
+    Pair s = half_turns_f64(a);
+    double factor = negative ? 0x1.921fb54442d18p1 : a;
+    double factor_low = negative ? 0x1.1a62633145c07p-53 : 0.0;
+    Pair p;
+    p.high = f.product.high * factor;
+    p.low = residue_f64(f.product.high, factor, p.high) + (f.product.high * factor_low + f.product.low * factor);
+    Pair q;
+    q.high = s.high * e.value;
+    q.low = residue_f64(s.high, e.value, q.high) + (s.low * e.value + s.high * e.less);
+    Pair n;
+    Pair d;
+    n.high = negative ? p.high : e.value;
+    n.low = negative ? p.low : e.less;
+    d.high = negative ? q.high : p.high;
+    d.low = negative ? q.low : p.low;
+    Pair y = quotient_f64(n, d);
+    double g = scale_f64(y.high + y.low, negative ? -e.exponent : e.exponent);
+    // The sign changes from one negative integer to the next.
+    double down = __builtin_floor(x);
+    double half = 0.5 * down;
+    g = (x < 0.0) & (__builtin_floor(half) != half) ? -g : g;
+    // Near to zero, its reciprocal.
+    g = a < 0x1p-400 ? 1.0 / x : g;
+    g = x == __builtin_inf() ? x : g;
+    return negative & (down == x) ? __builtin_inf() - __builtin_inf() : g;
+}
+
+//@ ln_gamma_f64: factorial_f64 half_turns_f64 residue_f64
+static inline double ln_gamma_f64(double x) {
+    double a = __builtin_fabs(x);
+    double b = a > 0x1p900 ? 0x1p900 : a;
+    Factorial f = factorial_f64(b);
+    // 2^power / (product a), or pi product / (sin(pi a) 2^power).
+    int negative = x < -0x1p-400;
+    double c = a < 0x1p-400 ? a * 0x1p600 : a;
+    double more = b < 0x1p-400 ? 600.0 : 0.0;
+    Pair s = half_turns_f64(b);
+    Pair m;
+    m.high = negative ? s.high : c;
+    m.low = negative ? s.low : 0.0;
+    double zero = m.high;
+    m.high = zero == 0.0 ? 1.0 : zero;
+    Pair l = log2_of_f64(m.high);
+    Pair k = log2_of_f64(f.product.high);
+    l.low += m.low / m.high * 0x1.71547652b82fep0;
+    k.low += f.product.low / f.product.high * 0x1.71547652b82fep0;
+    Pair t = sum_f64(f.power.high, -k.high);
+    t.low += f.power.low - k.low;
+    double constant = negative ? 0x1.a6c873498ddf7p0 : more;
+    double constant_low = negative ? 0x1.6c36cb93c202ap-54 : 0.0;
+    Pair u = sum_f64(constant, -l.high);
+    u.low += constant_low - l.low;
+    t.high = negative ? -t.high : t.high;
+    t.low = negative ? -t.low : t.low;
+    Pair v = sum_f64(t.high, u.high);
+    v.low += t.low + u.low;
+    double h = v.high * 0x1.62e42fefa39efp-1;
+    double y = h + (residue_f64(v.high, 0x1.62e42fefa39efp-1, h) + (v.high * 0x1.abc9e3b39803fp-56 + v.low * 0x1.62e42fefa39efp-1));
+    // Near to the zeros at 1 and 2, their series.
+    double i = x - 1.0;
+    double one = -0x1.21eea027d6e3ap-4;
+    one = mad_f64(one, i, 0x1.3454b94d0999dp-4);
+    one = mad_f64(one, i, -0x1.3aa5468e8e5a3p-4);
+    one = mad_f64(one, i, 0x1.5509d70a783d3p-4);
+    one = mad_f64(one, i, -0x1.748df2293c4fep-4);
+    one = mad_f64(one, i, 0x1.9a031244efdbep-4);
+    one = mad_f64(one, i, -0x1.c8066cd0c9dfdp-4);
+    one = mad_f64(one, i, 0x1.010b35b30b9bep-3);
+    one = mad_f64(one, i, -0x1.2703a1def5038p-3);
+    one = mad_f64(one, i, 0x1.5b40cb10e41fbp-3);
+    one = mad_f64(one, i, -0x1.a8b9c17aa4ef8p-3);
+    one = mad_f64(one, i, 0x1.151322ac7d5bdp-2);
+    one = mad_f64(one, i, -0x1.9a4d55beab2d9p-2);
+    one = mad_f64(one, i, 0x1.a51a6625307d3p-1);
+    one = mad_f64(one, i, -0x1.2788cfc6fb619p-1);
+    double j = x - 2.0;
+    double two = 0x1.5c29b09a43f05p-16;
+    two = mad_f64(two, j, -0x1.7caa36e8509cp-15);
+    two = mad_f64(two, j, 0x1.a12202efcbac3p-14);
+    two = mad_f64(two, j, -0x1.d3f8f30dd4427p-13);
+    two = mad_f64(two, j, 0x1.0b36b16cc334fp-11);
+    two = mad_f64(two, j, -0x1.38ac5d519f152p-10);
+    two = mad_f64(two, j, 0x1.7add6ead169cfp-9);
+    two = mad_f64(two, j, -0x1.e404fc214962fp-8);
+    two = mad_f64(two, j, 0x1.51322ac7d853bp-6);
+    two = mad_f64(two, j, -0x1.13e001a55761fp-4);
+    two = mad_f64(two, j, 0x1.4a34cc4a60fa6p-2);
+    two = mad_f64(two, j, 0x1.b0ee6072093cep-2);
+    y = __builtin_fabs(i) < 0.125 ? i * one + 0.0 : y;
+    y = __builtin_fabs(j) < 0.125 ? j * two : y;
+    y = b < a ? a * mad_f64(l.high, 0x1.62e42fefa39efp-1, -1.0) : y;
+    // At zero and at negative integers there is no number.
+    y = zero == 0.0 ? __builtin_inf() : y;
+    return x == x ? y : x;
+}

@@ -1,0 +1,195 @@
+//! The classes of scalar types, and constants of a type that is not known yet: what a function over any `T: Number` or
+//! `T: Float` is written with. Operations are elsewhere.
+
+use crate::elt::Primitive;
+use crate::exp::Exp;
+use crate::types::{Constant, ScalarType};
+use crate::{Op, Term};
+use half::{bf16, f16};
+
+/// A type whose values have an order: numbers and characters.
+pub trait Ordered: Primitive {}
+
+/// A type with arithmetic: every scalar type but `bool` and `char`.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::{Number, number};
+/// /// 3x² + x - 1 for numbers of any kind.
+/// fn polynomial<T: Number>(x: Exp<T>) -> Exp<T> {
+///     number::<T>(3.0) * x * x + x - T::ONE
+/// }
+/// let whole = pumice::run(use_(&[1i64, 2]).map(|x| polynomial(x)))?;
+/// assert_eq!(whole.to_vec()?, [3, 13]);
+/// let single = pumice::run(use_(&[0.5f32]).map(|x| polynomial(x)))?;
+/// assert_eq!(single.to_vec()?, [0.25]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub trait Number: Ordered {
+    /// The type of the exponents of [`Exp::pow`]: `u32` for integers, the type itself for floats.
+    type Exponent: Primitive;
+    /// Zero.
+    const ZERO: Self;
+    /// One.
+    const ONE: Self;
+    /// The smallest finite value.
+    const MIN: Self;
+    /// The largest finite value.
+    const MAX: Self;
+}
+
+/// A type with bit operations: integers and `bool`.
+pub trait Bits: Primitive {}
+
+/// An integer type.
+///
+/// ```
+/// use pumice_scalar::{Exp, Integer};
+/// /// The digits from `shift` on that are ones in `mask`.
+/// fn field<T: Integer>(word: Exp<T>, shift: T, mask: T) -> Exp<T> {
+///     (word >> shift) & mask
+/// }
+/// assert_eq!(field(Exp::from(0xabcu32), 4, 0xf).term().constant(), Some(0xbu32.into()));
+/// ```
+pub trait Integer: Number<Exponent = u32> + Bits {
+    /// The unsigned type of the same width.
+    type Unsigned: Integer;
+    /// The signed type of the same width.
+    type Signed: Integer + Signed;
+    /// The width in bits.
+    const BITS: u32;
+}
+
+/// A type with a sign: signed integers and floats.
+pub trait Signed: Number {}
+
+/// A float type.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::Float;
+/// fn area<T: Float>(radius: Exp<T>) -> Exp<T> {
+///     radius * radius * T::PI
+/// }
+/// let areas = pumice::run(use_(&[1f64, 2.0]).map(|r| area(r)))?;
+/// assert_eq!(areas.to_vec()?, [std::f64::consts::PI, 4.0 * std::f64::consts::PI]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub trait Float: Signed + Number<Exponent = Self> {
+    /// The ratio of a circle's circumference to its diameter.
+    const PI: Self;
+    /// The base of the natural logarithm.
+    const E: Self;
+    /// The difference between 1 and the next larger number.
+    const EPSILON: Self;
+    /// The smallest positive number that is not subnormal.
+    const MIN_POSITIVE: Self;
+    /// Infinity.
+    const INFINITY: Self;
+    /// Not a number.
+    const NAN: Self;
+}
+
+/// Returns a number as an expression of whatever type is wanted, converted as Rust's `as` does.
+///
+/// ```
+/// use pumice::{Exp, Number, number};
+/// fn half<T: Number>(x: Exp<T>) -> Exp<T> {
+///     x / number::<T>(2.0)
+/// }
+/// ```
+pub fn number<T: Number>(value: f64) -> Exp<T> {
+    Exp::from_term(Term::from(Op::Cast.evaluate(T::TYPE, &[value.into()])))
+}
+
+/// Returns an integer as an expression of a type, wrapped to its width.
+pub(crate) fn integer<T: Primitive>(value: i128) -> Exp<T> {
+    Exp::from_term(Term::from(Constant::from_integer(T::TYPE, value)))
+}
+
+/// Returns the integer type, signed or not, that has as many bits as a scalar type.
+pub(crate) fn as_wide(ty: ScalarType, signed: bool) -> ScalarType {
+    let fits =
+        |other: &ScalarType| other.is_integer() && other.is_signed() == signed && other.bytes() == ty.bytes();
+    ScalarType::ALL.into_iter().find(fits).unwrap_or(ScalarType::U64)
+}
+
+macro_rules! floats {
+    ($($t:ident $consts:path;)*) => { $(
+        impl Number for $t {
+            type Exponent = $t;
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+            const MIN: $t = <$t>::MIN;
+            const MAX: $t = <$t>::MAX;
+        }
+        impl Signed for $t {}
+        impl Float for $t {
+            const PI: $t = { use $consts as consts; consts::PI };
+            const E: $t = { use $consts as consts; consts::E };
+            const EPSILON: $t = <$t>::EPSILON;
+            const MIN_POSITIVE: $t = <$t>::MIN_POSITIVE;
+            const INFINITY: $t = <$t>::INFINITY;
+            const NAN: $t = <$t>::NAN;
+        }
+    )* };
+}
+floats! {
+    f32 std::f32::consts;
+    f64 std::f64::consts;
+}
+
+macro_rules! halves {
+    ($($t:ident)*) => { $(
+        impl Number for $t {
+            type Exponent = $t;
+            const ZERO: $t = <$t>::ZERO;
+            const ONE: $t = <$t>::ONE;
+            const MIN: $t = <$t>::MIN;
+            const MAX: $t = <$t>::MAX;
+        }
+        impl Signed for $t {}
+        impl Float for $t {
+            const PI: $t = <$t>::PI;
+            const E: $t = <$t>::E;
+            const EPSILON: $t = <$t>::EPSILON;
+            const MIN_POSITIVE: $t = <$t>::MIN_POSITIVE;
+            const INFINITY: $t = <$t>::INFINITY;
+            const NAN: $t = <$t>::NAN;
+        }
+    )* };
+}
+halves!(f16 bf16);
+
+macro_rules! integers {
+    ($($t:ident $unsigned:ident $signed:ident;)*) => { $(
+        impl Number for $t {
+            type Exponent = u32;
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+            const MIN: $t = <$t>::MIN;
+            const MAX: $t = <$t>::MAX;
+        }
+        impl Bits for $t {}
+        impl Integer for $t {
+            type Unsigned = $unsigned;
+            type Signed = $signed;
+            const BITS: u32 = <$t>::BITS;
+        }
+    )* };
+}
+integers! {
+    i32 u32 i32;
+    i64 u64 i64;
+    u32 u32 i32;
+    u64 u64 i64;
+    i8 u8 i8;
+    i16 u16 i16;
+    u8 u8 i8;
+    u16 u16 i16;
+}
+
+macro_rules! mark { ($mark:ident: $($t:ident)*) => { $(impl $mark for $t {})* }; }
+mark!(Signed: i8 i16 i32 i64);
+mark!(Bits: bool);
+mark!(Ordered: i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 char);

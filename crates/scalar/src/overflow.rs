@@ -1,0 +1,311 @@
+//! Integer arithmetic that says what happens on overflow: `wrapping_`, `checked_`, `saturating_` and `overflowing_` methods with
+//! Rust's meanings. Each operation is written once, with the flag that tells whether its result fits; the four methods choose
+//! what to make of it.
+
+use crate::Op;
+use crate::arithmetic::{power, quotient_below, remainder_above_zero};
+use crate::exp::Exp;
+use crate::number::{Integer, Signed, integer};
+use crate::option::OptionExp;
+use crate::types::ScalarType;
+
+/// A result that wraps, and whether it did.
+type Flagged<T> = (Exp<T>, Exp<bool>);
+
+fn is_signed<T: Integer>() -> bool {
+    T::TYPE.is_signed()
+}
+
+fn add<T: Integer>(a: Exp<T>, b: Exp<T>) -> Flagged<T> {
+    let sum = a + b;
+    // A sum overflows if it has the sign of neither.
+    let wraps = if is_signed::<T>() { ((a ^ sum) & (b ^ sum)).is_below_zero() } else { sum.lt(a) };
+    (sum, wraps)
+}
+
+fn sub<T: Integer>(a: Exp<T>, b: Exp<T>) -> Flagged<T> {
+    let difference = a - b;
+    let wraps = if is_signed::<T>() { ((a ^ b) & (a ^ difference)).is_below_zero() } else { a.lt(b) };
+    (difference, wraps)
+}
+
+fn mul<T: Integer>(a: Exp<T>, b: Exp<T>) -> Flagged<T> {
+    let product = a * b;
+    if T::BITS < 64 {
+        let wide = if is_signed::<T>() { ScalarType::I64 } else { ScalarType::U64 };
+        let exact = a.term().cast(wide).binary(Op::Mul, b.term().cast(wide));
+        return (product, Exp::from_term(product.term().cast(wide).compare(Op::Ne, exact)));
+    }
+    let extension = if is_signed::<T>() { product >> integer(63) } else { Exp::from(T::ZERO) };
+    (product, a.mul_hi(b).ne(extension))
+}
+
+fn neg<T: Integer>(a: Exp<T>) -> Flagged<T> {
+    let wraps = if is_signed::<T>() { a.eq(T::MIN) } else { a.ne(T::ZERO) };
+    (integer::<T>(0) - a, wraps)
+}
+
+fn pow<T: Integer>(a: Exp<T>, exponent: Exp<u32>) -> Flagged<T> {
+    let times = |(a, wrapped): Flagged<T>, (b, too): Flagged<T>| {
+        let (product, wraps) = mul(a, b);
+        (product, wraps | wrapped | too)
+    };
+    power(exponent, (Exp::from(T::ONE), Exp::from(false)), (a, Exp::from(false)), times)
+}
+
+/// Shifts by a distance modulo the width, which wraps where the distance is not below it.
+fn shift<T: Integer>(op: Op, a: Exp<T>, distance: Exp<u32>) -> Flagged<T> {
+    let within = Exp::<T>::from_term((distance & (T::BITS - 1)).term().cast(T::TYPE));
+    (a.binary(op, within), distance.ge(T::BITS))
+}
+
+/// Whether a quotient or remainder of the two is defined and fits.
+fn divides<T: Integer>(a: Exp<T>, b: Exp<T>) -> Exp<bool> {
+    let divides = b.ne(T::ZERO);
+    if is_signed::<T>() { divides & !(a.eq(T::MIN) & b.eq(integer::<T>(-1))) } else { divides }
+}
+
+/// The result, where it did not wrap.
+fn checked<T: Integer>((result, wraps): Flagged<T>) -> OptionExp<Exp<T>> {
+    OptionExp::present_if(!wraps, result)
+}
+
+/// The result, or where it wrapped the limit on the side that it left at.
+fn saturated<T: Integer>((result, wraps): Flagged<T>, downwards: Exp<bool>) -> Exp<T> {
+    wraps.select(downwards.select(Exp::from(T::MIN), Exp::from(T::MAX)), result)
+}
+
+macro_rules! families {
+    ($($name:ident $symbol:literal $plain:ident $wrapping:ident $checked:ident $saturating:ident $overflowing:ident $below:expr;)*) => {
+        impl<T: Integer> Exp<T> { $(
+            #[doc = concat!("Returns ", $symbol, ", wrapped to the width.")]
+            pub fn $wrapping(self, other: impl Into<Exp<T>>) -> Exp<T> {
+                $plain(self, other.into()).0
+            }
+
+            #[doc = concat!("Returns ", $symbol, "; nothing where it overflows.")]
+            pub fn $checked(self, other: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
+                checked($plain(self, other.into()))
+            }
+
+            #[doc = concat!("Returns ", $symbol, ", or the limit of the type that it is beyond.")]
+            pub fn $saturating(self, other: impl Into<Exp<T>>) -> Exp<T> {
+                let other = other.into();
+                let below: fn(Exp<T>, Exp<T>) -> Exp<bool> = $below;
+                saturated($plain(self, other), below(self, other))
+            }
+
+            #[doc = concat!("Returns ", $symbol, ", wrapped to the width, and whether it overflows.")]
+            pub fn $overflowing(self, other: impl Into<Exp<T>>) -> (Exp<T>, Exp<bool>) {
+                $plain(self, other.into())
+            }
+        )* }
+    };
+}
+families! {
+    add "the sum" add wrapping_add checked_add saturating_add overflowing_add |a, _| a.is_below_zero();
+    sub "the difference" sub wrapping_sub checked_sub saturating_sub overflowing_sub
+        |a, _| if is_signed::<T>() { a.is_below_zero() } else { Exp::from(true) };
+    mul "the product" mul wrapping_mul checked_mul saturating_mul overflowing_mul
+        |a, b| a.is_below_zero() ^ b.is_below_zero();
+}
+
+impl<T: Integer> Exp<T> {
+    /// Returns the number with the opposite sign, wrapped to the width.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let results = pumice::run(use_(&[i32::MAX]).map(|x| {
+    ///     (x.wrapping_add(1), x.checked_add(1), x.saturating_add(1), x.overflowing_add(1))
+    /// }))?;
+    /// assert_eq!(results.to_vec()?, [(i32::MIN, None, i32::MAX, (i32::MIN, true))]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn wrapping_neg(self) -> Exp<T> {
+        neg(self).0
+    }
+
+    /// Returns the number with the opposite sign; nothing where it overflows.
+    pub fn checked_neg(self) -> OptionExp<Exp<T>> {
+        checked(neg(self))
+    }
+
+    /// Returns the number with the opposite sign, wrapped to the width, and whether it overflows.
+    pub fn overflowing_neg(self) -> (Exp<T>, Exp<bool>) {
+        neg(self)
+    }
+
+    /// Returns this to a power, wrapped to the width.
+    pub fn wrapping_pow(self, exponent: impl Into<Exp<u32>>) -> Exp<T> {
+        self.pow(exponent)
+    }
+
+    /// Returns this to a power; nothing where it overflows.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let powers = pumice::run(use_(&[9u32, 10]).map(|n| constant(10u32).checked_pow(n)))?;
+    /// assert_eq!(powers.to_vec()?, [Some(1_000_000_000), None]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn checked_pow(self, exponent: impl Into<Exp<u32>>) -> OptionExp<Exp<T>> {
+        checked(pow(self, exponent.into()))
+    }
+
+    /// Returns this to a power, or the limit of the type that it is beyond.
+    pub fn saturating_pow(self, exponent: impl Into<Exp<u32>>) -> Exp<T> {
+        let exponent = exponent.into();
+        saturated(pow(self, exponent), self.is_below_zero() & (exponent & 1).eq(1))
+    }
+
+    /// Returns this to a power, wrapped to the width, and whether it overflows.
+    pub fn overflowing_pow(self, exponent: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
+        pow(self, exponent.into())
+    }
+
+    /// Shifts to the left by a distance modulo the width.
+    pub fn wrapping_shl(self, distance: impl Into<Exp<u32>>) -> Exp<T> {
+        shift(Op::Shl, self, distance.into()).0
+    }
+
+    /// Shifts to the left; nothing where the distance is not below the width.
+    pub fn checked_shl(self, distance: impl Into<Exp<u32>>) -> OptionExp<Exp<T>> {
+        checked(shift(Op::Shl, self, distance.into()))
+    }
+
+    /// Shifts to the left by a distance modulo the width, and says whether the distance is not below it.
+    pub fn overflowing_shl(self, distance: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
+        shift(Op::Shl, self, distance.into())
+    }
+
+    /// Shifts to the right by a distance modulo the width.
+    pub fn wrapping_shr(self, distance: impl Into<Exp<u32>>) -> Exp<T> {
+        shift(Op::Shr, self, distance.into()).0
+    }
+
+    /// Shifts to the right; nothing where the distance is not below the width.
+    pub fn checked_shr(self, distance: impl Into<Exp<u32>>) -> OptionExp<Exp<T>> {
+        checked(shift(Op::Shr, self, distance.into()))
+    }
+
+    /// Shifts to the right by a distance modulo the width, and says whether the distance is not below it.
+    pub fn overflowing_shr(self, distance: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
+        shift(Op::Shr, self, distance.into())
+    }
+
+    /// Returns the quotient; nothing where the divisor is zero or the quotient overflows.
+    pub fn checked_div(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
+        let divisor = divisor.into();
+        OptionExp::present_if(divides(self, divisor), self.binary(Op::Div, divisor))
+    }
+
+    /// Returns the remainder; nothing where the divisor is zero or the quotient overflows.
+    pub fn checked_rem(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
+        let divisor = divisor.into();
+        OptionExp::present_if(divides(self, divisor), self.binary(Op::Rem, divisor))
+    }
+
+    /// Returns the quotient of [`div_euclid`](Exp::div_euclid); nothing where the divisor is zero or it overflows.
+    pub fn checked_div_euclid(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
+        let divisor = divisor.into();
+        let quotient = quotient_below(self, self.binary(Op::Div, divisor), divisor);
+        OptionExp::present_if(divides(self, divisor), quotient)
+    }
+
+    /// Returns the remainder that is not negative; nothing where the divisor is zero or the quotient overflows.
+    pub fn checked_rem_euclid(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
+        let divisor = divisor.into();
+        let remainder = remainder_above_zero(self.binary(Op::Rem, divisor), divisor);
+        OptionExp::present_if(divides(self, divisor), remainder)
+    }
+
+    /// Returns the quotient, wrapped to the width. Dividing by zero is a failure.
+    #[track_caller]
+    pub fn wrapping_div(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
+        self / divisor.into()
+    }
+
+    /// Returns the remainder, 0 where the quotient overflows. Dividing by zero is a failure.
+    #[track_caller]
+    pub fn wrapping_rem(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
+        self % divisor.into()
+    }
+}
+
+impl<T: Integer + Signed> Exp<T> {
+    /// Returns the number with the opposite sign, or the largest number where it overflows.
+    pub fn saturating_neg(self) -> Exp<T> {
+        saturated(neg(self), Exp::from(false))
+    }
+
+    /// Returns the absolute value, wrapped to the width.
+    pub fn wrapping_abs(self) -> Exp<T> {
+        self.abs()
+    }
+
+    /// Returns the absolute value; nothing where it overflows.
+    pub fn checked_abs(self) -> OptionExp<Exp<T>> {
+        OptionExp::present_if(self.ne(T::MIN), self.abs())
+    }
+
+    /// Returns the absolute value, or the largest number where it overflows.
+    pub fn saturating_abs(self) -> Exp<T> {
+        saturated((self.abs(), self.eq(T::MIN)), Exp::from(false))
+    }
+
+    /// Returns the absolute value, wrapped to the width, and whether it overflows.
+    pub fn overflowing_abs(self) -> (Exp<T>, Exp<bool>) {
+        (self.abs(), self.eq(T::MIN))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Constant, Lift};
+
+    fn known(value: impl Lift) -> Vec<Constant> {
+        value.terms().into_iter().map(|term| term.constant().expect("a constant")).collect()
+    }
+
+    fn constants(value: impl crate::Elt) -> Vec<Constant> {
+        let mut constants = Vec::new();
+        value.add_constants(&mut constants);
+        constants
+    }
+
+    macro_rules! as_rust {
+        ($x:ident $y:ident: $($call:ident)*) => {
+            $(assert_eq!(known(Exp::from($x).$call($y)), constants($x.$call($y)), "{} {} {}", $x, stringify!($call), $y);)*
+        };
+    }
+    macro_rules! each_type {
+        ($($t:ident)*) => { $(
+            let edges = [0, 1, 2, 3, 7, 100, <$t>::MAX, <$t>::MAX - 1, <$t>::MIN, <$t>::MIN + 1, <$t>::MAX / 2, <$t>::MAX / 3 + 1];
+            for x in edges {
+                for y in edges {
+                    as_rust!(x y: wrapping_add wrapping_sub wrapping_mul checked_add checked_sub checked_mul saturating_add
+                        saturating_sub saturating_mul overflowing_add overflowing_sub overflowing_mul checked_div checked_rem
+                        checked_div_euclid checked_rem_euclid);
+                }
+                for n in [0u32, 1, 2, 3, 5, 19, 20, 31, 32, 63, 64, 65, 1000] {
+                    as_rust!(x n: wrapping_shl wrapping_shr checked_shl checked_shr overflowing_shl overflowing_shr wrapping_pow
+                        checked_pow saturating_pow overflowing_pow);
+                }
+                assert_eq!(known(Exp::from(x).checked_neg()), constants(x.checked_neg()));
+                assert_eq!(known(Exp::from(x).overflowing_neg()), constants(x.overflowing_neg()));
+            }
+        )* };
+    }
+
+    #[test]
+    fn overflow_is_what_it_is_in_rust() {
+        each_type!(i32 i64 u32 u64);
+        for x in [0, 5, -5, i32::MIN, i32::MAX] {
+            assert_eq!(known(Exp::from(x).saturating_neg()), constants(x.saturating_neg()));
+            assert_eq!(known(Exp::from(x).saturating_abs()), constants(x.saturating_abs()));
+            assert_eq!(known(Exp::from(x).checked_abs()), constants(x.checked_abs()));
+            assert_eq!(known(Exp::from(x).overflowing_abs()), constants(x.overflowing_abs()));
+        }
+    }
+}
