@@ -60,7 +60,7 @@ const fn pumice(name: &'static str, need: Need, arguments: &'static [&'static st
 pub const BUILD: &str = "build";
 
 /// Cases that are made of operations which have cases of their own.
-const COMPOSED: &str = "comprehensions::,inner_arrays::,irregular::,ragged::,whole::";
+const COMPOSED: &str = "composed::structs,comprehensions::,inner_arrays::,irregular::,ragged::,whole::";
 const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "1/2"];
 const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "2/2"];
 

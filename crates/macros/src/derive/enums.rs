@@ -17,8 +17,10 @@ const MOST_FIELDS: usize = 12;
 struct Named<'v> {
     variant: &'v Variant,
     number: Literal,
-    /// The field of the expression that holds the payload.
-    slot: Ident,
+    /// The fields of the expression that hold the payload.
+    slots: Vec<Ident>,
+    /// The name for the payloads of many values.
+    payloads: Ident,
     constructor: Ident,
     is: Ident,
     unpack: Ident,
@@ -39,7 +41,8 @@ impl<'v> Named<'v> {
         Named {
             variant,
             number: Literal::usize_unsuffixed(number),
-            slot: format_ident!("variant_{number}"),
+            slots: (0..variant.fields.len()).map(|part| format_ident!("variant_{number}_{part}")).collect(),
+            payloads: format_ident!("payloads_{number}"),
             constructor,
             is: format_ident!("is_{plain}", span = span),
             unpack: format_ident!("unpack_{plain}", span = span),
@@ -50,13 +53,20 @@ impl<'v> Named<'v> {
     /// The type of the payload.
     fn payload(&self) -> TokenStream {
         let types = self.variant.fields.iter().map(|field| &field.ty);
-        quote_spanned!(self.variant.name.span()=> (#(#types,)*))
+        let span = self.variant.fields.first().map_or(self.variant.name.span(), |field| field.ty.span());
+        quote_spanned!(span=> (#(#types,)*))
     }
 
     /// The type of the payload's expression.
     fn lifted(&self) -> TokenStream {
         let lifted = self.variant.fields.iter().map(Field::lifted);
         quote!((#(#lifted,)*))
+    }
+
+    /// The payload of an expression.
+    fn held(&self) -> TokenStream {
+        let slots = &self.slots;
+        quote!((#(self.#slots,)*))
     }
 
     /// The pattern of the variant, and the value made of its parts.
@@ -103,8 +113,9 @@ fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { name, exp, vis, generics, .. } = element;
     let bounds = &generics.where_clause;
     let about = format!("An expression of type [`{name}`], which `match_` takes apart.");
-    let slots = variants.iter().map(|variant| &variant.slot);
-    let lifted = variants.iter().map(Named::lifted);
+    // A field of its own for each, and not a tuple a variant: a type that is no element is reported once, at its place.
+    let slots = variants.iter().flat_map(|variant| &variant.slots);
+    let lifted = variants.iter().flat_map(|variant| variant.variant.fields.iter().map(Field::lifted));
     quote! {
         #[doc = #about]
         #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
@@ -121,10 +132,10 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { exp, vis, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let own = variants.iter().map(|named| {
-        let Named { variant, number, slot, constructor, is, unpack, .. } = named;
+        let Named { variant, number, constructor, is, unpack, .. } = named;
         let parameters: Vec<Ident> = variant.fields.iter().map(parameter).collect();
         let types = variant.fields.iter().map(|field| &field.ty);
-        let lifted = named.lifted();
+        let (lifted, held) = (named.lifted(), named.held());
         let makes = format!("Returns the variant `{}`.", variant.name);
         let tests = format!("Whether this is the variant `{}`.", variant.name);
         quote! {
@@ -140,7 +151,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
 
             #[doc(hidden)]
             #vis fn #unpack(self) -> #lifted {
-                self.#slot
+                #held
             }
         }
     });
@@ -177,9 +188,7 @@ fn parameter(field: &Field) -> Ident {
 
 /// The calls of the variants' functions, of which the last is called where no other variant is there.
 fn chosen(variants: &[Named<'_>]) -> TokenStream {
-    let call = |Named { slot, constructor, parts, .. }: &Named<'_>| {
-        quote! {{ let (#(#parts,)*) = self.#slot; #constructor(#(#parts),*) }}
-    };
+    let call = |Named { slots, constructor, .. }: &Named<'_>| quote!(#constructor(#(self.#slots),*));
     let mut backwards = variants.iter().rev();
     let last = backwards.next().map(call).unwrap_or_default();
     backwards.fold(last, |others, named| {
@@ -192,18 +201,21 @@ fn chosen(variants: &[Named<'_>]) -> TokenStream {
 fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { name, exp, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
-    let slots: Vec<&Ident> = variants.iter().map(|variant| &variant.slot).collect();
+    let held = variants.iter().map(Named::held);
+    let slots: Vec<&Ident> = variants.iter().flat_map(|variant| &variant.slots).collect();
+    let taken = variants.iter().map(|Named { slots, .. }| quote!((#(#slots,)*)));
     quote! {
         #[automatically_derived]
         impl #generics ::pumice::Lift for #exp #arguments #bounds {
             type Elt = #name #arguments;
             fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {
-                let payloads = ::std::vec![#(::pumice::Lift::terms(self.#slots)),*];
+                let payloads = ::std::vec![#(::pumice::Lift::terms(#held)),*];
                 ::pumice::derived::add_variant_terms::<Self>(self.tag, payloads, terms);
             }
             fn from_terms(terms: &mut dyn ::core::iter::Iterator<Item = ::pumice::derived::Term>) -> Self {
                 let (tag, columns) = ::pumice::derived::take_variants::<Self>(terms);
-                #exp { tag, #(#slots: ::pumice::derived::variant(&columns),)* }
+                #(let #taken = ::pumice::derived::variant(&columns);)*
+                #exp { tag, #(#slots,)* }
             }
         }
     }
@@ -218,7 +230,7 @@ fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let tuple = |Named { parts, .. }: &Named<'_>| quote!((#(#parts,)*));
     let parts: Vec<TokenStream> = variants.iter().map(tuple).collect();
     let numbers: Vec<&Literal> = variants.iter().map(|variant| &variant.number).collect();
-    let slots: Vec<&Ident> = variants.iter().map(|variant| &variant.slot).collect();
+    let iterators: Vec<&Ident> = variants.iter().map(|variant| &variant.payloads).collect();
     let last = Literal::usize_unsuffixed(variants.len() - 1);
     // The last variant is there where no other one is, so that its tag is any.
     let tags = numbers[..variants.len() - 1].iter().map(|number| quote!(#number)).chain([quote!(_)]);
@@ -253,10 +265,10 @@ fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
                 count: usize,
             ) -> ::core::result::Result<::std::vec::Vec<Self>, ::pumice::derived::TryReserveError> {
                 let read = ::pumice::derived::ReadVariants::take::<Self>(columns, count, #last)?;
-                #(let mut #slots = read.payloads::<#payloads>(#numbers)?;)*
+                #(let mut #iterators = read.payloads::<#payloads>(#numbers)?;)*
                 read.collect(|tag| match tag {
                     #(#tags => {
-                        let #parts = #slots.next()?;
+                        let #parts = #iterators.next()?;
                         ::core::option::Option::Some(#patterns)
                     })*
                 })

@@ -8,10 +8,4 @@ struct Person {
     age: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Elt)]
-enum Place {
-    Nowhere,
-    At(usize),
-}
-
 fn main() {}
