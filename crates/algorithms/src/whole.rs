@@ -4,6 +4,7 @@
 //! Each file has one subject: functions on [`Acc`](pumice::Acc) arrays, and the same in plain Rust in a module `plain`, which examples
 //! and the conformance suite compare with.
 
+pub mod bodies;
 pub mod canny;
 pub mod equalise;
 pub mod fft;

@@ -1,12 +1,13 @@
-//! Comprehensions of Pumice's array language: `comp![e | x <- xs, …]` and its reductions, which `pumice` exports, and plain Rust as scalar
-//! code: `#[embed]` ([`mod@embed`]).
+//! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, `#[derive(Elt)]`
+//! ([`derive`]), and plain Rust as scalar code, `#[embed]` ([`mod@embed`]).
 //!
-//! These macros know syntax and no types. [`tokens`] cuts what is written at the separators of comprehensions, [`parse`] makes
+//! Macros of comprehensions know syntax and no types. [`tokens`] cuts what is written at the separators of comprehensions, [`parse`] makes
 //! qualifiers of it, and [`stages`] writes an operation of the array language for each, whose functions [`expression`] rewrites
 //! from Rust's operators. [`hoist`] makes arrays of the reductions in them, and [`inner`] knows arrays that each element has its own of. What
 //! those calls need beside methods of `Acc` is in `pumice::comprehension`. Calls have the place of the qualifier that they come
 //! from, for rustc's messages and for failures at run time.
 
+mod derive;
 mod embed;
 mod expression;
 mod hoist;
@@ -78,6 +79,69 @@ reductions! {
     count "Counts: `count![qualifiers]`." "count![x <- xs, x > 1]" "2";
     fold "Reduces what [`comp!`] would give with an associative operator, from an initial value."
         "fold!(|a, b| 2 * a * b, 1; x | x <- xs, x > 3)" "8";
+}
+
+/// Makes a struct or enum an element type: arrays can hold it, and functions on elements take and give it.
+///
+/// All fields are elements, and the type derives `Clone`, `Copy`, `Debug` and `PartialEq`, too. An array of it has one column
+/// per scalar in memory, so a struct costs what the arrays of its fields would.
+///
+/// # Structs
+///
+/// The expression of a struct `Body` is a struct `BodyExp` with the same fields, which are expressions. Methods and operators
+/// on it are written as for any struct. A type parameter stands for an element: `Pair<T>` is one where `T` is.
+///
+/// ```
+/// use pumice::prelude::*;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Elt)]
+/// struct Body {
+///     mass: f32,
+///     velocity: [f32; 2],
+/// }
+///
+/// impl BodyExp {
+///     fn energy(self) -> Exp<f32> {
+///         let [x, y] = self.velocity;
+///         0.5 * self.mass * (x * x + y * y)
+///     }
+/// }
+///
+/// let bodies = use_(&[Body { mass: 2.0, velocity: [3.0, 4.0] }, Body { mass: 1.0, velocity: [0.0, 1.0] }]);
+/// let slowed = bodies.map(|body| BodyExp { velocity: body.velocity.map(|v| v / 2.0), ..body });
+/// assert_eq!(pumice::run(slowed.clone().map(BodyExp::energy))?.to_vec()?, [6.25, 0.125]);
+/// assert_eq!(pumice::run(slowed)?.to_vec()?[1], Body { mass: 1.0, velocity: [0.0, 0.5] });
+/// # Ok::<(), pumice::Error>(())
+/// ```
+///
+/// # Enums
+///
+/// The expression of an enum `Shape` is a `ShapeExp`. It has a constructor for each variant, in lower case, a test, and one
+/// `match_` with a function for each variant, of which only that of the variant at hand is evaluated. In memory there is a tag,
+/// and columns that variants share: as many of each scalar type as the variant needs that needs most.
+///
+/// ```
+/// use pumice::prelude::*;
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Elt)]
+/// enum Shape {
+///     Circle(f32),
+///     Rect { width: f32, height: f32 },
+///     Point,
+/// }
+///
+/// let shapes = use_(&[Shape::Circle(1.0), Shape::Rect { width: 2.0, height: 3.0 }, Shape::Point]);
+/// let areas = shapes.clone().map(|shape| shape.match_(|r| r * r * 3.0, |w, h| w * h, || constant(0.0)));
+/// assert_eq!(pumice::run(areas)?.to_vec()?, [3.0, 6.0, 0.0]);
+/// let squares = shapes.map(|shape| cond(shape.is_circle(), || ShapeExp::point(), || ShapeExp::rect(1.0, 2.0)));
+/// assert_eq!(pumice::run(squares)?.to_vec()?[0], Shape::Point);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+///
+/// `#[elt(exp = "Name")]` gives the expression type another name.
+#[proc_macro_derive(Elt, attributes(elt))]
+pub fn derive_elt(input: TokenStream) -> TokenStream {
+    expanded(derive::element(input.into()))
 }
 
 /// Makes Rust functions of those of a `.pum` file: `include_pum!("linear.pum")`. The path is relative to the Rust file, as that of

@@ -48,12 +48,16 @@ pub use pumice_array::{
 pub use pumice_macros::embed;
 #[cfg(feature = "pum")]
 pub use pumice_macros::include_pum;
-pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
+pub use pumice_macros::{Elt, all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
+#[cfg(feature = "num-complex")]
+pub use pumice_scalar::ComplexExp;
+#[doc(hidden)]
+pub use pumice_scalar::derived;
 pub use pumice_scalar::embedding;
 pub use pumice_scalar::{
-    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, Signed, cond,
-    constant, none, some, while_,
+    Bits, ElementArray, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive,
+    ResultExp, Signed, cond, constant, equal, err, none, ok, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;
@@ -72,11 +76,12 @@ pub mod layers {
 
 /// What programs need: `use pumice::prelude::*`.
 pub mod prelude {
+    pub use crate::embed;
     pub use crate::{
-        Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Ragged, Scalar,
-        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, embed, enum_from, fill, fold,
-        foreign, generate, iterate, iterate_numbered, max, min, none, product, some, sum, unit, use_,
-        use_ragged, while_, while_rows,
+        Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, ElementArray, Elt, Exp, Matrix,
+        Ragged, Scalar, Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, err,
+        fill, fold, foreign, generate, iterate, iterate_numbered, max, min, none, ok, product, some, sum,
+        unit, use_, use_ragged, while_, while_rows,
     };
 }
 

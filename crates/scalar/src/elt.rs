@@ -1,10 +1,11 @@
 //! Element types: what an array can hold, and the form that a value of the type takes while a program is written.
 //!
-//! The expression of a tuple is a tuple of expressions, so closures destructure and arrays of tuples are tuples of
-//! arrays in memory (one column a scalar). Only columns cross to a device.
+//! An array of elements that are composed of several scalars is one array per scalar in memory (its *columns*), and only
+//! columns cross to a device. Here are the traits and the scalars; `composed` has tuples, arrays, options, results, complex
+//! numbers and what `#[derive(Elt)]` needs.
 
 use crate::arena::Term;
-use crate::exp::Exp;
+use crate::exp::{Exp, IntoExp};
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -14,9 +15,11 @@ use std::fmt::Debug;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are f32, f64, i32, i64, u32, u64, bool, `Option` of these, and tuples of up to eight, nested at will"
+    note = "elements are numbers, `bool`, and what is composed of elements: tuples of up to twelve, arrays `[T; N]`, `Option`, \
+            `Result`",
+    note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
-pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
+pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static {
     /// The form of a value inside a program: `Exp<f32>` for `f32`, a tuple of expressions for a tuple.
     type Exp: Lift<Elt = Self>;
 
@@ -50,7 +53,7 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + 'static {
     note = "an array cannot be computed for each element: bring both to one shape with `replicate`, `zip_with` them and fold, \
             or loop over elements with `while_` and `at`"
 )]
-pub trait Lift: Copy + 'static {
+pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
     /// The type of the value that the expression stands for.
     type Elt: Elt<Exp = Self>;
 
@@ -71,7 +74,9 @@ pub trait Lift: Copy + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
-    note = "elements are f32, f64, i32, i64, u32, u64, bool, `Option` of these, and tuples of up to eight, nested at will"
+    note = "elements are numbers, `bool`, and what is composed of elements: tuples of up to twelve, arrays `[T; N]`, `Option`, \
+            `Result`",
+    note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
 pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> + Default {
     /// Which one.
@@ -142,80 +147,9 @@ impl<T: Primitive> Lift for Exp<T> {
     }
 }
 
-macro_rules! tuples {
-    ($($name:ident $index:tt)*) => {
-        impl<$($name: Elt),*> Elt for ($($name,)*) {
-            type Exp = ($($name::Exp,)*);
-            #[allow(unused_variables)]
-            fn add_types(types: &mut Vec<ScalarType>) {
-                $($name::add_types(types);)*
-            }
-            #[allow(unused_variables, non_snake_case)]
-            fn add_constants(self, constants: &mut Vec<Constant>) {
-                let ($($name,)*) = self;
-                $($name.add_constants(constants);)*
-            }
-            #[allow(unused_variables, non_snake_case)]
-            fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
-                $({
-                    // The column of a component borrows from a vector that lives only here: keep its bytes.
-                    let component: Vec<$name> = values.iter().map(|value| value.$index).collect();
-                    let mut own = Vec::new();
-                    $name::add_columns(&component, &mut own);
-                    columns.extend(own.into_iter().map(|column| Cow::Owned(column.into_owned())));
-                })*
-            }
-            #[allow(unused_variables, non_snake_case, clippy::unused_unit)]
-            fn from_columns(
-                columns: &mut dyn Iterator<Item = &[u8]>,
-                count: usize,
-            ) -> Result<Vec<Self>, TryReserveError> {
-                $(let mut $name = $name::from_columns(columns, count)?.into_iter();)*
-                let row = |_| Some(($($name.next()?,)*));
-                let mut values = Vec::new();
-                values.try_reserve_exact(count)?;
-                values.extend((0..count).map_while(row));
-                Ok(values)
-            }
-        }
-        impl<$($name: Lift),*> Lift for ($($name,)*) {
-            type Elt = ($($name::Elt,)*);
-            #[allow(unused_variables, non_snake_case)]
-            fn add_terms(self, terms: &mut Vec<Term>) {
-                let ($($name,)*) = self;
-                $($name.add_terms(terms);)*
-            }
-            #[allow(unused_variables, clippy::unused_unit)]
-            fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
-                ($($name::from_terms(terms),)*)
-            }
-        }
-    };
-}
-tuples!();
-tuples!(A 0);
-tuples!(A 0 B 1);
-tuples!(A 0 B 1 C 2);
-tuples!(A 0 B 1 C 2 D 3);
-tuples!(A 0 B 1 C 2 D 3 E 4);
-tuples!(A 0 B 1 C 2 D 3 E 4 F 5);
-tuples!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
-tuples!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tuples_are_columns_and_come_back() {
-        let values = [(1i32, (true, 2.5f64)), (-3, (false, f64::INFINITY))];
-        let mut columns = Vec::new();
-        <(i32, (bool, f64))>::add_columns(&values, &mut columns);
-        assert_eq!(columns.len(), 3);
-        assert_eq!(&*columns[1], [1, 0]);
-        let back = <(i32, (bool, f64))>::from_columns(&mut columns.iter().map(|column| &**column), 2);
-        assert_eq!(back.as_deref(), Ok(&values[..]));
-    }
 
     #[test]
     fn a_bool_column_with_other_bytes_is_still_bool() {
@@ -227,6 +161,5 @@ mod tests {
     fn elements_that_no_memory_holds_are_an_error() {
         let count = isize::MAX as usize;
         assert!(bool::from_columns(&mut std::iter::empty(), count).is_err());
-        assert!(<(f64, i32)>::from_columns(&mut std::iter::empty(), count).is_err());
     }
 }

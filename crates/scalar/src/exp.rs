@@ -382,7 +382,15 @@ impl Exp<bool> {
     }
 }
 
-/// What can stand for a value of type `T` in a program: the plain value, or an expression of it.
+/// What can stand for a value of type `T` in a program: the plain value, an expression of it, or a tuple or array that is
+/// partly one, partly the other.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let zeros = fill(3, (0, [constant(1.5f32), constant(2.5)]));
+/// assert_eq!(pumice::run(zeros)?.to_vec()?, [(0, [1.5, 2.5]); 3]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a value nor an expression of type `{T}`",
     label = "expected a `{T}` or an expression of it"
@@ -392,20 +400,14 @@ pub trait IntoExp<T: Elt> {
     fn into_exp(self) -> T::Exp;
 }
 
-impl<T: Elt> IntoExp<T> for T {
-    fn into_exp(self) -> T::Exp {
-        constant(self)
+impl<T: Primitive> IntoExp<T> for T {
+    fn into_exp(self) -> Exp<T> {
+        Exp::from(self)
     }
 }
 
 impl<T: Primitive> IntoExp<T> for Exp<T> {
     fn into_exp(self) -> Exp<T> {
-        self
-    }
-}
-
-impl<A: Primitive, B: Primitive> IntoExp<(A, B)> for (Exp<A>, Exp<B>) {
-    fn into_exp(self) -> Self {
         self
     }
 }

@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod arena;
+mod composed;
 mod elt;
 pub mod embedding;
 mod evaluate;
@@ -24,6 +25,9 @@ pub use accuracy::FAR_ANGLE;
 pub use arena::{
     Replacement, Term, branch, function, inspect, keep, release_kept, repeat, scope, scope_depth,
 };
+#[cfg(feature = "num-complex")]
+pub use composed::ComplexExp;
+pub use composed::{ElementArray, ResultExp, equal, err, ok};
 pub use elt::{Elt, Lift, Primitive};
 pub use evaluate::{CheckFailure, Environment, Evaluator};
 pub use exp::{Bits, Exp, Float, Integer, IntoExp, Number, Signed, cond, constant, while_};
@@ -35,3 +39,15 @@ pub use option::{OptionExp, none, some};
 pub use place::Place;
 pub use schedule::{Item, MAX_NESTING, Schedule, TooDeep};
 pub use types::{Constant, ScalarType};
+
+/// What `#[derive(Elt)]` calls.
+#[doc(hidden)]
+pub mod derived {
+    pub use crate::composed::{
+        ReadVariants, Tag, WrittenVariants, add_component, add_variant_constants, add_variant_terms,
+        add_variant_types, collect, either, make_variant, take_variants, variant,
+    };
+    pub use crate::{Constant, ScalarType, Term};
+    pub use std::borrow::Cow;
+    pub use std::collections::TryReserveError;
+}

@@ -4,8 +4,9 @@
 //! the host and in programs alike, so equal options have equal columns.
 
 use crate::arena::Term;
-use crate::elt::{Elt, Lift, Primitive};
-use crate::exp::{Exp, IntoExp, cond};
+use crate::composed::{either, equal, zero};
+use crate::elt::{Elt, Lift};
+use crate::exp::{Exp, IntoExp, constant};
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::collections::TryReserveError;
@@ -53,20 +54,6 @@ pub fn none<L: Lift>() -> OptionExp<L> {
     OptionExp { present: Exp::from(false), value: zero() }
 }
 
-/// The value whose scalars are zero.
-fn zero<L: Lift>() -> L {
-    L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Term::from(Constant::zero(ty))))
-}
-
-/// One of two values, without a branch where the condition is known.
-fn either<L: Lift>(condition: Exp<bool>, then: impl FnOnce() -> L, otherwise: impl FnOnce() -> L) -> L {
-    match condition.term().constant() {
-        Some(known) if known.is_true() => then(),
-        Some(_) => otherwise(),
-        None => cond(condition, then, otherwise),
-    }
-}
-
 impl<L: Lift> OptionExp<L> {
     /// Returns a value that is present where a condition holds.
     ///
@@ -78,6 +65,11 @@ impl<L: Lift> OptionExp<L> {
     /// ```
     pub fn present_if(condition: Exp<bool>, value: L) -> OptionExp<L> {
         OptionExp { present: condition, value: condition.select(value, zero()) }
+    }
+
+    /// The option whose value is zero wherever the condition does not hold.
+    pub(crate) fn known(present: Exp<bool>, value: L) -> OptionExp<L> {
+        OptionExp { present, value }
     }
 
     /// Whether there is a value.
@@ -148,18 +140,22 @@ impl<L: Lift> OptionExp<L> {
         either(self.present, || self.value, default)
     }
 
-    /// Returns the value, whatever stands there if there is none.
+    /// Whether both are absent, or both present with equal values.
+    #[allow(clippy::should_implement_trait)]
+    pub fn eq(self, other: impl IntoExp<Option<L::Elt>>) -> Exp<bool> {
+        equal(self, other)
+    }
+
+    /// Whether the two differ.
+    #[allow(clippy::should_implement_trait)]
+    pub fn ne(self, other: impl IntoExp<Option<L::Elt>>) -> Exp<bool> {
+        !equal(self, other)
+    }
+
+    /// The value, zero where there is none: for code that has looked.
     #[doc(hidden)]
     pub fn unpack_some(self) -> (L,) {
         (self.value,)
-    }
-}
-
-impl<T: Primitive> OptionExp<Exp<T>> {
-    /// Whether both are absent, or both present with equal values.
-    #[allow(clippy::should_implement_trait)]
-    pub fn eq(self, other: OptionExp<Exp<T>>) -> Exp<bool> {
-        self.present.eq(other.present) & self.value.eq(other.value)
     }
 }
 
@@ -183,6 +179,12 @@ impl<L: Lift> Lift for OptionExp<L> {
 impl<L: Lift> IntoExp<Option<L::Elt>> for OptionExp<L> {
     fn into_exp(self) -> OptionExp<L> {
         self
+    }
+}
+
+impl<T: Elt> IntoExp<Option<T>> for Option<T> {
+    fn into_exp(self) -> OptionExp<T::Exp> {
+        constant(self)
     }
 }
 
@@ -232,9 +234,10 @@ impl<T: Elt> Elt for Option<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::{Environment, Evaluator, Node, Variable, function};
+    use crate::elt::Primitive;
+    use crate::{CheckFailure, Environment, Evaluator, FailureKind, Node, Variable, function};
 
     type Nested = Option<(i32, Option<f64>)>;
 
@@ -274,14 +277,30 @@ mod tests {
         }
     }
 
-    /// Returns what a function on elements gives for an argument.
-    fn evaluate<A: Elt, L: Lift>(f: impl FnOnce(A::Exp) -> L, argument: A) -> Vec<Constant> {
+    fn outcome<A: Elt, L: Lift>(
+        f: impl FnOnce(A::Exp) -> L,
+        argument: A,
+    ) -> Result<Vec<Constant>, CheckFailure> {
         let f = function(&A::types(), |terms| f(A::Exp::from_terms(&mut terms.iter().copied())).terms());
         assert_eq!(f.mistake(), None);
-        Evaluator::new(&f).unwrap().evaluate(&Nothing, &constants(argument)).unwrap()
+        Evaluator::new(&f).unwrap().evaluate(&Nothing, &constants(argument))
     }
 
-    fn constants(value: impl Elt) -> Vec<Constant> {
+    /// Returns what a function on elements gives for an argument.
+    pub(crate) fn evaluate<A: Elt, L: Lift>(f: impl FnOnce(A::Exp) -> L, argument: A) -> Vec<Constant> {
+        outcome(f, argument).unwrap()
+    }
+
+    /// Returns what fails in a function on elements, in which line, with which index and bound.
+    pub(crate) fn failure<A: Elt, L: Lift>(
+        f: impl FnOnce(A::Exp) -> L,
+        argument: A,
+    ) -> Option<(FailureKind, u32, i64, i64)> {
+        let found = outcome(f, argument).err()?;
+        Some((found.site.kind, found.site.place.line(), found.index, found.bound))
+    }
+
+    pub(crate) fn constants(value: impl Elt) -> Vec<Constant> {
         let mut constants = Vec::new();
         value.add_constants(&mut constants);
         constants

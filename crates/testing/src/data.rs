@@ -1,6 +1,7 @@
-//! Inputs of cases: the same every time, and without a library.
+//! Inputs of cases: the same every time, without a library that makes numbers.
 
-use pumice::Elt;
+use num_complex::Complex;
+use pumice::{Elt, Float};
 
 /// Lengths that are short, around the sizes of warps and blocks, and longer than three blocks of every device.
 pub const SIZES: [usize; 13] = [0, 1, 2, 3, 31, 255, 256, 257, 1000, 1024, 4099, 4100, 20_000];
@@ -81,10 +82,33 @@ impl<T: Sample> Sample for Option<T> {
     }
 }
 
+impl<T: Sample, E: Sample> Sample for Result<T, E> {
+    fn sample(bits: u64) -> Self {
+        // Errors are few, so that what stops at one does something before.
+        match bits % 64 {
+            0 => Err(E::sample(mix(bits))),
+            _ => Ok(T::sample(mix(bits))),
+        }
+    }
+}
+
+impl<T: Sample, const N: usize> Sample for [T; N] {
+    fn sample(bits: u64) -> Self {
+        std::array::from_fn(|part| T::sample(mix(bits ^ part as u64)))
+    }
+}
+
+impl<T: Sample + Float> Sample for Complex<T> {
+    fn sample(bits: u64) -> Self {
+        Complex::new(T::sample(bits), T::sample(mix(bits)))
+    }
+}
+
 sample_tuples!(A B);
 sample_tuples!(A B C);
 sample_tuples!(A B C D);
 sample_tuples!(A B C D E F G H);
+sample_tuples!(A B C D E F G H I J K L);
 
 /// `n` values; another `seed` gives others.
 pub fn values<T: Sample>(seed: u64, n: usize) -> Vec<T> {

@@ -14,6 +14,7 @@ macro_rules! for_every_type {
 
 pub mod accuracy;
 pub mod casts;
+pub mod composed;
 pub mod comprehensions;
 pub mod control;
 pub mod elements;
@@ -74,6 +75,17 @@ macro_rules! for_each_case {
                 values_beyond_32_bits_from_indices
                 values_beyond_32_bits_from_memory
                 an_argument_as_the_result
+            }
+            composed {
+                structs_are_reduced_and_ordered
+                structs_are_combined_and_kept
+                generic_structs
+                enums
+                arrays_of_fixed_length
+                an_index_beyond_a_fixed_length
+                complex_numbers
+                results
+                tuples_of_twelve
             }
             together {
                 consumers_of_an_expansion

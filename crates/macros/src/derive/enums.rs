@@ -1,0 +1,308 @@
+//! Enums: the expression is a tag and columns that variants share (`pumice::derived` says how), opaque to users, with a
+//! constructor, a test and a hidden `unpack` for each variant, and one `match_` for all.
+
+use super::input::{Element, Field, Variant};
+use heck::ToSnakeCase;
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use std::collections::HashSet;
+use syn::Member;
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+
+/// The most fields of a variant: a payload is a tuple.
+const MOST_FIELDS: usize = 12;
+
+/// A variant, with all that is called after it.
+struct Named<'v> {
+    variant: &'v Variant,
+    number: Literal,
+    /// The field of the expression that holds the payload.
+    slot: Ident,
+    constructor: Ident,
+    is: Ident,
+    unpack: Ident,
+    /// Names for values of the fields.
+    parts: Vec<Ident>,
+}
+
+impl<'v> Named<'v> {
+    fn new(number: usize, variant: &'v Variant) -> Named<'v> {
+        let span = variant.name.span();
+        let plain = variant.name.unraw().to_string().to_snake_case();
+        let constructor = match syn::parse_str::<Ident>(&plain) {
+            Ok(_) => Ident::new(&plain, span),
+            // A word of Rust; some cannot be written as `r#word` either.
+            Err(_) if ["self", "super", "crate"].contains(&&*plain) => Ident::new(&format!("{plain}_"), span),
+            Err(_) => Ident::new_raw(&plain, span),
+        };
+        Named {
+            variant,
+            number: Literal::usize_unsuffixed(number),
+            slot: format_ident!("variant_{number}"),
+            constructor,
+            is: format_ident!("is_{plain}", span = span),
+            unpack: format_ident!("unpack_{plain}", span = span),
+            parts: (0..variant.fields.len()).map(|part| format_ident!("part_{part}")).collect(),
+        }
+    }
+
+    /// The type of the payload.
+    fn payload(&self) -> TokenStream {
+        let types = self.variant.fields.iter().map(|field| &field.ty);
+        quote_spanned!(self.variant.name.span()=> (#(#types,)*))
+    }
+
+    /// The type of the payload's expression.
+    fn lifted(&self) -> TokenStream {
+        let lifted = self.variant.fields.iter().map(Field::lifted);
+        quote!((#(#lifted,)*))
+    }
+
+    /// The pattern of the variant, and the value made of its parts.
+    fn pattern(&self) -> TokenStream {
+        let (name, parts) = (&self.variant.name, &self.parts);
+        let members = self.variant.fields.iter().map(|field| &field.member);
+        quote!(Self::#name { #(#members: #parts,)* })
+    }
+}
+
+pub fn element(element: &Element, variants: &[Variant]) -> syn::Result<TokenStream> {
+    let named = names(variants)?;
+    let (definition, methods) = (definition(element, &named), methods(element, &named));
+    let (expression, value) = (expression(element, &named), value(element, &named));
+    let by_name: TokenStream = named.iter().map(|variant| fields_by_name(element, variant)).collect();
+    Ok(quote!(#definition #methods #by_name #expression #value))
+}
+
+/// Names what belongs to each variant.
+fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
+    let mut taken: HashSet<String> = ["eq", "ne", "match_"].map(String::from).into();
+    let mut all = Vec::new();
+    for (number, variant) in variants.iter().enumerate() {
+        let at = |message: String| syn::Error::new(variant.name.span(), message);
+        if variant.fields.len() > MOST_FIELDS {
+            return Err(at(format!(
+                "a variant of an element has at most {MOST_FIELDS} fields: put them into a struct that derives `Elt`"
+            )));
+        }
+        let named = Named::new(number, variant);
+        for function in [&named.constructor, &named.is, &named.unpack] {
+            if !taken.insert(function.unraw().to_string()) {
+                return Err(at(format!(
+                    "the expression of this enum has another function `{function}`: give the variant another name"
+                )));
+            }
+        }
+        all.push(named);
+    }
+    Ok(all)
+}
+
+/// The definition of the expression type.
+fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
+    let Element { name, exp, vis, generics, .. } = element;
+    let bounds = &generics.where_clause;
+    let about = format!("An expression of type [`{name}`], which `match_` takes apart.");
+    let slots = variants.iter().map(|variant| &variant.slot);
+    let lifted = variants.iter().map(Named::lifted);
+    quote! {
+        #[doc = #about]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #vis struct #exp #generics #bounds {
+            tag: ::pumice::Exp<::pumice::derived::Tag>,
+            // All payloads are in the same columns: what one has in a column, those that share it have, too.
+            #(#slots: #lifted,)*
+        }
+    }
+}
+
+/// What users call.
+fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
+    let Element { exp, vis, .. } = element;
+    let (generics, arguments, bounds) = element.generics.split_for_impl();
+    let own = variants.iter().map(|named| {
+        let Named { variant, number, slot, constructor, is, unpack, .. } = named;
+        let parameters: Vec<Ident> = variant.fields.iter().map(parameter).collect();
+        let types = variant.fields.iter().map(|field| &field.ty);
+        let lifted = named.lifted();
+        let makes = format!("Returns the variant `{}`.", variant.name);
+        let tests = format!("Whether this is the variant `{}`.", variant.name);
+        quote! {
+            #[doc = #makes]
+            #vis fn #constructor(#(#parameters: impl ::pumice::IntoExp<#types>),*) -> Self {
+                ::pumice::derived::make_variant(#number, (#(::pumice::IntoExp::into_exp(#parameters),)*))
+            }
+
+            #[doc = #tests]
+            #vis fn #is(self) -> ::pumice::Exp<bool> {
+                self.tag.eq(#number)
+            }
+
+            #[doc(hidden)]
+            #vis fn #unpack(self) -> #lifted {
+                self.#slot
+            }
+        }
+    });
+    let constructors = variants.iter().map(|variant| &variant.constructor);
+    let lifted = variants.iter().map(|named| {
+        let lifted = named.variant.fields.iter().map(Field::lifted);
+        quote!(#(#lifted),*)
+    });
+    let chosen = chosen(variants);
+    quote! {
+        #[automatically_derived]
+        #[allow(dead_code, clippy::too_many_arguments, clippy::wrong_self_convention)]
+        impl #generics #exp #arguments #bounds {
+            #(#own)*
+
+            /// Returns what the function of the variant that this is makes of its fields. Only that function is evaluated.
+            #vis fn match_<R: ::pumice::Lift>(
+                self,
+                #(#constructors: impl ::core::ops::FnOnce(#lifted) -> R,)*
+            ) -> R {
+                #chosen
+            }
+        }
+    }
+}
+
+/// What `#[embed]` needs of a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
+fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
+    let Named { variant, number, slot, unpack, .. } = named;
+    if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
+        return TokenStream::new();
+    }
+    let Element { exp, vis, generics: own, .. } = element;
+    let (generics, arguments, bounds) = own.split_for_impl();
+    let fields = format_ident!("__{exp}{}", variant.name);
+    let unpack_fields = format_ident!("{unpack}_fields");
+    let pack = format_ident!("pack_{}", named.constructor.unraw());
+    let members: Vec<&Member> = variant.fields.iter().map(|field| &field.member).collect();
+    let (lifted, parts) = (variant.fields.iter().map(Field::lifted), &named.parts);
+    quote! {
+        #[doc(hidden)]
+        #vis struct #fields #own #bounds {
+            #(#vis #members: #lifted,)*
+            // So that each parameter is used.
+            of: ::core::marker::PhantomData<fn() -> #exp #arguments>,
+        }
+
+        #[automatically_derived]
+        #[allow(dead_code)]
+        impl #generics #exp #arguments #bounds {
+            #[doc(hidden)]
+            #vis fn #unpack_fields(self) -> #fields #arguments {
+                let (#(#parts,)*) = self.#slot;
+                #fields { #(#members: #parts,)* of: ::core::marker::PhantomData }
+            }
+
+            #[doc(hidden)]
+            #vis fn #pack(set: impl ::core::ops::FnOnce(&mut #fields #arguments)) -> Self {
+                let of = ::core::marker::PhantomData;
+                let mut fields = #fields { #(#members: ::pumice::embedding::unset(),)* of };
+                set(&mut fields);
+                ::pumice::derived::make_variant(#number, (#(fields.#members,)*))
+            }
+        }
+    }
+}
+
+/// The parameter of a constructor that is called after a field.
+fn parameter(field: &Field) -> Ident {
+    match &field.member {
+        Member::Named(name) => name.clone(),
+        Member::Unnamed(index) => format_ident!("field_{}", index.index, span = field.ty.span()),
+    }
+}
+
+/// The calls of the variants' functions, of which the last is called where no other variant is there.
+fn chosen(variants: &[Named<'_>]) -> TokenStream {
+    let call = |Named { slot, constructor, parts, .. }: &Named<'_>| {
+        quote! {{ let (#(#parts,)*) = self.#slot; #constructor(#(#parts),*) }}
+    };
+    let mut backwards = variants.iter().rev();
+    let last = backwards.next().map(call).unwrap_or_default();
+    backwards.fold(last, |others, named| {
+        let (is, call) = (&named.is, call(named));
+        quote!(::pumice::derived::either(self.#is(), || #call, || #others))
+    })
+}
+
+/// The expression as scalars.
+fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
+    let Element { name, exp, .. } = element;
+    let (generics, arguments, bounds) = element.generics.split_for_impl();
+    let slots: Vec<&Ident> = variants.iter().map(|variant| &variant.slot).collect();
+    quote! {
+        #[automatically_derived]
+        impl #generics ::pumice::Lift for #exp #arguments #bounds {
+            type Elt = #name #arguments;
+            fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {
+                let payloads = ::std::vec![#(::pumice::Lift::terms(self.#slots)),*];
+                ::pumice::derived::add_variant_terms::<Self>(self.tag, payloads, terms);
+            }
+            fn from_terms(terms: &mut dyn ::core::iter::Iterator<Item = ::pumice::derived::Term>) -> Self {
+                let (tag, columns) = ::pumice::derived::take_variants::<Self>(terms);
+                #exp { tag, #(#slots: ::pumice::derived::variant(&columns),)* }
+            }
+        }
+    }
+}
+
+/// The value as scalars. There is a variant: `Element::read` refuses others.
+fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
+    let Element { name, exp, .. } = element;
+    let (generics, arguments, bounds) = element.generics.split_for_impl();
+    let payloads: Vec<TokenStream> = variants.iter().map(Named::payload).collect();
+    let patterns: Vec<TokenStream> = variants.iter().map(Named::pattern).collect();
+    let tuple = |Named { parts, .. }: &Named<'_>| quote!((#(#parts,)*));
+    let parts: Vec<TokenStream> = variants.iter().map(tuple).collect();
+    let numbers: Vec<&Literal> = variants.iter().map(|variant| &variant.number).collect();
+    let slots: Vec<&Ident> = variants.iter().map(|variant| &variant.slot).collect();
+    let last = Literal::usize_unsuffixed(variants.len() - 1);
+    // The last variant is there where no other one is, so that its tag is any.
+    let tags = numbers[..variants.len() - 1].iter().map(|number| quote!(#number)).chain([quote!(_)]);
+    quote! {
+        #[automatically_derived]
+        #[allow(unreachable_patterns)]
+        impl #generics ::pumice::Elt for #name #arguments #bounds {
+            type Exp = #exp #arguments;
+            fn add_types(types: &mut ::std::vec::Vec<::pumice::derived::ScalarType>) {
+                ::pumice::derived::add_variant_types(&[#(<#payloads as ::pumice::Elt>::add_types),*], types);
+            }
+            fn add_constants(self, constants: &mut ::std::vec::Vec<::pumice::derived::Constant>) {
+                match self {
+                    #(#patterns => {
+                        ::pumice::derived::add_variant_constants::<Self, #payloads>(#numbers, #parts, constants);
+                    })*
+                }
+            }
+            fn add_columns<'a>(
+                values: &'a [Self],
+                columns: &mut ::std::vec::Vec<::pumice::derived::Cow<'a, [u8]>>,
+            ) {
+                let mut written = ::pumice::derived::WrittenVariants::new::<Self>(values.len());
+                #(written.add::<Self, #payloads>(#numbers, values, |value| match *value {
+                    #patterns => ::core::option::Option::Some(#parts),
+                    _ => ::core::option::Option::None,
+                });)*
+                written.finish(columns);
+            }
+            fn from_columns(
+                columns: &mut dyn ::core::iter::Iterator<Item = &[u8]>,
+                count: usize,
+            ) -> ::core::result::Result<::std::vec::Vec<Self>, ::pumice::derived::TryReserveError> {
+                let read = ::pumice::derived::ReadVariants::take::<Self>(columns, count, #last)?;
+                #(let mut #slots = read.payloads::<#payloads>(#numbers)?;)*
+                read.collect(|tag| match tag {
+                    #(#tags => {
+                        let #parts = #slots.next()?;
+                        ::core::option::Option::Some(#patterns)
+                    })*
+                })
+            }
+        }
+    }
+}

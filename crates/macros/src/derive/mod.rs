@@ -1,0 +1,59 @@
+//! `#[derive(Elt)]`: structs and enums as elements.
+//!
+//! A type gets a companion, its expression, and implementations of `Elt`, `Lift` and `IntoExp` that take it apart and put it
+//! together field by field. What there is to do is done by `pumice::derived`; what is written here is as little as names the
+//! fields. Code has the place of the field that it is about, so that rustc's messages point there.
+
+mod enums;
+mod input;
+mod structs;
+
+use input::{Body, Element};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The expression type of a struct or enum, and its implementations.
+pub fn element(input: TokenStream) -> syn::Result<TokenStream> {
+    let element = Element::read(syn::parse2(input)?)?;
+    let own = match &element.body {
+        Body::Struct(fields) => structs::element(&element, fields),
+        Body::Enum(variants) => enums::element(&element, variants)?,
+    };
+    let common = common(&element);
+    Ok(quote!(#own #common))
+}
+
+/// What structs and enums have alike.
+fn common(element: &Element) -> TokenStream {
+    let Element { name, exp, vis, .. } = element;
+    let (generics, arguments, bounds) = element.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        #[allow(dead_code, clippy::should_implement_trait)]
+        impl #generics #exp #arguments #bounds {
+            /// Whether the two are equal.
+            #vis fn eq(self, other: impl ::pumice::IntoExp<#name #arguments>) -> ::pumice::Exp<bool> {
+                ::pumice::equal(self, other)
+            }
+
+            /// Whether the two differ.
+            #vis fn ne(self, other: impl ::pumice::IntoExp<#name #arguments>) -> ::pumice::Exp<bool> {
+                !::pumice::equal(self, other)
+            }
+        }
+
+        #[automatically_derived]
+        impl #generics ::pumice::IntoExp<#name #arguments> for #exp #arguments #bounds {
+            fn into_exp(self) -> Self {
+                self
+            }
+        }
+
+        #[automatically_derived]
+        impl #generics ::pumice::IntoExp<#name #arguments> for #name #arguments #bounds {
+            fn into_exp(self) -> #exp #arguments {
+                ::pumice::constant(self)
+            }
+        }
+    }
+}
