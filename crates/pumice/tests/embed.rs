@@ -5,6 +5,7 @@
 use pumice::layers::scalar::{Constant, Environment, Evaluator, Function, Variable, function};
 use pumice::prelude::*;
 use pumice::{Lift, Number};
+use std::ops::{Add, Mul};
 
 struct Nothing;
 
@@ -539,6 +540,216 @@ fn functions_that_call_each_other_without_end_are_a_mistake() {
     agree!(integers(), |n| collatz(n));
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Vec3 {
+    x: f32,
+    y: f32,
+    z: f32,
+}
+
+#[embed]
+impl Vec3 {
+    const UP: Vec3 = Vec3 { x: 0.0, y: 1.0, z: 0.0 };
+
+    fn new(x: f32, y: f32, z: f32) -> Self {
+        Self { x, y, z }
+    }
+
+    fn zero() -> Vec3 {
+        Vec3 { x: 0.0, y: 0.0, z: 0.0 }
+    }
+
+    fn dot(self, other: Vec3) -> f32 {
+        self.x * other.x + self.y * other.y + self.z * other.z
+    }
+
+    fn length(&self) -> f32 {
+        self.dot(self.clone()).sqrt()
+    }
+
+    fn raised(mut self, by: f32) -> Self {
+        self.y += by;
+        self
+    }
+}
+
+#[embed]
+impl Add for Vec3 {
+    type Output = Vec3;
+    fn add(self, other: Vec3) -> Vec3 {
+        Vec3::new(self.x + other.x, self.y + other.y, self.z + other.z)
+    }
+}
+
+#[embed]
+impl Mul<f32> for Vec3 {
+    type Output = Self;
+    fn mul(self, by: f32) -> Self {
+        Self::new(self.x * by, self.y * by, self.z * by)
+    }
+}
+
+#[embed]
+impl Mul<Vec3> for f32 {
+    type Output = Vec3;
+    fn mul(self, by: Vec3) -> Vec3 {
+        by * self
+    }
+}
+
+#[embed]
+fn moved(p: Vec3, v: Vec3, time: f32) -> Vec3 {
+    let Vec3 { y, .. } = p;
+    let mut next = p + v * time + 0.5 * Vec3::UP + Vec3::zero();
+    if y < 0.0 {
+        next = Vec3 { y: -next.y, ..next }.raised(1.0);
+        next.x = next.length();
+    }
+    next
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Pair<T>(T, T);
+
+#[embed]
+fn swapped(p: Pair<f32>) -> Pair<f32> {
+    let Pair(a, b) = p;
+    Pair(b, a + p.0)
+}
+
+#[embed]
+impl<T: Number> Pair<T> {
+    fn first(self) -> T {
+        self.0
+    }
+}
+
+#[embed]
+fn firsts(p: Pair<i32>) -> i32 {
+    let q: Pair<i32> = Pair(p.1, p.0);
+    p.first() + q.first()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+enum Axis {
+    X,
+    Y(i32),
+    Oblique { x: f32, n: i32 },
+}
+
+#[embed]
+fn turned(axis: Axis, by: i32) -> Axis {
+    match axis {
+        Axis::X if by > 0 => Axis::Y(by),
+        Axis::Y(n) if n != by => Axis::Oblique { n: n - 1, x: 0.5 },
+        Axis::Oblique { n: 1 | 2, .. } => Axis::Y(7),
+        Axis::Oblique { n, x: along } => Axis::Oblique { x: along + 1.0, n: n + by },
+        other => {
+            if other == Axis::X {
+                Axis::Y(-1)
+            } else {
+                Axis::X
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+enum Shape {
+    Circle(f32),
+    Rect(f32, f32),
+    Point,
+    Many(Option<f32>),
+}
+
+#[embed]
+fn area(s: Shape) -> f32 {
+    match s {
+        Shape::Circle(r) if r > 10.0 => 1000.0,
+        Shape::Circle(r) => 3.0 * r * r,
+        Shape::Rect(w, h) => w * h,
+        Shape::Many(Some(x)) => x,
+        Shape::Point | Shape::Many(None) => 0.0,
+    }
+}
+
+#[embed]
+fn grown(s: Shape, by: f32) -> Shape {
+    let mut s = s;
+    while area(s) < 20.0 {
+        s = match s {
+            Shape::Circle(r) => Shape::Circle(r + by),
+            Shape::Rect(w, h) if w < h => Shape::Rect(w + by, h),
+            Shape::Rect(w, h) => Shape::Rect(w, h + by),
+            Shape::Point => {
+                if by > 1.0 {
+                    Shape::Rect(1.0, 2.0)
+                } else {
+                    Shape::Many(None)
+                }
+            }
+            Shape::Many(x) => match x {
+                Some(_) => break,
+                None => return Shape::Rect(by, by),
+            },
+        };
+    }
+    s
+}
+
+#[embed]
+fn divided(a: i32, b: i32) -> Result<i32, u32> {
+    if b == 0 { Err(7) } else { Ok(a / b) }
+}
+
+#[embed]
+fn twice_divided(a: i32, b: i32) -> Result<i32, u32> {
+    let first = divided(a, b)?;
+    match divided(b, first) {
+        Ok(second) => Ok(first + second),
+        Err(code) => Err(code + 1),
+    }
+}
+
+#[embed]
+fn arrays(a: i32, b: i32) -> [i32; 3] {
+    let mut xs = [a, b, 7];
+    let [p, _, q] = xs;
+    xs[1] += p * q;
+    let i = a & 1;
+    let zeros = [0; 3];
+    xs[2] = xs[i as usize] + zeros[0];
+    xs
+}
+
+fn shapes() -> impl Iterator<Item = (Shape, f32)> {
+    [
+        Shape::Circle(0.5),
+        Shape::Circle(20.0),
+        Shape::Rect(1.0, 2.5),
+        Shape::Point,
+        Shape::Many(None),
+        Shape::Many(Some(3.0)),
+    ]
+    .into_iter()
+    .flat_map(|s| [(s, 0.5), (s, 2.0)])
+}
+
+#[test]
+fn derived_types_and_their_methods_agree() {
+    agree!(float_pairs().map(|(a, b)| (Vec3::new(a, b, 1.0), Vec3::new(b, a, 2.0), 0.1)), |p, v, t| moved(
+        p, v, t
+    ));
+    agree!(float_pairs().map(|(a, b)| (Pair(a, b),)), |p| swapped(p));
+    agree!(pairs().map(|(a, b)| (Pair(a, b),)), |p| firsts(p));
+    agree!(shapes(), |s, by| grown(s, by));
+    let axes = integers().flat_map(|(n,)| [(Axis::X, n), (Axis::Y(1), n), (Axis::Oblique { x: 2.5, n }, 2)]);
+    agree!(axes, |axis, by| turned(axis, by));
+    agree!(pairs(), |a, b| divided(a, b));
+    agree!(pairs(), |a, b| twice_divided(a, b));
+    agree!(pairs(), |a, b| arrays(a, b));
+}
+
 // On devices.
 
 #[test]
@@ -562,6 +773,23 @@ fn one_name_serves_elements_and_plain_values() -> pumice::Result<()> {
         let expected: Vec<_> =
             SOME_INTEGERS.iter().map(|a| (collatz(*a), sums(*a, 7), search(*a, 2))).collect();
         assert_eq!(loops.run(&SOME_INTEGERS)?.to_vec()?, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn arrays_of_derived_types_are_mapped_by_methods() -> pumice::Result<()> {
+    let points: Vec<Vec3> = float_pairs().map(|(x, y)| Vec3::new(x, y, 1.0)).collect();
+    let shapes: Vec<Shape> = shapes().map(|(shape, _)| shape).collect();
+    for device in ["sim", "cpu"] {
+        let compiler = pumice::Compiler::on(device)?;
+        let f =
+            compiler.compile(|points: Acc<Vector<Vec3>>| points.map(|p| moved(p, p + p, 0.5).length()))?;
+        let expected: Vec<f32> = points.iter().map(|p| moved(*p, *p + *p, 0.5).length()).collect();
+        assert_eq!(f.run(&points)?.to_vec()?, expected);
+        let g = compiler.compile(|shapes: Acc<Vector<Shape>>| shapes.map(|shape| grown(shape, 0.5)))?;
+        let expected: Vec<Shape> = shapes.iter().map(|shape| grown(*shape, 0.5)).collect();
+        assert_eq!(g.run(&shapes)?.to_vec()?, expected);
     }
     Ok(())
 }

@@ -5,11 +5,11 @@
 use crate::Op;
 use crate::arena::{self, Term, inspect};
 use crate::control::cond;
+use crate::composed::zero;
 use crate::elt::{Elt, Lift, Primitive};
 use crate::exp::{Exp, constant};
 use crate::graph::{Id, Node};
 use crate::number::Integer;
-use crate::types::Constant;
 use std::cell::Cell;
 use std::collections::HashSet;
 
@@ -161,7 +161,7 @@ pub fn literal<T: Primitive>(value: T) -> Exp<T> {
 /// Returns the value whose scalars are zero: for variables that have none yet.
 #[doc(hidden)]
 pub fn unset<L: Lift>() -> L {
-    L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Term::from(Constant::zero(ty))))
+    zero()
 }
 
 /// Whether values may be computed where they are not needed: nothing in them can fail or read memory, and what was added to the

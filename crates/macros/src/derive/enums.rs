@@ -81,7 +81,8 @@ pub fn element(element: &Element, variants: &[Variant]) -> syn::Result<TokenStre
     let named = names(variants)?;
     let (definition, methods) = (definition(element, &named), methods(element, &named));
     let (expression, value) = (expression(element, &named), value(element, &named));
-    Ok(quote!(#definition #methods #expression #value))
+    let by_name: TokenStream = named.iter().map(|variant| fields_by_name(element, variant)).collect();
+    Ok(quote!(#definition #methods #by_name #expression #value))
 }
 
 /// Names what belongs to each variant.
@@ -173,6 +174,47 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
                 #(#constructors: impl ::core::ops::FnOnce(#lifted) -> R,)*
             ) -> R {
                 #chosen
+            }
+        }
+    }
+}
+
+/// What `#[embed]` needs of a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
+fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
+    let Named { variant, number, slot, unpack, .. } = named;
+    if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
+        return TokenStream::new();
+    }
+    let Element { exp, vis, generics: own, .. } = element;
+    let (generics, arguments, bounds) = own.split_for_impl();
+    let fields = format_ident!("__{exp}{}", variant.name);
+    let unpack_fields = format_ident!("{unpack}_fields");
+    let pack = format_ident!("pack_{}", named.constructor.unraw());
+    let members: Vec<&Member> = variant.fields.iter().map(|field| &field.member).collect();
+    let (lifted, parts) = (variant.fields.iter().map(Field::lifted), &named.parts);
+    quote! {
+        #[doc(hidden)]
+        #vis struct #fields #own #bounds {
+            #(#vis #members: #lifted,)*
+            // So that each parameter is used.
+            of: ::core::marker::PhantomData<fn() -> #exp #arguments>,
+        }
+
+        #[automatically_derived]
+        #[allow(dead_code)]
+        impl #generics #exp #arguments #bounds {
+            #[doc(hidden)]
+            #vis fn #unpack_fields(self) -> #fields #arguments {
+                let (#(#parts,)*) = self.#slot;
+                #fields { #(#members: #parts,)* of: ::core::marker::PhantomData }
+            }
+
+            #[doc(hidden)]
+            #vis fn #pack(set: impl ::core::ops::FnOnce(&mut #fields #arguments)) -> Self {
+                let of = ::core::marker::PhantomData;
+                let mut fields = #fields { #(#members: ::pumice::embedding::unset(),)* of };
+                set(&mut fields);
+                ::pumice::derived::make_variant(#number, (#(fields.#members,)*))
             }
         }
     }

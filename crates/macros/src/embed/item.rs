@@ -114,7 +114,10 @@ fn method(function: &ImplItemFn, item: &ItemImpl) -> Result<TokenStream> {
     check(sig)?;
     let own = Some(&*item.self_ty);
     let parameters = parameters(sig);
-    let (attrs, vis, name) = (&function.attrs, &function.vis, &sig.ident);
+    let (vis, name) = (&function.vis, &sig.ident);
+    // Examples of the plain method are not run twice.
+    let attrs = function.attrs.iter().filter(|attribute| !attribute.path().is_ident("doc"));
+    let about = format!("What `{name}` is on plain values, on expressions.");
     let (generics, _, bounds) = sig.generics.split_for_impl();
     let names = parameters.iter().map(|parameter| &parameter.name);
     let types =
@@ -123,6 +126,7 @@ fn method(function: &ImplItemFn, item: &ItemImpl) -> Result<TokenStream> {
     let output = expression_type(output(sig)?, own)?;
     let body = lowered(sig, &function.block, own, &parameters)?;
     Ok(quote! {
+        #[doc = #about]
         #(#attrs)*
         #vis fn #name #generics(#this #(#names: #types),*) -> #output #bounds {
             #body
@@ -168,8 +172,9 @@ fn lowered(
         body,
     };
     let (name, body) = (sig.ident.to_string(), lower::function(&source)?);
+    let call = Ident::new("_call", Span::mixed_site());
     Ok(quote! {
-        let ::core::option::Option::Some(_call) = ::pumice::embedding::enter() else {
+        let ::core::option::Option::Some(#call) = ::pumice::embedding::enter() else {
             return ::pumice::embedding::endless(#name);
         };
         #body

@@ -34,3 +34,66 @@ fn embedded(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
         other => Err(Error::new_spanned(other, "`#[embed]` stands before a function or an `impl` block")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said about an item.
+    fn mistakes(item: &str) -> Vec<String> {
+        let item = item.parse().unwrap();
+        let mistakes = embedded(TokenStream::new(), item).err();
+        mistakes.into_iter().flatten().map(|mistake| mistake.to_string()).collect()
+    }
+
+    #[test]
+    fn what_is_not_supported_is_said() {
+        let cases = [
+            ("fn f(x: &f32) -> f32 { x.sqrt() }", "take the value itself"),
+            ("fn f(x: Vec<f32>) -> f32 { 1.0 }", "elements, which have a fixed size"),
+            ("fn f(x: usize) -> f32 { 1.0 }", "use `i64`"),
+            ("fn f(x: f32) { }", "write its type"),
+            ("const fn f(x: f32) -> f32 { x }", "remove `const`"),
+            ("async fn f(x: f32) -> f32 { x }", "remove `async`"),
+            ("fn f<'a>(x: f32) -> f32 { x }", "no references"),
+            ("fn f(x: f32) -> f32 { println!(\"{x}\"); x }", "cannot print"),
+            ("fn f(x: f32) -> f32 { if x > 0.0 { x } else { panic!() } }", "cannot panic"),
+            ("fn f(x: f32) -> f32 { let s = \"x\"; x }", "no strings"),
+            ("fn f(x: f32) -> f32 { let g = |y| y + x; x }", "closure is only an argument of a method"),
+            ("fn f(x: f32) -> f32 { unsafe { x } }", "no `unsafe`"),
+            ("fn f(x: f32) -> f32 { g(&x) }", "pass the value itself"),
+            ("fn f(x: f32) -> f32 { f(x - 1.0) }", "cannot call itself"),
+            ("impl P { fn f(self, x: f32) -> f32 { self.f(x) } }", "cannot call itself"),
+            ("impl P { fn f(self, x: f32) -> f32 { Self::f(self, x) } }", "cannot call itself"),
+            ("impl P { fn f(&mut self, x: f32) -> f32 { x } }", "return the changed value"),
+            ("fn f(x: f32) -> f32 { for i in [1, 2] {} x }", "`for` goes over ranges"),
+            ("fn f(x: f32) -> f32 { for i in 0.. {} x }", "both ends"),
+            (
+                "fn f(x: i64) -> i64 { for i in (0..9).step_by(x as usize) {} x }",
+                "a step is written as a number",
+            ),
+            ("fn f(x: i64) -> i64 { for i in (0..9).step_by(0) {} x }", "a number from 1 on"),
+            ("fn f(x: f32) -> f32 { while x > 0.0 { break 'a; } x }", "no such loop"),
+            ("fn f(x: f32) -> f32 { while x > 0.0 { break x; } x }", "only a `loop` has a value"),
+            ("fn f(x: f32) -> f32 { Y = x; x }", "only variables of this function"),
+            ("fn f(x: f32) -> f32 { g(x)? }", "`Option` or a `Result`"),
+            ("fn f(x: f32) -> f32 { g::<f32>(x) }", "found from its arguments"),
+            (
+                "fn f(x: Option<f32>) -> f32 { match x { Some(y) | Other::One(y) => y, None => 1.0 } }",
+                "binds no names",
+            ),
+            ("struct S;", "before a function or an `impl` block"),
+        ];
+        for (item, message) in cases {
+            let found = mistakes(item);
+            assert!(found.len() == 1 && found[0].contains(message), "{item}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn all_mistakes_of_a_function_are_said() {
+        let found =
+            mistakes("fn f(x: f32) -> f32 { let s = \"x\"; if x > 0.0 { print!(\"\"); unsafe { } } x }");
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

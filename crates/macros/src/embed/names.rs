@@ -116,6 +116,10 @@ pub struct VariantNames {
     pub is: Ident,
     /// Gives its fields, as a tuple: `unpack_circle()`.
     pub unpack: Ident,
+    /// Gives its fields by their names.
+    pub unpack_fields: Ident,
+    /// Makes one by a function that sets its fields.
+    pub pack: Ident,
 }
 
 /// The names that `#[derive(Elt)]` makes of a variant's.
@@ -131,5 +135,7 @@ pub fn variant_names(variant: &Ident) -> VariantNames {
         constructor,
         is: format_ident!("is_{plain}", span = span),
         unpack: format_ident!("unpack_{plain}", span = span),
+        unpack_fields: format_ident!("unpack_{plain}_fields", span = span),
+        pack: format_ident!("pack_{plain}", span = span),
     }
 }

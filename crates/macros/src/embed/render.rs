@@ -10,7 +10,7 @@ use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 
 /// Elements of a tuple that is an expression.
-const LARGEST_TUPLE: usize = 8;
+const LARGEST_TUPLE: usize = 12;
 
 /// Writes steps, given the names of the variables.
 pub struct Renderer<'a> {

@@ -2,17 +2,15 @@
 //!
 //! Names say what they are: `circle` is a function, `Circle` a type or variant, `PI` a constant.
 
-use super::super::names::{expression_path, is_scalar, is_upper_case, replace_self, variant_names};
+use super::super::names::{
+    VariantNames, expression_path, is_scalar, is_upper_case, replace_self, variant_names,
+};
 use super::super::steps::{Code, Step};
 use super::{Lowering, refuse};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprCall, ExprMethodCall, ExprPath, ExprStruct, Member, Path, Result, Type};
-
-/// Variants whose fields have names have no order that is known here.
-pub(super) const NAMED_FIELDS: &str =
-    "fields of variants have no names in embedded functions: write the variant as a tuple, `Rect(f32, f32)`";
 
 /// Methods whose result is a `u32` in Rust.
 const COUNTS: [&str; 8] = [
@@ -174,10 +172,6 @@ impl Lowering<'_> {
 
     pub(super) fn struct_literal(&mut self, literal: &ExprStruct, out: &mut Vec<Step>) -> Result<Code> {
         let span = literal.span();
-        if self.variant(&literal.path, true).is_some() {
-            return refuse(literal.path.span(), NAMED_FIELDS);
-        }
-        let path = self.expression_type_of(&literal.path, 0)?;
         let exprs = literal.fields.iter().map(|field| &field.expr).chain(literal.rest.as_deref());
         let mut values = self.operands(exprs, out)?;
         if let (Some(rest), Some(value)) = (&literal.rest, values.last_mut()) {
@@ -188,7 +182,16 @@ impl Lowering<'_> {
         let (fields, rest) = tokens.split_at(literal.fields.len());
         let members = literal.fields.iter().map(|field| &field.member);
         let rest = rest.first().map(|rest| quote_spanned!(span=> ..#rest));
-        let made = quote_spanned!(span=> #path { #(#members: #fields,)* #rest });
+        let made = match self.variant(&literal.path, true) {
+            Some(VariantNames { pack, .. }) => {
+                let path = self.expression_type_of(&literal.path, 1)?;
+                quote_spanned!(span=> #path::#pack(|fields| { #(fields.#members = #fields;)* }))
+            }
+            None => {
+                let path = self.expression_type_of(&literal.path, 0)?;
+                quote_spanned!(span=> #path { #(#members: #fields,)* #rest })
+            }
+        };
         Ok(Code::of(made, &values.iter().collect::<Vec<_>>()))
     }
 }

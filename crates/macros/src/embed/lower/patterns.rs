@@ -6,7 +6,7 @@ use super::{Lowering, code, refuse};
 use proc_macro2::Span;
 use quote::quote_spanned;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, Path, RangeLimits, Result};
+use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, PatStruct, Path, RangeLimits, Result};
 
 /// Whether a value matches (always, if there is no condition), and the steps that bind names.
 type Matching = (Option<Code>, Vec<Step>);
@@ -61,19 +61,7 @@ impl Lowering<'_> {
                 let (inner, bindings) = self.parts(variant.elems.iter(), &payload)?;
                 Ok((Some(self.all(test, inner, span)), bindings))
             }
-            Pat::Struct(fields) => {
-                if self.variant(&fields.path, true).is_some() {
-                    return refuse(fields.path.span(), super::calls::NAMED_FIELDS);
-                }
-                let mut matching: Matching = (None, Vec::new());
-                for field in &fields.fields {
-                    let (member, span) = (&field.member, field.span());
-                    let part = code!(span, [value] #value.#member);
-                    let found = self.pattern(&field.pat, &part)?;
-                    matching = self.both(matching, found, span);
-                }
-                Ok(matching)
-            }
+            Pat::Struct(fields) => self.fields(fields, value),
             Pat::Reference(_) => {
                 refuse(span, "there are no references in embedded functions: elements are copied")
             }
@@ -83,6 +71,25 @@ impl Lowering<'_> {
             }
             _ => refuse(span, "this pattern is not supported in embedded functions"),
         }
+    }
+
+    /// A struct or a variant by the names of its fields.
+    fn fields(&mut self, fields: &PatStruct, value: &Code) -> Result<Matching> {
+        let span = fields.path.span();
+        let (mut matching, value): (Matching, Code) = match self.variant(&fields.path, true) {
+            Some(VariantNames { is, unpack_fields, .. }) => {
+                let test = code!(span, [value] #value.#is());
+                ((Some(test), Vec::new()), code!(span, [value] #value.#unpack_fields()))
+            }
+            None => ((None, Vec::new()), value.clone()),
+        };
+        for field in &fields.fields {
+            let (member, span) = (&field.member, field.span());
+            let part = code!(span, [value] #value.#member);
+            let found = self.pattern(&field.pat, &part)?;
+            matching = self.both(matching, found, span);
+        }
+        Ok(matching)
     }
 
     fn name(&mut self, name: &PatIdent, value: &Code) -> Result<Matching> {
