@@ -265,9 +265,9 @@ fn then(plan: &Plan) -> Vec<String> {
         Some(Read::Inputs(_)) => "the host looks whether a check failed, because the loop might not end then",
         Some(Read::Given(_)) => "the rest is planned with what the loop gives",
         Some(Read::Run { place, by_host, .. }) => {
-            let runs = format!("the host runs {place}");
-            let why = by_host.map(|reason| format!("the loop is not one kernel of one block: {reason}"));
-            return std::iter::once(runs).chain(why).collect();
+            let why =
+                by_host.map(|reason| format!(", since the loop is not one kernel of one block: {reason}"));
+            return vec![format!("the host runs {place}{}", why.unwrap_or_default())];
         }
     };
     vec![sentence.to_string()]

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// The height of a line, and the width of a letter.
 const LINE: usize = 15;
-const LETTER: f64 = 6.7;
+const LETTER: f64 = 7.0;
 /// Letters of a line at most; longer ones go on in the next line.
 const MOST_LETTERS: usize = 62;
 /// Around the text of a box, and between boxes.
@@ -62,7 +62,7 @@ impl Explanation {
             let mut boxes = boxes(part);
             let (wide, below) = arrange(&mut boxes, y + PADDING);
             width = width.max(wide);
-            arrows(&mut body, &boxes);
+            width = width.max(arrows(&mut body, &boxes));
             boxes.iter().for_each(|drawn| draw(&mut body, drawn));
             y = below;
             for line in part.then.iter().flat_map(|line| wrapped(&format!("then {line}"))) {
@@ -154,19 +154,33 @@ fn arrange(boxes: &mut [Drawn], from: usize) -> (usize, usize) {
     (widest, y)
 }
 
-// Writing to a string does not fail.
-fn arrows(body: &mut String, boxes: &[Drawn]) {
+/// Draws the arrows; how far to the right they go. Those that go past a layer go round its boxes.
+fn arrows(body: &mut String, boxes: &[Drawn]) -> usize {
+    let mut rightmost = 0;
     for drawn in boxes {
         for from in drawn.from.iter().filter_map(|from| boxes.get(*from)) {
             let (x, y) = (from.x + from.width() / 2, from.y + from.height());
             let (to_x, to_y) = (drawn.x + drawn.width() / 2, drawn.y);
-            let half = y.midpoint(to_y);
-            let _ = writeln!(
-                body,
-                r#"<path class="arrow" d="M{x} {y}C{x} {half} {to_x} {half} {to_x} {to_y}"/>"#
-            );
+            let between = boxes.iter().filter(|other| other.layer > from.layer && other.layer < drawn.layer);
+            let path = match between.map(|other| other.x + other.width() + GAP / 2).max() {
+                None => {
+                    let half = y.midpoint(to_y);
+                    format!("C{x} {half} {to_x} {half} {to_x} {to_y}")
+                }
+                Some(side) => {
+                    rightmost = rightmost.max(side);
+                    let (out, back) = (y + BETWEEN / 2, to_y - BETWEEN / 2);
+                    format!(
+                        "C{x} {out} {side} {y} {side} {}V{back}C{side} {to_y} {to_x} {back} {to_x} {to_y}",
+                        y + BETWEEN
+                    )
+                }
+            };
+            // Writing to a string does not fail.
+            let _ = writeln!(body, r#"<path class="arrow" d="M{x} {y}{path}"/>"#);
         }
     }
+    rightmost
 }
 
 fn draw(body: &mut String, drawn: &Drawn) {

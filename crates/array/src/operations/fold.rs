@@ -169,7 +169,8 @@ impl Operation for Fold {
         }
         let node = lowering.program.node(group.first().ok_or_else(lost)?.producer);
         let after = move |blocks: u64| {
-            lowering.because(format!("{blocks} blocks of the kernel before left a result each"));
+            lowering
+                .because(format!("the kernel before has a result of each of its blocks, {blocks} in all"));
             fold_blocks(lowering, node, &parts, (partial, blocks as i64))
         };
         Ok(Hearing { before, heard, after: Box::new(after) })
