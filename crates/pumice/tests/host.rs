@@ -167,7 +167,7 @@ fn numpy_files_of_any_rank_and_element_come_back() -> pumice::Result<()> {
 proptest! {
     #[test]
     fn any_matrix_comes_back_from_every_form(rows in 0usize..5, columns in 0usize..5, seed in any::<u32>()) {
-        let element = |[i, j]: [usize; 2]| (f64::from(seed) / (1 + i) as f64, (j as u32 ^ seed) % 3 == 0);
+        let element = |[i, j]: [usize; 2]| (f64::from(seed) / (1 + i) as f64, (j as u32 ^ seed).is_multiple_of(3));
         let matrix = Matrix::from_fn([rows, columns], element).expect("a matrix");
         let nested = Matrix::from_nested(matrix.to_nested().expect("rows")).expect("a matrix");
         // Without rows nobody knows how long they are.

@@ -45,7 +45,7 @@ macro_rules! numbers { ($($number:ty => $arrow:ty),*) => { $(
 )* }; }
 numbers!(i32 => Int32Type, i64 => Int64Type, u32 => UInt32Type, u64 => UInt64Type, f32 => Float32Type, f64 => Float64Type);
 
-fn is_column<'a, C: 'static>(column: &'a dyn ArrowArray) -> Option<&'a C> {
+fn is_column<C: 'static>(column: &dyn ArrowArray) -> Option<&C> {
     column.as_any().downcast_ref()
 }
 

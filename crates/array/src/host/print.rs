@@ -68,9 +68,8 @@ struct Printed {
     /// What is printed of each dimension, outermost first.
     dimensions: Vec<Ends>,
     texts: Vec<String>,
-    /// Characters before and from the decimal point on; all are before it in elements that have none.
-    before: usize,
-    behind: usize,
+    /// Characters of each text.
+    width: usize,
 }
 
 /// The indices of a dimension that are printed: those before a gap, and those behind it, if there is one.
@@ -100,16 +99,8 @@ impl Printed {
             false => add(0..array.len())?,
         }
         let is_float = matches!(T::types()[..], [ty] if ty.is_float());
-        let (mut before, mut behind) = (0, 0);
-        for text in &texts {
-            let (first, second) = halves(text, is_float);
-            (before, behind) = (before.max(first.chars().count()), behind.max(second.chars().count()));
-        }
-        for text in &mut texts {
-            let (first, second) = halves(text, is_float);
-            *text = format!("{first:>before$}{second:<behind$}");
-        }
-        Ok(Printed { dimensions, texts, before, behind })
+        let width = align(&mut texts, is_float);
+        Ok(Printed { dimensions, texts, width })
     }
 
     fn text(&self, is_single: bool) -> String {
@@ -143,7 +134,7 @@ impl Printed {
             if position > 0 {
                 text.push(',');
             }
-            let width = if number.is_some() { self.before + self.behind } else { 3 };
+            let width = if number.is_some() { self.width } else { 3 };
             let breaks = match inner.len() {
                 // Elements stand beside each other as long as there is room.
                 0 if position == 0 || column + 2 + width < WIDTH => 0,
@@ -168,10 +159,30 @@ impl Printed {
     }
 }
 
-/// A text before its decimal point, and from there on.
-fn halves(text: &str, is_float: bool) -> (&str, &str) {
-    let point = if is_float { text.find('.') } else { None };
-    text.split_at(point.unwrap_or(text.len()))
+/// Makes texts equally long and returns how long: with decimal points of floats below each other, and the others, NaN and integers say, at
+/// the right.
+fn align(texts: &mut [String], is_float: bool) -> usize {
+    let (mut before, mut behind, mut whole) = (0, 0, 0);
+    for text in texts.iter() {
+        match halves(text, is_float) {
+            Some((first, second)) => (before, behind) = (before.max(first.len()), behind.max(second.len())),
+            None => whole = whole.max(text.chars().count()),
+        }
+    }
+    let width = whole.max(before + behind);
+    let before = width - behind;
+    for text in texts {
+        *text = match halves(text, is_float) {
+            Some((first, second)) => format!("{first:>before$}{second:<behind$}"),
+            None => format!("{text:>width$}"),
+        };
+    }
+    width
+}
+
+/// A float before its decimal point, and from there on.
+fn halves(text: &str, is_float: bool) -> Option<(&str, &str)> {
+    Some(text.split_at(text.find('.').filter(|_| is_float)?))
 }
 
 /// Calls a function with the numbers of elements that follow each other and are printed, in order.
@@ -207,7 +218,7 @@ mod tests {
         assert_eq!(Matrix::<f32>::from_vec([2, 0], vec![])?.to_string(), "[]");
         assert_eq!(Scalar::<f64>::from_vec([], vec![0.5])?.to_string(), "0.5");
         assert_eq!(Vector::from([Some(1), None]).to_string(), "[Some(1),    None]");
-        assert_eq!(Vector::from([1e-30, 2.5, f64::NAN]).to_string(), "[  1e-30,   2.5  ,  NaN  ]");
+        assert_eq!(Vector::from([1e-30, 2.5, f64::NAN]).to_string(), "[1e-30,   2.5,   NaN]");
         Ok(())
     }
 
