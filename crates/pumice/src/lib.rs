@@ -50,8 +50,8 @@ pub use pumice_macros::include_pum;
 pub use pumice_macros::{all, any, comp, count, fold, max, min, product, sum};
 pub use pumice_runtime::{DeviceCall, DeviceColumns, Error, Result, foreign_on};
 pub use pumice_scalar::{
-    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, RangeEnd, Signed, cond,
-    constant, for_, let_, none, number, repeat_, some, while_,
+    Bits, Elt, Exp, Float, Integer, IntoExp, Lift, Number, OptionExp, Place, Primitive, RangeEnd, Signed,
+    cond, constant, for_, let_, none, number, repeat_, some, while_,
 };
 pub use results::ProgramResult;
 pub use running::Running;
@@ -72,9 +72,9 @@ pub mod layers {
 pub mod prelude {
     pub use crate::{
         Acc, AccRagged, All, Array, Dim0, Dim1, Dim2, Dim3, Dim4, Dim5, Elt, Exp, Matrix, Ragged, Scalar,
-        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, fill, fold, foreign,
-        for_, generate, iterate, iterate_numbered, let_, max, min, none, product, repeat_, some, sum, unit, use_,
-        use_ragged, while_, while_rows,
+        Shape, Vector, acond, all, any, awhile, comp, cond, constant, count, enum_from, fill, fold, for_,
+        foreign, generate, iterate, iterate_numbered, let_, max, min, none, product, repeat_, some, sum,
+        unit, use_, use_ragged, while_, while_rows,
     };
 }
 
