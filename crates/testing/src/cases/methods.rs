@@ -71,7 +71,7 @@ pub fn multiples_of_unsigned_numbers(h: &Harness) -> Outcome {
             let inputs = pairs(&$edges()).into_iter().filter(|(_, b)| *b != 0).collect();
             table!(h, ($t, $t), inputs, Tolerance::Exact, |(a, b)| {
                 a.div_ceil(b) => a.div_ceil(b);
-                a.next_multiple_of(b) => a.checked_next_multiple_of(b).unwrap_or((a / b + 1).wrapping_mul(b));
+                a.next_multiple_of(b) => a.checked_next_multiple_of(b).unwrap_or_else(|| (a / b + 1).wrapping_mul(b));
                 a.is_power_of_two() => a.is_power_of_two();
                 a.next_power_of_two() => a.checked_next_power_of_two().unwrap_or(0);
             })?;
