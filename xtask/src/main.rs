@@ -4,6 +4,8 @@
 //! depend on any crate of the workspace: a broken crate must not keep the tests from being started.
 
 mod bench;
+#[cfg(test)]
+mod documentation;
 mod error;
 mod options;
 mod process;

@@ -16,6 +16,15 @@ use std::sync::Arc;
 ///
 /// Operations only describe the program; `pumice::run` or `pumice::compile` execute it. Cloning is free, and an array
 /// that is used twice is still one array.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let squares: Acc<Vector<i64>> = generate(4, |i| i * i);
+/// // Nothing is computed yet; both uses are of one array.
+/// let (all, sum) = pumice::run((squares.clone(), squares.sum()))?;
+/// assert_eq!((all.to_vec()?, sum.to_value()?), (vec![0, 1, 4, 9], 14));
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct Acc<A> {
     described: Arc<Described>,
     of: PhantomData<fn() -> A>,
@@ -46,6 +55,12 @@ pub(crate) fn nullary(f: impl FnOnce() -> Vec<Term>) -> Function {
 
 impl<A> Acc<A> {
     /// The description of the array.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let doubled = use_(&[1, 2]).map(|x| x + x);
+    /// assert_eq!(doubled.described().place().operation(), "map");
+    /// ```
     pub fn described(&self) -> &Arc<Described> {
         &self.described
     }
@@ -54,6 +69,17 @@ impl<A> Acc<A> {
 impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// The array of this description. If it is of another rank or element type, the program is refused when it is
     /// compiled.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// use pumice::run;
+    /// let xs = use_(&[1, 2]);
+    /// let same: Acc<Vector<i32>> = Acc::from_described(xs.described().clone());
+    /// assert_eq!(run(same)?.to_vec()?, [1, 2]);
+    /// // What is no vector of `f32` is refused when it is compiled.
+    /// assert!(run(Acc::<Vector<f32>>::from_described(xs.described().clone())).is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn from_described(described: Arc<Described>) -> Self {
         Acc { described, of: PhantomData }
     }
@@ -63,17 +89,40 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 
     /// The array that is given as argument `number` when the program is run.
+    ///
+    /// ```
+    /// use pumice::layers::array::ArrayProgram;
+    /// use pumice::prelude::*;
+    /// let sum = Acc::<Vector<i64>>::argument(0).sum();
+    /// let program = ArrayProgram::of(&[sum.described().clone()]);
+    /// assert!(program.to_string().starts_with("a0: [_] (i64) = argument 0"));
+    /// ```
     #[track_caller]
     pub fn argument(number: u32) -> Self {
         Self::argument_at(number, Place::caller("argument"))
     }
 
     /// As [`Acc::argument`], for a program that is written at this place.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// use pumice::prelude::*;
+    /// let place = Place::new("parameter", "prices.pum", 3, 7);
+    /// assert_eq!(Acc::<Vector<f32>>::argument_at(0, place).described().place(), place);
+    /// ```
     pub fn argument_at(number: u32, place: Place) -> Self {
         Self::new(Argument(number), Vec::new(), place)
     }
 
     /// The extents, as an expression: use it inside functions on elements and for other arrays' shapes.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let m = fill((2, 3), 1);
+    /// let (rows, columns) = m.shape();
+    /// assert_eq!(pumice::run(generate(rows, |i| i * columns))?.to_vec()?, [0, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn shape(&self) -> D::Index {
         // What is known is a constant: it belongs to no scope, and no graph grows by it.
         let extent = |dimension: usize| match self.described.known_extents() {
@@ -84,6 +133,16 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 
     /// The number of elements, as an expression.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let average = |xs: Acc<Vector<f64>>| {
+    ///     let count = xs.size().cast::<f64>();
+    ///     xs.sum().map(|sum| sum / count)
+    /// };
+    /// assert_eq!(pumice::run(average(use_(&[1.0, 2.0, 6.0])))?.to_value()?, 3.0);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn size(&self) -> Exp<i64> {
         let extents = self.shape().terms().into_iter();
         extents.fold(Exp::from(1), |product, extent| product * Exp::<i64>::from_term(extent))

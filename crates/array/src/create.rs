@@ -20,6 +20,18 @@ pub fn use_<D: Shape, T: Elt>(array: impl IntoArray<D, T>) -> Acc<Array<D, T>> {
 }
 
 /// What can be used as an array in a program.
+///
+/// ```
+/// use pumice::prelude::*;
+/// use pumice::{IntoArray, run};
+/// fn total<const N: usize>(arrays: [impl IntoArray<pumice::Dim1, i32>; N]) -> pumice::Result<i32> {
+///     let sums = arrays.map(|array| use_(array).sum().the());
+///     Ok(run(unit(sums.into_iter().fold(Exp::<i32>::from(0), |a, b| a + b)))?.to_value()?)
+/// }
+/// assert_eq!(total([vec![1, 2], vec![3]])?, 6);
+/// assert_eq!(total([&[4, 5], &[6, 7]])?, 22);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be used as an array of shape `{D}` with elements `{T}`",
     note = "slices, vectors and arrays are vectors, arrays of arrays are matrices; an `Array` and (with the feature `ndarray`) an \

@@ -133,10 +133,30 @@ pub struct Array<D, T> {
 }
 
 /// A single value.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let sum: Scalar<i32> = pumice::run(use_(&[1, 2]).sum())?;
+/// assert_eq!(sum.to_value()?, 3);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub type Scalar<T> = Array<Dim0, T>;
 /// An array of one dimension.
+///
+/// ```
+/// use pumice::Vector;
+/// let xs: Vector<f32> = vec![1.0, 2.0].into();
+/// assert_eq!(xs.extents(), [2]);
+/// ```
 pub type Vector<T> = Array<Dim1, T>;
 /// An array of two dimensions, row by row.
+///
+/// ```
+/// use pumice::Matrix;
+/// let m = Matrix::from_vec([2, 2], vec![1, 2, 3, 4])?;
+/// assert_eq!(m.extents(), [2, 2]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub type Matrix<T> = Array<Dim2, T>;
 
 impl<D, T> Clone for Array<D, T> {
@@ -147,6 +167,14 @@ impl<D, T> Clone for Array<D, T> {
 
 impl<D: Shape, T: Elt> Array<D, T> {
     /// The array with these extents and elements, row by row. Numbers and truth values are not copied.
+    ///
+    /// ```
+    /// use pumice::{Array, Dim3, Matrix};
+    /// let cube = Array::<Dim3, i32>::from_vec([2, 1, 2], vec![1, 2, 3, 4])?;
+    /// assert_eq!(cube.len(), 4);
+    /// assert!(Matrix::from_vec([2, 2], vec![1, 2, 3]).is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn from_vec(extents: D::Extents, values: Vec<T>) -> Result<Self, Error> {
         check_count(extents.as_ref(), values.len())?;
         Ok(Self::from_held(extents.as_ref().to_vec(), values))
@@ -185,6 +213,14 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 
     /// The array with these extents and a copy of these elements, row by row.
+    ///
+    /// ```
+    /// use pumice::Matrix;
+    /// let rows = [1.0, 2.0, 3.0, 4.0];
+    /// let m = Matrix::from_slice([2, 2], &rows)?;
+    /// assert_eq!(m.to_vec()?, rows);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn from_slice(extents: D::Extents, values: &[T]) -> Result<Self, Error> {
         check_count(extents.as_ref(), values.len())?;
         Ok(Self::from_parts(extents.as_ref().to_vec(), values))
@@ -226,6 +262,14 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 
     /// The array that this data is; an error if it has another shape or element type.
+    ///
+    /// ```
+    /// use pumice::Vector;
+    /// let xs = Vector::from(vec![1i32, 2]);
+    /// assert_eq!(Vector::<i32>::from_data(xs.data().clone())?.to_vec()?, [1, 2]);
+    /// assert!(Vector::<f32>::from_data(xs.data().clone()).is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn from_data(data: Arc<dyn ArrayData>) -> Result<Self, Error> {
         if data.extents().len() != D::RANK || data.types() != T::types() {
             return Err(Error::Program("an array has another shape or element type than its data".into()));
@@ -234,11 +278,25 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 
     /// The data.
+    ///
+    /// ```
+    /// use pumice::{Vector, layers::scalar::ScalarType};
+    /// let pairs = Vector::from(vec![(1i32, true)]);
+    /// assert_eq!(pairs.data().types(), [ScalarType::I32, ScalarType::Bool]);
+    /// ```
     pub fn data(&self) -> &Arc<dyn ArrayData> {
         &self.data
     }
 
     /// The extents, outermost first.
+    ///
+    /// ```
+    /// use pumice::Matrix;
+    /// let m = Matrix::from_vec([2, 3], vec![0; 6])?;
+    /// let [rows, columns] = m.extents();
+    /// assert_eq!((rows, columns), (2, 3));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn extents(&self) -> D::Extents {
         match D::Extents::try_from(self.data.extents()) {
             Ok(extents) => extents,
@@ -252,17 +310,38 @@ impl<D: Shape, T: Elt> Array<D, T> {
     }
 
     /// The number of elements.
+    ///
+    /// ```
+    /// let m = pumice::Matrix::from_vec([2, 3], vec![0; 6])?;
+    /// assert_eq!(m.len(), 6);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.data.extents().iter().product()
     }
 
     /// Whether there are no elements.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let none = pumice::run(use_(&[1, 2]).filter(|x| x.gt(2)))?;
+    /// assert!(none.is_empty());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// The elements, row by row. Waits for the device and copies; fails if the computation of this array (or of one
     /// that it was computed from) failed, or if the host has no memory for the elements.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let quotients = pumice::compile(|xs: Acc<Vector<i32>>| xs.map(|x| 12 / x))?;
+    /// assert_eq!(quotients.run(&[3, 4])?.to_vec()?, [4, 3]);
+    /// assert!(quotients.run(&[3, 0])?.to_vec().is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let columns = self.data.columns()?;
         let values = elements(&columns, self.len())?;
@@ -292,6 +371,12 @@ fn elements<T: Elt>(columns: &[Cow<'_, [u8]>], count: usize) -> Result<Vec<T>, E
 
 impl<T: Elt> Array<Dim0, T> {
     /// The value.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// assert_eq!(pumice::run(use_(&[1.5, 2.5]).sum())?.to_value()?, 4.0);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn to_value(&self) -> Result<T, Error> {
         self.to_vec()?.first().copied().ok_or_else(|| Error::Shape("a scalar without a value".into()))
     }

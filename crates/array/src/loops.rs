@@ -17,6 +17,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a loop carries and a branch gives: an array, or a tuple of two to four, of any ranks and element types.
+///
+/// ```
+/// use pumice::{AccTuple, prelude::*, run};
+/// fn four_times<S: AccTuple>(state: S, step: impl FnOnce(S) -> S) -> S {
+///     iterate(4, state, step)
+/// }
+/// let (powers, _) = four_times((unit(1i32), unit(3i32)), |(power, base)| (power.zip_with(base.clone(), |p, b| p * b), base));
+/// assert_eq!(run(powers)?.to_value()?, 81);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of a loop or the result of a branch",
     label = "expected an array, or a tuple of two to four arrays",

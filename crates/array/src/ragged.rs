@@ -95,16 +95,31 @@ impl<T> Ragged<T> {
     }
 
     /// The number of rows.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Ragged::from(vec![vec![1, 2], vec![], vec![3]]).len(), 3);
+    /// ```
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
     /// Whether there is no row.
+    ///
+    /// ```
+    /// use pumice::Ragged;
+    /// assert!(Ragged::<i32>::from(vec![]).is_empty());
+    /// assert!(!Ragged::<i32>::from(vec![vec![]]).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// A row, if there is one with this number.
+    ///
+    /// ```
+    /// let rows = pumice::Ragged::from(vec![vec![1, 2], vec![]]);
+    /// assert_eq!((rows.row(0), rows.row(1), rows.row(2)), (Some(&[1, 2][..]), Some(&[][..]), None));
+    /// ```
     pub fn row(&self, number: usize) -> Option<&[T]> {
         let range = *self.offsets.get(number)?..*self.offsets.get(number + 1)?;
         self.values.get(range)
@@ -125,16 +140,31 @@ impl<T> Ragged<T> {
     }
 
     /// The elements of all rows, one after the other.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Ragged::from(vec![vec![1, 2], vec![], vec![3]]).values(), [1, 2, 3]);
+    /// ```
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
     /// Where each row begins, and where the last one ends.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Ragged::from(vec![vec![1, 2], vec![], vec![3]]).offsets(), [0, 2, 2, 3]);
+    /// ```
     pub fn offsets(&self) -> &[usize] {
         &self.offsets
     }
 
     /// The rows as vectors.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let divisors = pumice::run(comp![[d | d <- 1..=n, n % d == 0] | n <- 4..6])?;
+    /// assert_eq!(divisors.to_vecs(), [vec![1, 2, 4], vec![1, 5]]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn to_vecs(&self) -> Vec<Vec<T>>
     where
         T: Clone,
@@ -152,6 +182,12 @@ impl<'a, T> IntoIterator for &'a Ragged<T> {
 }
 
 /// The rows of a [`Ragged`], in order.
+///
+/// ```
+/// let rows = pumice::Ragged::from(vec![vec![1, 2], vec![]]);
+/// let mut lengths = rows.rows().map(<[i32]>::len);
+/// assert_eq!((lengths.next(), lengths.next(), lengths.next()), (Some(2), Some(0), None));
+/// ```
 #[derive(Clone, Debug)]
 pub struct RaggedRows<'a, T> {
     values: &'a [T],
@@ -251,6 +287,13 @@ impl<T: Elt> Ragged<T> {
     }
 
     /// The rows of vectors that a program gave.
+    ///
+    /// ```
+    /// use pumice::{Ragged, Vector};
+    /// let (values, offsets) = (Vector::from(vec![1, 2, 3]), Vector::from(vec![0i64, 1, 3]));
+    /// assert_eq!(Ragged::from_vectors(&values, &offsets)?.to_vecs(), [vec![1], vec![2, 3]]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn from_vectors(values: &Vector<T>, offsets: &Vector<i64>) -> Result<Ragged<T>, Error> {
         let offsets =
             offsets.to_vec()?.into_iter().map(|offset| usize::try_from(offset).unwrap_or(usize::MAX));
@@ -278,6 +321,13 @@ pub struct AccRagged<T: Elt> {
 impl<T: Elt> AccRagged<T> {
     /// The rows of these elements that begin at all offsets but the last, which is where the last one ends. An offset that the
     /// vector does not have is an error where its row is looked at.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let rows = AccRagged::new(use_(&[1, 2, 3]), use_(&[0i64, 0, 2, 3]));
+    /// assert_eq!(run(rows.sum())?.to_vec()?, [0, 3, 3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn new(values: Acc<Vector<T>>, offsets: Acc<Vector<i64>>) -> AccRagged<T> {
         AccRagged { values, offsets }
     }
@@ -312,16 +362,37 @@ impl<T: Elt> AccRagged<T> {
     }
 
     /// The elements of all rows, one after the other.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(triangle.flatten())?.to_vec()?, [0, 0, 1, 0, 1, 2]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn flatten(&self) -> Acc<Vector<T>> {
         self.values.clone()
     }
 
     /// Where each row begins, and where the last one ends.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(triangle.offsets())?.to_vec()?, [0, 0, 1, 3, 6]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn offsets(&self) -> Acc<Vector<i64>> {
         self.offsets.clone()
     }
 
     /// The number of rows, as an expression.
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(unit(triangle.size()))?.to_value()?, 4);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn size(&self) -> Exp<i64> {
         self.offsets.size() - 1
     }
@@ -341,6 +412,13 @@ impl<T: Elt> AccRagged<T> {
     }
 
     /// Where each row begins and ends in [`AccRagged::flatten`].
+    ///
+    /// ```
+    /// use pumice::*;
+    /// let triangle = comp![[j | j <- 0..i] | i <- 0..4];
+    /// assert_eq!(run(triangle.rows())?.to_vec()?, [(0, 0), (0, 1), (1, 3), (3, 6)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     #[track_caller]
     pub fn rows(&self) -> Acc<Vector<(i64, i64)>> {
         self.rows_at(Place::caller("rows"))

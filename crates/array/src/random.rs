@@ -77,6 +77,16 @@ pub fn normal_at<T: Float>(seed: Exp<u64>, number: Exp<i64>) -> Exp<T> {
 }
 
 /// A type of which there are random numbers.
+///
+/// ```
+/// use pumice::random::{Random, uniform};
+/// use pumice::{Acc, Vector, run};
+/// fn three<T: Random>(seed: u64) -> Acc<Vector<T>> {
+///     uniform(3, seed)
+/// }
+/// assert_eq!(run(three::<i32>(42))?.len(), 3);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait Random: Number {
     /// A number from 64 random bits.
     fn from_random_bits(bits: Exp<u64>) -> Exp<Self>;

@@ -15,6 +15,16 @@ use pumice_scalar::{Elt, Exp, FailureKind, Place, Site, cond};
 use std::sync::Arc;
 
 /// The state of loops of rows: rows, a vector with one element per row, or a tuple of two to four of these.
+///
+/// ```
+/// use pumice::{RowTuple, prelude::*, run};
+/// fn count<S: RowTuple>(state: &S) -> Acc<Scalar<i64>> {
+///     unit(state.count())
+/// }
+/// let rows = Ragged::from(vec![vec![1, 2], vec![], vec![3]]).use_();
+/// assert_eq!(run(count(&(rows, use_(&[0, 0, 0]))))?.to_value()?, 3);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the state of loops of rows",
     label = "expected an `AccRagged<T>`, an `Acc<Vector<T>>` with one element per row, or a tuple of two to four of these"

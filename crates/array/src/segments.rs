@@ -12,6 +12,19 @@ use crate::shape::Dim1;
 use pumice_scalar::{Elt, Exp, FailureKind, Function, IntoExp, OptionExp, Place, Site, cond, some};
 
 /// Where the segments of a vector are.
+///
+/// ```
+/// use pumice::*;
+/// let same = [
+///     Segments::Offsets(use_(&[0i64, 1, 3])),
+///     Segments::Lengths(use_(&[1i64, 2])),
+///     Segments::Heads(use_(&[true, true, false])),
+/// ];
+/// for segments in same {
+///     assert_eq!(run(use_(&[5, 6, 7]).fold_segments(segments, 0, |a, b| a + b))?.to_vec()?, [5, 13]);
+/// }
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum Segments {
     /// By where each begins, and where the last one ends: one number more than there are segments, none smaller than the one

@@ -4,6 +4,14 @@ use pumice_scalar::{Exp, Lift, ScalarType, Term};
 use std::fmt::Debug;
 
 /// A number of dimensions.
+///
+/// ```
+/// use pumice::{Acc, Array, Dim2, Elt, Shape};
+/// fn rank<D: Shape, T: Elt>(_: &Acc<Array<D, T>>) -> usize {
+///     D::RANK
+/// }
+/// assert_eq!((rank(&pumice::fill((2, 3), 1i32)), Dim2::RANK), (2, 2));
+/// ```
 pub trait Shape: Copy + Debug + Send + Sync + 'static {
     /// How many.
     const RANK: usize;
@@ -18,6 +26,16 @@ pub trait Shape: Copy + Debug + Send + Sync + 'static {
 }
 
 /// A shape with an innermost dimension that can be folded away.
+///
+/// ```
+/// use pumice::{Acc, Array, Larger, Shape, fill, run};
+/// // Of arrays of any rank but 0.
+/// fn ranges<D: Larger<Smaller = S>, S: Shape>(xs: Acc<Array<D, i32>>) -> Acc<Array<S, i32>> {
+///     xs.clone().max().zip_with(xs.min(), |a, b| a - b)
+/// }
+/// assert_eq!(run(ranges(fill((2, 3), 7)))?.to_vec()?, [0, 0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "an array of shape `{Self}` has no dimension to fold",
     label = "this is a single value already"
@@ -54,6 +72,16 @@ macro_rules! smaller { ($($larger:ident $smaller:ident),*) => { $(impl Larger fo
 smaller!(Dim1 Dim0, Dim2 Dim1, Dim3 Dim2, Dim4 Dim3, Dim5 Dim4);
 
 /// One extent: a number or an expression.
+///
+/// ```
+/// use pumice::{Acc, IntoExtent, Vector, fill, run};
+/// fn zeros(count: impl IntoExtent) -> Acc<Vector<i32>> {
+///     fill(count.into_extent(), 0)
+/// }
+/// assert_eq!(run(zeros(3))?.len(), 3);
+/// assert_eq!(run(zeros(fill(4, 0i32).size()))?.len(), 4);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an extent",
     label = "expected a `usize` or an `Exp<i64>`"
@@ -86,6 +114,15 @@ impl IntoShape for usize {
 }
 
 /// The extents of a new array: a number or expression for a vector, a tuple for more dimensions.
+///
+/// ```
+/// use pumice::{Acc, Array, IntoShape, fill, run};
+/// fn zeros<S: IntoShape>(shape: S) -> Acc<Array<S::Dim, f32>> {
+///     fill(shape, 0.0)
+/// }
+/// assert_eq!(run(zeros((2, 3)))?.extents(), [2, 3]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     label = "expected an extent, or a tuple of up to five extents",
@@ -125,10 +162,25 @@ tuple_shapes! {
 }
 
 /// In a pattern for [`crate::Acc::slice`] and [`crate::Acc::replicate`]: all of a dimension, as it is.
+///
+/// ```
+/// use pumice::{All, generate, run};
+/// let m = generate((2, 3), |(i, j)| i * 10 + j);
+/// assert_eq!(run(m.slice((All, 1)))?.to_vec()?, [1, 11]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct All;
 
 /// One dimension in a [`Pattern`].
+///
+/// ```
+/// use pumice::{All, Exp, PatternPart};
+/// fn is_number(part: impl PatternPart) -> bool {
+///     part.number().is_some()
+/// }
+/// assert_eq!((is_number(All), is_number(2), is_number(Exp::from(2i64))), (false, true, true));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a part of a pattern",
     label = "expected `All`, a `usize` or an `Exp<i64>`"
@@ -166,6 +218,14 @@ numbers!(usize Exp<i64>);
 
 /// For each dimension of a larger array whether it is one of a smaller one ([`All`]), or else a number: the index to take, or
 /// how often to repeat.
+///
+/// ```
+/// use pumice::{All, Pattern, Shape};
+/// fn ranks<P: Pattern>(_: P) -> (usize, usize) {
+///     (P::Kept::RANK, P::Whole::RANK)
+/// }
+/// assert_eq!(ranks((2, All, All)), (2, 3));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a pattern of dimensions",
     label = "expected a tuple of up to five parts",

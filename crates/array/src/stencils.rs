@@ -8,6 +8,18 @@ use pumice_scalar::{Elt, Exp, FailureKind, Lift, Place, Site, Term, cond};
 use std::rc::Rc;
 
 /// What is beyond the border of an array.
+///
+/// ```
+/// use pumice::*;
+/// use std::rc::Rc;
+/// let before = |boundary| run(use_(&[1i64, 2, 3]).stencil(boundary, |near| near.at([-1])))?.to_vec().map_err(Error::from);
+/// assert_eq!(before(Boundary::Clamp)?, [1, 1, 2]);
+/// assert_eq!(before(Boundary::Mirror)?, [2, 1, 2]);
+/// assert_eq!(before(Boundary::Wrap)?, [3, 1, 2]);
+/// assert_eq!(before(Boundary::Constant(0))?, [0, 1, 2]);
+/// assert_eq!(before(Boundary::Function(Rc::new(|i: Exp<i64>| i * 100)))?, [-100, 1, 2]);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub enum Boundary<D: Shape, T: Elt> {
     /// The nearest element.
@@ -23,6 +35,16 @@ pub enum Boundary<D: Shape, T: Elt> {
 }
 
 /// The elements around one of an array.
+///
+/// ```
+/// use pumice::{Boundary, Dim1, Exp, Neighbours, run, use_};
+/// fn slope(near: &Neighbours<Dim1, f32>) -> Exp<f32> {
+///     (near.at([1]) - near.at([-1])) / 2.0
+/// }
+/// let slopes = use_(&[0.0, 1.0, 4.0]).stencil(Boundary::Clamp, |near| slope(&near));
+/// assert_eq!(run(slopes)?.to_vec()?, [0.5, 2.0, 1.5]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct Neighbours<D: Shape, T: Elt> {
     array: Acc<Array<D, T>>,
     boundary: Boundary<D, T>,

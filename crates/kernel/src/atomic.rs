@@ -13,6 +13,19 @@ use pumice_program::{AtomicOp, Order, Scope};
 use pumice_scalar::{Constant, Exp, Integer, Number, Place, Primitive, ScalarType, Term};
 
 /// An element type that can be updated at once: integers and floats.
+///
+/// ```
+/// use pumice::kernel::{AtomicElt, Grid, Ix, Loops, Mutable, Pull, define};
+/// // A kernel that adds up numbers of any such type.
+/// fn total<T: AtomicElt>(sum: Mutable<T>, xs: Pull<T, Ix>) {
+///     Grid::for_each(xs.len(), &|i| {
+///         sum.atomic_add(0, xs.at(i));
+///     });
+/// }
+/// define("total", 32, total::<f32>)?;
+/// define("total", 32, total::<u64>)?;
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 pub trait AtomicElt: Primitive + Number {}
 macro_rules! atomic_elements { ($($t:ident)*) => { $(impl AtomicElt for $t {})* }; }
 atomic_elements!(i32 u32 i64 u64 f32 f64);
@@ -358,6 +371,18 @@ impl<T: AtomicElt> Mutable<T> {
 }
 
 /// Orders memory for the block: what this thread wrote before is visible to its block before what it writes after.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Loops, Mutable, Pull, define, fence_block};
+/// define("ordered", 32, |xs: Pull<i32, Ix>, out: Mutable<i32>| {
+///     Grid::for_each(xs.len(), &|i| {
+///         out.write(i * 2, xs.at(i));
+///         fence_block(); // the first, then the second
+///         out.write(i * 2 + 1, xs.at(i));
+///     });
+/// })?;
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 #[track_caller]
 pub fn fence_block() {
     fence(Scope::Block, here("fence_block"));

@@ -3,6 +3,15 @@
 use pumice_scalar::Constant;
 
 /// What a parameter of the program stands for, in the order of the program's parameters.
+///
+/// ```
+/// use pumice::kernel::{Binding, Grid, Ix, Pull, define};
+/// let kernel = define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>())?;
+/// assert!(kernel.bindings().contains(&Binding::Column { parameter: 0, column: 0 }));
+/// assert!(kernel.bindings().contains(&Binding::Length { parameter: 0 }));
+/// assert!(kernel.bindings().contains(&Binding::Result { column: 0 }));
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// A column of the function's parameter with this number.
@@ -64,6 +73,34 @@ pub trait Launcher {
 
 impl Binding {
     /// Returns what a launch gives for this parameter of the program.
+    ///
+    /// ```
+    /// use pumice::kernel::Binding;
+    /// use pumice::layers::kernel::Launcher;
+    /// use pumice::layers::scalar::Constant;
+    /// /// Says in words what stands for a parameter.
+    /// struct Words;
+    /// impl Launcher for Words {
+    ///     type Argument = String;
+    ///     fn column(&self, parameter: usize, column: usize) -> Option<String> {
+    ///         Some(format!("column {column} of argument {parameter}"))
+    ///     }
+    ///     fn number(&self, parameter: usize) -> Option<String> {
+    ///         Some(format!("argument {parameter}"))
+    ///     }
+    ///     fn result(&self, column: usize) -> Option<String> {
+    ///         Some(format!("column {column} of the result"))
+    ///     }
+    ///     fn failure(&self) -> Option<String> {
+    ///         None
+    ///     }
+    ///     fn value(&self, value: Constant) -> Option<String> {
+    ///         Some(format!("{value:?}"))
+    ///     }
+    /// }
+    /// assert_eq!(Binding::Length { parameter: 1 }.resolve(&Words).as_deref(), Some("argument 1"));
+    /// assert_eq!(Binding::Failure.resolve(&Words), None);
+    /// ```
     pub fn resolve<L: Launcher + ?Sized>(&self, launcher: &L) -> Option<L::Argument> {
         match *self {
             Binding::Column { parameter, column } => launcher.column(parameter, column),

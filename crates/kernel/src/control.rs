@@ -301,6 +301,15 @@ pub fn power<L: Forces, T: Storable>(
 }
 
 /// The step of each thread of a block in one round of [`accumulate`]: from its number and its values to its next values.
+///
+/// ```
+/// use pumice::Exp;
+/// use pumice::kernel::{Pull, Round};
+/// // Each thread adds the element of its number.
+/// fn adding(row: Pull<i32>) -> Round<Exp<i32>> {
+///     Box::new(move |thread, sum| vec![sum[0] + row.at(thread)])
+/// }
+/// ```
 pub type Round<T> = Box<dyn Fn(Ix, Vec<T>) -> Vec<T>>;
 
 /// A sequential loop of a block in which each of its first `threads` threads keeps some values to itself, in registers.

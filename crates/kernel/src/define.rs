@@ -16,6 +16,14 @@ use pumice_program::{Access, MemoryId, Operand, Param};
 use pumice_scalar::{Elt, Exp, Primitive, ScalarType};
 
 /// The kind of a parameter of a kernel-language function.
+///
+/// ```
+/// use pumice::kernel::{Ix, KernelParameter, Mutable, ParameterKind, Pull};
+/// use pumice::layers::scalar::ScalarType;
+/// let types = vec![ScalarType::F32];
+/// assert_eq!(Pull::<f32, Ix>::kind(), ParameterKind::Array { types: types.clone(), changes: false });
+/// assert_eq!(Mutable::<f32>::kind(), ParameterKind::Array { types, changes: true });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParameterKind {
     /// An array, one column a scalar of its elements, and its length.
@@ -30,6 +38,15 @@ pub enum ParameterKind {
 }
 
 /// The result of a kernel.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Pull, define};
+/// use pumice::layers::scalar::ScalarType;
+/// let pairs = define("pairs", 32, |xs: Pull<f32, Ix>| xs.map(|x| (x, x.gt(0.0))).push::<Grid>())?;
+/// let outcome = pairs.outcome();
+/// assert!(outcome.is_some_and(|outcome| outcome.types == [ScalarType::F32, ScalarType::Bool] && outcome.complete));
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The types of the columns.
@@ -42,6 +59,16 @@ pub struct Outcome {
 
 /// A kernel with what its parameters stand for. Only [`define`] makes one: its program stays within the memories that are
 /// bound as it says.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Pull, Push, define};
+/// fn reversed(xs: Pull<f32, Ix>) -> Push<Grid, f32, Ix> {
+///     xs.reverse().push()
+/// }
+/// let kernel = define("reverse", 256, reversed)?;
+/// println!("{}", kernel.kernel().program);
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Definition {
     pub(crate) kernel: BuiltKernel,
@@ -52,26 +79,62 @@ pub struct Definition {
 
 impl Definition {
     /// The kernel.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// let copy = define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>())?;
+    /// assert_eq!(copy.kernel().program.threads, 32);
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn kernel(&self) -> &BuiltKernel {
         &self.kernel
     }
 
     /// The kernel's name.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// assert_eq!(define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>())?.name(), "copy");
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.kernel.program.name
     }
 
     /// The parameters of the function.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// let scaled = define("scale", 32, |by: Exp<f32>, xs: Pull<f32, Ix>| xs.map(move |x| x * by).push::<Grid>())?;
+    /// assert_eq!(scaled.parameters().len(), 2);
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn parameters(&self) -> &[ParameterKind] {
         &self.parameters
     }
 
     /// What the program's parameters stand for.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// let copy = define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>())?;
+    /// assert_eq!(copy.bindings().len(), copy.kernel().program.params.len());
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn bindings(&self) -> &[Binding] {
         &self.bindings
     }
 
     /// The result, if there is one.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Loops, Mutable, Pull, define};
+    /// assert!(define("copy", 32, |xs: Pull<i32, Ix>| xs.push::<Grid>())?.outcome().is_some());
+    /// let clear = |xs: Mutable<i32>| Grid::for_each(xs.len(), &|i| xs.write(i, 0.into()));
+    /// assert!(define("clear", 32, clear)?.outcome().is_none());
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn outcome(&self) -> Option<&Outcome> {
         self.outcome.as_ref()
     }
@@ -93,6 +156,13 @@ mod sealed {
 }
 
 /// A parameter of a kernel-language function.
+///
+/// ```
+/// use pumice::Exp;
+/// use pumice::kernel::{KernelParameter, ParameterKind};
+/// use pumice::layers::scalar::ScalarType;
+/// assert_eq!(Exp::<f32>::kind(), ParameterKind::Scalar(ScalarType::F32));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a kernel",
     note = "a kernel takes arrays `Pull<T, Ix>`, scalars `Exp<T>`, and memory to change `Mutable<T>`"
@@ -151,6 +221,14 @@ impl<T: Primitive> KernelParameter for Exp<T> {
 }
 
 /// The result of a kernel-language function.
+///
+/// ```
+/// use pumice::kernel::{Definition, Grid, Ix, KernelResult, Pull, define};
+/// fn of_floats<R: KernelResult>(f: impl Fn(Pull<f32, Ix>) -> R) -> Option<Definition> {
+///     define("of_floats", 32, f).ok()
+/// }
+/// assert!(of_floats(|xs| xs.push::<Grid>()).is_some());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a kernel",
     note = "a kernel gives an array that its grid pushes, `Push<Grid, T>` or `Push<Grid, T, Ix>`, or `()` if it only \
@@ -202,6 +280,14 @@ impl KernelResult for () {
 }
 
 /// A function of the kernel language that can become a kernel: a closure or function of up to six parameters.
+///
+/// ```
+/// use pumice::kernel::{BuildError, Definition, Grid, Ix, KernelFunction, Pull, define};
+/// fn in_small_blocks<P, F: KernelFunction<P>>(name: &str, f: F) -> Result<Definition, BuildError> {
+///     define(name, 32, f)
+/// }
+/// assert!(in_small_blocks("copy", |xs: Pull<f32, Ix>| xs.push::<Grid>()).is_ok());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this function is not a kernel",
     label = "expected a function of the kernel language",

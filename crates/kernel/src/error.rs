@@ -4,6 +4,16 @@ use pumice_scalar::{Place, Site};
 use std::fmt;
 
 /// A kernel that cannot be built.
+///
+/// ```
+/// use pumice::kernel::{Block, Grid, Ix, Pull, define};
+/// let error = define("sums", 32, |xs: Pull<i32, Ix>| {
+///     // The halves of three elements are not as long as each other.
+///     let sums = |(low, high): (Pull<i32>, Pull<i32>)| low.zip_with(high, |a, b| a + b).push::<Block>();
+///     xs.split_up(3).map(move |part| sums(part.halve())).concat::<Grid>()
+/// });
+/// assert!(error.is_err_and(|error| error.place().is_some()));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     message: String,
@@ -13,6 +23,10 @@ pub struct BuildError {
 
 impl BuildError {
     /// The error that has this message, of which nobody knows where it comes from.
+    ///
+    /// ```
+    /// assert_eq!(pumice::kernel::BuildError::new("no kernel").to_string(), "no kernel");
+    /// ```
     pub fn new(message: impl fmt::Display) -> BuildError {
         BuildError { message: message.to_string(), place: None, help: String::new() }
     }
@@ -24,17 +38,36 @@ impl BuildError {
     }
 
     /// The same error, which comes from this place unless it has one already.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// use pumice::kernel::BuildError;
+    /// let place = Place::new("push", "prices.pum", 3, 7);
+    /// assert_eq!(BuildError::new("no kernel").or_at(place).to_string(), "no kernel in push at prices.pum:3");
+    /// ```
     #[must_use]
     pub fn or_at(self, place: impl Into<Option<Place>>) -> BuildError {
         BuildError { place: self.place.or(place.into()), ..self }
     }
 
     /// What is wrong, without the place.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// use pumice::kernel::BuildError;
+    /// let error = BuildError::new("no kernel").or_at(Place::new("push", "prices.pum", 3, 7));
+    /// assert_eq!(error.message(), "no kernel");
+    /// ```
     pub fn message(&self) -> &str {
         &self.message
     }
 
     /// Where the user wrote what is wrong.
+    ///
+    /// ```
+    /// use pumice::kernel::BuildError;
+    /// assert_eq!(BuildError::new("no kernel").place(), None);
+    /// ```
     pub fn place(&self) -> Option<Place> {
         self.place
     }

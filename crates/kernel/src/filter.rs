@@ -48,6 +48,16 @@ impl<T: Storable> Pull<T> {
     }
 
     /// As [`Pull::filter`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+    /// let odd = preview(32, &[3, 4, 5, 6], |xs: Pull<i32, Ix>| {
+    ///     let part = |four: Pull<i32>| four.filter_at(AnyLevel::Block, |x| (x % 2).eq(1));
+    ///     xs.split_up(4).map(part).concat_by_at(AnyLevel::Grid, 4, 4usize).at_level()
+    /// })?;
+    /// assert_eq!(odd, [3, 5, 0, 0]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn filter_at(
         self,

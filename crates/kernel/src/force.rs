@@ -18,6 +18,17 @@ use pumice_scalar::{Exp, Place, ScalarType, Term};
 use std::cell::RefCell;
 
 /// How the elements of a forced array lie in memory.
+///
+/// ```
+/// use pumice::kernel::{Block, Ix, Layout, Pull, preview};
+/// for layout in [Layout::Plain, Layout::Padded, Layout::Swizzled] {
+///     let reversed = preview(32, &[1, 2, 3, 4], move |xs: Pull<i32, Ix>| {
+///         xs.split_up(4).map(move |four| four.push::<Block>().force_as(layout).reverse().push::<Block>()).concat()
+///     })?;
+///     assert_eq!(reversed, [4, 3, 2, 1]);
+/// }
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// One after the other.
@@ -136,6 +147,17 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// As [`Push::force_within`], with a layout.
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Ix, Layout, Pull, preview};
+    /// let reversed = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     let tile = |tile: Pull<i32, Ix>| tile.push::<Block>().force_within_as(2, Layout::Padded).reverse().push::<Block>();
+    ///     xs.tiles(2).map(tile).concat_by(2, length)
+    /// })?;
+    /// assert_eq!(reversed, [2, 1, 3]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn force_within_as(self, capacity: usize, layout: Layout) -> Pull<T, S>
     where
@@ -216,6 +238,20 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///
     /// Before the next barrier, an element is read only by the thread that wrote it; otherwise threads race, and what they
     /// read is anything.
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Ix, Pull, preview};
+    /// let doubled = preview(32, &[1, 2], |xs: Pull<i32, Ix>| {
+    ///     let block = |two: Pull<i32>| {
+    ///         // SAFETY: each thread reads what it wrote itself.
+    ///         let written = unsafe { two.map(|x| x * 2).push::<Block>().unsafe_write() };
+    ///         written.push::<Block>()
+    ///     };
+    ///     xs.split_up(2).map(block).concat()
+    /// })?;
+    /// assert_eq!(doubled, [2, 4]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub unsafe fn unsafe_write(self) -> Pull<T, S>
     where
@@ -302,6 +338,19 @@ impl<T: Storable> Rows<T> {
     }
 
     /// As [`Rows::force_2d`], with another layout.
+    ///
+    /// ```
+    /// use pumice::kernel::{Ix, Layout, Pull, preview};
+    /// let turned = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let tiles = xs.rows(2.into()).split_2d(2.into(), 2);
+    ///     let turned = tiles.map(|row| row.map(|tile| {
+    ///         tile.force_2d_as(2.into(), 2.into(), 2, Layout::Swizzled).transpose(2.into())
+    ///     }));
+    ///     turned.concat_2d(2, 2.into(), 2.into())
+    /// })?;
+    /// assert_eq!(turned, [1, 3, 2, 4]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn force_2d_as(self, rows: Ix, columns: Ix, size: usize, layout: Layout) -> Rows<T> {
         let place = here("force_2d");

@@ -8,9 +8,24 @@ use crate::{Level, Pull, Push, Size, effects};
 use pumice_scalar::{Constant, Elt, Exp, Lift, Primitive, ScalarType, Term};
 
 /// The index type of the kernel language.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull};
+/// fn middle(xs: &Pull<f32, Ix>) -> Ix {
+///     xs.len() / 2
+/// }
+/// ```
 pub type Ix = Exp<i64>;
 
 /// An item of an array: a scalar, a tuple, or an array again.
+///
+/// ```
+/// use pumice::kernel::{Item, Pull};
+/// // Of arrays of anything, also of arrays.
+/// fn ends<T: Item>(xs: &Pull<T>) -> (T::Form, T::Form) {
+///     (xs.head(), xs.last())
+/// }
+/// ```
 pub trait Item: sealed::Item + 'static {
     /// The form of it while a program is built.
     type Form: ItemForm<Item = Self>;
@@ -50,12 +65,30 @@ fn guarded<T: Storable>(condition: Exp<bool>, form: &dyn Fn() -> T::Form) -> T::
 }
 
 /// The form of an item while a program is built.
+///
+/// ```
+/// use pumice::kernel::{ItemForm, Pull};
+/// fn twice<F: ItemForm>(first: F, second: F) -> Pull<F::Item>
+/// where
+///     F::Item: pumice::kernel::Storable,
+/// {
+///     pumice::kernel::replicate(1usize, first).append(pumice::kernel::replicate(1usize, second))
+/// }
+/// ```
 pub trait ItemForm: Clone + 'static {
     /// The item.
     type Item: Item<Form = Self>;
 }
 
 /// An item that memory can hold: one cell a scalar.
+///
+/// ```
+/// use pumice::kernel::{Forces, Ix, Pull, Storable};
+/// // In the memory of any level that has some.
+/// fn stored<L: Forces, T: Storable>(xs: Pull<T>) -> Pull<T> {
+///     xs.push::<L>().force()
+/// }
+/// ```
 pub trait Storable: Item {
     /// The scalars of a value.
     fn terms(form: &Self::Form) -> Vec<Term>;
@@ -90,15 +123,38 @@ impl<T: Elt> Storable for T {
 
 /// An element whose scalars are known when the kernel is built, not when Rust is compiled: what the array language and
 /// other front ends use.
+///
+/// ```
+/// use pumice::kernel::{Dynamic, Pull, Scalars};
+/// // Pairs of which nobody says the types.
+/// fn turned(xs: Pull<Dynamic>) -> Pull<Dynamic> {
+///     xs.map(|pair: Scalars| Scalars(vec![pair.column(1), pair.column(0)]))
+/// }
+/// ```
 #[derive(Debug)]
 pub enum Dynamic {}
 
 /// The form of a [`Dynamic`] element: its scalars.
+///
+/// ```
+/// use pumice::Exp;
+/// use pumice::kernel::Scalars;
+/// let pair = Scalars(vec![Exp::from(1i32).term(), Exp::from(true).term()]);
+/// assert_eq!(pair.0.len(), 2);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Scalars(pub Vec<Term>);
 
 impl Scalars {
     /// The scalar with this number. One that the element has not is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::Scalars;
+    /// use pumice::layers::scalar::ScalarType;
+    /// let pair = Scalars(vec![Exp::from(1i32).term(), Exp::from(true).term()]);
+    /// assert_eq!(pair.column(1).ty(), ScalarType::Bool);
+    /// ```
     pub fn column(&self, number: usize) -> Term {
         self.0.get(number).copied().unwrap_or_else(|| {
             let count = self.0.len();

@@ -47,21 +47,63 @@ impl fmt::Display for AnyLevel {
 }
 
 /// A level of the machine at which a program can run.
+///
+/// ```
+/// use pumice::kernel::{AnyLevel, Block, Level};
+/// assert_eq!((Block::FIXED, AnyLevel::FIXED), (Some(AnyLevel::Block), None));
+/// ```
 pub trait Level: crate::item::sealed::Level + 'static {
     /// The level; nothing if it is data, known when the kernel is built.
     const FIXED: Option<AnyLevel>;
 }
 
 /// One thread: loops are sequential.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, Thread, preview};
+/// let turned = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+///     xs.split_up(2).map(|two| two.reverse().push::<Thread>()).concat()
+/// })?;
+/// assert_eq!(turned, [2, 1, 4, 3]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Thread {}
 /// The 32 lanes of a warp: they advance together and can exchange values.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, Warp, preview, warp};
+/// let numbers: Vec<i32> = (0..32).collect();
+/// let neighbours = preview(32, &numbers, |xs: Pull<i32, Ix>| {
+///     xs.split_up(32).map(|part| part.map(|x| warp::shuffle_xor(x, 1)).push::<Warp>()).concat()
+/// })?;
+/// assert_eq!(neighbours[..4], [1, 0, 3, 2]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Warp {}
 /// The threads of a block: they share memory and can wait for each other.
+///
+/// ```
+/// use pumice::kernel::{Block, Ix, Pull, preview};
+/// let turned = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+///     xs.split_up(4).map(|part| part.push::<Block>().force().reverse().push::<Block>()).concat()
+/// })?;
+/// assert_eq!(turned, [4, 3, 2, 1]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Block {}
 /// All blocks of a kernel.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Pull, Push, preview};
+/// fn reversed(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
+///     xs.reverse().push()
+/// }
+/// assert_eq!(preview(32, &[1, 2, 3], reversed)?, [3, 2, 1]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Grid {}
 
@@ -92,6 +134,15 @@ pub(crate) fn fixed<L: Level>() -> AnyLevel {
 }
 
 /// A level at which a loop over an array's elements can be written.
+///
+/// ```
+/// use pumice::kernel::{Grid, Loops, Mutable, define};
+/// fn clear<L: Loops>(xs: &Mutable<i32>) {
+///     L::for_each(xs.len(), &|i| xs.write(i, 0.into()));
+/// }
+/// define("clear", 32, |xs: Mutable<i32>| clear::<Grid>(&xs))?;
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "elements cannot be pushed at `{Self}`",
     note = "the levels are `Thread`, `Warp`, `Block` and `Grid`"
@@ -111,6 +162,17 @@ pub trait Loops: Level + Sized {
 }
 
 /// A level whose programs can be the parts of one at the level `A`.
+///
+/// ```
+/// use pumice::kernel::{Block, Grid, Ix, Loops, Pull, Push, Thread, Within, preview};
+/// // Parts of two elements at any level below the grid.
+/// fn turned<L: Loops + Within<Grid>>(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
+///     xs.split_up(2).map(|two| two.reverse().push::<L>()).concat()
+/// }
+/// assert_eq!(preview(32, &[1, 2, 3, 4], turned::<Thread>)?, [2, 1, 4, 3]);
+/// assert_eq!(preview(32, &[1, 2, 3, 4], turned::<Block>)?, [2, 1, 4, 3]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a `{Self}` is not a part of this level",
     label = "`{Self}`s cannot be put together here",
@@ -131,6 +193,18 @@ pub trait Within<A: Level>: Level + Sized {
 }
 
 /// A level with memory of its own to force an array into.
+///
+/// ```
+/// use pumice::kernel::{Block, Forces, Ix, Pull, preview};
+/// fn squared<L: Forces>(xs: Pull<i32>) -> Pull<i32> {
+///     xs.map(|x| x * x).push::<L>().force()
+/// }
+/// let squares = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+///     xs.split_up(4).map(|part| squared::<Block>(part).push::<Block>()).concat()
+/// })?;
+/// assert_eq!(squares, [1, 4, 9, 16]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "an array cannot be forced at `{Self}`",
     label = "force a part of it, at `Block`, `Warp` or `Thread`",
@@ -165,12 +239,28 @@ impl Forces for AnyLevel {}
 
 impl AnyLevel {
     /// Does `body` for every index below `extent`, as this level does it.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Mutable, define};
+    /// define("clear", 32, |xs: Mutable<i32>| AnyLevel::Grid.for_each(xs.len(), &|i| xs.write(i, 0.into())))?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     #[track_caller]
     pub fn for_each(self, extent: Ix, body: &dyn Fn(Ix)) {
         at_place(here("for_each"), || self.each(extent, body));
     }
 
     /// Runs one `body` for each index below `extent`, each at this level, as parts of a program at the level `outer`.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Mutable, define};
+    /// define("first", 32, |xs: Mutable<i32>| {
+    ///     AnyLevel::Block.distribute(AnyLevel::Grid, xs.len(), &|block| {
+    ///         AnyLevel::Block.for_each(1.into(), &|_| xs.write(block, 0.into()));
+    ///     });
+    /// })?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     #[track_caller]
     pub fn distribute(self, outer: AnyLevel, extent: Ix, body: &dyn Fn(Ix)) {
         at_place(here("distribute"), || self.parts(outer, extent, body));
@@ -250,6 +340,20 @@ impl AnyLevel {
     }
 
     /// Waits until what was written to this level's memory can be read.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::{AnyLevel, Ix, Loops, Block, Mutable, Pull, Within, define, replicate};
+    /// define("turned", 32, |out: Mutable<i32>| {
+    ///     Block::distribute(1.into(), &|_| {
+    ///         let cells = Mutable::shared(replicate(32, Exp::<i32>::from(0)));
+    ///         Block::for_each(32.into(), &|i| cells.write(i, i.cast::<i32>()));
+    ///         AnyLevel::Block.sync();
+    ///         Block::for_each(32.into(), &|i| out.write(i, cells.read(31 - i)));
+    ///     });
+    /// })?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn sync(self) {
         match self {
             AnyLevel::Thread | AnyLevel::Grid => {}

@@ -17,6 +17,17 @@ use pumice_scalar::{Constant, Exp, Place, ScalarType, Term};
 use std::marker::PhantomData;
 
 /// An array in memory that changes.
+///
+/// ```
+/// use pumice::Compiler;
+/// use pumice::kernel::{Grid, Loops, Mutable};
+/// let sim = Compiler::on("sim")?;
+/// let add = sim.kernel("add", 32, |xs: Mutable<i32>| Grid::for_each(xs.len(), &|i| xs.write(i, xs.read(i) + 1)))?;
+/// let mut xs = sim.upload(&[1, 2])?;
+/// add.run(&mut xs)?;
+/// assert_eq!(xs.to_vec()?, [2, 3]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct Mutable<T: Storable> {
     cells: Vec<(MemoryId, ScalarType)>,
     length: Ix,
@@ -127,6 +138,12 @@ impl<T: Storable> Mutable<T> {
     }
 
     /// The length.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Loops, Mutable, define};
+    /// define("clear", 32, |xs: Mutable<i32>| Grid::for_each(xs.len(), &|i| xs.write(i, 0.into())))?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> Ix {
         self.length

@@ -7,6 +7,12 @@ pub use pumice_program::pipeline::{Known, Passes, PipelineError, Ready};
 
 impl Profile {
     /// Returns what programs are legalised against.
+    ///
+    /// ```
+    /// use pumice::kernel::Profile;
+    /// let target = Profile::large_gpu().target();
+    /// assert!(target.capabilities.doubles);
+    /// ```
     pub fn target(&self) -> Target {
         Target {
             capabilities: self.capabilities,

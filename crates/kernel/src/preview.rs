@@ -14,6 +14,12 @@ use pumice_scalar::Elt;
 use std::fmt;
 
 /// Why a preview has no result.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, generate, preview};
+/// let error = preview(32, &[1, 2], |xs: Pull<i32, Ix>| generate(3usize, move |i| xs.at(i)).push());
+/// assert!(error.is_err_and(|error| error.to_string().contains("index 2 out of bounds for length 2")));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct PreviewError(String);
 

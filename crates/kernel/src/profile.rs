@@ -6,6 +6,12 @@
 use pumice_program::Capabilities;
 
 /// The facts about a device that decide how a skeleton divides its work.
+///
+/// ```
+/// use pumice::kernel::Profile;
+/// let profile = Profile { threads: 128, ..Profile::large_gpu() };
+/// assert!(profile.native_warps);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Profile {
     /// Threads of a block that the device likes best. On a CPU: lanes that one worker advances together.

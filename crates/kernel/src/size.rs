@@ -25,6 +25,15 @@ pub(crate) fn side(length: usize) -> i64 {
 
 /// A length: `usize` when it is known while the kernel is built, [`Ix`] when it is known on the device. What holds for
 /// both is written once over this. An array whose length turns out to be negative on the device has no elements.
+///
+/// ```
+/// use pumice::kernel::{Item, Pull, Size};
+/// // Of arrays whose length is known now, and of others.
+/// fn without_the_first<T: Item, S: Size>(xs: Pull<T, S>) -> S {
+///     xs.len().minus(S::of(1))
+/// }
+/// assert_eq!(without_the_first(Pull::<i64>::new(10, |i| i)), 9);
+/// ```
 pub trait Size: sealed::Size + Copy + 'static {
     /// A length that is known now.
     fn of(length: usize) -> Self;
@@ -125,6 +134,12 @@ impl Size for Ix {
 
 /// A length as data: one that is known while the kernel is built, or one that is known on the device. What front ends use that
 /// learn only when a kernel is built which of the two it is.
+///
+/// ```
+/// use pumice::kernel::{Length, Pull, Size};
+/// let numbers = Pull::<i64, Length>::new(Length::Known(10), |i| i);
+/// assert_eq!(numbers.len().known(), Some(10));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Length {
     /// Known while the kernel is built.
@@ -202,6 +217,14 @@ impl Size for Length {
 }
 
 /// A length that is known while the kernel is built.
+///
+/// ```
+/// use pumice::kernel::{Forces, Pull, Push, StaticLength, Storable};
+/// // Memory is allocated while the kernel is built, so the length is known then.
+/// fn stored<L: Forces, T: Storable, S: StaticLength>(xs: Push<L, T, S>) -> Pull<T, S> {
+///     xs.force()
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the length of this array is known only on the device",
     label = "memory for it needs a length that is known while the kernel is built",
@@ -243,6 +266,13 @@ pub(crate) fn group_size(items: usize) -> usize {
 
 /// A value that can be given as a length: a `usize` where lengths are known while the kernel is built, an `i64` or an [`Ix`] where
 /// they are known on the device.
+///
+/// ```
+/// use pumice::kernel::{IntoSize, Ix, Pull};
+/// fn first(xs: Pull<f32, Ix>, count: impl IntoSize<Ix>) -> Pull<f32, Ix> {
+///     xs.take(count)
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a length here",
     note = "an array whose length is known while the kernel is built takes a `usize`; one whose length is known on the \
@@ -278,11 +308,21 @@ impl IntoSize<Ix> for i64 {
 }
 
 /// Division of indices by a length that is known not to be zero where it is computed.
+///
+/// ```
+/// use pumice::kernel::quotient;
+/// assert_eq!(quotient(7.into(), 2.into()).term().integer(), Some(3));
+/// ```
 pub fn quotient(a: Ix, b: Ix) -> Ix {
     Exp::from_term(a.term().binary(Op::Div, b.term()))
 }
 
 /// The remainder that goes with [`quotient`].
+///
+/// ```
+/// use pumice::kernel::remainder;
+/// assert_eq!(remainder(7.into(), 2.into()).term().integer(), Some(1));
+/// ```
 pub fn remainder(a: Ix, b: Ix) -> Ix {
     Exp::from_term(a.term().binary(Op::Rem, b.term()))
 }
@@ -293,6 +333,11 @@ pub(crate) fn divide_rounding_up(length: i64, size: i64) -> i64 {
 }
 
 /// How many parts of `size` elements it takes to hold `length`, the last one shorter if need be.
+///
+/// ```
+/// use pumice::kernel::parts_for;
+/// assert_eq!(parts_for(7.into(), 2).term().integer(), Some(4));
+/// ```
 pub fn parts_for(length: Ix, size: usize) -> Ix {
     let size = whole(size).max(1);
     (length + (size - 1)) / size

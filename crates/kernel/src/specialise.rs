@@ -74,6 +74,14 @@ const MOST_ELEMENTS: i128 = crate::bounds::MOST_ELEMENTS as i128;
 impl Definition {
     /// For each parameter of the function whether a kernel must be made for its value: lengths, integers (what is known of
     /// them proves checks away), and other scalars on which the number of blocks or the length of the result depend.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// let scaled = define("scale", 32, |by: Exp<f32>, xs: Pull<f32, Ix>| xs.map(move |x| x * by).push::<Grid>())?;
+    /// assert_eq!(scaled.shaping(), [false, true]);
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn shaping(&self) -> Vec<bool> {
         let program = &self.kernel.program;
         let of = |binding: &Binding| match binding {
@@ -115,6 +123,14 @@ impl Definition {
     }
 
     /// Whether a device can run it, whatever its arguments.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Profile, Pull, define};
+    /// let copy = define("copy", 256, |xs: Pull<i32, Ix>| xs.push::<Grid>())?;
+    /// assert!(copy.fits(&Profile::large_gpu()).is_ok());
+    /// assert!(copy.fits(&Profile { max_threads: 128, ..Profile::large_gpu() }).is_err());
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn fits(&self, profile: &Profile) -> Result<(), BuildError> {
         let program = &self.kernel.program;
         let (name, threads, most) = (&program.name, program.threads, profile.max_threads);
@@ -156,6 +172,14 @@ impl Definition {
 
     /// The length of the result of a launch with these arguments, one a parameter of the function; nothing if there is no
     /// result.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, define};
+    /// use pumice::layers::kernel::KernelArgument;
+    /// let pairs = define("pairs", 32, |xs: Pull<i32, Ix>| xs.split_up(2).map(|two| two.head()).push::<Grid>())?;
+    /// assert_eq!(pairs.length_for(&[KernelArgument::Length(10)])?, Some(5));
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn length_for(&self, actual: &[KernelArgument]) -> Result<Option<usize>, BuildError> {
         let (scalars, _) = self.scalars(actual)?;
         self.length(&scalars)

@@ -14,10 +14,25 @@ use crate::{Mutable, Pull, Push};
 use pumice_scalar::{Constant, Exp, Primitive, ScalarType, Term};
 
 /// An item of an array whose kind is data: elements, or arrays again.
+///
+/// ```
+/// use pumice::kernel::{Any, Length, Pull, Value};
+/// // An array of whatever a source file says.
+/// fn first(xs: &Pull<Any, Length>) -> Value {
+///     xs.head()
+/// }
+/// ```
 #[derive(Debug)]
 pub enum Any {}
 
 /// A value of the kernel language, of any kind. See [`crate::define_data`].
+///
+/// ```
+/// use pumice::Exp;
+/// use pumice::kernel::{Pull, Value};
+/// assert!(matches!(Value::from(Exp::from(1i64)), Value::Scalars(_)));
+/// assert!(matches!(Value::from(Pull::<i64>::new(3, |i| i)), Value::Pull(_)));
+/// ```
 #[derive(Clone)]
 pub enum Value {
     /// An element: its scalars.
@@ -68,6 +83,12 @@ impl Value {
     }
 
     /// The scalars of an element. Anything else is an error when the kernel is built, and has none.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::Value;
+    /// assert_eq!(Value::from(Exp::from(1i64)).scalars().0.len(), 1);
+    /// ```
     pub fn scalars(self) -> Scalars {
         match self {
             Value::Scalars(scalars) => scalars,
@@ -79,6 +100,13 @@ impl Value {
     }
 
     /// The one scalar of an element of this type. Anything else is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::Value;
+    /// use pumice::layers::scalar::ScalarType;
+    /// assert_eq!(Value::from(Exp::from(1i64)).scalar(ScalarType::I64).integer(), Some(1));
+    /// ```
     pub fn scalar(self, ty: ScalarType) -> Term {
         match self.scalars().0[..] {
             [term] if term.ty() == ty => term,
@@ -91,16 +119,33 @@ impl Value {
     }
 
     /// An index or a length.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::Value;
+    /// assert_eq!(Value::from(Exp::from(7i64)).index().term().integer(), Some(7));
+    /// ```
     pub fn index(self) -> Ix {
         Exp::from_term(self.scalar(ScalarType::I64))
     }
 
     /// A condition.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::Value;
+    /// let both = Value::from(Exp::from(true)).condition() & Exp::from(true);
+    /// ```
     pub fn condition(self) -> Exp<bool> {
         Exp::from_term(self.scalar(ScalarType::Bool))
     }
 
     /// A pull array. A push array cannot be indexed: that, and anything else, is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::kernel::{Pull, Size, Value};
+    /// assert_eq!(Value::from(Pull::<i64>::new(3, |i| i)).pull().len().known(), Some(3));
+    /// ```
     pub fn pull(self) -> Pull<Any, Length> {
         match self {
             Value::Pull(array) => return array,
@@ -114,16 +159,34 @@ impl Value {
     }
 
     /// A pull array of elements; see [`Value::pull`].
+    ///
+    /// ```
+    /// use pumice::kernel::{Pull, Value};
+    /// let first = Value::from(Pull::<i64>::new(3, |i| i + 5)).elements().head();
+    /// assert_eq!(first.column(0).integer(), Some(5));
+    /// ```
     pub fn elements(self) -> Pull<Dynamic, Length> {
         self.pull().map(Value::scalars)
     }
 
     /// An array of rows of elements, all of one length; see [`Value::pull`].
+    ///
+    /// ```
+    /// use pumice::kernel::{Pull, Value};
+    /// let matrix = Pull::<Pull<i64>>::new(2, |i| Pull::new(3, move |j| i * 10 + j));
+    /// assert_eq!(Value::from(matrix).rows().last().last().column(0).integer(), Some(12));
+    /// ```
     pub fn rows(self) -> Rows<Dynamic> {
         self.pull().dynamic().map(|row| row.elements().dynamic())
     }
 
     /// A push array of elements. Anything else is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Block, Pull, Value};
+    /// let pushed = Value::from(Pull::<i64>::new(3, |i| i).push::<Block>());
+    /// assert_eq!(pushed.push().level(), AnyLevel::Block);
+    /// ```
     pub fn push(self) -> Push<AnyLevel, Dynamic, Length> {
         match self {
             Value::Push(array) => array,
@@ -135,6 +198,16 @@ impl Value {
     }
 
     /// Memory that changes. Anything else is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// use pumice::kernel::{Grid, Loops, Mutable, Scalars, Value, define};
+    /// define("clear", 32, |xs: Mutable<i64>| {
+    ///     let cells = Value::from(xs).memory();
+    ///     Grid::for_each(cells.len(), &|i| cells.write(i, Scalars(vec![Exp::from(0i64).term()])));
+    /// })?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn memory(self) -> Mutable<Dynamic> {
         match self {
             Value::Memory(memory) => memory,

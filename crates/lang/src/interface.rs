@@ -16,6 +16,15 @@ const MOST_DEEP: usize = 64;
 const GRID: Level = Level { variable: None, above: 3 };
 
 /// The functions of a file that other languages can call.
+///
+/// ```
+/// use pumice_lang::{interface::Interface, program::Program, types::check};
+///
+/// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+/// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+/// let interface = Interface::of(&program, &check(&program).unwrap());
+/// assert_eq!((interface.exports.len(), interface.refused.len()), (1, 1));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Interface {
     /// The comments at the file's beginning.
@@ -27,6 +36,15 @@ pub struct Interface {
 }
 
 /// A function that other languages can call.
+///
+/// ```
+/// use pumice_lang::{interface::Interface, program::Program, types::check};
+///
+/// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+/// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+/// let interface = Interface::of(&program, &check(&program).unwrap());
+/// assert_eq!(interface.exports[0].scheme, "f32 -> [f32] -> [f32]");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Export {
     /// Which function it is.
@@ -44,6 +62,16 @@ pub struct Export {
 }
 
 /// What a parameter or a result is, for languages that know no types of the file.
+///
+/// ```
+/// use pumice_lang::{interface::{Datum, Interface}, program::Program, types::check};
+///
+/// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+/// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+/// let interface = Interface::of(&program, &check(&program).unwrap());
+/// assert!(matches!(interface.exports[0].parameters[0].1, Datum::Scalar(_)));
+/// assert!(matches!(interface.exports[0].result, Datum::Array { .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Datum {
     /// A number or a truth value.
@@ -64,6 +92,16 @@ pub enum Datum {
 }
 
 /// A scalar, or an array of scalars, that a parameter or result is made of.
+///
+/// ```
+/// use pumice_lang::{interface::Interface, program::Program, types::check};
+///
+/// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+/// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+/// let interface = Interface::of(&program, &check(&program).unwrap());
+/// let leaves = interface.exports[0].result.leaves();
+/// assert_eq!(leaves[0].sizes.as_ref().map(Vec::len), Some(1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The way to it from the whole: names of fields, numbers of parts, names of constructors.
@@ -104,6 +142,16 @@ impl Interface {
     }
 
     /// The function with this name, or why it cannot be called.
+    ///
+    /// ```
+    /// use pumice_lang::{interface::Interface, program::Program, types::check};
+    ///
+    /// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+    /// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+    /// let interface = Interface::of(&program, &check(&program).unwrap());
+    /// assert!(interface.export("scale").is_ok());
+    /// assert!(interface.export("twice").is_err_and(|reason| reason.contains("cannot be called from other languages")));
+    /// ```
     pub fn export(&self, name: &str) -> Result<&Export, String> {
         if let Some(export) = self.exports.iter().find(|export| &*export.name == name) {
             return Ok(export);
@@ -229,6 +277,15 @@ fn has_plain_sum(datum: &Datum) -> bool {
 
 impl Datum {
     /// The scalars and arrays of scalars that it is made of, in the order of the array program's columns.
+    ///
+    /// ```
+    /// use pumice_lang::{interface::Interface, program::Program, types::check};
+    ///
+    /// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+    /// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+    /// let interface = Interface::of(&program, &check(&program).unwrap());
+    /// assert_eq!(interface.exports[0].result.leaves().len(), 1);
+    /// ```
     pub fn leaves(&self) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         self.add_leaves(&mut Vec::new(), None, &mut leaves);
@@ -237,6 +294,15 @@ impl Datum {
 
     /// The parts that are arrays or scalars of the array program, in order, with the types of their columns. A sum that is no array's element
     /// is one of several columns.
+    ///
+    /// ```
+    /// use pumice_lang::{interface::Interface, program::Program, types::check};
+    ///
+    /// let text = "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)\nfun twice f x = f (f x)";
+    /// let program = Program::load("scale.pum", text, &|_| Err(String::new())).unwrap();
+    /// let interface = Interface::of(&program, &check(&program).unwrap());
+    /// assert_eq!(interface.exports[0].result.arrays().len(), 1);
+    /// ```
     pub fn arrays(&self) -> Vec<(Option<&[Size]>, Vec<ScalarType>)> {
         let columns = |datum: &Datum| datum.leaves().into_iter().map(|leaf| leaf.ty).collect();
         match self {

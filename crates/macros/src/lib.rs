@@ -1,9 +1,9 @@
 //! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, `#[derive(Elt)]`
 //! ([`derive`]), and plain Rust as scalar code, `#[embed]` ([`mod@embed`]).
 //!
-//! Macros of comprehensions know syntax and no types. [`tokens`] cuts what is written at the separators of comprehensions, [`parse`] makes
-//! qualifiers of it, and [`stages`] writes an operation of the array language for each, whose functions [`expression`] rewrites
-//! from Rust's operators. [`hoist`] makes arrays of the reductions in them, and [`inner`] knows arrays that each element has its own of. What
+//! Macros of comprehensions know syntax and no types. `tokens` cuts what is written at the separators of comprehensions, `parse` makes
+//! qualifiers of it, and `stages` writes an operation of the array language for each, whose functions `expression` rewrites
+//! from Rust's operators. `hoist` makes arrays of the reductions in them, and `inner` knows arrays that each element has its own of. What
 //! those calls need beside methods of `Acc` is in `pumice::comprehension`. Calls have the place of the qualifier that they come
 //! from, for rustc's messages and for failures at run time.
 

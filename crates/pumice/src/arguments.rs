@@ -10,6 +10,14 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// A parameter of a program: an array, rows of different lengths or a scalar expression.
+///
+/// ```
+/// use pumice::{Parameter, ParameterTypes, prelude::*};
+/// let mut types = ParameterTypes::default();
+/// Acc::<Vector<f32>>::declare(0, &mut types);
+/// Exp::<i64>::declare(1, &mut types);
+/// assert_eq!((types.arrays.len(), types.scalars.len()), (1, 1));
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a Pumice program",
     label = "expected an array or a scalar expression",
@@ -24,6 +32,13 @@ pub trait Parameter: Sized {
 
 /// What the parameters of a program are, without Rust's types: arrays and scalars by their numbers. Rows of different lengths are
 /// two arrays.
+///
+/// ```
+/// use pumice::{Parameters, layers::scalar::ScalarType, prelude::*};
+/// let types = <(Acc<Matrix<f32>>, Exp<i64>)>::types();
+/// assert_eq!(types.arrays[&0], (2, vec![ScalarType::F32]));
+/// assert_eq!(types.scalars[&1], ScalarType::I64);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParameterTypes {
     /// Ranks and element types of arrays.
@@ -33,6 +48,11 @@ pub struct ParameterTypes {
 }
 
 /// The parameters of a program: a tuple with as many as there are.
+///
+/// ```
+/// use pumice::{Parameters, prelude::*};
+/// assert_eq!(<(Acc<Vector<f32>>, Acc<Vector<f32>>)>::types().arrays.len(), 2);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the parameters of a Pumice program",
     label = "expected a tuple of parameters",
@@ -101,6 +121,16 @@ pub(crate) fn described_at<R>(place: Place, describe: impl FnOnce() -> R) -> R {
 }
 
 /// A Rust function that is a program with parameters `P`.
+///
+/// ```
+/// use pumice::{Compiled, Function, prelude::*};
+/// fn on_the_simulator<P, F: Function<P>>(program: F) -> pumice::Result<Compiled<P, F::Result>> {
+///     pumice::Compiler::on("sim")?.compile(program)
+/// }
+/// let doubled = on_the_simulator(|xs: Acc<Vector<i32>>| xs.map(|x| x + x))?;
+/// assert_eq!(doubled.run(&[1, 2])?.to_vec()?, [2, 4]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a Pumice program",
     label = "expected a function from arrays and scalars to arrays",
@@ -115,6 +145,14 @@ pub trait Function<P> {
 }
 
 /// A value that fits a parameter.
+///
+/// ```
+/// use pumice::{Gives, prelude::*};
+/// fn fits<P>(_: impl Gives<P>) {}
+/// fits::<Acc<Vector<f32>>>(&[1.0, 2.0]);
+/// fits::<Acc<Vector<f32>>>(vec![1.0, 2.0]);
+/// fits::<Exp<i64>>(3);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fit the parameter `{P}`",
     label = "wrong argument",
@@ -153,6 +191,13 @@ impl<T: Primitive> Gives<Exp<T>> for T {
 }
 
 /// The arguments of a run: a tuple of values that fit the parameters; for one parameter also the value alone.
+///
+/// ```
+/// use pumice::{Arguments, prelude::*};
+/// fn fit<P>(_: impl Arguments<P>) {}
+/// fit::<(Acc<Vector<f32>>, Exp<f32>)>((&[1.0, 2.0], 3.0));
+/// fit::<(Exp<f32>,)>(3.0);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fit the parameters `{P}`",
     label = "wrong arguments",

@@ -33,16 +33,40 @@ pub struct Compiler {
 
 impl Compiler {
     /// For the default device: what `PUMICE_DEVICE` names, or the best one that works.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let compiler = Compiler::new()?;
+    /// println!("programs run on {}", compiler.device().description());
+    /// assert_eq!(compiler.run(fill(2, 7))?.to_vec()?, [7, 7]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn new() -> Result<Compiler> {
         Ok(Compiler::with(default_device()?))
     }
 
     /// For the device with this name: `cuda`, `opencl`, `cpu` or `sim`.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// assert_eq!(Compiler::on("sim")?.run(use_(&[1, 2]).sum())?.to_value()?, 3);
+    /// assert!(Compiler::on("abacus").is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn on(device: &str) -> Result<Compiler> {
         Ok(Compiler::with(open(device)?))
     }
 
     /// For this device.
+    ///
+    /// ```
+    /// use pumice::{Compiler, layers::runtime::devices::Sim, prelude::*};
+    /// use std::sync::Arc;
+    /// // A simulator of its own, which shares no memory with that of others.
+    /// let compiler = Compiler::with(Arc::new(Sim::open()?));
+    /// assert_eq!(compiler.run(fill(2, 7))?.to_vec()?, [7, 7]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn with(device: Arc<dyn Device>) -> Compiler {
         Compiler { device, options: EmitOptions::default(), plan: PlanOptions::default(), limit: None }
     }
@@ -53,6 +77,13 @@ impl Compiler {
     /// The errors that [`Exp`](crate::Exp)'s functions state do not hold then, and none do on every device: GPUs have
     /// functions with a few units of error near 0 that grow with the argument, division and square root may be off by 2
     /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let fast = Compiler::new()?.fast_math(true).compile(|xs: Acc<Vector<f32>>| xs.map(|x| x.exp()))?;
+    /// assert!((fast.run(&[1.0])?.to_vec()?[0] - 1f32.exp()).abs() < 1e-3);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn fast_math(mut self, on: bool) -> Compiler {
         self.options.fast_math = on;
         self.plan.fast_math = on;
@@ -96,6 +127,15 @@ impl Compiler {
     }
 
     /// Whether operations are fused. On by default; off, every array is written to memory, which helps to find errors.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let program = |xs: Acc<Vector<i32>>| xs.map(|x| x + 1).sum();
+    /// let (fused, unfused) = (Compiler::on("sim")?, Compiler::on("sim")?.fuse(false));
+    /// let fused = fused.compile(program)?.skeletons(&[1, 2])?.len();
+    /// assert!(fused < unfused.compile(program)?.skeletons(&[1, 2])?.len());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn fuse(mut self, on: bool) -> Compiler {
         self.plan.fuse = on;
         self
@@ -170,19 +210,33 @@ impl Compiler {
     }
 
     /// Whether neighbouring accesses become wide ones where the device has them. On by default.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let narrow = Compiler::on("sim")?.vectorise(false).compile(|xs: Acc<Vector<f32>>| xs.map(|x| -x))?;
+    /// assert_eq!(narrow.run(&[1.0, 2.0])?.to_vec()?, [-1.0, -2.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn vectorise(mut self, on: bool) -> Compiler {
         self.plan.vectorise = on;
         self
     }
 
     /// Whether index arithmetic is done in 32 bits where that provably suffices. On by default.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let wide = Compiler::on("sim")?.narrow(false).compile(|xs: Acc<Vector<f32>>| xs.reverse())?;
+    /// assert_eq!(wide.run(&[1.0, 2.0])?.to_vec()?, [2.0, 1.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn narrow(mut self, on: bool) -> Compiler {
         self.plan.narrow = on;
         self
     }
 
     /// Sets how long each run of what this compiles may take, from its first launch on: array programs and kernels alike.
-    /// A run that takes longer is stopped, its result is an [`Error::Deadline`] when it is looked at, and the device is
+    /// A run that takes longer is stopped, its result is an [`Error::Deadline`](crate::Error::Deadline) when it is looked at, and the device is
     /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
     ///
     /// Loops that may go on for ever (`while_`) are left, and no further block is begun; a block without such a loop runs
@@ -275,6 +329,16 @@ impl Compiler {
     }
 
     /// Compiles a program.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// fn scaled(xs: Acc<Vector<f64>>, by: Exp<f64>) -> Acc<Vector<f64>> {
+    ///     xs.map(|x| x * by)
+    /// }
+    /// let scaled = Compiler::new()?.compile(scaled)?;
+    /// assert_eq!(scaled.run((&[1.0, 2.0], 10.0))?.to_vec()?, [10.0, 20.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     #[track_caller]
     pub fn compile<P, F: Function<P>>(&self, program: F) -> Result<Compiled<P, F::Result>> {
         let place = Place::caller("argument");
@@ -283,6 +347,16 @@ impl Compiler {
     }
 
     /// Compiles a program of array IR, for front ends that have no Rust types.
+    ///
+    /// ```
+    /// use pumice::Compiler;
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// let text = "a0: [_] (i64) = use [3] {1, 2, 3}\nreturn a0\n";
+    /// let program = text.parse::<ArrayProgram>().map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+    /// let numbers = Compiler::on("sim")?.compile_program(program)?.run(&Inputs::default())?;
+    /// assert_eq!(numbers.extents(), [3]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn compile_program(&self, program: ArrayProgram) -> Result<Untyped> {
         let (engine, program) = (Engine::of(self.device.clone()), CheckedProgram::new(program)?);
         let choices = Choices { plan: self.plan.clone(), emit: self.options.clone(), limit: self.limit };
@@ -390,6 +464,16 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     /// Several results are computed by one run, and share its outcome: if a check fails (an index out of bounds, a division by
     /// zero), each result that was computed beside it gives that error when it is looked at, whichever of them it belongs to. An
     /// argument that is returned as it is stays what it is.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let program = pumice::compile(|m: Acc<Matrix<f32>>, v: Acc<Vector<f32>>, by: Exp<f32>| m.matvec(v).map(|x| x * by))?;
+    /// let m = Matrix::from_vec([2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// // Arrays as slices, vectors or `Array`s; a result is an argument without being brought to the host.
+    /// let once = program.run((&m, &[1.0, 1.0], 1.0))?;
+    /// assert_eq!(program.run((&m, &once, 10.0))?.to_vec()?, [170.0, 370.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn run(&self, arguments: impl Arguments<P>) -> Result<R::Value> {
         R::value(&mut self.untyped.run_all(&arguments.collect())?.into_iter())
     }
@@ -432,11 +516,26 @@ impl<P, R: ProgramResult> Compiled<P, R> {
 
     /// Times the kernels of the program with inputs on the device and kernels compiled: milliseconds of `runs` runs. Where the
     /// host reads something in between, as for a loop, it is the time of a whole run by the host's clock.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let sum = pumice::compile(|xs: Acc<Vector<f32>>| xs.sum())?;
+    /// let milliseconds = sum.time(vec![1.0; 1000], 3)?;
+    /// assert_eq!(milliseconds.len(), 3);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn time(&self, arguments: impl Arguments<P>, runs: usize) -> Result<Vec<f64>> {
         self.untyped.time(&arguments.collect(), runs)
     }
 
     /// The plan for these arguments: what is allocated and launched, and what each kernel comes from.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + 1.0).sum())?;
+    /// assert_eq!(f.plan(&[1.0, 2.0])?.launches().count(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn plan(&self, arguments: impl Arguments<P>) -> Result<Plan> {
         self.untyped.plan(&arguments.collect())
     }
@@ -496,16 +595,37 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     }
 
     /// The program in the array language's text form.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.sum())?;
+    /// assert!(f.describe().contains("a1: [] (f32) = fold (a0)"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn describe(&self) -> String {
         self.untyped.describe()
     }
 
     /// The program.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<f32>>| xs.sum())?;
+    /// assert_eq!(f.program().results().len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn program(&self) -> &CheckedProgram {
         self.untyped.program()
     }
 
     /// The device that it runs on.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let f = pumice::Compiler::on("sim")?.compile(|n: Exp<i64>| fill(n, 0))?;
+    /// assert_eq!(f.device().name().to_string(), "sim");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn device(&self) -> &Arc<dyn Device> {
         self.untyped.device()
     }

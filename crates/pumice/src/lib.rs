@@ -17,12 +17,44 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! The product is never stored: this is one pass over memory on every device. A program that is run once needs no function:
+//! `pumice::run(use_(&xs).map(|x| x * x).sum())`.
+//!
+//! # Where to find what
+//!
+//! | | |
+//! |---|---|
+//! | [`Acc`] | an array that a program computes, with all operations on arrays as methods; [`generate`], [`use_`], [`fill`] and others make one |
+//! | [`Exp`] | a scalar in a program, with operators and functions; [`cond`] and [`while_`] |
+//! | [`Elt`], [`macro@embed`] | what can be an element, `#[derive(Elt)]` for your own types; plain Rust as functions on elements |
+//! | [`Array`] | an array that exists: arguments and results. [`Vector`], [`Matrix`], [`Scalar`] |
+//! | [`comp!`], [`sum!`], … | comprehensions; [`AccRagged`] for rows of different lengths |
+//! | [`awhile`], [`iterate`], [`acond`] | loops and branches over arrays |
+//! | [`compile`], [`run`], [`Compiler`], [`Compiled`] | compiling and running, on a device of your choice, with choices of your own |
+//! | [`kernel`] | the kernel language: kernels by hand |
+//! | [`random`], [`tune`] | random numbers; finding the fastest settings |
+//! | [`layers`] | what all this is made of, for front ends and devices |
+//! | [`Error`] | what can go wrong |
+//!
+//! `use pumice::prelude::*` has what most programs need. Features, of which only `opencl` is on: `num-complex` (complex numbers as elements);
+//! `ndarray`, `image`, `arrow`, `serde`, `npz`, `mmap` and `approx` (data of the host in other forms); `pum` (files of the `.pum` language:
+//! `include_pum!`).
+//!
+//! # The guide
+//!
+//! In the repository's `docs` folder, also as a book (`mdbook serve docs`), with all code tested: `tour.md` for people who know NumPy; a
+//! chapter for each part of the array language, from `arrays.md` to `streams.md`; `elements.md`, `embed.md`, `host.md`,
+//! `comprehensions.md`, `kernel-language.md`, `pum.md`; `devices.md` and their limits, `performance.md`, `errors.md`; `semantics.md` for what exactly holds; and tables of names for those who come from NumPy and JAX,
+//! Accelerate, Futhark or CUDA.
 
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod call;
 mod compile;
+#[cfg(doctest)]
+mod guide;
 pub mod kernel;
 mod profile;
 #[cfg(feature = "pum")]
@@ -97,51 +129,3 @@ pub mod prelude {
         ok, product, repeat_, some, sum, unit, use_, use_ragged, while_, while_rows,
     };
 }
-
-/// The guide's code, compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/kernel-language.md")]
-struct Guide;
-
-/// The same for comprehensions.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/comprehensions.md")]
-struct Comprehensions;
-
-/// The same for plain Rust as scalar code.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/embed.md")]
-struct Embed;
-
-/// The same for the text form of array programs.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/array-ir.md")]
-struct ArrayIr;
-
-/// The same for what people see of programs.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/performance.md")]
-struct Performance;
-
-/// The same for errors.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/errors.md")]
-struct Errors;
-/// The same for data of the host.
-#[cfg(all(
-    doctest,
-    feature = "approx",
-    feature = "arrow",
-    feature = "image",
-    feature = "mmap",
-    feature = "ndarray",
-    feature = "npz",
-    feature = "serde"
-))]
-#[doc = include_str!("../../../docs/host.md")]
-struct HostData;
-
-/// The same for the first page.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -45,6 +45,14 @@ pub struct Module {
 }
 
 /// A function of a module, as an array program.
+///
+/// ```
+/// use pumice::pum::Module;
+/// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+/// let twice = module.function("twice")?;
+/// assert_eq!(twice.program().results().len(), 1);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct ModuleFunction {
     export: Export,
     program: CheckedProgram,
@@ -53,6 +61,14 @@ pub struct ModuleFunction {
 impl Module {
     /// Checks a file: the first of these names and texts is its own, the others are what it imports by these names. The error has what is wrong,
     /// with its places.
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// assert!(Module::load(&[("main.pum", "fun one = 1")]).is_ok());
+    /// let error = Module::load(&[("main.pum", "fun wrong = 1 + true")]).err().map(|error| error.to_string());
+    /// assert!(error.is_some_and(|error| error.contains("main.pum:1")));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn load(texts: &[(&str, &str)]) -> Result<Module> {
         let [(name, text), imports @ ..] = texts else {
             return Err(Error::Invalid("a module has a text".to_string()));
@@ -70,11 +86,26 @@ impl Module {
     }
 
     /// What it offers.
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+    /// assert_eq!(module.interface().exports.len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
     /// A function as an array program, which is made when it is first asked for.
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+    /// assert!(module.function("twice").is_ok());
+    /// assert!(module.function("thrice").is_err());
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn function(&self, name: &str) -> Result<Arc<ModuleFunction>> {
         let known = |functions: &HashMap<String, Arc<ModuleFunction>>| functions.get(name).cloned();
         if let Some(function) = known(&self.functions.lock().unwrap_or_else(PoisonError::into_inner)) {
@@ -92,17 +123,38 @@ impl Module {
 
 impl ModuleFunction {
     /// Its name, parameters and result.
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+    /// assert_eq!(module.function("twice")?.export().parameters.len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn export(&self) -> &Export {
         &self.export
     }
 
     /// The program, whose arrays have elements as the function has them.
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+    /// assert!(module.function("twice")?.program().to_string().contains("argument 0"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn program(&self) -> &CheckedProgram {
         &self.program
     }
 
     /// The program as languages see it that have only arrays of numbers: every column of an array is an argument or a result of its own, in
     /// the order of [`Datum::leaves`].
+    ///
+    /// ```
+    /// use pumice::pum::Module;
+    /// let module = Module::load(&[("main.pum", "sig twice : [i64] -> [i64]\nfun twice xs = map (fn x => x * 2) xs")])?;
+    /// assert_eq!(module.function("twice")?.columns().results().len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn columns(&self) -> ArrayProgram {
         columns::by_columns(&self.program, &self.export)
     }
@@ -114,6 +166,18 @@ fn wrong(sources: &Sources, errors: &[Diagnostic]) -> Error {
 }
 
 /// A module whose texts are part of a Rust program. It is checked when a function of it is first called.
+///
+/// ```
+/// // What `include_pum!` writes.
+/// use pumice::pum::{IncludedModule, ModuleArguments};
+/// use pumice::prelude::*;
+/// static SHAPES: IncludedModule =
+///     IncludedModule::new(&[("shapes.pum", "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)")]);
+/// let scaled: Acc<Vector<f32>> =
+///     SHAPES.call("scale", ModuleArguments::default().scalar(constant(2.0f32)).array(&use_(&[1.0f32, 2.0])));
+/// assert_eq!(pumice::run(scaled)?.to_vec()?, [2.0, 4.0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct IncludedModule {
     texts: &'static [(&'static str, &'static str)],
     module: OnceLock<std::result::Result<Module, String>>,
@@ -121,11 +185,28 @@ pub struct IncludedModule {
 
 impl IncludedModule {
     /// A module of these texts, as [`Module::load`] takes them.
+    ///
+    /// ```
+    /// use pumice::pum::IncludedModule;
+    /// static ONE: IncludedModule = IncludedModule::new(&[("one.pum", "fun one = 1")]);
+    /// ```
     pub const fn new(texts: &'static [(&'static str, &'static str)]) -> IncludedModule {
         IncludedModule { texts, module: OnceLock::new() }
     }
 
     /// Describes what a function gives as a part of the program that is being written. Whatever is wrong is an error when that is compiled.
+    ///
+    /// ```
+    /// use pumice::pum::{IncludedModule, ModuleArguments};
+    /// use pumice::prelude::*;
+    /// static SHAPES: IncludedModule =
+    ///     IncludedModule::new(&[("shapes.pum", "sig scale : f32 -> [f32] -> [f32]\nfun scale by = map (fn x => x * by)")]);
+    /// // Numbers and arrays are counted each for themselves.
+    /// let scaled: Acc<Vector<f32>> =
+    ///     SHAPES.call("scale", ModuleArguments::default().scalar(constant(2.0f32)).array(&use_(&[1.0f32, 2.0])));
+    /// assert_eq!(pumice::run(scaled)?.to_vec()?, [2.0, 4.0]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     #[track_caller]
     pub fn call<R: ProgramResult>(&self, function: &str, arguments: ModuleArguments) -> R {
         let place = Place::caller(function);
@@ -147,11 +228,23 @@ impl IncludedModule {
 }
 
 /// What a function of a module is called with: its arrays and numbers, in order.
+///
+/// ```
+/// use pumice::pum::ModuleArguments;
+/// use pumice::prelude::*;
+/// let arguments = ModuleArguments::default().array(&use_(&[1.0, 2.0])).scalar(constant(2i64));
+/// ```
 #[derive(Default)]
 pub struct ModuleArguments(Passed);
 
 impl ModuleArguments {
     /// Adds an array.
+    ///
+    /// ```
+    /// use pumice::pum::ModuleArguments;
+    /// use pumice::prelude::*;
+    /// let arguments = ModuleArguments::default().array(&use_(&[1.0, 2.0]));
+    /// ```
     pub fn array<A>(mut self, array: &Acc<A>) -> ModuleArguments {
         let number = self.0.arrays.len() as u32;
         self.0.arrays.insert(number, array.described().clone());
@@ -159,6 +252,12 @@ impl ModuleArguments {
     }
 
     /// Adds a number.
+    ///
+    /// ```
+    /// use pumice::pum::ModuleArguments;
+    /// use pumice::prelude::*;
+    /// let arguments = ModuleArguments::default().scalar(constant(2i64));
+    /// ```
     pub fn scalar<T: Primitive>(mut self, scalar: Exp<T>) -> ModuleArguments {
         let number = self.0.scalars.len() as u32;
         self.0.scalars.insert(number, scalar.term());

@@ -59,6 +59,16 @@ impl<P, R: ProgramResult> Compiled<P, R> {
 }
 
 /// The results of a program for many inputs, in order: what [`Compiled::map_stream`] returns.
+///
+/// ```
+/// use pumice::prelude::*;
+/// let doubled = pumice::compile(|xs: Acc<Vector<i64>>| xs.map(|x| x + x))?;
+/// let mut stream = doubled.map_stream([vec![1], vec![2, 3]]);
+/// assert_eq!(stream.next().transpose()?.map(|xs| xs.len()), Some(1));
+/// assert_eq!(stream.next().transpose()?.map(|xs| xs.len()), Some(2));
+/// assert!(stream.next().is_none());
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[must_use = "a stream does nothing until results are asked for"]
 pub struct MapStream<P, R: ProgramResult, I> {
     program: Compiled<P, R>,

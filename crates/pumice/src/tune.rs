@@ -60,11 +60,22 @@ pub struct Space {
 
 impl Space {
     /// Nothing to choose yet, for inputs of about `size` elements: sizes with as many binary digits share what is found.
+    ///
+    /// ```
+    /// use pumice::tune::Space;
+    /// assert_eq!(Space::new(1000).len(), 1);
+    /// ```
     pub fn new(size: usize) -> Space {
         Space { parameters: Vec::new(), size }
     }
 
     /// The same with one more number to choose.
+    ///
+    /// ```
+    /// use pumice::tune::Space;
+    /// let space = Space::new(1000).with("threads", [64, 128, 128]);
+    /// assert_eq!(space.parameters()[0].values, [64, 128]);
+    /// ```
     pub fn with(mut self, name: impl Into<String>, values: impl IntoIterator<Item = i64>) -> Space {
         let mut values: Vec<i64> = values.into_iter().collect();
         let mut seen = HashSet::new();
@@ -74,16 +85,31 @@ impl Space {
     }
 
     /// The numbers to choose.
+    ///
+    /// ```
+    /// use pumice::tune::Space;
+    /// assert_eq!(Space::new(1000).with("threads", [64, 128]).parameters()[0].name, "threads");
+    /// ```
     pub fn parameters(&self) -> &[Parameter] {
         &self.parameters
     }
 
     /// How many choices there are.
+    ///
+    /// ```
+    /// use pumice::tune::Space;
+    /// assert_eq!(Space::new(1000).with("threads", [64, 128]).with("items", [1, 2, 4]).len(), 6);
+    /// ```
     pub fn len(&self) -> u128 {
         self.parameters.iter().fold(1, |all, parameter| all.saturating_mul(parameter.values.len() as u128))
     }
 
     /// Whether there is none.
+    ///
+    /// ```
+    /// use pumice::tune::Space;
+    /// assert!(Space::new(1000).with("threads", []).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -144,11 +170,24 @@ pub struct Choice(Vec<(String, i64)>);
 
 impl Choice {
     /// The value of a parameter; 0 for a name that the space does not have.
+    ///
+    /// ```
+    /// use pumice::tune::Choice;
+    /// assert_eq!(Choice::default().get("threads"), 0);
+    /// ```
     pub fn get(&self, name: &str) -> i64 {
         self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, value)| *value)
     }
 
     /// Names and values, in the order of the space.
+    ///
+    /// ```
+    /// use pumice::tune::{Space, Strategy, search};
+    /// let space = Space::new(1000).with("threads", [64]).with("items", [2]);
+    /// let found = search(&space, Strategy::Exhaustive, |_| Ok(1.0))?;
+    /// assert_eq!(found.best.values().collect::<Vec<_>>(), [("threads", 64), ("items", 2)]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn values(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
@@ -197,6 +236,16 @@ pub enum Strategy {
 }
 
 /// A choice with its time.
+///
+/// ```
+/// use pumice::tune::{Space, Strategy, search};
+/// let found = search(&Space::new(1000).with("items", [1, 2]), Strategy::Exhaustive, |choice| {
+///     Ok(choice.get("items") as f64)
+/// })?;
+/// assert_eq!(found.measurements[1].choice.get("items"), 2);
+/// assert_eq!(found.measurements[1].milliseconds, 2.0);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The choice.
@@ -237,6 +286,14 @@ const TIMINGS: usize = 5;
 /// it is an error only if none can.
 ///
 /// See [`Tuned`] for an example.
+///
+/// ```
+/// use pumice::tune::{Space, Strategy, search};
+/// let space = Space::new(1000).with("items", [1, 2, 4]);
+/// let found = search(&space, Strategy::Exhaustive, |choice| Ok((choice.get("items") as f64 - 2.0).abs()))?;
+/// assert_eq!(found.best.get("items"), 2);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn search(space: &Space, strategy: Strategy, time: impl FnMut(&Choice) -> Result<f64>) -> Result<Tuned> {
     if space.is_empty() {
         return Err(Error::Invalid("a parameter to tune has no values".into()));
@@ -254,6 +311,15 @@ pub fn search(space: &Space, strategy: Strategy, time: impl FnMut(&Choice) -> Re
 /// inputs of about this size; see [`best`]. Trouble with remembering is no error.
 ///
 /// See the [module](self) for an example.
+///
+/// ```
+/// use pumice::Compiler;
+/// use pumice::tune::{Space, Strategy, best, tune};
+/// let (compiler, space) = (Compiler::on("sim")?, Space::new(1000).with("items", [1, 2, 4]));
+/// let tuned = tune(&compiler, "doc_tune", &space, Strategy::Exhaustive, |choice| Ok(choice.get("items") as f64))?;
+/// assert_eq!(tuned.best.get("items"), 1);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub fn tune(
     compiler: &Compiler,
     program: &str,

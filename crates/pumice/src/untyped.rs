@@ -22,6 +22,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A compiled program without Rust's types: what [`Compiled`](crate::Compiled) is made of, and what other front ends run.
+///
+/// ```
+/// use pumice::{Compiler, prelude::*};
+/// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+/// // What a front end describes, without types of Rust.
+/// let described = use_(&[1, 2, 3, 4]).sum();
+/// let program = ArrayProgram::of(&[described.described().clone()]);
+/// let sum = Compiler::on("sim")?.compile_program(program)?.run(&Inputs::default())?;
+/// assert_eq!(Scalar::<i32>::from_data(sum)?.to_value()?, 10);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub struct Untyped {
     engine: Arc<Engine>,
     /// The program as it was written, and as it is planned.
@@ -60,17 +71,49 @@ impl Untyped {
     }
 
     /// Runs the program. Its first result stays on the device until it is looked at.
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert_eq!(Vector::<i64>::from_data(doubled.run(&inputs)?)?.to_vec()?, [2, 4]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn run(&self, inputs: &Inputs) -> Result<Arc<dyn ArrayData>> {
         first(self.run_all(inputs)?)
     }
 
     /// Runs the program. All its results stay on the device until they are looked at.
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert_eq!(doubled.run_all(&inputs)?.len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn run_all(&self, inputs: &Inputs) -> Result<Arrays> {
         self.run_until(inputs, &Clock::new(self.choices.limit))
     }
 
     /// As [`Untyped::run_all`], unless `cancelled` is set meanwhile: what has not begun then does not begin, and the run is an
     /// [`Error::Cancelled`]. A kernel that was launched runs to its end.
+    ///
+    /// ```
+    /// use std::sync::atomic::AtomicBool;
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert!(doubled.run_unless(&AtomicBool::new(false), &inputs).is_ok());
+    /// assert!(matches!(doubled.run_unless(&AtomicBool::new(true), &inputs), Err(pumice::Error::Cancelled)));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn run_unless(&self, cancelled: &AtomicBool, inputs: &Inputs) -> Result<Arrays> {
         self.run_until(inputs, &Clock { cancelled: Some(cancelled), ..Clock::new(self.choices.limit) })
     }
@@ -117,6 +160,16 @@ impl Untyped {
     }
 
     /// See [`Compiled::time`](crate::Compiled::time).
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert_eq!(doubled.time(&inputs, 3)?.len(), 3);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn time(&self, inputs: &Inputs, runs: usize) -> Result<Vec<f64>> {
         let reading = Reading::default();
         let first = self.prepare(reading.inputs(inputs), &reading)?;
@@ -228,17 +281,47 @@ impl Untyped {
 
     /// See [`Compiled::plan`](crate::Compiled::plan). Of a program that reads a length or runs a loop on the way, it is the
     /// first plan.
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert_eq!(doubled.plan(&inputs)?.launches().count(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn plan(&self, inputs: &Inputs) -> Result<Plan> {
         Ok(self.prepare(inputs, &Reading::default())?.plan().clone())
     }
 
     /// The plans that can be made for these inputs without running anything.
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert_eq!(doubled.foresee(&inputs)?.len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn foresee(&self, inputs: &Inputs) -> Result<Vec<Foreseen>> {
         let (profile, knowledge) = (self.engine.device().profile(), known(inputs, &Reading::default()));
         Ok(foresee(&self.program, profile, &knowledge, &self.choices.plan)?)
     }
 
     /// See [`Compiled::explain`](crate::Compiled::explain).
+    ///
+    /// ```
+    /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// let inputs = Inputs { arrays: [(0, Vector::from(vec![1i64, 2]).data().clone())].into(), ..Inputs::default() };
+    /// assert!(doubled.explain(&inputs)?.contains("kernel map"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn explain(&self, inputs: &Inputs) -> Result<Explanation> {
         let mut explanation = Explanation::of(self.foresee(inputs)?);
         explanation.device = Some(self.engine.device().description());
@@ -273,16 +356,43 @@ impl Untyped {
     }
 
     /// The program in the array language's text form.
+    ///
+    /// ```
+    /// use pumice::layers::array::ArrayProgram;
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// assert!(doubled.describe().contains("a0: [_] (i64) = argument 0"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn describe(&self) -> String {
         self.program.to_string()
     }
 
     /// The program.
+    ///
+    /// ```
+    /// use pumice::layers::array::ArrayProgram;
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// assert_eq!(doubled.program().results().len(), 1);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn program(&self) -> &CheckedProgram {
         &self.program
     }
 
     /// The program as it was written, before it was made ready to be planned.
+    ///
+    /// ```
+    /// use pumice::layers::array::ArrayProgram;
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// assert_eq!(doubled.written().nodes().len(), 2);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn written(&self) -> &CheckedProgram {
         &self.written
     }
@@ -293,6 +403,15 @@ impl Untyped {
     }
 
     /// The device that it runs on.
+    ///
+    /// ```
+    /// use pumice::layers::array::ArrayProgram;
+    /// use pumice::{Compiler, prelude::*};
+    /// let doubled = Acc::<Vector<i64>>::argument(0).map(|x| x + x);
+    /// let doubled = Compiler::on("sim")?.compile_program(ArrayProgram::of(&[doubled.described().clone()]))?;
+    /// assert_eq!(doubled.device().name().to_string(), "sim");
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
     pub fn device(&self) -> &Arc<dyn Device> {
         self.engine.device()
     }

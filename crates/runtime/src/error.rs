@@ -9,9 +9,27 @@ use thiserror::Error as ThisError;
 use crate::identity::DeviceName;
 
 /// The result of everything in the runtime.
+///
+/// ```
+/// fn largest(xs: &[i32]) -> pumice::Result<i32> {
+///     Ok(pumice::run(pumice::use_(xs).max())?.to_value()?)
+/// }
+/// assert_eq!(largest(&[3, 9, 4])?, 9);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a program could not be built, loaded or run.
+///
+/// ```
+/// use pumice::{Error, prelude::*};
+/// let quotients = pumice::compile(|xs: Acc<Vector<i32>>| xs.map(|x| 12 / x))?;
+/// match quotients.run(&[3, 0])?.to_vec().map_err(Error::from) {
+///     Err(Error::Failure(message)) => assert!(message.contains("division by zero"), "{message}"),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum Error {

@@ -30,6 +30,11 @@ struct Written {
 
 impl Place {
     /// The place with this operation, file, line and column; lines and columns count from 1.
+    ///
+    /// ```
+    /// let place = pumice::Place::new("scan", "prices.pum", 3, 7);
+    /// assert_eq!((place.line(), place.column()), (3, 7));
+    /// ```
     pub fn new(operation: &str, file: &str, line: u32, column: u32) -> Place {
         static PLACES: OnceLock<Mutex<HashSet<&'static Written>>> = OnceLock::new();
         let written = Written { operation: operation.into(), file: file.into(), line, column };
@@ -46,37 +51,75 @@ impl Place {
     }
 
     /// The place in Rust from which the function that asks was called, as this operation.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// #[track_caller]
+    /// fn scan() -> Place {
+    ///     Place::caller("scan")
+    /// }
+    /// assert_eq!(scan().operation(), "scan");
+    /// ```
     #[track_caller]
     pub fn caller(operation: &str) -> Place {
         Place::at(operation, Location::caller())
     }
 
     /// A place in a Rust program.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// use std::panic::Location;
+    /// let place = Place::at("scan", Location::caller());
+    /// assert_eq!(place.operation(), "scan");
+    /// ```
     pub fn at(operation: &str, location: &Location<'_>) -> Place {
         Place::new(operation, location.file(), location.line(), location.column())
     }
 
     /// The same place, as another operation.
+    ///
+    /// ```
+    /// use pumice::Place;
+    /// let place = Place::new("fold", "prices.pum", 3, 7);
+    /// assert_eq!(place.named("sum"), Place::new("sum", "prices.pum", 3, 7));
+    /// ```
     pub fn named(self, operation: &str) -> Place {
         Place::new(operation, self.file(), self.line(), self.column())
     }
 
     /// The operation, as the user knows it.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Place::new("scan", "prices.pum", 3, 7).operation(), "scan");
+    /// ```
     pub fn operation(self) -> &'static str {
         &self.0.operation
     }
 
     /// The file.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Place::new("scan", "prices.pum", 3, 7).file(), "prices.pum");
+    /// ```
     pub fn file(self) -> &'static str {
         &self.0.file
     }
 
     /// The line, from 1.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Place::new("scan", "prices.pum", 3, 7).line(), 3);
+    /// ```
     pub fn line(self) -> u32 {
         self.0.line
     }
 
     /// The column, from 1.
+    ///
+    /// ```
+    /// assert_eq!(pumice::Place::new("scan", "prices.pum", 3, 7).column(), 7);
+    /// ```
     pub fn column(self) -> u32 {
         self.0.column
     }

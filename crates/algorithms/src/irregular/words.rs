@@ -89,7 +89,7 @@ pub mod plain {
         text.chars().map(u32::from).collect()
     }
 
-    /// The words that come most often, as [`super::count`] gives them.
+    /// The words that come most often, as [`super::count()`] gives them.
     pub fn count(text: &[u32], most: usize) -> Vec<(i64, i64, i64)> {
         let is_letter = |c: &u32| char::from_u32(*c).is_some_and(|c| c.is_ascii_alphabetic());
         let mut words = HashMap::<Vec<u32>, (i64, i64)>::new();

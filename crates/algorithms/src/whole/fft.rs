@@ -12,7 +12,7 @@ pub type Complex<T> = (T, T);
 /// The largest factor that is a pass of its own. A pass costs as many multiplications for each element.
 const LARGEST_FACTOR: i64 = 13;
 
-/// Returns the transform of each row: Σ x[j]·exp(-2πi·jk/n) for each k.
+/// Returns the transform of each row: `Σ x[j]·exp(-2πi·jk/n)` for each k.
 ///
 /// ```
 /// use pumice_algorithms::whole::fft;

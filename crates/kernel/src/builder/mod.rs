@@ -460,6 +460,16 @@ pub(crate) fn framed<R>(list: List, f: impl FnOnce() -> R) -> (R, Vec<Stmt>) {
 }
 
 /// Gives a value a name for readers of the kernel.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Pull, define, generate, named};
+/// let kernel = define("halves", 32, |xs: Pull<i32, Ix>| {
+///     let half = named(xs.len() / 2, "half");
+///     generate(half, move |i| xs.at(i * 2)).push::<Grid>()
+/// })?;
+/// assert!(kernel.kernel().program.to_string().contains("half"));
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 pub fn named(value: crate::Ix, name: &'static str) -> crate::Ix {
     let id = value.term().id();
     with(|builder| {

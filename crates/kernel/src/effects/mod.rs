@@ -18,12 +18,29 @@ use pumice_program::{AtomicOp, CollectiveOp, MemoryId, Operand, Space, Stmt, WAR
 use pumice_scalar::{Constant, Op, ScalarType, Term, branch};
 
 /// Adds a comment that says where the following statements come from.
+///
+/// ```
+/// use pumice::kernel::{Grid, Ix, Loops, Mutable, comment, define};
+/// let clear = define("clear", 32, |xs: Mutable<i32>| {
+///     comment("nothing is left");
+///     Grid::for_each(xs.len(), &|i| xs.write(i, 0.into()));
+/// })?;
+/// assert!(clear.kernel().program.to_string().contains("nothing is left"));
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 pub fn comment(text: impl Into<String>) {
     let text = text.into();
     with(|builder| builder.push(Stmt::Comment(text)));
 }
 
 /// Threads of a block of the kernel being built.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, block_threads, preview};
+/// let threads = preview(64, &[0, 0], |xs: Pull<i64, Ix>| xs.map(|x| x + i64::from(block_threads())).push())?;
+/// assert_eq!(threads, [64, 64]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 pub fn block_threads() -> u32 {
     with(|builder| builder.program.threads).max(1)
 }
@@ -34,6 +51,13 @@ pub fn resident(blocks: u32) {
 }
 
 /// Warps of a block of the kernel being built.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, block_warps, preview};
+/// let warps = preview(64, &[0], |xs: Pull<i64, Ix>| xs.map(|x| x + i64::from(block_warps())).push())?;
+/// assert_eq!(warps, [2]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 pub fn block_warps() -> u32 {
     (block_threads() / WARP).max(1)
 }

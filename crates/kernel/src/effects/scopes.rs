@@ -138,6 +138,17 @@ fn workers(workers: Workers, extent: Term, name: &str, body: impl FnOnce(Term)) 
 }
 
 /// The block's threads do `body` for every index below `extent`.
+///
+/// ```
+/// use pumice::Exp;
+/// use pumice::kernel::{Block, Mutable, Within, define, parallel};
+/// define("clear", 32, |xs: Mutable<i32>| {
+///     Block::distribute(1.into(), &|_| {
+///         parallel(xs.len().term(), |i| xs.write(Exp::<i64>::from_term(i), 0.into()));
+///     });
+/// })?;
+/// # Ok::<(), pumice::kernel::BuildError>(())
+/// ```
 pub fn parallel(extent: Term, body: impl FnOnce(Term)) {
     workers(Workers::Threads, extent, "t", body);
 }

@@ -46,22 +46,45 @@ impl<T: Item, S: Size> Clone for Pull<T, S> {
 
 impl<T: Item, S: Size> Pull<T, S> {
     /// The array with this length and these elements; [`generate`] finds the element type by itself.
+    ///
+    /// ```
+    /// use pumice::kernel::{Ix, Pull, preview};
+    /// let squares = preview(32, &[0; 4], |xs: Pull<i64, Ix>| Pull::<i64, Ix>::new(xs.len(), |i| i * i).push())?;
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     pub fn new(length: S, at: impl Fn(Ix) -> T::Form + 'static) -> Self {
         Pull { length, at: Rc::new(at) }
     }
 
     /// The length.
+    ///
+    /// ```
+    /// use pumice::kernel::Pull;
+    /// assert_eq!(Pull::<i64>::new(10, |i| i * i).len(), 10);
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> S {
         self.length
     }
 
     /// The same array, with its length as one that is known on the device.
+    ///
+    /// ```
+    /// use pumice::kernel::{Ix, Pull};
+    /// let squares: Pull<i64, Ix> = Pull::<i64>::new(10, |i| i * i).dynamic();
+    /// ```
     pub fn dynamic(self) -> Pull<T, Ix> {
         Pull { length: self.length.to_ix(), at: self.at }
     }
 
     /// The same array, with its length as one that is known while the kernel is built. Where it is not, that is an error then.
+    ///
+    /// ```
+    /// use pumice::kernel::{Length, Pull};
+    /// let squares = Pull::<i64, Length>::new(Length::Known(10), |i| i * i);
+    /// assert_eq!(squares.fixed().len(), 10);
+    /// ```
     pub fn fixed(self) -> Pull<T>
     where
         S: StaticLength,
@@ -271,6 +294,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     }
 
     /// As [`Pull::push`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+    /// let copy = preview(32, &[1, 2], |xs: Pull<i32, Ix>| xs.push_at(AnyLevel::Grid).at_level())?;
+    /// assert_eq!(copy, [1, 2]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn push_at(self, level: AnyLevel) -> Push<AnyLevel, T, S> {
         self.pushed(level, here("push"))

@@ -52,7 +52,7 @@ impl<T: Elt, S: Size> Pull<T, S> {
 }
 
 impl<T: Elt, S: Size> Pull<(T, T), S> {
-    /// Pairs as neighbours. Every access asks whether its index is even; [`Push::unpair`] does not.
+    /// Pairs as neighbours. Every access asks whether its index is even; [`Push::unpair`](crate::Push::unpair) does not.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};

@@ -141,7 +141,7 @@ impl<T: Item, S: Size> Pull<T, S> {
         Pull::new(length, move |i| choose::<T>(i.lt(distance), || fill.clone(), || (self.at)(i - distance)))
     }
 
-    /// Both arrays, one after the other. Every access asks which one it is in; [`Push::append`] does not.
+    /// Both arrays, one after the other. Every access asks which one it is in; [`Push::append`](crate::Push::append) does not.
     ///
     /// ```
     /// use pumice::kernel::{Ix, Pull, preview};

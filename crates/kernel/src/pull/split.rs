@@ -171,6 +171,16 @@ impl<T: Item, S: Size, N: Size> Pull<Pull<T, S>, N> {
 }
 
 /// A matrix in the kernel language: an array of rows, all of one length.
+///
+/// ```
+/// use pumice::kernel::{Ix, Pull, Rows, preview};
+/// fn turned(matrix: Rows<i32>, columns: Ix) -> Rows<i32> {
+///     matrix.transpose(columns)
+/// }
+/// let columns = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| turned(xs.rows(2.into()), 2.into()).join(2.into()).push())?;
+/// assert_eq!(columns, [1, 3, 2, 4]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 pub type Rows<T> = Pull<Pull<T, Ix>, Ix>;
 
 impl<T: Item> Rows<T> {

@@ -35,6 +35,16 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     }
 
     /// As [`Pull::interleave`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Block, Ix, Pull, preview};
+    /// let turned = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     let parts = xs.split_up(2).map(|part| part.push::<Block>());
+    ///     parts.interleave_at(AnyLevel::Grid, 4usize, |part, i| part + i * 2).at_level()
+    /// })?;
+    /// assert_eq!(turned, [1, 3, 2, 4]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn interleave_at<R: Size>(
         self,
@@ -112,6 +122,16 @@ impl<L: Level, T: Storable, S: Size, N: Size> Pull<Push<L, T, S>, N> {
     }
 
     /// As [`Pull::concat_by`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Block, Ix, Pull, preview};
+    /// let copy = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.tiles(2).map(|tile| tile.push::<Block>()).concat_by_at(AnyLevel::Grid, 2, length).at_level()
+    /// })?;
+    /// assert_eq!(copy, [1, 2, 3]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_by_at<R: Size>(
         self,
@@ -179,6 +199,15 @@ impl<L: Level, T: Storable, N: Size> Pull<Push<L, T>, N> {
 
     /// As [`Pull::concat`], at a level that is data: one that the parts' level is not a part of is an error when the kernel
     /// is built.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, Thread, preview};
+    /// let turned = preview(32, &[1, 2, 3, 4], |xs: Pull<i32, Ix>| {
+    ///     xs.split_up(2).map(|part| part.reverse().push::<Thread>()).concat_at(AnyLevel::Grid).at_level()
+    /// })?;
+    /// assert_eq!(turned, [2, 1, 4, 3]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn concat_at(self, level: AnyLevel) -> Push<AnyLevel, T, N> {
         self.side_by_side(level, here("concat"))

@@ -100,7 +100,7 @@ pub(crate) fn for_tile<T: Storable>(
 }
 
 impl<T: Storable> Rows<Rows<T>> {
-    /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`] with the same size
+    /// Tiles put together to a matrix of `rows` × `columns`, one block a tile: what [`Pull::split_2d`](crate::Pull::split_2d) with the same size
     /// took apart, or the same with rows and columns exchanged. Tiles that are smaller than their place, or fewer, are an
     /// error when the kernel runs.
     ///

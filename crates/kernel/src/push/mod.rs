@@ -33,6 +33,17 @@ pub(crate) type Writer<'a, T> = &'a dyn Fn(Ix, <T as crate::item::Item>::Form);
 type Producer<T> = dyn Fn(Writer<'_, T>);
 
 /// A push array at a level.
+///
+/// ```
+/// use pumice::kernel::{Block, Grid, Ix, Pull, Push, preview};
+/// // Each block reverses two elements, and the grid puts their arrays side by side.
+/// fn turned(xs: Pull<i32, Ix>) -> Push<Grid, i32, Ix> {
+///     let parts: Pull<Push<Block, i32>, Ix> = xs.split_up(2).map(|two| two.reverse().push());
+///     parts.concat()
+/// }
+/// assert_eq!(preview(32, &[1, 2, 3, 4], turned)?, [2, 1, 4, 3]);
+/// # Ok::<(), pumice::kernel::PreviewError>(())
+/// ```
 pub struct Push<L: Level, T: Storable, S: Size = usize> {
     length: S,
     produce: Rc<Producer<T>>,
@@ -132,17 +143,36 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// The level.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Block, Pull};
+    /// assert_eq!(Pull::<i64>::new(4, |i| i).push::<Block>().level(), AnyLevel::Block);
+    /// ```
     pub fn level(&self) -> AnyLevel {
         self.level
     }
 
     /// The same array, with its level as data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Block, Pull, Push};
+    /// let numbers: Push<AnyLevel, i64> = Pull::<i64>::new(4, |i| i).push::<Block>().any_level();
+    /// ```
     pub fn any_level(self) -> Push<AnyLevel, T, S> {
         let Push { length, produce, complete, level, .. } = self;
         Push { length, produce, complete, level, of: PhantomData }
     }
 
     /// The same array, with its level as a type. Another level is an error when the kernel is built.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Grid, Ix, Pull, Push, preview};
+    /// fn copied(xs: Pull<i32, Ix>, level: AnyLevel) -> Push<Grid, i32, Ix> {
+    ///     xs.push_at(level).at_level()
+    /// }
+    /// assert!(preview(32, &[1], |xs: Pull<i32, Ix>| copied(xs, AnyLevel::Grid)).is_ok());
+    /// assert!(preview(32, &[1], |xs: Pull<i32, Ix>| copied(xs, AnyLevel::Block)).is_err());
+    /// ```
     pub fn at_level<A: Level>(self) -> Push<A, T, S> {
         if A::FIXED.is_some_and(|wanted| wanted != self.level) {
             let (found, wanted) = (self.level, fixed::<A>());
@@ -185,6 +215,17 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     ///
     /// Every index from 0 to below the length is handed to the writer, once; otherwise elements are whatever the memory held,
     /// which may be another program's data, and who listens to them hears some twice.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Pull, preview};
+    /// let turned = preview(32, &[7, 8], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     // SAFETY: each index is that of one element.
+    ///     unsafe { xs.push::<Grid>().ix_map(move |i| length - 1 - i).assume_complete() }
+    /// })?;
+    /// assert_eq!(turned, [8, 7]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     pub unsafe fn assume_complete(self) -> Self {
         self.complete_if(|| true)
     }
@@ -206,12 +247,25 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// The length.
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Pull};
+    /// assert_eq!(Pull::<i64>::new(4, |i| i).push::<Block>().len(), 4);
+    /// ```
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> S {
         self.length
     }
 
     /// Runs the program with a writer.
+    ///
+    /// ```
+    /// use pumice::kernel::{Grid, Ix, Mutable, Pull, define};
+    /// define("doubled", 32, |xs: Pull<i32, Ix>, out: Mutable<i32>| {
+    ///     xs.push::<Grid>().write(&|i, x| out.write(i, x * 2));
+    /// })?;
+    /// # Ok::<(), pumice::kernel::BuildError>(())
+    /// ```
     pub fn write(&self, writer: Writer<'_, T>) {
         (self.produce)(writer);
     }
@@ -373,6 +427,12 @@ impl<L: Level, T: Storable, S: Size> Push<L, T, S> {
     }
 
     /// The same array, with its length as one that is known while the kernel is built. Where it is not, that is an error then.
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Length, Pull};
+    /// let squares = Pull::<i64, Length>::new(Length::Known(10), |i| i * i).push::<Block>();
+    /// assert_eq!(squares.fixed().len(), 10);
+    /// ```
     pub fn fixed(self) -> Push<L, T>
     where
         S: StaticLength,

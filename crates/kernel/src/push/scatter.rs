@@ -54,6 +54,16 @@ impl<T: Item, S: Size> Pull<T, S> {
     }
 
     /// As [`Pull::scatter_by`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+    /// let placed = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| {
+    ///     let length = xs.len();
+    ///     xs.scatter_at(AnyLevel::Grid, length, |x| (x.cast::<i64>() % 3, x * 10)).at_level()
+    /// })?;
+    /// assert_eq!(placed, [30, 10, 20]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn scatter_at<R: Size, F: ItemForm>(
         self,
@@ -106,6 +116,13 @@ impl<T: Storable, S: Size> Pull<T, S> {
     }
 
     /// As [`Pull::push_by`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+    /// let copy = preview(32, &[1, 2, 3], |xs: Pull<i32, Ix>| xs.push_by_at(AnyLevel::Grid, 2).at_level())?;
+    /// assert_eq!(copy, [1, 2, 3]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn push_by_at(self, level: AnyLevel, items: usize) -> Push<AnyLevel, T, S> {
         self.pushed_by(level, items, here("push_by"))
@@ -153,6 +170,16 @@ impl<T: Storable> Pull<T> {
     }
 
     /// As [`Pull::pairwise`], at a level that is data.
+    ///
+    /// ```
+    /// use pumice::kernel::{AnyLevel, Ix, Pull, preview};
+    /// let sorted = preview(32, &[4, 3, 2, 1], |xs: Pull<i32, Ix>| {
+    ///     let sort = |four: Pull<i32>| four.pairwise_at(AnyLevel::Block, 0b11, |a, b| a.min(b), |a, b| a.max(b));
+    ///     xs.split_up(4).map(sort).concat_at(AnyLevel::Grid).at_level()
+    /// })?;
+    /// assert_eq!(sorted, [1, 2, 3, 4]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn pairwise_at<F: ItemForm>(
         self,

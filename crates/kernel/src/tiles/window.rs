@@ -13,6 +13,12 @@ use crate::size::{group_size, side, whole};
 use pumice_scalar::Place;
 
 /// A window of a matrix that a block keeps in its memory.
+///
+/// ```
+/// use pumice::kernel::Window;
+/// let tile = Window { rows: 16, columns: 64, items: 4, transposed: false, padding: 1 };
+/// assert_eq!(tile.columns % tile.items, 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Rows.
@@ -28,6 +34,13 @@ pub struct Window {
 }
 
 /// A window at a place of a matrix, for [`force_windows`].
+///
+/// ```
+/// use pumice::kernel::{Ix, Placed, Rows, Window};
+/// fn corner(matrix: &Rows<f32>, columns: Ix, window: Window) -> Placed<f32> {
+///     matrix.window(columns, (0.into(), 0.into()), window)
+/// }
+/// ```
 pub struct Placed<T: Storable> {
     matrix: Rows<T>,
     columns: Ix,
@@ -39,6 +52,20 @@ pub struct Placed<T: Storable> {
 impl<T: Storable> Rows<T> {
     /// The window of this matrix of `columns` columns that starts at a row and column. It may go beyond every edge. Rows that
     /// are shorter than that are an error when the kernel runs. See [`force_windows`].
+    ///
+    /// ```
+    /// use pumice::kernel::{Block, Ix, Pull, Window, force_windows, preview};
+    /// let corner = preview(32, &[1, 2, 3, 4, 5, 6], |xs: Pull<i32, Ix>| {
+    ///     let window = Window { rows: 2, columns: 2, items: 1, transposed: false, padding: 0 };
+    ///     let block = move |_: Ix| {
+    ///         let [rows] = force_windows([xs.clone().rows(3.into()).window(3.into(), (0.into(), 1.into()), window)], 0.into());
+    ///         Pull::<i32>::new(4, move |i| rows.at(i / 2).at(i % 2)).push::<Block>()
+    ///     };
+    ///     Pull::new(1, block).concat()
+    /// })?;
+    /// assert_eq!(corner, [2, 3, 5, 6]);
+    /// # Ok::<(), pumice::kernel::PreviewError>(())
+    /// ```
     #[track_caller]
     pub fn window(&self, columns: Ix, first: (Ix, Ix), window: Window) -> Placed<T> {
         let place = here("window");

@@ -1,7 +1,7 @@
 //! From a program with types to an array program: functions are applied while it is built, and what is left are operations of the
 //! array language and kernels of the kernel language.
 //!
-//! An expression is evaluated in one of three surroundings ([`Mode`]): outside, where arrays are those of the array language; inside a
+//! An expression is evaluated in one of three surroundings (`Mode`): outside, where arrays are those of the array language; inside a
 //! function on elements; and inside a kernel. The same function may be evaluated in all of them. Whatever a program says, evaluation
 //! ends: it takes a number of steps and goes a number of calls deep at most.
 

@@ -2,7 +2,7 @@
 //! that `docs/semantics-of-pum.md` adds. It is independent of `evaluate/`, which makes array programs and kernels: it shares the tree,
 //! types and scalar operations with it and nothing else, and the two are tested against each other.
 //!
-//! Rules become an environment machine: [`Evaluator`] evaluates an expression to a value at a location, and counts the steps of the
+//! Rules become an environment machine: `Evaluator` evaluates an expression to a value at a location, and counts the steps of the
 //! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, and `calls.rs` says which rule is behind
 //! each function. `pulls.rs`, `pushes.rs`, `running.rs` and `lanes.rs` have those of arrays and levels, `memory.rs` those of memory that changes,
 //! `lists.rs`, `folds.rs`, `sorting.rs` and `placing.rs` the meanings of operations of whole arrays, `rows.rs` those of comprehensions, and
