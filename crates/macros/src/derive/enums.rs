@@ -181,7 +181,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
 
 /// What `#[embed]` needs of a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
 fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
-    let Named { variant, number, slot, unpack, .. } = named;
+    let Named { variant, number, unpack, slots, .. } = named;
     if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
         return TokenStream::new();
     }
@@ -191,7 +191,7 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
     let unpack_fields = format_ident!("{unpack}_fields");
     let pack = format_ident!("pack_{}", named.constructor.unraw());
     let members: Vec<&Member> = variant.fields.iter().map(|field| &field.member).collect();
-    let (lifted, parts) = (variant.fields.iter().map(Field::lifted), &named.parts);
+    let lifted = variant.fields.iter().map(Field::lifted);
     quote! {
         #[doc(hidden)]
         #vis struct #fields #own #bounds {
@@ -205,8 +205,7 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
         impl #generics #exp #arguments #bounds {
             #[doc(hidden)]
             #vis fn #unpack_fields(self) -> #fields #arguments {
-                let (#(#parts,)*) = self.#slot;
-                #fields { #(#members: #parts,)* of: ::core::marker::PhantomData }
+                #fields { #(#members: self.#slots,)* of: ::core::marker::PhantomData }
             }
 
             #[doc(hidden)]
