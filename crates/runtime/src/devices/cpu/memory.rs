@@ -210,20 +210,20 @@ mod tests {
             let alignment = if cfg!(target_os = "linux") && bytes >= LARGE { PAGE } else { ALIGNMENT };
             assert_eq!(block.address().align_offset(alignment), 0, "{bytes} bytes");
             let mut found = vec![1; bytes];
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found.iter().all(|byte| *byte == 0), "{bytes} bytes");
             let pattern: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8 + 1).collect();
             block.write(&pattern);
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found == pattern, "{bytes} bytes");
             let other = Block::new(bytes + 1)?;
             other.write_from(&block, bytes);
             other.write_from(&other, bytes);
             found.fill(0);
-            other.read(&mut found);
+            other.read(0, &mut found);
             assert!(found == pattern, "{bytes} bytes, copied");
             block.clear(bytes / 2);
-            block.read(&mut found);
+            block.read(0, &mut found);
             assert!(found[..bytes / 2].iter().all(|byte| *byte == 0), "{bytes} bytes");
             assert!(found[bytes / 2..] == pattern[bytes / 2..], "{bytes} bytes");
         }
