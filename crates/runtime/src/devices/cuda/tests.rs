@@ -309,6 +309,14 @@ fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
         device.upload(&large, &bytes)?;
         device.download(&large, &mut found)?;
         assert!(found == bytes);
+        // Parts of it, small and in several pieces.
+        for part in [5..77, (1 << 20) + 3..bytes.len()] {
+            let found = &mut found[..part.len()];
+            device.download_from(&large, part.start, found)?;
+            assert!(*found == bytes[part]);
+        }
+        assert!(device.download_from(&large, bytes.len(), &mut [0]).is_err());
+        assert!(device.download_from(&large, usize::MAX, &mut [0]).is_err());
 
         // Memory that the GPU reaches by itself is read and written as any other.
         found.fill(0);
@@ -317,6 +325,9 @@ fn work_that_comes_again_and_loops_are_graphs() -> Result<()> {
         assert!(pin.is_some());
         device.download(&large, &mut found)?;
         assert_eq!(found, bytes);
+        device.download_from(&large, 7, &mut found[..2 << 20])?;
+        assert!(found[..2 << 20] == bytes[7..(2 << 20) + 7]);
+        found.copy_from_slice(&bytes);
         found.reverse();
         device.upload(&large, &found)?;
         drop(pin);
