@@ -1,5 +1,5 @@
 //! How often each letter stands in a text that is mapped into memory: pages of the file go to the device as it takes them, and the text is
-//! never a vector of the host's. An element is a word of four letters, which are counted in one pass.
+//! never a vector of the host's. An element is a byte.
 //!
 //! A file can be named on the command line; without one a small text is written.
 //!
@@ -15,14 +15,8 @@ use std::cmp::Reverse;
 use std::error::Error;
 use std::path::PathBuf;
 
-/// Letters of a word.
-const LETTERS: usize = 4;
-
 /// How often each byte stands in a text.
-fn counts(words: Acc<Vector<u32>>) -> Acc<Vector<u32>> {
-    let letters = generate((words.size(), LETTERS), |(word, letter)| {
-        (words.at(word) >> (8 * letter).cast::<u32>()) & 255
-    });
+fn counts(letters: Acc<Vector<u8>>) -> Acc<Vector<u32>> {
     letters.histogram(256, |letter| letter.cast::<i64>())
 }
 
@@ -36,13 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // SAFETY: nobody changes the file while it is mapped.
-    let words = unsafe { Vector::<u32>::map_file(&path)? };
-    let counts = pumice::compile(counts)?.run(&words)?;
+    let text = unsafe { Vector::<u8>::map_file(&path)? };
+    let counts = pumice::compile(counts)?.run(&text)?;
     let mut letters: Vec<(u8, u32)> = (b'a'..=b'z').zip(counts.slice(97..123)?.to_vec()?).collect();
     letters.sort_by_key(|(_, count)| Reverse(*count));
     let most: Vec<String> =
         letters.iter().take(4).map(|(letter, count)| format!("{} ({count})", char::from(*letter))).collect();
-    println!("{} letters, the most frequent: {}", LETTERS * words.len(), most.join(", "));
+    println!("{} letters, the most frequent: {}", text.len(), most.join(", "));
     if named.is_none() {
         std::fs::remove_file(&path)?;
     }

@@ -4,8 +4,8 @@
 
 use crate::Op;
 use crate::arena::{self, Term, inspect};
-use crate::control::cond;
 use crate::composed::zero;
+use crate::control::cond;
 use crate::elt::{Elt, Lift, Primitive};
 use crate::exp::{Exp, constant};
 use crate::graph::{Id, Node};

@@ -5,7 +5,8 @@ use crate::data::Vector;
 use crate::error::Error;
 use crate::ragged::Ragged;
 use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
     Array as ArrowArray, ArrayRef, BooleanArray, GenericListArray, LargeListArray, OffsetSizeTrait,
@@ -13,7 +14,7 @@ use arrow_array::{
 };
 use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
-use pumice_scalar::{Elt, Primitive};
+use pumice_scalar::{Elt, Primitive, f16};
 use std::sync::Arc;
 
 /// An element type that columns of Arrow have: a number, a truth value, or an `Option` of one where there may be nulls.
@@ -43,7 +44,10 @@ macro_rules! numbers { ($($number:ty => $arrow:ty),*) => { $(
         type Arrow = $arrow;
     }
 )* }; }
-numbers!(i32 => Int32Type, i64 => Int64Type, u32 => UInt32Type, u64 => UInt64Type, f32 => Float32Type, f64 => Float64Type);
+numbers!(
+    i8 => Int8Type, i16 => Int16Type, i32 => Int32Type, i64 => Int64Type, u8 => UInt8Type, u16 => UInt16Type, u32 => UInt32Type,
+    u64 => UInt64Type, f16 => Float16Type, f32 => Float32Type, f64 => Float64Type
+);
 
 fn is_column<C: 'static>(column: &dyn ArrowArray) -> Option<&C> {
     column.as_any().downcast_ref()

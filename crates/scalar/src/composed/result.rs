@@ -226,8 +226,8 @@ impl<T: Elt, E: Elt> Elt for Result<T, E> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::elt::Primitive;
     use crate::control::cond;
+    use crate::elt::Primitive;
     use crate::option::tests::{constants, evaluate};
 
     type Sample = Result<i32, (bool, f32)>;
