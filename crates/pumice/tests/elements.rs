@@ -125,13 +125,13 @@ fn a_tag_that_no_variant_has_is_the_last_variant() -> Result<()> {
 
 #[test]
 fn variants_are_made_tested_and_matched() -> Result<()> {
-    let shapes = use_(&SHAPES);
+    let shapes = use_(SHAPES);
     let turned = shapes.clone().map(|shape| {
         shape.match_(
             |radius| ShapeExp::rect(radius, 2.0),
             |width, height| ShapeExp::polygon(4, PointExp { x: height, y: width }),
             || ShapeExp::circle(1.0),
-            |corners, at| cond(corners.gt(4), || ShapeExp::point(), || ShapeExp::circle(at.x)),
+            |corners, at| cond(corners.gt(4), ShapeExp::point, || ShapeExp::circle(at.x)),
         )
     });
     let expected = [
@@ -166,7 +166,7 @@ fn functions_of_other_variants_are_not_evaluated() -> Result<()> {
     let divide = |shape: ShapeExp| {
         shape.match_(|_| constant(1), |_, _| constant(2), || constant(3), |corners, _| 60 / corners)
     };
-    assert_eq!(sim()?.run(use_(&SHAPES).map(divide))?.to_vec()?, [12, 1, 2, 3, 1]);
+    assert_eq!(sim()?.run(use_(SHAPES).map(divide))?.to_vec()?, [12, 1, 2, 3, 1]);
     // Of a variant that is known, nothing is left of the others.
     let known = ShapeExp::rect(2.0, 3.0).match_(|r| r, |w, h| w * h, || constant(0.0), |_, at| at.x);
     assert_eq!(known.term().constant(), Some(6f32.into()));
@@ -176,13 +176,13 @@ fn functions_of_other_variants_are_not_evaluated() -> Result<()> {
 #[test]
 fn equality_is_that_of_the_values() -> Result<()> {
     let others = [SHAPES[0], Shape::Circle(3.5), SHAPES[2], Shape::Circle(0.0), Shape::Circle(-1.0)];
-    let found = use_(&SHAPES).zip_with(use_(&others), |a, b| (a.eq(b), a.ne(b), a.eq(Shape::Point)));
+    let found = use_(SHAPES).zip_with(use_(others), |a, b| (a.eq(b), a.ne(b), a.eq(Shape::Point)));
     let expected: Vec<_> =
         SHAPES.iter().zip(&others).map(|(a, b)| (a == b, a != b, *a == Shape::Point)).collect();
     assert_eq!(sim()?.run(found)?.to_vec()?, expected);
     // Zeros of either sign are equal, and what is not a number differs from itself.
     let points = [Point { x: 0.0, y: 1.0 }, Point { x: f32::NAN, y: 1.0 }];
-    let found = use_(&points).map(|p| (p.eq(PointExp { x: constant(-0.0), y: constant(1.0) }), p.ne(p)));
+    let found = use_(points).map(|p| (p.eq(PointExp { x: constant(-0.0), y: constant(1.0) }), p.ne(p)));
     assert_eq!(sim()?.run(found)?.to_vec()?, [(true, false), (false, true)]);
     Ok(())
 }
@@ -191,7 +191,7 @@ fn equality_is_that_of_the_values() -> Result<()> {
 fn generic_types_and_strange_names_work_in_programs() -> Result<()> {
     let words =
         [Word::Loop(1.5f32), Word::Type { r#match: 2.0, value: Metres(3.0) }, Word::Self_, Word::If(None)];
-    let swapped = use_(&words).map(|word| {
+    let swapped = use_(words).map(|word| {
         word.match_(
             |x| Instruction::r#type(x, MetresExp(x)),
             |x, MetresExp(value)| Instruction::r#loop(x + value),
@@ -210,9 +210,9 @@ fn generic_types_and_strange_names_work_in_programs() -> Result<()> {
         pair.rest[0].unwrap_or(pair.key)
     }
     let pairs = [Pair { key: 1, rest: [Some(5), None] }, Pair { key: 2, rest: [None, Some(9)] }];
-    assert_eq!(sim()?.run(use_(&pairs).map(first))?.to_vec()?, [5, 2]);
+    assert_eq!(sim()?.run(use_(pairs).map(first))?.to_vec()?, [5, 2]);
     assert_eq!(
-        sim()?.run(use_(&[Nothing; 3]).map(|nothing| (nothing, constant(1))))?.to_vec()?,
+        sim()?.run(use_([Nothing; 3]).map(|nothing| (nothing, constant(1))))?.to_vec()?,
         [(Nothing, 1); 3]
     );
     Ok(())
@@ -240,10 +240,10 @@ fn structs_go_through_every_kind_of_operation() -> Result<()> {
     assert_eq!(sim()?.run(sums)?.to_vec()?, plain);
     // The state of a loop, and an option of a struct.
     let moved = iterate(3, use_(&points), |points| points.map(|p| p + p));
-    let right = sim()?.run(moved.map(|p| cond(p.x.gt(50.0), || some(p), || none())))?.to_vec()?;
+    let right = sim()?.run(moved.map(|p| cond(p.x.gt(50.0), || some(p), none)))?.to_vec()?;
     let plain = |p: &Point| (8.0 * p.x > 50.0).then_some(Point { x: 8.0 * p.x, y: 8.0 * p.y });
     assert_eq!(right, points.iter().map(plain).collect::<Vec<_>>());
-    let filtered = sim()?.run(use_(&SHAPES).filter(|s| s.is_circle()))?;
+    let filtered = sim()?.run(use_(SHAPES).filter(|s| s.is_circle()))?;
     assert_eq!(filtered.to_vec()?, [Shape::Circle(3.0), Shape::Circle(-1.0)]);
     Ok(())
 }
@@ -281,7 +281,7 @@ fn kernels_have_structs_enums_arrays_and_results() -> Result<()> {
 #[test]
 fn an_index_into_an_element_fails_at_its_place() -> Result<()> {
     let line = line!() + 1;
-    let found = use_(&[[1, 2, 3], [4, 5, 6]]).zip_with(use_(&[2i64, 3]), |row, i| row.at(i));
+    let found = use_([[1, 2, 3], [4, 5, 6]]).zip_with(use_([2i64, 3]), |row, i| row.at(i));
     let failure = sim()?.run(found)?.to_vec().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(failure.contains(&format!("elements.rs:{line}")) && failure.contains('3'), "{failure}");
     Ok(())

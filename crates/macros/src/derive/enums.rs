@@ -164,7 +164,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let chosen = chosen(variants);
     quote! {
         #[automatically_derived]
-        #[allow(dead_code, clippy::too_many_arguments, clippy::wrong_self_convention)]
+        #[allow(dead_code, clippy::too_many_arguments, clippy::unused_unit, clippy::wrong_self_convention)]
         impl #generics #exp #arguments #bounds {
             #(#own)*
 
@@ -247,6 +247,7 @@ fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let taken = variants.iter().map(|Named { slots, .. }| quote!((#(#slots,)*)));
     quote! {
         #[automatically_derived]
+        #[allow(clippy::let_unit_value)]
         impl #generics ::pumice::Lift for #exp #arguments #bounds {
             type Elt = #name #arguments;
             fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {
@@ -277,7 +278,7 @@ fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let tags = numbers[..variants.len() - 1].iter().map(|number| quote!(#number)).chain([quote!(_)]);
     quote! {
         #[automatically_derived]
-        #[allow(unreachable_patterns)]
+        #[allow(unreachable_patterns, clippy::let_unit_value)]
         impl #generics ::pumice::Elt for #name #arguments #bounds {
             type Exp = #exp #arguments;
             fn add_types(types: &mut ::std::vec::Vec<::pumice::derived::ScalarType>) {
