@@ -16,6 +16,7 @@ use super::sparse;
 use super::streams;
 use super::tables::{self, TableSizes};
 use super::timing::Timing;
+use pumice::f16;
 use pumice::prelude::*;
 use pumice_algorithms::{Program, Work};
 use pumice_testing::programs;
@@ -212,6 +213,7 @@ const SAXPY_FACTOR: f32 = 2.5;
 /// All workloads; expansions by every division, or by the one that is chosen.
 pub fn workloads(sizes: &Sizes, every_division: bool) -> Vec<Workload> {
     let mut all = vec![copy(sizes.vector), saxpy(sizes.vector), dot(sizes.vector), sum(sizes.vector)];
+    all.extend(sums_of_small_numbers(sizes.vector));
     all.extend(sizes.rows.iter().map(|[rows, columns]| row_sums(*rows, *columns)));
     all.extend([black_scholes(sizes.options), mandelbrot(sizes.picture), transpose(sizes.side)]);
     all.extend(irregular::workloads(sizes.vector, sizes.rows));
@@ -268,6 +270,27 @@ fn sum(n: usize) -> Workload {
         let program = |xs: Acc<Vector<f32>>| xs.sum();
         timing.median(program, Vector::from(xs.as_slice()), |found| check_all(&found, 1, 1e-4, |_| expected))
     })
+}
+
+/// As many bytes as so many `f32` have, added as larger numbers.
+fn sums_of_small_numbers(n: usize) -> [Workload; 2] {
+    let bytes = Workload::new("sum u8", 4 * n, 4 * n, move |timing| {
+        let xs: Vec<u8> = (0..4 * n as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+        let expected = xs.iter().map(|x| u64::from(*x)).sum();
+        let program = |xs: Acc<Vector<u8>>| xs.sum_as::<u64, _>();
+        timing.median(program, Vector::from(xs), |found| match found[..] {
+            [found] if found == expected => Ok(()),
+            _ => Err(format!("expected {expected}, found {found:?}")),
+        })
+    });
+    let halves = Workload::new("sum f16", 2 * n, 4 * n, move |timing| {
+        // Whole numbers, which are exact.
+        let xs: Vec<f16> = (0..2 * n as u32).map(|i| f16::from_f32((i % 8) as f32)).collect();
+        let expected: f64 = xs.iter().map(|x| f64::from(f32::from(*x))).sum();
+        let program = |xs: Acc<Vector<f16>>| xs.sum_as::<f32, _>();
+        timing.median(program, Vector::from(xs), |found| check_all(&found, 1, 1e-4, |_| expected))
+    });
+    [bytes, halves]
 }
 
 fn row_sums(rows: usize, columns: usize) -> Workload {
@@ -339,7 +362,7 @@ mod tests {
         assert_eq!(size("mandelbrot 2048x2048 cap 64"), Some(1 << 22));
         assert_eq!(size("transpose f32 8192x8192"), Some(1 << 26));
         assert_eq!(size("row prefix sums f32 1048576x64"), Some(1 << 26));
-        assert_eq!(workloads(&Sizes::cpu(), false).len(), 81);
+        assert_eq!(workloads(&Sizes::cpu(), false).len(), 83);
     }
 
     /// `pumice bench` has nothing to say about the simulator's speed, but what it measures must be right there too.
