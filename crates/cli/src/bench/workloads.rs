@@ -276,7 +276,7 @@ fn sum(n: usize) -> Workload {
 fn sums_of_small_numbers(n: usize) -> [Workload; 2] {
     let bytes = Workload::new("sum u8", 4 * n, 4 * n, move |timing| {
         let xs: Vec<u8> = (0..4 * n as u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
-        let expected = xs.iter().map(|x| u64::from(*x)).sum();
+        let expected: u64 = xs.iter().map(|x| u64::from(*x)).sum();
         let program = |xs: Acc<Vector<u8>>| xs.sum_as::<u64, _>();
         timing.median(program, Vector::from(xs), |found| match found[..] {
             [found] if found == expected => Ok(()),
