@@ -205,7 +205,7 @@ fn of_numbers(
     f: impl KernelFunction<(Pull<i32, Ix>,), Result = Push<Grid, i32, Ix>>,
     expected: impl Fn(&[i32]) -> Vec<i32>,
 ) -> Result<Box<dyn Prepared>> {
-    let xs = compiler.upload(&numbers(n))?;
+    let xs = compiler.upload(numbers(n))?;
     let kernel = compiler.kernel(name, threads as u32, f)?;
     let results = expected(&numbers(n));
     let bytes = (n + results.len()) * size_of::<i32>();
@@ -302,7 +302,7 @@ pub fn programs() -> Vec<Program> {
             about: "the sum of an array, by a kernel that is run again on its results",
             tunable: &[THREADS, ITEMS],
             prepare: |compiler, n, settings| {
-                let xs = compiler.upload(&numbers(n))?;
+                let xs = compiler.upload(numbers(n))?;
                 let [threads, items] = ["threads", "items"].map(|name| settings.get(name) as usize);
                 let sum = SumGrid::new(compiler, threads, items)?;
                 let expected = numbers(n).iter().fold(0, |sum: i32, x| sum.wrapping_add(*x));

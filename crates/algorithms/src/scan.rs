@@ -284,7 +284,7 @@ fn of_numbers(
     mut run: impl FnMut(&Array<Dim1, i32>) -> Result<Array<Dim1, i32>> + 'static,
     expected: fn(&[i32]) -> Vec<i32>,
 ) -> Result<Box<dyn Prepared>> {
-    let xs = compiler.upload(&numbers(n))?;
+    let xs = compiler.upload(numbers(n))?;
     let check = move |found: &Array<Dim1, i32>| Ok(same(&found.to_vec()?, &expected(&numbers(n))));
     Ok(ready(Work::Bytes(2 * n * size_of::<i32>()), move || run(&xs), check))
 }

@@ -153,7 +153,7 @@ impl<T: Elt> AccRagged<T> {
     /// use pumice::*;
     /// let rows = use_ragged(&[vec![3, 1], vec![], vec![2]]);
     /// assert_eq!(run(rows.at(0).map(|x| 10 * x))?.to_vec()?, [30, 10]);
-    /// assert_eq!(run(rows.at(1))?.to_vec()?, []);
+    /// assert!(run(rows.at(1))?.is_empty());
     /// # Ok::<(), pumice::Error>(())
     /// ```
     #[track_caller]

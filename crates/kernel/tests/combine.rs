@@ -88,7 +88,7 @@ fn run<T: Elt>(
         };
     let kernel = compiler.kernel("combine", plan.rounds.threads, kernel)?;
     let mut targets = compiler.upload(defaults)?;
-    let mut locks = compiler.upload(&vec![0i32; plan.locks.max(1) as usize])?;
+    let mut locks = compiler.upload(vec![0i32; plan.locks.max(1) as usize])?;
     kernel.run((&mut targets, &mut locks, elements, i64::from(plan.blocks)))?;
     let targets: Array<Dim1, T> = targets;
     Ok(targets.to_vec()?)

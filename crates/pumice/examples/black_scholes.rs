@@ -50,7 +50,7 @@ fn main() -> pumice::Result<()> {
 
     let few = [(20.0, 20.0, 1.0), (20.0, 25.0, 1.0), (20.0, 15.0, 1.0), (20.0, 20.0, 5.0), (25.0, 20.0, 0.5)];
     println!(" stock  strike  years    call     put");
-    for ((stock, strike, years), (call, put)) in few.into_iter().zip(f.run(&few)?.to_vec()?) {
+    for ((stock, strike, years), (call, put)) in few.into_iter().zip(f.run(few)?.to_vec()?) {
         println!("{stock:6.2}  {strike:6.2}  {years:5.1}  {call:6.2}  {put:6.2}");
     }
 

@@ -43,7 +43,7 @@ fn main() -> pumice::Result<()> {
 
     let compiler = Compiler::new()?;
     let kernel = compiler.kernel("histogram", 256, histogram)?;
-    let mut bins = compiler.upload(&[0u32; BINS])?;
+    let mut bins = compiler.upload([0u32; BINS])?;
     kernel.run((&mut bins, &bytes))?;
     let bins = bins.to_vec()?;
 

@@ -109,10 +109,10 @@ fn an_array_that_a_stopped_kernel_changes_is_an_error() -> pumice::Result<()> {
     for compiler in compilers() {
         let device = &compiler.device().name().to_string();
         let kernel = compiler.kernel("spin", 64, spin)?;
-        let (mut sums, start) = (compiler.upload(&[0])?, Instant::now());
+        let (mut sums, start) = (compiler.upload([0])?, Instant::now());
         kernel.run((&mut sums, vec![1; 100]))?;
         check_stopped(start, sums.to_vec().map_err(Error::from), device);
-        let mut sums = compiler.upload(&[0])?;
+        let mut sums = compiler.upload([0])?;
         kernel.run((&mut sums, vec![0; 100]))?;
         assert_eq!(sums.to_vec()?, [100], "{device}");
     }

@@ -773,7 +773,7 @@ fn one_name_serves_elements_and_plain_values() -> pumice::Result<()> {
             compiler.compile(|a: Acc<Vector<i32>>| a.map(|a| (collatz(a), sums(a, 7), search(a, 2))))?;
         let expected: Vec<_> =
             SOME_INTEGERS.iter().map(|a| (collatz(*a), sums(*a, 7), search(*a, 2))).collect();
-        assert_eq!(loops.run(&SOME_INTEGERS)?.to_vec()?, expected);
+        assert_eq!(loops.run(SOME_INTEGERS)?.to_vec()?, expected);
     }
     Ok(())
 }
@@ -807,8 +807,8 @@ fn quotient(a: i64, b: i64) -> i64 {
 fn a_failure_names_the_line_of_the_operator() -> pumice::Result<()> {
     let line = line!() - 6;
     let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<i64>>| xs.map(|x| quotient(8, x)))?;
-    assert_eq!(f.run(&[2, 3])?.to_vec()?, [4, 3]);
-    let found = f.run(&[2, 0])?.to_vec().err().map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!(f.run([2, 3])?.to_vec()?, [4, 3]);
+    let found = f.run([2, 0])?.to_vec().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(found.contains("division by zero") && found.contains(&format!("embed.rs:{line}")), "{found}");
     Ok(())
 }
@@ -816,7 +816,7 @@ fn a_failure_names_the_line_of_the_operator() -> pumice::Result<()> {
 /// The kernels of a map over options, from one line.
 fn kernels(f: fn(TripleExp) -> (Exp<f32>, Exp<f32>)) -> pumice::Result<Vec<String>> {
     let program = pumice::Compiler::on("sim")?.compile(|options: Acc<Vector<Triple>>| options.map(f))?;
-    let launches = program.skeletons(&[(20.0, 20.0, 1.0), (20.0, 25.0, 1.0)])?;
+    let launches = program.skeletons([(20.0, 20.0, 1.0), (20.0, 25.0, 1.0)])?;
     Ok(launches.iter().map(|launch| launch.program.to_string()).collect())
 }
 

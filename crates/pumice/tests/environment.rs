@@ -37,7 +37,7 @@ fn child() {
 /// The sum of some squares, and where the kernels came from.
 fn sum() -> pumice::Result<String> {
     let squares = pumice::compile(|xs: Acc<Vector<f32>>| xs.map(|x| x * x).sum())?;
-    let result = squares.run(&[1.0, 2.0, 3.0, 4.0])?.to_value()?;
+    let result = squares.run([1.0, 2.0, 3.0, 4.0])?.to_value()?;
     let kernels = Engine::of(default_device()?).kernels().counts();
     Ok(format!("{result:?}\nbuilt: {}\nfrom disk: {}", kernels.built, kernels.disk))
 }
@@ -84,7 +84,7 @@ fn many() -> pumice::Result<String> {
     for round in 0..2 {
         for number in 0..12 {
             let add = pumice::compile(move |xs: Acc<Vector<i32>>| xs.map(|x| x + number))?;
-            assert_eq!(add.run(&[round])?.to_vec()?, [round + number]);
+            assert_eq!(add.run([round])?.to_vec()?, [round + number]);
             most = most.max(libraries());
         }
     }

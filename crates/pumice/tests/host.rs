@@ -74,7 +74,7 @@ fn programs_take_arrays_of_arrays_and_parts_of_results() -> pumice::Result<()> {
         let total = compiler.compile(|v: Acc<Vector<i32>>| v.sum())?;
         assert_eq!(total.run(&table.row(3)?)?.to_value()?, 93);
         assert_eq!(total.run(&table.reshape::<Dim1>([12])?)?.to_value()?, table.iter()?.sum::<i32>());
-        let uploaded = compiler.upload(&[[1, 2], [3, 4]])?;
+        let uploaded = compiler.upload([[1, 2], [3, 4]])?;
         assert_eq!((uploaded.extents(), sums.run(&uploaded)?), ([2, 2], Vector::from([3, 7])));
     }
     Ok(())

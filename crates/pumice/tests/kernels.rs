@@ -173,7 +173,7 @@ fn an_array_may_be_read_and_changed_by_one_launch() -> Result<()> {
     };
     for compiler in compilers() {
         let add = compiler.kernel("add", 32, add)?;
-        let mut xs = compiler.upload(&numbers(100))?;
+        let mut xs = compiler.upload(numbers(100))?;
         let ys = xs.clone();
         add.run((&mut xs, &ys))?;
         assert_eq!(xs.to_vec()?, numbers(100).iter().map(|x| 2 * x).collect::<Vec<_>>());
@@ -212,7 +212,7 @@ fn an_index_out_of_bounds_is_an_error_with_its_place() -> Result<()> {
         let poke = compiler.kernel("poke", 32, |xs: Mutable<i32>| {
             Grid::for_each(xs.len(), &|i| xs.write(i + 1, 0.into()));
         })?;
-        let mut xs = compiler.upload(&[1, 2, 3])?;
+        let mut xs = compiler.upload([1, 2, 3])?;
         poke.run(&mut xs)?;
         let found = message(&xs).unwrap_or_default();
         assert!(found.starts_with("index 3 out of bounds for length 3 in write at "), "{found}");
@@ -248,7 +248,7 @@ fn what_a_device_cannot_run_is_refused() -> Result<()> {
 fn kernels_are_timed_and_shown() -> Result<()> {
     for compiler in compilers() {
         let sums = compiler.kernel("block_sums", 32, block_sums)?;
-        let xs = compiler.upload(&numbers(1000))?;
+        let xs = compiler.upload(numbers(1000))?;
         assert_eq!(sums.time(&xs, 3)?.len(), 3);
         let ms = compiler.time(|| sums.run(&xs).map(drop))?;
         assert!(ms >= 0.0);

@@ -18,7 +18,7 @@ fn looping_for_ever_does_not_grow_memory() -> Result<(), Box<dyn std::error::Err
     let shorter = compiler.compile(|xs: Acc<Vector<u64>>, least: Exp<i64>| {
         awhile(xs, |xs| unit(xs.size().gt(least)), |xs| xs.drop(1))
     })?;
-    let xs = compiler.upload(&vec![1u64; ELEMENTS])?;
+    let xs = compiler.upload(vec![1u64; ELEMENTS])?;
     let run = |rounds: i64| -> pumice::Result<(u64, usize)> {
         let last = program.run((&xs, rounds))?.to_vec()?;
         Ok((last[0], shorter.run((&xs, ELEMENTS as i64 - rounds / 10))?.to_vec()?.len()))

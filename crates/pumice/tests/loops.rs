@@ -32,7 +32,7 @@ fn a_loop_of_two_arrays_is_run_once_and_waits_once_a_round() -> pumice::Result<(
     let _alone = alone();
     for compiler in compilers() {
         let (device, name) = (compiler.device(), compiler.device().name().to_string());
-        let xs = compiler.upload(&vec![1 << 20; 1000])?;
+        let xs = compiler.upload(vec![1 << 20; 1000])?;
         let one = compiler.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| halved(xs, n).0)?;
         let both = compiler.compile(|xs: Acc<Vector<i32>>, n: Exp<i64>| {
             let (xs, done) = halved(xs, n);
@@ -98,13 +98,13 @@ fn an_endless_loop_is_stopped_and_the_next_one_runs() -> pumice::Result<()> {
             // For a negative number, that takes as many rounds as there are numbers.
             awhile(xs, |xs| xs.any(|x| x.ne(0)), |xs| xs.map(|x| x - 1))
         })?;
-        assert_eq!(program.run(&[3, 3])?.to_vec()?, [0, 0], "{name}");
+        assert_eq!(program.run([3, 3])?.to_vec()?, [0, 0], "{name}");
         let start = Instant::now();
-        let stopped = program.run(&[3, -1]).and_then(|result| result.to_vec().map_err(Error::from));
+        let stopped = program.run([3, -1]).and_then(|result| result.to_vec().map_err(Error::from));
         let Err(error @ Error::Deadline { .. }) = stopped else { panic!("{stopped:?} on {name}") };
         assert!(error.to_string().contains("awhile at crates/pumice/tests/loops.rs:"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(60), "{:?} on {name}", start.elapsed());
-        assert_eq!(program.run(&[5, 5])?.to_vec()?, [0, 0], "{name}");
+        assert_eq!(program.run([5, 5])?.to_vec()?, [0, 0], "{name}");
     }
     Ok(())
 }
@@ -138,7 +138,7 @@ fn loops_nest_only_so_deep() -> pumice::Result<()> {
     }
     let compiler = Compiler::on("sim")?;
     let most = compiler.compile(|xs: Acc<Vector<i32>>| nested(32, xs))?;
-    assert_eq!(most.run(&[1, 2])?.to_vec()?, [2, 3]);
+    assert_eq!(most.run([1, 2])?.to_vec()?, [2, 3]);
     let Err(error) = compiler.compile(|xs: Acc<Vector<i32>>| nested(33, xs)) else {
         panic!("it was compiled")
     };

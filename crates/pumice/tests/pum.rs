@@ -32,7 +32,7 @@ fn functions_of_a_file_are_programs() -> Result<()> {
         assert_eq!((scaled.extents(), scaled.to_vec()?), ([3, 2], vec![10.0, 40.0, 20.0, 50.0, 30.0, 60.0]));
         assert_eq!(compiler.compile(linear::next_prime)?.run(41)?.to_value()?, 42);
         // A record is the tuple of its fields, in the order of names: any, centred, mean.
-        let (any, centred, mean) = compiler.compile(linear::moments)?.run(&[1.0, 2.0, 6.0])?;
+        let (any, centred, mean) = compiler.compile(linear::moments)?.run([1.0, 2.0, 6.0])?;
         assert_eq!(
             (any.to_value()?, centred.to_vec()?, mean.to_value()?),
             (true, vec![-2.0, -1.0, 3.0], 3.0)
@@ -55,12 +55,12 @@ fn functions_of_a_file_are_parts_of_programs() -> Result<()> {
     }
     let compiler = Compiler::on("sim")?;
     let shares = compiler.compile(shares)?;
-    assert_eq!(shares.run(&[3.0, 4.0])?.to_vec()?, [3.0 / 25.0, 4.0 / 25.0]);
+    assert_eq!(shares.run([3.0, 4.0])?.to_vec()?, [3.0 / 25.0, 4.0 / 25.0]);
     // What stands around a function is fused with it.
     let fused = compiler.compile(|xs: Acc<Vector<f64>>| linear::dotp(xs.clone().map(|x| x + 1.0), xs))?;
     let alone = compiler.compile(|xs: Acc<Vector<f64>>| linear::dotp(xs.clone(), xs))?;
-    assert_eq!(fused.skeletons(&[1.0, 2.0])?.len(), alone.skeletons(&[1.0, 2.0])?.len());
-    assert_eq!(fused.run(&[1.0, 2.0])?.to_value()?, 8.0);
+    assert_eq!(fused.skeletons([1.0, 2.0])?.len(), alone.skeletons([1.0, 2.0])?.len());
+    assert_eq!(fused.run([1.0, 2.0])?.to_value()?, 8.0);
     Ok(())
 }
 

@@ -33,7 +33,7 @@ fn explanations() -> pumice::Result<Vec<(&'static str, Explanation)>> {
     Ok(vec![
         ("distance", compiler.compile(distance)?.explain((&floats, &floats))?),
         ("above_mean", compiler.compile(above_mean)?.explain(&floats)?),
-        ("ranked", compiler.compile(ranked)?.explain(&vec![1; 5000])?),
+        ("ranked", compiler.compile(ranked)?.explain(vec![1; 5000])?),
     ])
 }
 
@@ -93,7 +93,7 @@ fn an_explanation_names_operations_reasons_and_bytes() -> pumice::Result<()> {
         assert_eq!(value["version"], 1);
         assert_eq!(value["plans"].as_array().map(Vec::len), Some(explanation.parts.len()));
     }
-    let unfused = Compiler::on("sim")?.fuse(false).compile(above_mean)?.explain(&[1.0])?;
+    let unfused = Compiler::on("sim")?.fuse(false).compile(above_mean)?.explain([1.0])?;
     assert!(
         unfused.parts[0]
             .arrays
@@ -140,7 +140,7 @@ fn devices() -> Vec<&'static str> {
 fn a_profile_has_the_time_of_every_kernel() -> pumice::Result<()> {
     for name in devices() {
         let program = Compiler::on(name)?.compile(above_mean)?;
-        let report = program.profile(&vec![1.0; 5000])?;
+        let report = program.profile(vec![1.0; 5000])?;
         let kernels: Vec<_> = report.explanation.parts.iter().flat_map(|part| &part.kernels).collect();
         assert!(!kernels.is_empty());
         for kernel in kernels {
@@ -155,7 +155,7 @@ fn a_profile_has_the_time_of_every_kernel() -> pumice::Result<()> {
         let text = report.to_string();
         assert!(text.contains("took ") && text.contains("a run took "), "{text}");
         // Nobody collects any more, and the program still works.
-        assert_eq!(program.run(&[0.0])?.len(), 1, "{name}");
+        assert_eq!(program.run([0.0])?.len(), 1, "{name}");
     }
     Ok(())
 }
@@ -173,10 +173,10 @@ fn child() -> pumice::Result<()> {
         return Ok(());
     }
     let compiler = Compiler::new()?;
-    let rows = compiler.compile(ranked)?.run(&vec![7; 3000])?.to_vec()?;
+    let rows = compiler.compile(ranked)?.run(vec![7; 3000])?.to_vec()?;
     assert_eq!(rows.iter().sum::<u32>(), 3000);
     let doubled = compiler.kernel("doubled", 64, doubled)?;
-    let result: Vector<i32> = doubled.run(&[1, 2, 3])?;
+    let result: Vector<i32> = doubled.run([1, 2, 3])?;
     assert_eq!(result.to_vec()?, [2, 4, 6]);
     // As a program that is killed.
     std::process::abort();

@@ -112,12 +112,12 @@ fn an_endless_loop_in_one_kernel_is_stopped_and_the_next_one_runs() -> pumice::R
             // As many rounds as there are numbers, for a negative one.
             awhile(xs, |xs| xs.any(|x| x.ne(0)), |xs| xs.map(|x| x - 1))
         })?;
-        assert_eq!(program.skeletons(&[3, 3])?.len(), 1, "{name}");
+        assert_eq!(program.skeletons([3, 3])?.len(), 1, "{name}");
         let start = Instant::now();
-        let stopped = program.run(&[3, -1]).and_then(|result| result.to_vec().map_err(Error::from));
+        let stopped = program.run([3, -1]).and_then(|result| result.to_vec().map_err(Error::from));
         assert!(stopped.is_err(), "{stopped:?} on {name}");
         assert!(start.elapsed() < Duration::from_secs(60), "{:?} on {name}", start.elapsed());
-        assert_eq!(program.run(&[5, 5])?.to_vec()?, [0, 0], "{name}");
+        assert_eq!(program.run([5, 5])?.to_vec()?, [0, 0], "{name}");
     }
     Ok(())
 }

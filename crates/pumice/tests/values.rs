@@ -27,8 +27,8 @@ fn failures_of_a_called_program_name_the_place_where_it_was_written() -> pumice:
         let least = xs.clone().fold(9, |a, b| a.min(b));
         quotients.call((xs, least.the())).sum()
     })?;
-    assert_eq!(caller.run(&[4, 2])?.to_value()?, 3);
-    let found = caller.run(&[0, 2])?.to_value().err().map(|error| error.to_string()).unwrap_or_default();
+    assert_eq!(caller.run([4, 2])?.to_value()?, 3);
+    let found = caller.run([0, 2])?.to_value().err().map(|error| error.to_string()).unwrap_or_default();
     assert!(found.contains("division by zero") && found.contains(&format!("values.rs:{line}")), "{found}");
     Ok(())
 }
@@ -37,8 +37,8 @@ fn failures_of_a_called_program_name_the_place_where_it_was_written() -> pumice:
 fn a_called_program_is_fused_with_its_caller() -> pumice::Result<()> {
     let doubled = sim()?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + x))?;
     let sum = sim()?.compile(|xs: Acc<Vector<f32>>| doubled.call(doubled.call(xs)).sum())?;
-    assert_eq!(sum.run(&[1.0, 2.0])?.to_value()?, 12.0);
-    assert_eq!(sum.skeletons(&[1.0, 2.0])?.len(), 1);
+    assert_eq!(sum.run([1.0, 2.0])?.to_value()?, 12.0);
+    assert_eq!(sum.skeletons([1.0, 2.0])?.len(), 1);
     Ok(())
 }
 
@@ -246,14 +246,14 @@ fn a_function_that_panics_is_the_error_of_its_run() -> pumice::Result<()> {
             |xs: Acc<Vector<i64>>| xs,
         )
     })?;
-    assert_eq!(message(program.run_async(&[1, 2]).wait()), "a run panicked: 2 elements are too many");
+    assert_eq!(message(program.run_async([1, 2]).wait()), "a run panicked: 2 elements are too many");
     Ok(())
 }
 
 #[test]
 fn a_future_is_ready_once() -> pumice::Result<()> {
     let program = sim()?.compile(|xs: Acc<Vector<i64>>| xs.sum())?;
-    let mut run = program.run_async(&[1, 2]);
+    let mut run = program.run_async([1, 2]);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(until(|| run.is_done()));
     let mut poll = || Future::poll(std::pin::Pin::new(&mut run), &mut context);

@@ -23,7 +23,7 @@ fn runs_on_resident_arrays_wait_only_when_somebody_looks() -> pumice::Result<()>
             let squares = xs.map(|x| 720 / (x + 1)).sum();
             sum.zip_with(squares, |a, b| a + b)
         })?;
-        let xs = compiler.upload(&vec![2; 10_000])?;
+        let xs = compiler.upload(vec![2; 10_000])?;
         variance.run(&xs)?;
         let before = device.waits();
         let result = variance.run(&xs)?;
@@ -39,7 +39,7 @@ fn runs_on_resident_arrays_wait_only_when_somebody_looks() -> pumice::Result<()>
 fn what_follows_a_filter_does_not_wait_for_its_length() -> pumice::Result<()> {
     on_every_device(|compiler| {
         let device: &dyn Device = &**compiler.device();
-        let xs = compiler.upload(&(0..10_000).collect::<Vec<i32>>())?;
+        let xs = compiler.upload((0..10_000).collect::<Vec<i32>>())?;
         let sum = compiler.compile(|xs: Acc<Vector<i32>>| xs.filter(|x| (x % 4).eq(0)).sum())?;
         let again = compiler.compile(|xs: Acc<Vector<i32>>| {
             xs.filter(|x| (x % 4).eq(0)).map(|x| x / 4).filter(|x| (x % 2).eq(0)).fold(0, |a, b| a.max(b))

@@ -142,7 +142,7 @@ fn a_program_of_many_launches_compiles_on_as_many_threads_as_there_are_cores() -
         let sums = (0..LAUNCHES).map(|number| xs.clone().map(move |x| x * number).sum());
         sums.reduce(|a, b| a.zip_with(b, |a, b| a + b)).unwrap_or_else(|| xs.sum())
     })?;
-    let sum = many.run(&[1, 2, 3])?.to_value()?;
+    let sum = many.run([1, 2, 3])?.to_value()?;
     assert_eq!(sum, 6 * LAUNCHES * (LAUNCHES - 1) / 2);
     let (most, built) = (device.most.load(Ordering::SeqCst), device.built.load(Ordering::SeqCst));
     let cores = available_parallelism().map_or(1, |cores| cores.get());

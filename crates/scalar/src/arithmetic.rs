@@ -68,7 +68,7 @@ impl<T: Number> Exp<T> {
     ///
     /// ```
     /// use pumice::prelude::*;
-    /// let cubes = pumice::run(use_(&[2, -3]).map(|x| x.pow(3)))?;
+    /// let cubes = pumice::run(use_(&[2i32, -3]).map(|x| x.pow(3)))?;
     /// assert_eq!(cubes.to_vec()?, [8, -27]);
     /// let roots = pumice::run(use_(&[4f64]).map(|x| x.pow(0.5)))?;
     /// assert_eq!(roots.to_vec()?, [2.0]);

@@ -8,7 +8,7 @@ impl Explanation {
     ///
     /// ```
     /// use pumice::prelude::*;
-    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<i32>>| xs.sort().head())?;
+    /// let f = pumice::Compiler::on("sim")?.compile(|xs: Acc<Vector<i32>>| xs.sort().take(1))?;
     /// let summary = f.explain(&[3, 1, 2])?.summary();
     /// assert!(summary.contains("because "));
     /// # Ok::<(), pumice::Error>(())

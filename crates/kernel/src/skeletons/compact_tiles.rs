@@ -146,7 +146,7 @@ impl<'a> CompactTile<'a> {
                     });
                     elements.write(part * self.items() + item, &Scalars(element.to_vec()));
                     let bit = 1u32 << (part * self.items() + item);
-                    word = word | Exp::<bool>::from_term(*flag).select(Exp::<u32>::from(bit), Exp::from(0));
+                    word |= Exp::<bool>::from_term(*flag).select(Exp::<u32>::from(bit), Exp::from(0));
                 }
                 flags.write(0, &element(word));
             });
@@ -177,7 +177,7 @@ impl<'a> CompactTile<'a> {
             let mut word = Exp::<u32>::from(0);
             for (place, part) in (0u32..).zip(parts) {
                 let of_part = (flags >> (*part * self.items()) as u32) & ((1 << self.items()) - 1) as u32;
-                word = word + (of_part.count_ones() << (bits * place));
+                word += of_part.count_ones() << (bits * place);
             }
             now(&element(word))
         };
@@ -219,7 +219,7 @@ impl<'a> CompactTile<'a> {
                         only_if(offset.lt(self.length), || staged.write(place, &own_element));
                     }
                 }
-                rank = rank + flag.select(Exp::<i32>::from(1), Exp::from(0));
+                rank += flag.select(Exp::<i32>::from(1), Exp::from(0));
             }
         }
     }

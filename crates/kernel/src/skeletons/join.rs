@@ -25,7 +25,7 @@ pub unsafe fn join<T: Storable>(parts: Vec<JoinPart<T>>, length: Ix, plan: Write
     Push::trusted(length, move |write| {
         // By part, the block behind its last one.
         let ends = parts.iter().scan(Exp::from(0), |end, part| {
-            *end = *end + parts_for(part.elements.len(), plan.tile());
+            *end += parts_for(part.elements.len(), plan.tile());
             Some(*end)
         });
         let ends: Vec<Ix> = ends.collect();

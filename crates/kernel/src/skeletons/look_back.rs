@@ -286,7 +286,7 @@ fn pack(scalars: &[Term], counts: bool) -> Term {
             small => Term::apply(Op::Bitcast, small.unsigned(), &[*term]).cast(ScalarType::U64),
         };
         let field = Exp::<u64>::from_term(field);
-        word = word | if offset == 0 { field } else { field << u64::from(offset) };
+        word |= if offset == 0 { field } else { field << u64::from(offset) };
         offset += bits(term.ty(), counts);
     }
     word.term()

@@ -323,8 +323,8 @@ impl Part {
         let mut rest = quotient(number, left);
         let mut row = self.first.clone();
         for (index, count) in row.iter_mut().zip(&self.counts).rev().filter(|(_, count)| **count > 1) {
-            *index = *index + rest % *count;
-            rest = rest / *count;
+            *index += rest % *count;
+            rest /= *count;
         }
         (remainder(number, left), row)
     }

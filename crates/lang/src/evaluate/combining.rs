@@ -63,7 +63,8 @@ impl Whole<'_> {
     /// `expand`: how many elements each source has, and which, by their numbers.
     pub fn expand(&self) -> Outcome<Value> {
         let source = self.described(2)?;
-        let (size, get) = self.expansion(self.array(2)?.element());
+        let from = self.array(2)?.element();
+        let (size, get) = (self.source_size(from), self.source_element(from));
         self.given(untyped::expanded(&source, size, get, self.types(&self.element)?, self.place()))
     }
 
@@ -71,7 +72,8 @@ impl Whole<'_> {
     pub fn expand_reduce(&self) -> Outcome<Value> {
         let (source, initial) = (self.described(4)?, Some(self.initial(3)?));
         let combination = Combination { operator: self.operator(2)?, initial, most: None };
-        let (size, get) = self.expansion(self.array(4)?.element());
+        let from = self.array(4)?.element();
+        let (size, get) = (self.source_size(from), self.source_element(from));
         self.given(untyped::reduced(
             &source,
             size,
@@ -82,14 +84,17 @@ impl Whole<'_> {
         ))
     }
 
-    /// The size of a source, by the first argument, and its elements, by the second.
-    fn expansion(&self, from: &Type) -> (impl Fn(&[Term]) -> Term, impl FnOnce(&[Term], Term) -> Vec<Term>) {
-        let size = |source: &[Term]| self.of_element(0, &[from], source).first().copied().unwrap_or(whole(0));
-        let get = |source: &[Term], number: Term| {
+    /// The size of a source, by the first argument.
+    fn source_size(&self, from: &Type) -> impl Fn(&[Term]) -> Term {
+        |source| self.of_element(0, &[from], source).first().copied().unwrap_or(whole(0))
+    }
+
+    /// An element of a source by its number, by the second argument.
+    fn source_element(&self, from: &Type) -> impl FnOnce(&[Term], Term) -> Vec<Term> {
+        |source, number| {
             let index = Type::Scalar(ScalarType::I64);
             self.of_element(1, &[from, &index], &[source, &[number]].concat())
-        };
-        (size, get)
+        }
     }
 
     /// `reduceSegments`: an operator, what stands before the elements of each segment, offsets, and the elements.

@@ -78,7 +78,7 @@ pub fn structs_are_combined_and_kept(h: &Harness) -> Outcome {
     let kept = h.compile(|xs: Acc<Vector<Particle>>, rounds: Exp<i64>| {
         let moved =
             |p: ParticleExp| p.fixed.select(p, ParticleExp { position: p.position.map(|x| x + 1.0), ..p });
-        iterate(rounds, xs, |xs| xs.map(moved)).map(|p| cond(p.charge.ge(0), || some(p), || none()))
+        iterate(rounds, xs, |xs| xs.map(moved)).map(|p| cond(p.charge.ge(0), || some(p), none))
     })?;
     for n in SIZES {
         let xs = values::<Particle>(32, n);
@@ -154,7 +154,7 @@ pub fn enums(h: &Harness) -> Outcome {
         xs.map(|event| {
             event.match_(
                 || EventExp::counted(-1, 7),
-                |(x, y)| cond(x.gt(0), || EventExp::scaled(y), || EventExp::nothing()),
+                |(x, y)| cond(x.gt(0), || EventExp::scaled(y), EventExp::nothing),
                 |count, big| EventExp::moved((count + 1, big.cast::<u32>().cast::<f32>())),
                 |factor| EventExp::scaled(factor * 2.0),
             )

@@ -222,7 +222,7 @@ fn take_place(table: &Cells, lane: Ix, first: Ix, value: Exp<u32>, masks: &[Exp<
     for mask in masks {
         let is_set = (value & *mask).ne(0);
         let set = effects::collective(CollectiveOp::Ballot, ScalarType::U32, &[is_set.term()]);
-        same = same & (Exp::<u32>::from_term(set) ^ is_set.select(Exp::<u32>::from(0), Exp::from(u32::MAX)));
+        same &= Exp::<u32>::from_term(set) ^ is_set.select(Exp::<u32>::from(0), Exp::from(u32::MAX));
     }
     let same = number::<u32>(&now(&element(same)));
     let lane = lane.cast::<u32>();
