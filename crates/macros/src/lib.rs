@@ -1,5 +1,5 @@
 //! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, `#[derive(Elt)]`
-//! ([`derive`]), and plain Rust as scalar code, `#[embed]` ([`mod@embed`]).
+//! (`derive/`), and plain Rust as scalar code, `#[embed]` (`embed/`).
 //!
 //! Macros of comprehensions know syntax and no types. `tokens` cuts what is written at the separators of comprehensions, `parse` makes
 //! qualifiers of it, and `stages` writes an operation of the array language for each, whose functions `expression` rewrites

@@ -1,8 +1,8 @@
 //! Explanations as JSON, for tools. Fields are documented in `docs/performance.md`; they are only ever added to.
 
 use super::{ExplainedArray, ExplainedKernel, ExplainedPlan, Explanation};
+use crate::json::Json;
 use pumice_scalar::Place;
-use serde_json::{Value, json};
 
 impl Explanation {
     /// The explanation as JSON, in several lines. `docs/performance.md` lists its fields.
@@ -14,64 +14,71 @@ impl Explanation {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn json(&self) -> String {
-        let parts: Vec<Value> = self.parts.iter().map(part).collect();
-        format!("{:#}\n", json!({ "version": 1, "device": self.device, "plans": parts }))
+        let whole = Json::Object(vec![
+            ("device", self.device.as_ref().into()),
+            ("plans", Json::List(self.parts.iter().map(part).collect())),
+            ("version", 1u32.into()),
+        ]);
+        format!("{whole:#}\n")
     }
 }
 
-fn part(part: &ExplainedPlan) -> Value {
-    json!({
-        "within": part.within,
-        "error": part.error,
-        "arrays": part.arrays.iter().map(array).collect::<Vec<_>>(),
-        "kernels": part.kernels.iter().map(kernel).collect::<Vec<_>>(),
-        "then": part.then,
-    })
+fn part(part: &ExplainedPlan) -> Json {
+    Json::Object(vec![
+        ("arrays", Json::List(part.arrays.iter().map(array).collect())),
+        ("error", part.error.as_ref().into()),
+        ("kernels", Json::List(part.kernels.iter().map(kernel).collect())),
+        ("then", Json::list(&part.then)),
+        ("within", Json::list(&part.within)),
+    ])
 }
 
-fn array(array: &ExplainedArray) -> Value {
-    json!({
-        "place": array.place,
-        "types": array.types.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "extents": array.extents,
-        "is_bound": array.is_bound,
-        "bytes": array.bytes,
-        "reason": array.reason,
-        "why": array.why,
-    })
+fn array(array: &ExplainedArray) -> Json {
+    Json::Object(vec![
+        ("bytes", array.bytes.into()),
+        ("extents", Json::list(array.extents.iter().copied())),
+        ("is_bound", array.is_bound.into()),
+        ("place", (&array.place).into()),
+        ("reason", array.reason.into()),
+        ("types", Json::list(array.types.iter().map(|ty| ty.name()))),
+        ("why", (&array.why).into()),
+    ])
 }
 
-fn kernel(kernel: &ExplainedKernel) -> Value {
+fn kernel(kernel: &ExplainedKernel) -> Json {
     let resources = kernel.resources.unwrap_or_default();
-    json!({
-        "name": kernel.name,
-        "place": kernel.place,
-        "operations": kernel.operations.iter().map(|place| operation(*place)).collect::<Vec<_>>(),
-        "skeleton": kernel.skeleton,
-        "why": kernel.why,
-        "blocks": kernel.blocks,
-        "threads": kernel.threads,
-        "reads": kernel.reads,
-        "writes": kernel.writes,
-        "bytes_read": kernel.bytes_read,
-        "bytes_written": kernel.bytes_written,
-        "shared_bytes": resources.shared_bytes.unwrap_or(kernel.shared_bytes),
-        "registers": resources.registers,
-        "private_bytes": resources.private_bytes,
-        "measured": kernel.measured.map(|measured| json!({
-            "launches": measured.launches,
-            "milliseconds": measured.milliseconds,
-            "gigabytes_per_second": measured.gigabytes_per_second,
-            "share_of_copy": measured.share,
-        })),
-    })
+    let measured = kernel.measured.map(|measured| {
+        Json::Object(vec![
+            ("gigabytes_per_second", measured.gigabytes_per_second.into()),
+            ("launches", measured.launches.into()),
+            ("milliseconds", measured.milliseconds.into()),
+            ("share_of_copy", measured.share.into()),
+        ])
+    });
+    Json::Object(vec![
+        ("blocks", kernel.blocks.into()),
+        ("bytes_read", kernel.bytes_read.into()),
+        ("bytes_written", kernel.bytes_written.into()),
+        ("measured", measured.into()),
+        ("name", (&kernel.name).into()),
+        ("operations", Json::List(kernel.operations.iter().map(|place| operation(*place)).collect())),
+        ("place", (&kernel.place).into()),
+        ("private_bytes", resources.private_bytes.into()),
+        ("reads", Json::list(kernel.reads.iter().copied())),
+        ("registers", resources.registers.into()),
+        ("shared_bytes", resources.shared_bytes.unwrap_or(kernel.shared_bytes).into()),
+        ("skeleton", (&kernel.skeleton).into()),
+        ("threads", kernel.threads.into()),
+        ("why", Json::list(&kernel.why)),
+        ("writes", Json::list(kernel.writes.iter().copied())),
+    ])
 }
 
-fn operation(place: Place) -> Value {
-    json!({
-        "operation": place.operation(),
-        "file": place.file(),
-        "line": place.line(),
-        "column": place.column(),
-    })
+fn operation(place: Place) -> Json {
+    Json::Object(vec![
+        ("column", place.column().into()),
+        ("file", place.file().into()),
+        ("line", place.line().into()),
+        ("operation", place.operation().into()),
+    ])
 }

@@ -1,7 +1,7 @@
 //! Choices of the planner that save memory traffic: which arrays wait for others that read the same, and which are computed twice
 //! rather than written and read back. Both change when and where elements are computed, never what they are.
 
-use super::Planner;
+use super::planner::Planner;
 use crate::lower::Lowering;
 use crate::program::{Node, NodeId};
 use std::collections::HashSet;

@@ -172,8 +172,8 @@ fn fast(computation: &Computation, [a, b, c]: [&Lanes; 3], out: &mut Lanes) -> b
         ScalarType::I16 => int16(op, a, b, out),
         ScalarType::U8 => uint8(op, a, b, out),
         ScalarType::U16 => uint16(op, a, b, out),
-        ScalarType::F16 => half16(op, a, b, out),
-        ScalarType::BF16 => bfloat16(op, a, b, out),
+        ScalarType::F16 => half16(op, a, b, c, out),
+        ScalarType::BF16 => bfloat16(op, a, b, c, out),
     }
 }
 
@@ -257,17 +257,17 @@ integers!(uint8, u8, u8);
 integers!(uint16, u16, u16);
 
 macro_rules! floats {
-    ($name:ident, $t:ty, $bits:ty) => {
+    ($name:ident, $value:expr, $bits:expr $(, $mul_add:expr)?) => {
+        #[allow(unused_variables)]
         fn $name(op: Op, a: &Lanes, b: &Lanes, c: &Lanes, out: &mut Lanes) -> bool {
-            let value = |bits: u64| <$t>::from_bits(bits as $bits);
             macro_rules! each {
                 ($f:expr) => {
-                    each(a, b, out, value, |value: $t| u64::from(value.to_bits()), $f)
+                    each(a, b, out, $value, $bits, $f)
                 };
             }
             macro_rules! test {
                 ($f:expr) => {
-                    each(a, b, out, value, u64::from, $f)
+                    each(a, b, out, $value, u64::from, $f)
                 };
             }
             match op {
@@ -280,12 +280,11 @@ macro_rules! floats {
                 Op::Min => each!(|a, b| a.smaller(b)),
                 Op::Max => each!(|a, b| a.larger(b)),
                 Op::Sqrt => each!(|a, _| a.sqrt()),
-                Op::MulAdd => {
+                $(Op::MulAdd => {
                     for lane in 0..LANES {
-                        let sum = value(a[lane]).mul_add(value(b[lane]), value(c[lane]));
-                        out[lane] = u64::from(sum.to_bits());
+                        out[lane] = $bits($mul_add($value(a[lane]), $value(b[lane]), $value(c[lane])));
                     }
-                }
+                })?
                 Op::Eq => test!(|a, b| a == b),
                 Op::Ne => test!(|a, b| a != b),
                 Op::Lt => test!(|a, b| a < b),
@@ -296,45 +295,15 @@ macro_rules! floats {
         }
     };
 }
-floats!(float32, f32, u32);
-floats!(float64, f64, u64);
-
-macro_rules! halves {
-    ($name:ident, $t:ty) => {
-        fn $name(op: Op, a: &Lanes, b: &Lanes, out: &mut Lanes) -> bool {
-            let value = |bits: u64| <$t>::from_bits(bits as u16).to_f32();
-            macro_rules! each {
-                ($f:expr) => {
-                    each(a, b, out, value, |value| u64::from(<$t>::from_f32(value).to_bits()), $f)
-                };
-            }
-            macro_rules! test {
-                ($f:expr) => {
-                    each(a, b, out, value, u64::from, $f)
-                };
-            }
-            match op {
-                Op::Add => each!(|a, b| a + b),
-                Op::Sub => each!(|a, b| a - b),
-                Op::Mul => each!(|a, b| a * b),
-                Op::Div => each!(|a, b| a / b),
-                Op::Neg => each!(|a, _| -a),
-                Op::Abs => each!(|a, _| a.abs()),
-                Op::Min => each!(|a, b| a.smaller(b)),
-                Op::Max => each!(|a, b| a.larger(b)),
-                Op::Sqrt => each!(|a, _| a.sqrt()),
-                Op::Eq => test!(|a, b| a == b),
-                Op::Ne => test!(|a, b| a != b),
-                Op::Lt => test!(|a, b| a < b),
-                Op::Le => test!(|a, b| a <= b),
-                _ => return false,
-            }
-            true
-        }
-    };
-}
-halves!(half16, f16);
-halves!(bfloat16, bf16);
+floats!(float32, |bits| f32::from_bits(bits as u32), |value: f32| u64::from(value.to_bits()), f32::mul_add);
+floats!(float64, f64::from_bits, f64::to_bits, f64::mul_add);
+// Each operation is done in `f32` and rounded; but `mul_add` is not.
+floats!(half16, |bits| f16::from_bits(bits as u16).to_f32(), |value| u64::from(
+    f16::from_f32(value).to_bits()
+));
+floats!(bfloat16, |bits| bf16::from_bits(bits as u16).to_f32(), |value| u64::from(
+    bf16::from_f32(value).to_bits()
+));
 
 fn cast(to: ScalarType, from: ScalarType, a: &Lanes, out: &mut Lanes) -> bool {
     macro_rules! each {

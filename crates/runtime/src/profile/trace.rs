@@ -4,7 +4,7 @@
 //! cannot be written is told once on standard error, and the program goes on without a trace.
 
 use super::{Activity, Facts, Slice, lock};
-use serde_json::{Value, json};
+use pumice_array::Json;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -74,39 +74,32 @@ impl Trace {
             }
         };
         let Facts { name, place, bytes_read, bytes_written, blocks, threads, detail } = &slice.facts;
-        let mut args = serde_json::Map::new();
-        for (key, text) in [("place", place), ("detail", detail)] {
-            if !text.is_empty() {
-                args.insert(key.into(), json!(text));
-            }
-        }
+        let texts = [("place", place), ("detail", detail)];
         let numbers = [
             ("bytes_read", *bytes_read),
             ("bytes_written", *bytes_written),
             ("blocks", *blocks),
             ("threads", (*threads).into()),
         ];
-        args.extend(
-            numbers
-                .into_iter()
-                .filter(|(_, number)| *number > 0)
-                .map(|(key, number)| (key.into(), json!(number))),
-        );
+        let texts =
+            texts.into_iter().filter(|(_, text)| !text.is_empty()).map(|(key, text)| (key, text.into()));
+        let numbers = numbers.into_iter().filter(|(_, number)| *number > 0);
+        let args = texts.chain(numbers.map(|(key, number)| (key, number.into()))).collect();
         let microseconds = |seconds: f64| (seconds * 1e9).round() / 1e3;
-        self.add(&json!({
-            "ph": "X",
-            "pid": std::process::id(),
-            "tid": row,
-            "cat": slice.activity.name(),
-            "name": name,
-            "ts": microseconds(slice.start.saturating_duration_since(self.start).as_secs_f64()),
-            "dur": microseconds(slice.duration.as_secs_f64()),
-            "args": args,
-        }))
+        self.add(&Json::Object(vec![
+            ("ph", "X".into()),
+            ("pid", std::process::id().into()),
+            ("tid", row.into()),
+            ("cat", slice.activity.name().into()),
+            ("name", name.into()),
+            ("ts", microseconds(slice.start.saturating_duration_since(self.start).as_secs_f64()).into()),
+            ("dur", microseconds(slice.duration.as_secs_f64()).into()),
+            ("args", Json::Object(args)),
+        ]))
     }
 
     /// Adds an event; whether that worked.
-    fn add(&mut self, event: &Value) -> bool {
+    fn add(&mut self, event: &Json) -> bool {
         let before = if self.position == 0 { "[\n" } else { ",\n" };
         let text = format!("{before}{event}{END}");
         let at = SeekFrom::Start(self.position);
@@ -124,8 +117,14 @@ impl Trace {
 }
 
 /// An event that names a process or a row.
-fn metadata(what: &str, row: usize, name: &str) -> Value {
-    json!({ "ph": "M", "pid": std::process::id(), "tid": row, "name": what, "args": { "name": name } })
+fn metadata(what: &str, row: usize, name: &str) -> Json {
+    Json::Object(vec![
+        ("ph", "M".into()),
+        ("pid", std::process::id().into()),
+        ("tid", row.into()),
+        ("name", what.into()),
+        ("args", Json::Object(vec![("name", name.into())])),
+    ])
 }
 
 /// Tells that there is no trace, or no more of it.
