@@ -1,10 +1,12 @@
 //! Loops and branches as one thread (or the block) does them, with the values that they carry and give.
 
 use pumice_program::{Carried, Joined, Operand, Stmt, Var};
+use pumice_scalar::Op;
 
 use crate::expression::{Binding, Expression};
 use crate::threads::waits;
 use crate::writer::Writer;
+use std::ops::Range;
 
 /// Loops over private memory of at most so many rounds are unrolled: its elements are registers only where every index
 /// is a constant.
@@ -17,6 +19,41 @@ const SHORT_ROUND: usize = 32;
 fn is_short(lists: [&[Stmt]; 2]) -> bool {
     let mut all = lists.into_iter().flatten();
     all.clone().count() <= SHORT_ROUND && all.all(|stmt| matches!(stmt, Stmt::Let { .. }))
+}
+
+/// A loop that ends at the latest when a carried value reaches a constant. At the head of the loop that lets a compiler which does
+/// several rounds at a time compare with the constant once for all of them.
+struct ConstantBound {
+    count: Operand,
+    bound: Operand,
+    /// What else the condition asks.
+    others: Operand,
+    /// The statements of the header that count. After the test compilers know them as what counts rounds.
+    counts: Range<usize>,
+}
+
+impl ConstantBound {
+    fn of(header: &[Stmt], condition: Operand, carried: &[Carried]) -> Option<ConstantBound> {
+        let defines = |stmt: &Stmt, operand: Operand| matches!(stmt, Stmt::Let { var, .. } if Operand::Var(*var) == operand);
+        let operands_of = |operand: Operand, which: Op| match header
+            .iter()
+            .find(|stmt| defines(stmt, operand))?
+        {
+            Stmt::Let { op, operands, .. } if *op == which => <[Operand; 2]>::try_from(&operands[..]).ok(),
+            _ => None,
+        };
+        let [one, other] = operands_of(condition, Op::And)?;
+        [(one, other), (other, one)].into_iter().find_map(|(first, others)| {
+            let [count, bound] = operands_of(first, Op::Lt)?;
+            let next = carried.iter().find(|carried| Operand::Var(carried.var) == count)?.next;
+            let counts = header.iter().position(|stmt| defines(stmt, next));
+            let counts = counts.map_or(0..0, |position| position..position + 1);
+            let uses_next =
+                |stmt: &Stmt| matches!(stmt, Stmt::Let { operands, .. } if operands.contains(&next));
+            let is_counted = matches!(bound, Operand::Constant(_)) && !header.iter().any(uses_next);
+            is_counted.then_some(ConstantBound { count, bound, others, counts })
+        })
+    }
 }
 
 impl Writer<'_> {
@@ -35,15 +72,30 @@ impl Writer<'_> {
                 self.sink().close();
             }
             Stmt::While { carried, header, condition, body } => {
-                if let Some(unroll) = self.language.unroll_some().filter(|_| is_short([header, body])) {
+                let unroll = self.language.unroll_some().filter(|_| is_short([header, body]));
+                let bound = unroll.and_then(|_| ConstantBound::of(header, *condition, carried));
+                if let Some(unroll) = unroll {
                     self.sink().line(unroll);
                 }
-                self.sink().open("for (;;)");
-                self.statements(header);
-                let condition = self.value(*condition).within(Binding::Unary);
+                let (condition, before, counting) = match &bound {
+                    None => {
+                        self.sink().open("for (;;)");
+                        (*condition, [&header[..], &[]], &[][..])
+                    }
+                    Some(ConstantBound { count, bound, others, counts }) => {
+                        let [count, bound] =
+                            [count, bound].map(|side| self.value(*side).within(Binding::Sum));
+                        self.sink().open(&format!("for (; {count} < {bound};)"));
+                        let before = [&header[..counts.start], &header[counts.end..]];
+                        (*others, before, &header[counts.clone()])
+                    }
+                };
+                before.into_iter().for_each(|statements| self.statements(statements));
+                let condition = self.value(condition).within(Binding::Unary);
                 let stopped = self.or_stopped(stmt);
                 self.sink().line(&format!("if (!{condition}{stopped}) break;"));
                 self.waits_conditionally |= header.iter().chain(body).any(waits);
+                self.statements(counting);
                 self.statements(body);
                 self.update(carried);
                 self.sink().close();

@@ -160,6 +160,7 @@ fn folding_takes_every_size_and_keeps_the_order() {
                         at: Rc::new(at),
                         operator,
                         neutral: Exp::from(0),
+                        total: true,
                     };
                     write_to(&fold.push(plan), out);
                 });

@@ -31,6 +31,7 @@ fn a_skeletons_statements_name_the_users_line_and_nothing_of_ours() {
         chunks: 1,
         fixed_columns: None,
         commutes: true,
+        shuffles: false,
     };
     let kernel = |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
         let at = Rc::new(move |row: Ix, column: Ix| xs.at(row * 1000 + column));
@@ -41,6 +42,7 @@ fn a_skeletons_statements_name_the_users_line_and_nothing_of_ours() {
             at,
             operator: |a, b| a + b,
             neutral: 0.into(),
+            total: true,
         };
         fold.push(plan)
     };

@@ -1,9 +1,10 @@
 //! Consumers: what listens to a producer, seen from the array program. Writing to memory is one; operations have others.
 
-use super::{Parameters, Step};
+use super::{Known, Parameters, Step};
 use crate::error::Error;
 use crate::fuser::Elements;
 use crate::program::NodeId;
+use crate::reduction::instantiate;
 use pumice_kernel::skeletons::{Listener, Rounds};
 use pumice_kernel::{Ix, Scalars, either, named, sequential, store};
 use pumice_program::{Access, MemoryId};
@@ -83,6 +84,20 @@ impl Heard {
     pub(crate) fn behind(&self, elements: Elements) -> Heard {
         let through = std::iter::once(Hop::Elements(elements)).chain(self.through.iter().cloned()).collect();
         Heard { through, consumer: self.consumer.clone() }
+    }
+
+    /// The columns that it writes of an element which the producer hands on, index first.
+    pub(crate) fn elements_of(&self, handed_on: &[Term]) -> Vec<Known> {
+        let Some(slot) = self.consumer.written() else { return Vec::new() };
+        let mut terms = handed_on.to_vec();
+        for hop in &self.through {
+            match hop {
+                Hop::Elements(Elements { function, loose: false }) => terms = instantiate(function, &terms),
+                Hop::Elements(_) | Hop::Expand { .. } => return Vec::new(),
+            }
+        }
+        let columns = terms.into_iter().skip(1).enumerate();
+        columns.map(|(column, term)| ((slot, column), term)).collect()
     }
 
     /// Whether elements become several on the way.

@@ -14,6 +14,9 @@ use std::rc::Rc;
 /// What an element may cost if several are computed at once, whether or not there are so many.
 const CHEAP: u32 = 64;
 
+/// Blocks that combine the results of chunks: a thread of theirs has a source or two, and not much to wait for.
+const FEW_BLOCKS: u32 = 16;
+
 impl Lowering<'_> {
     /// The steps that hand on the result of each source.
     pub(crate) fn expand_reduce(
@@ -84,7 +87,7 @@ impl Lowering<'_> {
         let name = format!("{}_chunks", node.place.operation());
         let called = KernelName { name: &name, skeleton: "fold of sources, results of chunks", ..called };
         steps.extend(self.kernel(called, &listeners, |parameters| {
-            let (blocks, all) = queue.blocks(parameters, 1);
+            let (blocks, all) = queue.blocks(parameters, plan.blocks.min(FEW_BLOCKS));
             let memories = parameters.memories(partial, &reduction.types, Access::Read);
             let columns: Vec<_> = memories.into_iter().zip(reduction.types.clone()).collect();
             let partial = move |chunk: Ix| {

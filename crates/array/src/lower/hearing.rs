@@ -271,24 +271,10 @@ impl Lowering<'_> {
         let types = columns.iter().map(|(_, _, ty)| *ty);
         let types: Vec<ScalarType> = std::iter::once(ScalarType::I64).chain(types).collect();
         let function = function(&types, |terms| {
-            let value = from_memory.instantiate(
-                &mut |variable, ty| match variable {
-                    Variable::Parameter(_) => terms[0],
-                    other => Term::variable(other, ty),
-                },
-                &mut |key, ty, index, guarded| {
-                    let is_it = |(slot, column, _): &(usize, usize, ScalarType)| {
-                        (*slot, *column) == slot_and_column(key)
-                    };
-                    match columns.iter().position(is_it) {
-                        Some(position) => terms[1 + position],
-                        // SAFETY: the same load, at the same index and under the same checks.
-                        None => unsafe { Term::load(key, ty, index, guarded) },
-                    }
-                },
-                &mut Term::element,
-            );
-            std::iter::once(terms[0]).chain(value).collect()
+            let known = columns.iter().zip(&terms[1..]);
+            let known: Vec<Known> =
+                known.map(|((slot, column, _), term)| ((*slot, *column), *term)).collect();
+            std::iter::once(terms[0]).chain(with_known(&from_memory, terms[0], &known)).collect()
         });
         Elements { function, loose }
     }
@@ -393,6 +379,25 @@ fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
         moves.push(depends);
     }
     loads
+}
+
+/// An element of a slot's column, of which only one is ever loaded.
+pub(crate) type Known = ((usize, usize), Term);
+
+/// A function of an index written once more, where some of what it loads is known.
+pub(crate) fn with_known(of: &Function, index: Term, known: &[Known]) -> Vec<Term> {
+    of.instantiate(
+        &mut |variable, ty| match variable {
+            Variable::Parameter(_) => index,
+            other => Term::variable(other, ty),
+        },
+        &mut |key, ty, index, guarded| {
+            let found = known.iter().find(|(place, _)| *place == slot_and_column(key));
+            // SAFETY: the same load, at the same index and under the same checks.
+            found.map_or_else(|| unsafe { Term::load(key, ty, index, guarded) }, |(_, term)| *term)
+        },
+        &mut Term::element,
+    )
 }
 
 /// The bytes of the widest scalar that a function loads or gives.

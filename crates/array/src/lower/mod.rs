@@ -24,7 +24,7 @@ pub(crate) use consumers::launched_blocks;
 pub use consumers::{Consumer, Heard, Hop, Listeners};
 pub use elements::{columns_are_contiguous, rows_load_once};
 pub use hearing::{Common, Hearing};
-pub(crate) use hearing::{HeardFrom, widest_load};
+pub(crate) use hearing::{HeardFrom, Known, widest_load, with_known};
 pub(crate) use join::{JoinedInput, MOST_JOINED};
 pub use kernel::KernelName;
 pub use parameters::Parameters;
@@ -71,6 +71,8 @@ pub struct Lowering<'a> {
     pub(crate) sites: &'a RefCell<Vec<Site>>,
     /// Why the next launch is made as it is.
     pub(crate) reasons: &'a RefCell<Vec<String>>,
+    /// Single values that folds compute from their results.
+    pub(crate) followers: &'a [NodeId],
 }
 
 impl Lowering<'_> {

@@ -164,7 +164,8 @@ impl Operation for Fold {
         for (part, (input, lift, first)) in parts.iter_mut().zip(lifts) {
             let columns = first..first + part.reduction.types.len();
             part.reduction.elements = chunk_results(partial, columns.start, &part.reduction.types);
-            let gathering = Gathering { slot: partial, columns, lift, reduction: part.reduction.clone() };
+            let (reduction, shuffles) = (part.reduction.clone(), lowering.profile.native_warps);
+            let gathering = Gathering { slot: partial, columns, lift, reduction, shuffles };
             heard.extend(common.heard(lowering, input, Rc::new(gathering)));
         }
         let node = lowering.program.node(group.first().ok_or_else(lost)?.producer);

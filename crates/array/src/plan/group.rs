@@ -4,7 +4,7 @@
 use super::planner::Planner;
 use crate::form::Form;
 use crate::lower::{HeardFrom, Lowering};
-use crate::operations::SmallLoopResult;
+use crate::operations::{Fold, SmallLoopResult};
 use crate::program::{Node, NodeId};
 use std::collections::HashSet;
 
@@ -135,6 +135,28 @@ impl Planner<'_> {
         let Some(mine) = key(node) else { return (vec![node], Together::Produced) };
         let alike = |other: &Node, in_common: bool| in_common && key(other).as_ref() == Some(&mine);
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
+    }
+
+    /// Single values that follow from the results of folds among these arrays, and from what is there already: whoever has the results
+    /// computes them too, which saves launches.
+    pub(super) fn followers(&self, group: &[&Node], done: &HashSet<NodeId>) -> Vec<&Node> {
+        let is_result = |node: &&&Node| {
+            let Some(Form::Push { producer, .. }) = self.forms.of(node.id) else { return false };
+            node.rank == 0 && self.program.node(*producer).operation.as_any().is::<Fold>()
+        };
+        let results: HashSet<NodeId> = group.iter().filter(is_result).map(|node| node.id).collect();
+        if !self.options.fuse || !self.options.together || results.is_empty() {
+            return Vec::new();
+        }
+        let follows = |node: &&Node| {
+            let is_single = node.rank == 0 && !node.types.is_empty() && self.is_written_pull(node);
+            let reads = || self.reads(node);
+            is_single
+                && !done.contains(&node.id)
+                && !reads().is_disjoint(&results)
+                && reads().iter().all(|read| done.contains(read) || results.contains(read))
+        };
+        self.program.nodes().iter().filter(follows).take(MOST_TOGETHER).collect()
     }
 
     /// Those of the arrays that are computed together which nothing else reads, and which are no results.

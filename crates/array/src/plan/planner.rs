@@ -79,6 +79,7 @@ impl Planner<'_> {
                     buffers,
                     sites,
                     reasons,
+                    followers: &[],
                 };
                 if !postponed.contains(&node.id) && planner.is_better_later(node, &done, &lowering) {
                     postponed.insert(node.id);
@@ -100,9 +101,15 @@ impl Planner<'_> {
                 Together::Heard | Together::Written => planner.unread(&group),
                 Together::Produced | Together::WrittenAndHeard | Together::Looped => Vec::new(),
             };
+            let followers = match how {
+                Together::Produced | Together::Heard | Together::WrittenAndHeard => {
+                    planner.followers(&group, &done)
+                }
+                Together::Written | Together::Looped => Vec::new(),
+            };
             done.extend(&unread);
             let group: Vec<&Node> = group.into_iter().filter(|node| !unread.contains(&node.id)).collect();
-            for member in &group {
+            for member in group.iter().chain(&followers) {
                 done.insert(member.id);
                 if unwritten.contains(&member.id) {
                     // By this number those who hear it know its elements.
@@ -141,11 +148,17 @@ impl Planner<'_> {
                 buffers: &buffers,
                 sites: &sites,
                 reasons: &reasons,
+                followers: &followers.iter().map(|node| node.id).collect::<Vec<_>>(),
             };
             if let Some(sentence) = how.sentence(&group) {
                 lowering.because(sentence);
             }
-            let fused = planner.fused(&group, &lowering.fuser);
+            if !followers.is_empty() {
+                let names: Vec<&str> = followers.iter().map(|node| node.place.operation()).collect();
+                lowering.because(format!("whoever has a result computes what follows: {}", names.join(", ")));
+            }
+            let computed: Vec<&Node> = group.iter().chain(&followers).copied().collect();
+            let fused = planner.fused(&computed, &lowering.fuser);
             let mut lowered = planner.lower(&lowering, &group, how, &unwritten)?;
             for step in &mut lowered {
                 if let Step::Launch(launch) = step {

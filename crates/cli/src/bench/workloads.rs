@@ -326,7 +326,8 @@ fn mandelbrot(side: usize) -> Workload {
     let n = side * side;
     Workload::new(format!("mandelbrot {side}x{side} cap {CAP}"), n, 4 * n, move |timing| {
         let extent = side as i64;
-        timing.median(programs::mandelbrot, (extent, extent, CAP), |found| {
+        let program = |width: Exp<i64>, height: Exp<i64>| programs::mandelbrot(width, height, CAP.into());
+        timing.median(program, (extent, extent), |found| {
             check_length(&found, n)?;
             // A point near the edge of the set answers a difference in the last bit with another count: some may.
             let is_wrong =

@@ -13,6 +13,7 @@ use super::scan::{ScanPhases, ScanPlan, ScanTask, ScanWay, Write};
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::size::divide_rounding_up;
 use crate::{Grid, Profile, Push, effects, named};
+use pumice_program::WARP;
 use pumice_scalar::{Constant, Exp, Op, Primitive, ScalarType};
 use std::rc::Rc;
 
@@ -73,6 +74,7 @@ impl CompactPlan {
                     chunks: u32::try_from(tiles).unwrap_or(u32::MAX),
                     fixed_columns: None,
                     commutes: true,
+                    shuffles: profile.native_warps && long.threads.is_multiple_of(WARP),
                 };
                 let fold = long.threads.is_power_of_two().then_some(fold);
                 let phases = if tiles == 1 { ScanPhases::Alone } else { long.phases };
@@ -233,6 +235,7 @@ impl Compact {
             at: Rc::new(move |_, column| Scalars(vec![flag(column).term()])),
             operator: move |a: Scalars, b: Scalars| counting.combine(&a, &b),
             neutral: Scalars(vec![Exp::<i64>::from(0).term()]),
+            total: true,
         };
         fold_all.push(fold)
     }

@@ -6,9 +6,12 @@
 //! if it commutes, every `lanes`-th group of elements (neighbouring lanes read neighbouring memory), otherwise a
 //! contiguous stretch.
 
+use super::block_sum::BlockSum;
+use super::monoid::{Cells, Monoid, choose, only_if};
 use super::write::dividing;
-use crate::item::{Ix, Storable};
+use crate::item::{Ix, Scalars, Storable};
 use crate::{Block, Grid, Profile, Pull, Push, named, quotient, remainder, seq_for};
+use pumice_program::WARP;
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
@@ -48,6 +51,8 @@ pub struct FoldPlan {
     pub fixed_columns: Option<u32>,
     /// Whether the order of elements is free.
     pub commutes: bool,
+    /// Whether lanes combine what they have by shuffles.
+    pub shuffles: bool,
 }
 
 /// Rows up to this length get a kernel of their own, without loops.
@@ -57,6 +62,8 @@ const SHORT_ROW: i64 = 16;
 const FEW_CHOICES: i64 = 2;
 /// A lane wants so many groups of items, to have several loads under way.
 const GROUPS_PER_LANE: i64 = 4;
+/// A single row of no more elements is not about loads, but about waiting for them once.
+const SHORT_WAIT: i64 = 1 << 12;
 /// A row is cut only into chunks that give a lane at least so many groups.
 const GROUPS_PER_CHUNK: i64 = 16;
 
@@ -78,7 +85,8 @@ impl FoldPlan {
         let lanes = if alone {
             1
         } else {
-            let wanted = (columns / (items * GROUPS_PER_LANE)).max(1) as u64;
+            let groups = if rows == 1 && columns <= SHORT_WAIT { 1 } else { GROUPS_PER_LANE };
+            let wanted = (columns / (items * groups)).max(1) as u64;
             match profile.coalesces {
                 true => wanted.next_power_of_two().min(profile.threads.into()) as u32,
                 // A vector is there whether it is filled or not.
@@ -89,7 +97,9 @@ impl FoldPlan {
         let threads = if profile.coalesces || lanes == 1 { profile.threads.max(lanes) } else { lanes };
         // Rows that nobody needs are not worth a thread.
         let needed = (rows.max(1) as u64).saturating_mul(lanes.into()).next_power_of_two();
-        let threads = threads.min(needed.min(u64::from(u32::MAX)) as u32).max(lanes);
+        let shuffles = profile.native_warps && lanes > 1;
+        let whole = if shuffles { WARP } else { 1 };
+        let threads = threads.min(needed.min(u64::from(u32::MAX)) as u32).max(lanes).max(whole);
         let blocks = (rows.max(1) as u64).div_ceil(u64::from(threads / lanes)) as i64;
         let group = i64::from(lanes) * items;
         // Too few rows to keep the device busy: cut them.
@@ -109,6 +119,7 @@ impl FoldPlan {
             chunks: chunks as u32,
             fixed_columns,
             commutes,
+            shuffles,
         }
     }
 
@@ -119,7 +130,8 @@ impl FoldPlan {
         let spare = (threads / rows).max(1);
         let lanes = wanted.min(1 << spare.ilog2());
         let threads = lanes * rows;
-        FoldPlan { lanes, threads, items: 1, unroll: 1, chunks: 1, fixed_columns: None, commutes }
+        let (fixed_columns, shuffles) = (None, false);
+        FoldPlan { lanes, threads, items: 1, unroll: 1, chunks: 1, fixed_columns, commutes, shuffles }
     }
 
     /// Rows that a block folds at once.
@@ -159,6 +171,8 @@ pub struct Fold<T: Storable, F> {
     pub operator: F,
     /// Its neutral element.
     pub neutral: T::Form,
+    /// Whether the operator can be applied to any values, as that of a [`Monoid`].
+    pub total: bool,
 }
 
 impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, F> {
@@ -214,7 +228,38 @@ impl<T: Storable, F: Fn(T::Form, T::Form) -> T::Form + Clone + 'static> Fold<T, 
                 false => contiguous(elements, plan, lane, neutral.clone(), &operator),
             }
         });
-        tree(partial, plan, here, self.operator.clone())
+        match plan.shuffles {
+            true => self.by_shuffles(partial, plan, here),
+            false => tree(partial, plan, here, self.operator.clone()),
+        }
+    }
+
+    /// Combines the lanes' results of each row by shuffles.
+    fn by_shuffles(&self, partial: Pull<T, Ix>, plan: FoldPlan, rows: Ix) -> Push<Block, T, Ix> {
+        let operator = self.operator.clone();
+        let combine = move |a: Scalars, b: Scalars| {
+            Scalars(T::terms(&operator(T::from_terms(a.0), T::from_terms(b.0))))
+        };
+        let neutral = Scalars(T::terms(&self.neutral));
+        let monoid = Monoid { operator: Rc::new(combine), neutral, total: self.total };
+        Push::trusted(rows, move |write| {
+            let sum = BlockSum { threads: plan.threads, team: plan.lanes, shuffles: true };
+            let cells = Cells::shared(&monoid.types(), sum.cells());
+            let lanes = i64::from(plan.lanes);
+            let own = |thread: Ix| Scalars(T::terms(&partial.get(thread)));
+            // A shuffle is for all lanes, also of rows that are not there.
+            let value = |thread: Ix| match plan.rows_at_once() {
+                1 => own(thread),
+                _ => choose(thread.lt(rows * lanes), || own(thread), || monoid.neutral.clone()),
+            };
+            sum.combine(&monoid, (&cells, Exp::from(0)), value, |row, sum| {
+                let result = || write(row, T::from_terms(sum.0.clone()));
+                match plan.rows_at_once() {
+                    1 => result(),
+                    _ => only_if(row.lt(rows), result),
+                }
+            });
+        })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Folds of the elements of each source of an expansion: rows of different lengths, which nobody has in memory.
 //!
-//! Teams of lanes take a source each, the block takes one that is larger, and one that is large for a block is queued, as
-//! expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
+//! Teams of lanes take a source each, then warps those that are larger, the block one that is large for a warp, and one that is large
+//! for a block is queued, as expansions do it (`expand.rs`): all blocks of a second kernel fold its chunks, and a third one combines those. A CPU's worker
 //! takes one source after the other. Operators need not commute: then every lane has neighbouring elements.
 
 mod larger;
 
+use super::block_sum::{BlockSum, combine_lanes};
 use super::expand::{Expansion, Queue};
-use super::monoid::{Cells, Monoid, choose, each_thread, now, only_if, select, shuffle_down};
+use super::monoid::{Cells, Monoid, choose, each_thread, only_if};
 use crate::effects;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::level::{Block, Grid, Within};
@@ -47,14 +48,12 @@ pub struct FoldSourcesPlan {
     pub batch: i64,
 }
 
-/// Lanes of a warp.
-const LANES: i64 = WARP as i64;
 /// Elements from which on a source is large.
 const FOR_QUEUE: i64 = 1 << 13;
-/// Sums that one thread combines.
-const FEW: i64 = 8;
-/// Elements of a lane, and of its team, from which on the block takes the source.
-const MANY: (i64, i64) = (16, 128);
+/// From how many elements on a source is too large for whom: for a lane of a team, for a team, and for a warp. What is loaded in batches
+/// waits longer for each.
+const LIMITS: [i64; 3] = [32, 128, 1 << 12];
+const LIMITS_IN_BATCHES: [i64; 3] = [16, 64, 1 << 10];
 /// Elements that they have together if they are too much for a block, and elements from which on one of them is queued then.
 const MUCH: i64 = 1 << 14;
 const FOR_QUEUE_OF_MUCH: i64 = 1 << 9;
@@ -66,7 +65,9 @@ impl FoldSourcesPlan {
     /// may take elements in batches.
     pub fn new(profile: &Profile, sources: i64, most: Option<i64>, in_batches: bool) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
-        let (blocks, queues) = (busy as u32, most.is_none_or(|most| most >= FOR_QUEUE));
+        // What takes chunks has more in registers than most kernels, so that fewer of its blocks are at work at once.
+        let blocks = (busy / 2).max(1) as u32;
+        let queues = most.is_none_or(|most| most >= FOR_QUEUE);
         if !profile.coalesces {
             let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
             return FoldSourcesPlan {
@@ -98,17 +99,29 @@ impl FoldSourcesPlan {
         if self.queues { FOR_QUEUE } else { i64::MAX }
     }
 
-    /// Elements from which on the block takes the source of a team.
+    fn limits(&self) -> [i64; 3] {
+        if self.batch > 1 { LIMITS_IN_BATCHES } else { LIMITS }
+    }
+
+    /// Elements from which on the block takes a source.
     fn least_for_block(&self) -> i64 {
+        self.limits()[2]
+    }
+
+    /// Elements from which on a warp or the block takes the source of a team.
+    fn least_for_others(&self) -> i64 {
         match self.shuffles {
-            true => (MANY.0 * i64::from(self.team)).max(MANY.1).min(self.least_for_queue()),
+            true => {
+                let [lane, team, _] = self.limits();
+                (lane * i64::from(self.team)).max(team).min(self.least_for_queue())
+            }
             false => self.least_for_queue(),
         }
     }
 
-    /// Sums that the threads of a block leave of a source, a power of two as their number is: one a warp where lanes shuffle.
-    fn sums(&self) -> i64 {
-        i64::from(self.threads) / if self.shuffles { LANES } else { 1 }
+    /// How the threads of a block combine what each has of a source.
+    fn in_block(&self) -> BlockSum {
+        BlockSum { threads: self.threads, team: self.threads, shuffles: self.shuffles }
     }
 
     /// Results of chunks that there is room for. A source that would need more is folded by one block.
@@ -139,7 +152,7 @@ impl FoldSources {
                 Block::parts(parts_for(sources, per_block as usize), &|block| {
                     let first = named(block * i64::from(per_block), "first");
                     let larger =
-                        (plan.least_for_block() < plan.least_for_queue()).then(|| Larger::new(per_block));
+                        (plan.least_for_others() < plan.least_for_queue()).then(|| Larger::new(per_block));
                     each_thread(plan.threads, |thread| {
                         self.by_team(plan, first, thread, (queue, larger.as_ref()), write);
                     });
@@ -167,7 +180,7 @@ impl FoldSources {
         let number_here = named(quotient(thread, Exp::from(team)), "team");
         let number = named(first + number_here, "source");
         let place = named(remainder(thread, Exp::from(team)), "place");
-        let (for_block, for_queue) = (plan.least_for_block(), plan.least_for_queue());
+        let (for_others, for_queue) = (plan.least_for_others(), plan.least_for_queue());
         let zero = Exp::<i64>::from(0);
         // A shuffle is for all lanes, so what is beyond the last source has no elements.
         let found = effects::choose(
@@ -178,23 +191,23 @@ impl FoldSources {
                     only_if(size.ge(for_queue) & place.eq(0), || queue.add(number, size));
                 }
                 if let Some(larger) = larger {
-                    let is_larger = size.ge(for_block) & size.lt(for_queue) & place.eq(0);
-                    only_if(is_larger, || larger.add(number_here, size));
+                    let is_larger = size.ge(for_others) & size.lt(for_queue) & place.eq(0);
+                    only_if(is_larger, || larger.add(number_here, size, plan.least_for_block()));
                 }
-                let own = size.lt(for_block).select(size, zero);
+                let own = size.lt(for_others).select(size, zero);
                 let sum = self.fold(plan, &source, (zero, own), place, team);
                 std::iter::once(size.term()).chain(sum.0).collect()
             },
             |_| std::iter::once(zero.term()).chain(self.monoid.neutral.0.iter().copied()).collect(),
         );
         let size = named(Exp::<i64>::from_term(found[0]), "size");
-        let sum = self.combine_lanes(Scalars(found[1..].to_vec()), place, team);
-        let is_own = number.lt(sources) & size.lt(for_block) & place.eq(0);
+        let sum = combine_lanes(&self.monoid, Scalars(found[1..].to_vec()), place, team);
+        let is_own = number.lt(sources) & size.lt(for_others) & place.eq(0);
         only_if(is_own, || write(number, sum));
     }
 
-    /// All threads of a block take its larger sources, one after the other. If they are much work together, most of them are
-    /// queued instead: other blocks may have little to do.
+    /// The warps of a block take its larger sources, then all its threads together those that are large for a warp. If they are much
+    /// work together, most of them are queued instead: other blocks may have little to do.
     fn take_larger(
         &self,
         plan: FoldSourcesPlan,
@@ -219,18 +232,46 @@ impl FoldSources {
                 });
             });
         }
-        let (zero, one) = (Exp::<i64>::from(0), Exp::<i64>::from(1).term());
-        // One source's sums are read while those of the next are written.
-        let sums = Cells::shared(&self.monoid.types(), 2 * plan.sums());
-        effects::sequential(zero.term()..count.term(), one, &[], |turn, _| {
-            let turn = Exp::<i64>::from_term(turn);
-            let number = named(first + larger.source(turn), "source");
-            let (source, size) = self.expansion.source_at(number);
-            let is_own = !is_given(size);
-            let own = (zero, is_own.select(size, zero));
-            let side = (turn & 1) * plan.sums();
-            self.by_block(plan, (&sums, side), &source, own, |sum| only_if(is_own, || write(number, sum)));
+        let (zero, one, lanes) = (Exp::<i64>::from(0), Exp::<i64>::from(1).term(), i64::from(WARP));
+        let warps = Exp::<i64>::from(i64::from(plan.threads) / lanes).term();
+        effects::sequential(zero.term()..count.term(), warps, &[], |turn, _| {
+            each_thread(plan.threads, |thread| {
+                let lane = named(remainder(thread, Exp::from(lanes)), "lane");
+                let at = named(Exp::from_term(turn) + quotient(thread, Exp::from(lanes)), "at");
+                let no = Exp::<bool>::from(false);
+                // A shuffle is for all lanes, so what is beyond the last source has no elements.
+                let found = effects::choose(
+                    at.lt(count).term(),
+                    || {
+                        let number = named(first + larger.source(at), "source");
+                        let (source, size) = self.expansion.source_at(number);
+                        let is_own = size.lt(plan.least_for_block()) & !is_given(size);
+                        let own = (zero, is_own.select(size, zero));
+                        let sum = self.fold(plan, &source, own, lane, lanes);
+                        [number.term(), is_own.term()].into_iter().chain(sum.0).collect()
+                    },
+                    |_| [zero.term(), no.term()].into_iter().chain(self.monoid.neutral.0.clone()).collect(),
+                );
+                let (number, is_own): (Ix, Exp<bool>) = (Exp::from_term(found[0]), Exp::from_term(found[1]));
+                let sum = combine_lanes(&self.monoid, Scalars(found[2..].to_vec()), lane, lanes);
+                only_if(is_own & lane.eq(0), || write(number, sum));
+            });
             Vec::new()
+        });
+        only_if(larger.are_large(), || {
+            // One source's sums are read while those of the next are written.
+            let side = plan.in_block().cells();
+            let sums = Cells::shared(&self.monoid.types(), 2 * side);
+            effects::sequential(zero.term()..count.term(), one, &[], |turn, _| {
+                let turn = Exp::<i64>::from_term(turn);
+                let number = named(first + larger.source(turn), "source");
+                let (source, size) = self.expansion.source_at(number);
+                let is_own = size.ge(plan.least_for_block()) & !is_given(size);
+                let own = (zero, is_own.select(size, zero));
+                let cells = (&sums, (turn & 1) * side);
+                self.by_block(plan, cells, &source, own, |sum| only_if(is_own, || write(number, sum)));
+                Vec::new()
+            });
         });
     }
 
@@ -263,21 +304,6 @@ impl FoldSources {
         }))
     }
 
-    /// Combines what neighbouring lanes have: the first one of each team gets the result.
-    fn combine_lanes(&self, mut sum: Scalars, place: Ix, team: i64) -> Scalars {
-        let mut distance = 1;
-        while distance < team {
-            let other = shuffle_down(&sum, distance as i32);
-            let is_first = (place & (2 * distance - 1)).eq(0);
-            sum = now(&match self.monoid.total {
-                true => select(is_first, &self.monoid.combine(&sum, &other), &sum),
-                false => choose(is_first, || self.monoid.combine(&sum, &other), || sum.clone()),
-            });
-            distance *= 2;
-        }
-        sum
-    }
-
     /// Folds chunks of the queued sources: `partial` takes the result of each, by its number, and `write` that of a source
     /// which is taken as a whole. There are no blocks if nothing is queued.
     pub fn push_chunks(
@@ -290,7 +316,7 @@ impl FoldSources {
     ) -> Push<Grid, Dynamic, Ix> {
         Push::trusted(self.expansion.sources, move |write| {
             Block::parts(blocks, &|block| {
-                let sums = Cells::shared(&self.monoid.types(), plan.sums());
+                let sums = Cells::shared(&self.monoid.types(), plan.in_block().cells());
                 queue.each_chunk(&self.expansion, block, all, &|taken| {
                     let is_whole = (taken.first + taken.chunks).gt(FoldSourcesPlan::CHUNKS);
                     let is_first = taken.chunk.eq(taken.first);
@@ -355,30 +381,7 @@ impl FoldSources {
         range: (Ix, Ix),
         result: impl Fn(Scalars),
     ) {
-        let together = i64::from(plan.threads) / plan.sums();
-        each_thread(plan.threads, |thread| {
-            let sum = now(&self.fold(plan, source, range, thread, plan.threads.into()));
-            let place = remainder(thread, Exp::from(together));
-            let sum = self.combine_lanes(sum, place, together);
-            only_if(place.eq(0), || sums.write(base + quotient(thread, Exp::from(together)), &sum));
-        });
-        effects::sync();
-        let mut count = plan.sums();
-        // More than a thread would take for itself: neighbours are combined, at twice the distance each time.
-        while count > FEW {
-            let distance = plan.sums() / count;
-            each_thread(count as u32 / 2, |pair| {
-                let at = base + pair * (2 * distance);
-                let both = self.monoid.combine(&sums.read(at), &sums.read(at + distance));
-                sums.write(at, &now(&both));
-            });
-            effects::sync();
-            count /= 2;
-        }
-        each_thread(1, |_| {
-            let sum = |number: i64| sums.read(base + number * (plan.sums() / count));
-            let all = (1..count).fold(sum(0), |all, number| now(&self.monoid.combine(&all, &sum(number))));
-            result(all);
-        });
+        let fold = |thread| self.fold(plan, source, range, thread, plan.threads.into());
+        plan.in_block().combine(&self.monoid, (sums, base), fold, |_, sum| result(sum));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Users put their own in place of ours with [`Skeletons`]. A skeleton asks the [`crate::Profile`] and the extents, and chooses; it never asks which device it is for.
 
+mod block_sum;
 mod combine;
 mod compact;
 mod compact_tiles;

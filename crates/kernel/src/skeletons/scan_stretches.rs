@@ -75,6 +75,7 @@ pub(super) fn write_sums(scan: &Scan, plan: FoldPlan, write: Write<'_>) {
         at,
         operator: move |a: Scalars, b: Scalars| monoid.combine(&a, &b),
         neutral: scan.monoid.neutral.clone(),
+        total: scan.monoid.total,
     };
     fold.push(plan).write(write);
 }

@@ -18,7 +18,7 @@ pub(super) fn fold_rows(inside: &Rc<Inside>, rows: &Rows, slot: usize) {
     block.sync_before(&rows.functions());
     let Reduction { elements, operator, neutral, .. } = rows.reduction.clone();
     let plan = FoldPlan::for_one_block(count as u32, columns as u32, block_threads(), operator.commutes());
-    let (at, combine) = (inside.clone(), inside.clone());
+    let (at, combine, total) = (inside.clone(), inside.clone(), operator.is_total());
     let fold = Fold::<Dynamic, _> {
         rows: inside.row_count(rows),
         columns: inside.column_count(rows),
@@ -26,6 +26,7 @@ pub(super) fn fold_rows(inside: &Rc<Inside>, rows: &Rows, slot: usize) {
         at: Rc::new(move |row: Ix, column: Ix| Scalars(at.apply(&elements, &[row.term(), column.term()]))),
         operator: move |a: Scalars, b: Scalars| Scalars(combine.apply(&operator, &[a.0, b.0].concat())),
         neutral: Scalars(inside.apply(&neutral, &[])),
+        total,
     };
     fold.in_block(plan).write(&|row, value| inside.finish(rows, row, value.0, &held));
     if plan.lanes > 1 {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::lower::{Consumer, Listeners, Lowering, Parameters, Step};
 use crate::program::Node;
 use crate::reduction::Reduction;
-use pumice_kernel::skeletons::{FoldPlan, FoldTask, GatherFold, Listener};
+use pumice_kernel::skeletons::{FoldPlan, FoldTask, GatherFold, Listener, Monoid};
 use pumice_kernel::{Ix, Scalars, store};
 use pumice_program::Access;
 use pumice_scalar::{Function, ScalarType};
@@ -22,6 +22,8 @@ pub(super) struct Gathering {
     pub lift: Function,
     /// What is folded.
     pub reduction: Reduction,
+    /// Whether lanes shuffle without memory.
+    pub shuffles: bool,
 }
 
 impl Consumer for Gathering {
@@ -32,7 +34,8 @@ impl Consumer for Gathering {
         let (operator, all) = (self.reduction.operator.clone(), parameters.clone());
         let combine = Rc::new(move |a: Scalars, b: Scalars| all.apply_to(&operator, &[&a, &b]));
         let neutral = Scalars(parameters.apply(&self.reduction.neutral, &[]));
-        let fold = GatherFold::new(combine, neutral, move |block, value| {
+        let monoid = Monoid { operator: combine, neutral, total: self.reduction.operator.is_total() };
+        let fold = GatherFold::new(monoid, self.shuffles, move |block, value| {
             for (memory, term) in memories.iter().zip(value.0) {
                 // SAFETY: the slot is given an element a block, and only this block writes it.
                 unsafe { store(*memory, block.term(), term) };
@@ -74,7 +77,7 @@ pub(super) fn fold_blocks(
 ) -> Result<Vec<Step>, Error> {
     lowering.resize(partial, blocks);
     let together = Reduction::together(parts.iter().map(|part| &part.reduction));
-    let last = Listeners { producer: node.id, heard: finished(parts) };
+    let last = Listeners { producer: node.id, heard: finished(lowering, parts)? };
     let bytes = together.types.iter().map(|ty| ty.bytes()).max().unwrap_or(1);
     let task = FoldTask {
         rows: 1,

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::fuser::Elements;
 use crate::lower::{
-    Heard, KernelName, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once, widest_load,
+    Heard, KernelName, Known, Listeners, Lowering, Step, columns_are_contiguous, rows_load_once, widest_load,
+    with_known,
 };
 use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
@@ -101,7 +102,7 @@ pub(in crate::operations) fn fold_rows(
     let step = |plan, space, elements: &Function, listeners: &Listeners, name: &str| {
         fold_kernel(lowering, node, name, space, plan, elements, &together, listeners)
     };
-    let last = Listeners { producer: node.id, heard: finished(parts) };
+    let last = Listeners { producer: node.id, heard: finished(lowering, parts)? };
     let name = node.place.operation();
     if plan.chunks == 1 {
         return step(plan, space, &together.elements, &last, name);
@@ -147,15 +148,15 @@ fn chooses(function: &Function) -> bool {
     })
 }
 
-/// What each part's listeners hear of the scalars of all parts.
-pub(super) fn finished(parts: &[Part]) -> Vec<Heard> {
+/// What each part's listeners hear of the scalars of all parts, and what follows from that.
+pub(super) fn finished(lowering: &Lowering<'_>, parts: &[Part]) -> Result<Vec<Heard>, Error> {
     let types: Vec<ScalarType> = parts.iter().flat_map(|part| part.reduction.types.iter().copied()).collect();
+    let parameters = [&[ScalarType::I64][..], &types].concat();
     let mut first = 1;
     let mut all = Vec::new();
     for part in parts {
         let mine = first..first + part.reduction.types.len();
         first = mine.end;
-        let parameters = [&[ScalarType::I64][..], &types].concat();
         let finish = function(&parameters, |terms| {
             let value = instantiate(&part.reduction.finish, &terms[mine.clone()]);
             std::iter::once(terms[0]).chain(value).collect()
@@ -163,7 +164,16 @@ pub(super) fn finished(parts: &[Part]) -> Vec<Heard> {
         let finished = Elements { function: finish, loose: false };
         all.extend(part.heard.iter().map(|heard| heard.behind(finished.clone())));
     }
-    all
+    let results = all.clone();
+    for follower in lowering.followers {
+        let elements = lowering.fuser.linear(*follower).function;
+        let function = function(&parameters, |terms| {
+            let known: Vec<Known> = results.iter().flat_map(|heard| heard.elements_of(terms)).collect();
+            std::iter::once(terms[0]).chain(with_known(&elements, terms[0], &known)).collect()
+        });
+        all.push(lowering.heard_in(lowering.slot(*follower)?).behind(Elements { function, loose: false }));
+    }
+    Ok(all)
 }
 
 /// The elements of a matrix of chunks' results: columns of a slot from one on.
@@ -234,13 +244,15 @@ pub(super) fn fold_kernel(
         let (at_parameters, elements) = (parameters.clone(), elements.clone());
         let at =
             move |row: Ix, column: Ix| Scalars(at_parameters.apply(&elements, &[row.term(), column.term()]));
-        let (operator_parameters, operator) = (parameters.clone(), operator.clone());
-        let combine = move |a: Scalars, b: Scalars| operator_parameters.apply_to(&operator, &[&a, &b]);
+        let (operator_parameters, applied) = (parameters.clone(), operator.clone());
+        let combine = move |a: Scalars, b: Scalars| operator_parameters.apply_to(&applied, &[&a, &b]);
         let neutral = Scalars(parameters.apply(neutral, &[]));
         match theirs {
             None => {
-                let (at, operator) = (Rc::new(at), combine);
-                FoldSkeleton::<Dynamic, _> { rows, columns: count, cut, at, operator, neutral }.push(plan)
+                let (at, total) = (Rc::new(at), operator.is_total());
+                let operator = combine;
+                FoldSkeleton::<Dynamic, _> { rows, columns: count, cut, at, operator, neutral, total }
+                    .push(plan)
             }
             Some(theirs) => {
                 comment(format!("folded by skeleton {}", theirs.name()));
