@@ -1,9 +1,9 @@
 // Functions of angles in doubles, and their inverses: without branches and without calls, so that loops over them vectorise,
 // and within 2 units in the last place. Sections and pairs are as in exponential.c.
 
-//@ turn_f64: mad_f64 residue_f64 sum_f64 near_sum_f64 power_f64 bits_f64_i64
+//@ turn_f64: mad_f64 residue_f64 sum_f64 near_sum_f64 whole_f64 bits_f64_i64 bits_i64_f64
 // A double as a multiple of pi/2 and a rest of at most pi/4, which is a pair.
-typedef struct { Pair rest; i32 quadrant; } Turn;
+typedef struct { Pair rest; u64 quadrant; } Turn;
 // The multiples of 2^16 of 2/pi, modulo 4, as sums of four doubles.
 static const double first_f64[61] = {
     0x1.45f306dc9c883p-1, 0x1.836e4e44152ap0, 0x1.27220a94fe13bp1, 0x1.529fc2757d1f5p-4, 0x1.fc2757d1f534ep0,
@@ -75,32 +75,35 @@ static const double fourth_f64[61] = {
     -0x1.ca8bdea7f33eep-170,
 };
 static inline Turn turn_f64(double x) {
-    // x = m 2^16k. From 2^52 on m is an integer, which times a multiple of 4 is one, too.
-    i32 e = ((i32)(bits_f64_i64(x) >> 52) & 0x7ff) - 1075;
-    i32 k = (e < 0 ? 0 : e > 960 ? 960 : e) >> 4;
-    double m = x * power_f64(-16 * k);
-    double a = m * first_f64[k];
-    double b = residue_f64(m, first_f64[k], a);
-    double c = m * second_f64[k];
-    double d = residue_f64(m, second_f64[k], c);
-    double f = m * third_f64[k];
-    double g = mad_f64(m, fourth_f64[k], residue_f64(m, third_f64[k], f));
-    a = mad_f64(-4.0, __builtin_rint(0.25 * a), a);
-    b = mad_f64(-4.0, __builtin_rint(0.25 * b), b);
-    c = mad_f64(-4.0, __builtin_rint(0.25 * c), c);
+    // x = m 2^16k. From 2^52 on m is an integer, which times a multiple of 4 is one, too. Smaller numbers need no table.
+    i64 e = (i64)((u64)bits_f64_i64(x) >> 52 & 0x7ff) - 1075;
+    int large = e > 0;
+    u64 h = (u64)(large ? e : 0);
+    u64 k = h >> 4;
+    double m = x * bits_i64_f64((i64)((1023 - (h & ~(u64)15)) << 52));
+    double first = large ? first_f64[k] : 0x1.45f306dc9c883p-1;
+    double second = large ? second_f64[k] : -0x1.6b01ec5417056p-55;
+    double third = large ? third_f64[k] : -0x1.6447e493ad4cep-109;
+    double fourth = large ? fourth_f64[k] : 0x1.e21c820ff28b2p-163;
+    double a = m * first;
+    double b = residue_f64(m, first, a);
+    double c = m * second;
+    double d = residue_f64(m, second, c);
+    double f = m * third;
+    double g = mad_f64(m, fourth, residue_f64(m, third, f));
+    a = mad_f64(-4.0, __builtin_rint(0.25 * m * first), a);
     Pair s = sum_f64(a, b);
     Pair t = sum_f64(s.high, c);
-    double n = __builtin_rint(t.high);
+    Whole n = whole_f64(t.high, 1.0, 0.0);
     Pair u = sum_f64(s.low, t.low);
     Pair w = sum_f64(d, f);
     Pair p = sum_f64(u.high, w.high);
-    Pair v = sum_f64(t.high - n, p.high);
+    Pair v = sum_f64(t.high - n.value, p.high);
     v.low += p.low + ((u.low + w.low) + g);
     Turn y;
     y.rest.high = v.high * 0x1.921fb54442d18p0;
-    y.rest.low = residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high) + (v.high * 0x1.1a62633145c07p-54 + v.low * 0x1.921fb54442d18p0);
-    y.rest = near_sum_f64(y.rest.high, y.rest.low);
-    y.quadrant = (i32)(n == n ? n : 0.0);
+    y.rest.low = residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high) + mad_f64(v.high, 0x1.1a62633145c07p-54, v.low * 0x1.921fb54442d18p0);
+    y.quadrant = n.bits;
     return y;
 }
 
@@ -108,12 +111,10 @@ static inline Turn turn_f64(double x) {
 // The sine of a rest, as a pair.
 static inline Pair sin_of_f64(Pair r) {
     double z = r.high * r.high;
-    double p = 0x1.5d9300cf18812p-33;
-    p = mad_f64(p, z, -0x1.ae5e6639d428fp-26);
-    p = mad_f64(p, z, 0x1.71de3577b56b1p-19);
-    p = mad_f64(p, z, -0x1.a01a019c11978p-13);
-    p = mad_f64(p, z, 0x1.111111110f87ap-7);
-    p = mad_f64(p, z, -0x1.5555555555549p-3);
+    double w = z * z;
+    double p = mad_f64(0x1.5d93014582cd8p-33, z, -0x1.ae5e663b91a9dp-26);
+    p = mad_f64(p, w, mad_f64(0x1.71de3577b7ce1p-19, z, -0x1.a01a019c119a7p-13));
+    p = mad_f64(p, w, mad_f64(0x1.111111110f87ap-7, z, -0x1.5555555555549p-3));
     Pair s;
     s.high = r.high;
     s.low = mad_f64(p * z, r.high, mad_f64(-0.5 * z, r.low, r.low));
@@ -124,16 +125,14 @@ static inline Pair sin_of_f64(Pair r) {
 // The cosine of a rest, as a pair.
 static inline Pair cos_of_f64(Pair r) {
     double z = r.high * r.high;
-    double p = -0x1.8fae9d21afe3cp-37;
-    p = mad_f64(p, z, 0x1.1ee9ebea890e4p-29);
-    p = mad_f64(p, z, -0x1.27e4f809f2b27p-22);
-    p = mad_f64(p, z, 0x1.a01a019cb1c09p-16);
-    p = mad_f64(p, z, -0x1.6c16c16c1517ep-10);
-    p = mad_f64(p, z, 0x1.555555555554cp-5);
+    double w = z * z;
+    double p = mad_f64(-0x1.8fae9d21afe3cp-37, z, 0x1.1ee9ebea890e4p-29);
+    p = mad_f64(p, w, mad_f64(-0x1.27e4f809f2b27p-22, z, 0x1.a01a019cb1c09p-16));
+    p = mad_f64(p, w, mad_f64(-0x1.6c16c16c1517ep-10, z, 0x1.555555555554cp-5));
     double h = 0.5 * z;
     Pair c;
     c.high = 1.0 - h;
-    c.low = ((1.0 - c.high) - h) + mad_f64(p * z, z, -(r.high * r.low));
+    c.low = ((1.0 - c.high) - h) + mad_f64(p, w, -(r.high * r.low));
     return c;
 }
 
@@ -162,7 +161,7 @@ static inline double tan_f64(double x) {
     Turn t = turn_f64(x);
     Pair s = sin_of_f64(t.rest);
     Pair c = cos_of_f64(t.rest);
-    int odd = t.quadrant & 1;
+    int odd = (t.quadrant & 1) != 0;
     Pair n;
     Pair d;
     n.high = odd ? -c.high : s.high;

@@ -91,6 +91,8 @@ FIRST = lambda z: z + TINY
 SECOND = lambda z: z * z + TINY
 
 POLYNOMIALS = [
+    ("e^r = 1 + r p(r)", without_limit(lambda r: mp.expm1(r) / r, mpf(1)), -LN2 / 2 * mpf("1.0001"), LN2 / 2 * mpf("1.0001"), 10,
+     lambda r: abs(r) / mp.exp(r) + TINY),
     ("2^r = 1 + r p(r)", without_limit(lambda r: mp.expm1(r * LN2) / r, LN2), -0.5001, 0.5001, 10,
      lambda r: abs(r) / mp.power(2, r) + TINY),
     ("log: p(s^2)", of_square(logarithm, lambda z: mpf(2) / 3 + 2 * z / 5 + 2 * z * z / 7), 0, 0.02945, 6, FIRST),

@@ -66,9 +66,9 @@ static inline double mad_f64(double a, double b, double c) {
 // 2^n for -126 <= n <= 127.
 static inline float power_f32(i32 n) { return bits_i32_f32((n + 127) << 23); }
 
-//@ power_f64: bits_i64_f64
-// 2^n for -1022 <= n <= 1023.
-static inline double power_f64(i32 n) { return bits_i64_f64((i64)(n + 1023) << 52); }
+//@ power_f64: bits_f64_i64 bits_i64_f64
+// 2^n for an integer -1022 <= n <= 1023. A double around 2^52 has no fraction, and its lowest bits are those of an integer.
+static inline double power_f64(double n) { return bits_i64_f64((i64)((u64)bits_f64_i64(n + (0x1.8p52 + 1023.0)) << 52)); }
 
 //@ scale_f32: power_f32 bits_f32_i32 bits_i32_f32
 // a * 2^n, also where 2^n is no float: in two steps, of which only the last can round. With fast maths a is around 1,
@@ -191,7 +191,7 @@ static inline double exp_core_f64(double x) {
     p = mad_f64(p, r, 0x1.55548e350a35ap-3);
     p = mad_f64(p, r, 0x1.00000052357fbp-1);
     p = mad_f64(r * r, p, r) + 1.0;
-    return p * power_f64((i32)(n == n ? n : 0.0));
+    return p * power_f64(n);
 }
 
 //@ log_core_f64: mad_f64 bits_f64_i64 bits_i64_f64

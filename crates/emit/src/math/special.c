@@ -8,26 +8,29 @@ static inline Scaled tail_f64(double a) {
     Scaled e = exp_parts_f64(-p, -residue_f64(a, a, p));
     // (1 + 2 a) exp(a^2) erfc(a), of which t takes all of a from -1 to 1.
     double t = (a - 4.0) / (a + 4.0);
-    double q = -0x1.d826274f7c1b1p-30;
-    q = mad_f64(q, t, -0x1.cbf3ae9f331d8p-27);
-    q = mad_f64(q, t, -0x1.0b46ffced321p-27);
-    q = mad_f64(q, t, 0x1.ec09e0d28c61cp-24);
-    q = mad_f64(q, t, 0x1.0bf57be74cf6dp-24);
-    q = mad_f64(q, t, -0x1.bfe13381f7785p-21);
-    q = mad_f64(q, t, 0x1.44392267ac0fcp-22);
-    q = mad_f64(q, t, 0x1.7fae64693b268p-18);
-    q = mad_f64(q, t, -0x1.78a872542a9f3p-17);
-    q = mad_f64(q, t, -0x1.9969d63412f1p-16);
-    q = mad_f64(q, t, 0x1.3be0d2db77b81p-13);
-    q = mad_f64(q, t, -0x1.a1de83cd60204p-13);
-    q = mad_f64(q, t, -0x1.8d4a9feecd917p-11);
-    q = mad_f64(q, t, 0x1.49c67191a4473p-8);
-    q = mad_f64(q, t, -0x1.0962388077a41p-6);
-    q = mad_f64(q, t, 0x1.3079edf9f9c2p-5);
-    q = mad_f64(q, t, -0x1.0fb06dfe58c95p-4);
-    q = mad_f64(q, t, 0x1.7fee004df6ab4p-4);
-    q = mad_f64(q, t, -0x1.9ddb23c3e8a5p-4);
-    q = mad_f64(q, t, 0x1.16ecefcfa6043p-4);
+    // In two halves, which need not wait for each other.
+    double z = t * t;
+    double even = -0x1.cbf2600d68feap-27;
+    even = mad_f64(even, z, 0x1.ec09a15784d36p-24);
+    even = mad_f64(even, z, -0x1.bfe132c70bb35p-21);
+    even = mad_f64(even, z, 0x1.7fae6515f2a9fp-18);
+    even = mad_f64(even, z, -0x1.9969d6555d89p-16);
+    even = mad_f64(even, z, -0x1.a1de83cc2dacdp-13);
+    even = mad_f64(even, z, 0x1.49c67191a3c5ep-8);
+    even = mad_f64(even, z, 0x1.3079edf9f9b84p-5);
+    even = mad_f64(even, z, 0x1.7fee004df6ac3p-4);
+    even = mad_f64(even, z, 0x1.16ecefcfa6043p-4);
+    double odd = -0x1.d82398e3f5ba4p-30;
+    odd = mad_f64(odd, z, -0x1.0b45dfaefe0f8p-27);
+    odd = mad_f64(odd, z, 0x1.0bf50a2feb64ep-24);
+    odd = mad_f64(odd, z, 0x1.44393cd3cde4ep-22);
+    odd = mad_f64(odd, z, -0x1.78a8729e7e315p-17);
+    odd = mad_f64(odd, z, 0x1.3be0d2db25861p-13);
+    odd = mad_f64(odd, z, -0x1.8d4a9fee9cffcp-11);
+    odd = mad_f64(odd, z, -0x1.09623880781dep-6);
+    odd = mad_f64(odd, z, -0x1.0fb06dfe58c53p-4);
+    odd = mad_f64(odd, z, -0x1.9ddb23c3e8a53p-4);
+    double q = mad_f64(odd, t, even);
     q = mad_f64(q, t, 0x1.f7f5df66fd71fp-7);
     q = mad_f64(q, t, -0x1.1df1ad154a29cp-3);
     Pair n = near_sum_f64(0x1.3ba5916e9fd7fp0, q * t);
@@ -60,7 +63,7 @@ static inline double erf_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 6.0 ? 6.0 : a;
     Scaled s = tail_f64(a);
-    double y = 1.0 - scale_f64(s.value, s.exponent);
+    double y = 1.0 - scale_f64(s.value, s.power);
     // Where that would cancel, the series.
     double near = mad_f64(a, 0x1.20dd750429b6dp0, erf_low_f64(a));
     return __builtin_copysign(a < 0.75 ? near : y, x);
@@ -71,7 +74,7 @@ static inline double erfc_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 28.0 ? 28.0 : a;
     Scaled s = tail_f64(a);
-    double y = scale_f64(s.value, s.exponent);
+    double y = scale_f64(s.value, s.power);
     y = x < 0.0 ? 2.0 - y : y;
     double p = x * 0x1.20dd750429b6dp0;
     Pair n = sum_f64(1.0, -p);
@@ -162,7 +165,7 @@ static inline double gamma_f64(double x) {
     d.high = negative ? q.high : p.high;
     d.low = negative ? q.low : p.low;
     Pair y = quotient_f64(n, d);
-    double g = scale_f64(y.high + y.low, negative ? -e.exponent : e.exponent);
+    double g = scale_f64(y.high + y.low, whole_f64(e.power.value, negative ? -1.0 : 1.0, 2046.0));
     // The sign changes from one negative integer to the next.
     double down = __builtin_floor(x);
     double half = 0.5 * down;
