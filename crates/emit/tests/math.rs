@@ -226,6 +226,31 @@ fn loops_over_functions_vectorise() {
     }
 }
 
+/// Functions are inlined into each of their callers.
+#[test]
+fn loops_over_several_calls_vectorise() {
+    if !is_gcc() || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let program = |name| {
+        read(&format!(
+            "kernel map memory @xs: global read f64 memory @out: global write f64
+             params @xs, @out, %n: i64 threads 64 blocks %block: i64 < 1:i64
+             body {{ parallel %t: i64 < %n {{
+               %x: f64 = load @xs[%t]
+               %y: f64 = add %x, 1.0:f64
+               %f: f64 = {name} %x
+               %g: f64 = {name} %y
+               %z: f64 = add %f, %g
+               store @out[%t] = %z
+             }} }}"
+        ))
+    };
+    for name in ["erfc", "gamma"] {
+        assert!(vectorised_loops(&program(name)) > 0, "two calls of {name} do not vectorise");
+    }
+}
+
 #[test]
 fn lanes_vectorise() {
     if !is_gcc() || !cfg!(target_arch = "x86_64") {
