@@ -1,23 +1,27 @@
 // Logarithms, powers, and the inverses of hyperbolic functions, of doubles. Sections are as in pair.c.
 
-//@ binary_f64: bits_f64_i64 bits_i64_f64
-// A positive number as 2^exponent (1 + fraction), with the sum in the brackets from sqrt(1/2) to sqrt(2).
+//@ binary_normal_f64: bits_f64_i64 bits_i64_f64
+// A positive normal number as 2^(exponent + more) (1 + fraction), with the sum in the brackets from sqrt(1/2) to sqrt(2).
 typedef struct { double exponent; double fraction; } Binary;
-static inline Binary binary_f64(double x) {
-    // Subnormal numbers are made normal first.
-    int small = x < 0x1p-1022;
-    u64 i = (u64)bits_f64_i64(small ? x * 0x1p54 : x);
+static inline Binary binary_normal_f64(double x, double more) {
     // Moved so that the exponent changes at sqrt(1/2), whose bits these are.
-    i += 0x3ff0000000000000 - 0x3fe6a09e667f3bcd;
+    u64 i = (u64)bits_f64_i64(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
     Binary b;
 #ifdef __FAST_MATH__
-    b.exponent = (double)((i32)(i >> 52) - (small ? 1077 : 1023));
+    b.exponent = (double)(i32)(i >> 52) - (1023.0 + more);
 #else
     // These bits are 2^52 and the integer: a conversion that takes an instruction. Fast maths might subtract later.
-    b.exponent = bits_i64_f64((i64)(i >> 52 | 0x4330000000000000)) - (small ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
+    b.exponent = bits_i64_f64((i64)(i >> 52 | 0x4330000000000000)) - (0x1p52 + 1023.0 + more);
 #endif
     b.fraction = bits_i64_f64((i64)((i & 0xfffffffffffff) + 0x3fe6a09e667f3bcd)) - 1.0;
     return b;
+}
+
+//@ binary_f64: binary_normal_f64
+// A positive number likewise; subnormal ones are made normal first.
+static inline Binary binary_f64(double x) {
+    int small = x < 0x1p-1022;
+    return binary_normal_f64(small ? x * 0x1p54 : x, small ? 54.0 : 0.0);
 }
 
 //@ log_rest_f64: mad_f64

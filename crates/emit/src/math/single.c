@@ -180,27 +180,25 @@ static inline float log_f32(float x) {
 #endif
 }
 
-//@ exp_core_f64: mad_f64 power_f64
+//@ exp_core_f64: mad_f64 whole_f64 bits_i64_f64
 // exp(x) to 2^-28, for |x| <= 700.
 static inline double exp_core_f64(double x) {
-    double n = __builtin_rint(x * 0x1.71547652b82fep0);
-    double r = mad_f64(n, -0x1.62e42fefa39efp-1, x);
+    Whole n = whole_f64(x, 0x1.71547652b82fep0, 1023.0);
+    double r = mad_f64(n.value, -0x1.62e42fefa39efp-1, x);
     double p = 0x1.6db4e99555f74p-10;
     p = mad_f64(p, r, 0x1.123bdeccf9fadp-7);
     p = mad_f64(p, r, 0x1.55545d025adf3p-5);
     p = mad_f64(p, r, 0x1.55548e350a35ap-3);
     p = mad_f64(p, r, 0x1.00000052357fbp-1);
     p = mad_f64(r * r, p, r) + 1.0;
-    return p * power_f64(n);
+    return p * bits_i64_f64((i64)(n.bits << 52));
 }
 
-//@ log_core_f64: mad_f64 bits_f64_i64 bits_i64_f64
+//@ log_core_f64: mad_f64 binary_normal_f64
 // log(x) to 2^-44, for x > 0 and normal; -infinity for 0, infinity for infinity.
 static inline double log_core_f64(double x) {
-    i64 i = bits_f64_i64(x);
-    i32 k = (i32)((i - 0x3fe6a09e667f3bcd) >> 52);
-    double m = bits_i64_f64((i64)((u64)i - ((u64)(i64)k << 52)));
-    double z = (m - 1.0) / (m + 1.0);
+    Binary b = binary_normal_f64(x, 0.0);
+    double z = b.fraction / (b.fraction + 2.0);
     double w = z * z;
     double p = 0x1.911f03c29ab56p-3;
     p = mad_f64(p, w, 0x1.c62a77fbfeb1cp-3);
@@ -208,7 +206,7 @@ static inline double log_core_f64(double x) {
     p = mad_f64(p, w, 0x1.999996a58289fp-2);
     p = mad_f64(p, w, 0x1.555555561f860p-1);
     p = mad_f64(p * w, z, z + z);
-    p = mad_f64((double)k, 0x1.62e42fefa39efp-1, p);
+    p = mad_f64(b.exponent, 0x1.62e42fefa39efp-1, p);
     p = x < __builtin_inf() ? p : x;
     return x == 0.0 ? -__builtin_inf() : p;
 }
