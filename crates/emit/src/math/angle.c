@@ -178,16 +178,16 @@ static inline double tan_f64(double x) {
 static inline double atan_of_f64(Pair u, double k, double sign) {
     double z = u.high * u.high;
     double w = z * z;
-    double even = -0x1.2597100f333c8p-6;
-    even = mad_f64(even, w, -0x1.9cdb15ad060e9p-5);
-    even = mad_f64(even, w, -0x1.10ebd9adc358ep-4);
-    even = mad_f64(even, w, -0x1.745cf90673a95p-4);
-    even = mad_f64(even, w, -0x1.24924922b0c02p-3);
+    double even = -0x1.259703c593dd8p-6;
+    even = mad_f64(even, w, -0x1.9cdb13988668dp-5);
+    even = mad_f64(even, w, -0x1.10ebd9a6ff617p-4);
+    even = mad_f64(even, w, -0x1.745cf9066eff7p-4);
+    even = mad_f64(even, w, -0x1.24924922b0c06p-3);
     even = mad_f64(even, w, -0x1.555555555553dp-2);
-    double odd = 0x1.37ea790d112b3p-5;
-    odd = mad_f64(odd, w, 0x1.df112c757f6cdp-5);
-    odd = mad_f64(odd, w, 0x1.3b111c0ea8d09p-4);
-    odd = mad_f64(odd, w, 0x1.c71c70e77a9d9p-4);
+    double odd = 0x1.37ea738e71e5p-5;
+    odd = mad_f64(odd, w, 0x1.df112c07060b8p-5);
+    odd = mad_f64(odd, w, 0x1.3b111c0e2c8b3p-4);
+    odd = mad_f64(odd, w, 0x1.c71c70e77a916p-4);
     odd = mad_f64(odd, w, 0x1.99999999958ddp-3);
     double p = mad_f64(mad_f64(odd, z, even) * z, u.high, u.low);
     double high = k * 0x1.921fb54442d18p-1;

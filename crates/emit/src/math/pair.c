@@ -69,6 +69,13 @@ static inline Pair near_mad_f64(double a, double b, double c) {
     return s;
 }
 
+//@ product_f64: pair_f64 residue_f64 near_sum_f64 mad_f64
+// The product of two pairs.
+static inline Pair product_f64(Pair a, Pair b) {
+    double p = a.high * b.high;
+    return near_sum_f64(p, mad_f64(a.high, b.low, mad_f64(a.low, b.high, residue_f64(a.high, b.high, p))));
+}
+
 //@ quotient_f64: pair_f64 remains_f64 mad_f64
 // The quotient of two pairs.
 static inline Pair quotient_f64(Pair a, Pair b) {
