@@ -122,28 +122,26 @@ static inline double log10_f64(double x) {
     return log_ends_f64(x, log_to_f64(b.fraction, whole, rest, 0x1.bcb7b1526e50ep-2, 0x1.95355baaafad3p-57));
 }
 
-//@ pow_f64: log2_of_f64 exp2_rest_f64 scale_f64 remains_f64
+//@ pow_f64: log2_of_f64 exp2_rest_f64 scale_f64 remains_f64 bits_f64_i64 bits_i64_f64
 static inline double pow_f64(double x, double y) {
     double a = __builtin_fabs(x);
     Pair l = log2_of_f64(a);
     Whole n = whole_f64(y, l.high, 2046.0);
     double r = mad_f64(y, l.low, remains_f64(-n.value, -y, l.high));
+    double p = scale_f64(mad_f64(exp2_rest_f64(r), r, 1.0), n);
     // How far the power is from an even number. Of negative numbers there are whole powers only, and odd ones are negative.
     double rest = __builtin_fabs(mad_f64(-2.0, __builtin_rint(0.5 * y), y));
-    double sign = rest == 1.0 ? __builtin_copysign(1.0, x) : 1.0;
-    double p = scale_f64(mad_f64(exp2_rest_f64(r), sign * r, sign), n);
+    int none = (x < 0.0) & (a < __builtin_inf()) & (rest > 0.0) & (rest < 1.0);
+    i64 sign = rest == 1.0 ? bits_f64_i64(x) : 0;
     // What is too large or too small, or has no logarithm. Of t = 0 and of zero times infinity, one.
-    double t = a < __builtin_inf() ? l.high : a;
-    t = y * (a == 0.0 ? -__builtin_inf() : t);
-    int grows = t > 0.0;
-    int moves = grows | (t < 0.0);
-    double end = moves ? (grows ? __builtin_inf() : 0.0) : 1.0;
-    end *= sign;
+    double t = y * l.high;
+    int moves = __builtin_islessgreater(t, 0.0);
+    double end = moves ? (t > 0.0 ? __builtin_inf() : 0.0) : 1.0;
     end = __builtin_isunordered(x, y) ? x + y : end;
     end = (x == 1.0) | (y == 0.0) ? 1.0 : end;
-    int none = (x < 0.0) & (x > -__builtin_inf()) & (rest > 0.0) & (rest < 1.0);
     end = none ? __builtin_inf() - __builtin_inf() : end;
-    return (__builtin_fabs(t) < 1100.0) & moves & !none ? p : end;
+    p = (a > 0.0) & (a < __builtin_inf()) & (__builtin_fabs(t) < 1100.0) & moves & !none ? p : end;
+    return bits_i64_f64(bits_f64_i64(p) | (i64)((u64)sign & 0x8000000000000000));
 }
 
 //@ asinh_f64: log_of_pair_f64 residue_f64 root_f64 mad_f64
