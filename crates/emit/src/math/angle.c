@@ -92,14 +92,14 @@ static inline Turn turn_f64(double x) {
     double f = m * third;
     double g = mad_f64(m, fourth, residue_f64(m, third, f));
     a = mad_f64(-4.0, __builtin_rint(0.25 * m * first), a);
-    Pair s = sum_f64(a, b);
-    Pair t = sum_f64(s.high, c);
-    Whole n = whole_f64(t.high, 1.0, 0.0);
-    Pair u = sum_f64(s.low, t.low);
+    Whole n = whole_f64(a + (b + c), 1.0, 0.0);
+    // Of what is left, the first is exact: where the others are large, a is an integer.
+    Pair s = sum_f64(b, c);
+    Pair t = sum_f64(a - n.value, s.high);
     Pair w = sum_f64(d, f);
-    Pair p = sum_f64(u.high, w.high);
-    Pair v = sum_f64(t.high - n.value, p.high);
-    v.low += p.low + ((u.low + w.low) + g);
+    Pair p = sum_f64(s.low, w.high);
+    Pair v = sum_f64(t.high, p.high);
+    v.low += t.low + (p.low + (w.low + g));
     Turn y;
     y.rest.high = v.high * 0x1.921fb54442d18p0;
     y.rest.low = residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high) + mad_f64(v.high, 0x1.1a62633145c07p-54, v.low * 0x1.921fb54442d18p0);

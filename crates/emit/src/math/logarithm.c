@@ -8,7 +8,7 @@ static inline Binary binary_normal_f64(double x, double more) {
     u64 i = (u64)bits_f64_i64(x) + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd);
     Binary b;
 #ifdef __FAST_MATH__
-    b.exponent = (double)(i32)(i >> 52) - (1023.0 + more);
+    b.exponent = (double)((i32)(i >> 52) - 1023) - more;
 #else
     // These bits are 2^52 and the integer: a conversion that takes an instruction. Fast maths might subtract later.
     b.exponent = bits_i64_f64((i64)(i >> 52 | 0x4330000000000000)) - (0x1p52 + 1023.0 + more);
