@@ -16,17 +16,17 @@ static inline double exp_rest_f64(double r) {
     return mad_f64(p, r, 1.0);
 }
 
-//@ exp_parts_f64: exp_rest_f64 scale_f64 near_mad_f64
+//@ exp_parts_f64: exp_rest_f64 scale_f64 near_mad_f64 sum_f64
 // e^(h + l) as a number around 1, what is left to it, and a power of two.
 typedef struct { double value; double less; Whole power; } Scaled;
 static inline Scaled exp_parts_f64(double h, double l) {
     Scaled e;
     e.power = whole_f64(h, 0x1.71547652b82fep0, 2046.0);
     double r = mad_f64(e.power.value, -0x1.62e42feep-1, h);
-    r = mad_f64(e.power.value, -0x1.a39ef35793c76p-33, r) + l;
-    Pair p = near_mad_f64(exp_rest_f64(r), r, 1.0);
+    Pair s = sum_f64(r, mad_f64(e.power.value, -0x1.a39ef35793c76p-33, l));
+    Pair p = near_mad_f64(exp_rest_f64(s.high), s.high, 1.0);
     e.value = p.high;
-    e.less = p.low;
+    e.less = mad_f64(s.low, p.high, p.low);
     return e;
 }
 
