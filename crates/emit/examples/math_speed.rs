@@ -20,7 +20,7 @@ use pumice_scalar::{Constant, Op, ScalarType};
 const COUNT: usize = 1 << 13;
 
 /// How many turns each of the two has.
-const TURNS: usize = 1000;
+const TURNS: usize = 3000;
 
 /// What the C library calls a function, and the arguments that it is measured with.
 fn in_the_library(op: Op) -> (&'static str, Range<f64>) {
