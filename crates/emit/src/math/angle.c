@@ -1,5 +1,5 @@
 // Functions of angles in doubles, and their inverses: without branches and without calls, so that loops over them vectorise,
-// and within 2 units in the last place. Sections and pairs are as in exponential.c.
+// and within 2 units in the last place. Sections and pairs are as in pair.c.
 
 //@ turn_f64: mad_f64 residue_f64 sum_f64 near_sum_f64 whole_f64 bits_f64_i64 bits_i64_f64
 // A double as a multiple of pi/2 and a rest of at most pi/4, which is a pair.
@@ -102,7 +102,8 @@ static inline Turn turn_f64(double x) {
     v.low += t.low + (p.low + (w.low + g));
     Turn y;
     y.rest.high = v.high * 0x1.921fb54442d18p0;
-    y.rest.low = residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high) + mad_f64(v.high, 0x1.1a62633145c07p-54, v.low * 0x1.921fb54442d18p0);
+    y.rest.low = mad_f64(v.high, 0x1.1a62633145c07p-54, v.low * 0x1.921fb54442d18p0);
+    y.rest.low += residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high);
     y.quadrant = n.bits;
     return y;
 }

@@ -25,7 +25,8 @@ static inline Binary binary_f64(double x) {
 }
 
 //@ log_rest_f64: mad_f64
-// What f is larger by than the logarithm of 1 + f, as double s (f - r) of atanh's series.
+// f less the logarithm of 1 + f, and something small to add. That logarithm is 2 atanh s = f - s (f - s^2 (2/3 + ...)), with
+// s = f / (2 + f).
 static inline double log_rest_f64(double f, double more) {
     double s = f / (2.0 + f);
     double z = s * s;

@@ -1,5 +1,5 @@
 // The error function and the gamma function of doubles: without branches and without calls, so that loops over them
-// vectorise. Sections and pairs are as in exponential.c.
+// vectorise. Sections and pairs are as in pair.c.
 
 //@ tail_f64: exp_parts_f64 residue_f64 mad_f64 sum_f64 near_sum_f64 quotient_f64
 // 1 less the error function of a number from 0 to 28.
