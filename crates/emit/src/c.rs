@@ -30,6 +30,9 @@ const STACK_BYTES: u64 = 64 << 10;
 /// The same for memory that the threads of a block share, all of it together.
 const SHARED_STACK_BYTES: u32 = 256 << 10;
 
+/// The most calls of mathematical functions that are inlined whatever it costs: some seconds for gcc.
+const MOST_INLINED: usize = 64;
+
 /// The dialect.
 pub(crate) struct C;
 
@@ -57,6 +60,13 @@ impl Language for C {
 
     fn helper(&self) -> &'static str {
         "static inline"
+    }
+
+    fn before_helpers(&self, function_calls: usize, text: &mut Text) {
+        // Compilers copy long functions into one caller, but not into several, and a loop with a call does not vectorise.
+        if (1..=MOST_INLINED).contains(&function_calls) {
+            text.line("#define inline inline __attribute__((always_inline))");
+        }
     }
 
     fn open(&self, kernel: &Kernel, text: &mut Text) {

@@ -244,6 +244,9 @@ pub(crate) trait Language {
     /// What stands before a helper function's type.
     fn helper(&self) -> &'static str;
 
+    /// What stands before all helper functions, where so many calls are of mathematical ones.
+    fn before_helpers(&self, _function_calls: usize, _text: &mut Text) {}
+
     /// Opens the entry point and binds its arguments.
     fn open(&self, kernel: &Kernel, text: &mut Text);
 

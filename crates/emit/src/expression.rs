@@ -356,6 +356,9 @@ impl Writer<'_> {
     }
 
     fn helper(&mut self, helper: Helper, values: &[Expression]) -> Expression {
+        if let Helper::Operation(op, _) = helper {
+            self.function_calls += usize::from(op.is_approximate());
+        }
         self.helpers.insert(helper);
         call(&helper.name(), values)
     }

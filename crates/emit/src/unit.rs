@@ -27,6 +27,7 @@ pub(crate) struct Piece {
     kernel: Kernel,
     text: Text,
     helpers: BTreeSet<Helper>,
+    function_calls: usize,
     uses_lanes: bool,
     waits_conditionally: bool,
     effort: Effort,
@@ -65,6 +66,7 @@ pub(crate) fn write(
         inlined: vec![None; program.vars.len()],
         arena,
         helpers: BTreeSet::new(),
+        function_calls: 0,
         text: Text::default(),
         predication: Predication::default(),
         members: String::new(),
@@ -82,8 +84,9 @@ pub(crate) fn write(
     writer.exchange = writer.exchange();
     let kernel = writer.kernel(entry, layout);
     writer.body(&kernel);
-    let Writer { text, helpers, uses_lanes, waits_conditionally, .. } = writer;
-    Piece { kernel, text, helpers, uses_lanes, waits_conditionally, effort: Effort::of(program) }
+    let Writer { text, helpers, function_calls, uses_lanes, waits_conditionally, .. } = writer;
+    let effort = Effort::of(program);
+    Piece { kernel, text, helpers, function_calls, uses_lanes, waits_conditionally, effort }
 }
 
 /// Puts programs together in one text: what they build on stands there once.
@@ -100,6 +103,7 @@ pub(crate) fn unite(pieces: &[Piece], language: &dyn Language, options: &EmitOpt
     let helpers: BTreeSet<Helper> = pieces.iter().flat_map(|piece| piece.helpers.iter().copied()).collect();
     if !helpers.is_empty() {
         text.line("");
+        language.before_helpers(pieces.iter().map(|piece| piece.function_calls).sum(), &mut text);
     }
     helpers::write_all(&helpers, language, options, &mut text);
     for piece in pieces {

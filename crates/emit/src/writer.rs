@@ -40,6 +40,8 @@ pub(crate) struct Writer<'a> {
     /// What all shared memory together is called.
     pub(crate) arena: String,
     pub(crate) helpers: BTreeSet<Helper>,
+    /// How often a mathematical function of the prelude is called.
+    pub(crate) function_calls: usize,
     /// What has been written so far.
     pub(crate) text: Text,
     /// Whether this is inside a parallel loop.

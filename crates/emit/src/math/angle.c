@@ -1,9 +1,9 @@
 // Functions of angles in doubles, and their inverses: without branches and without calls, so that loops over them vectorise,
-// and within 2 units in the last place. Sections and pairs are as in exponential.c.
+// and within 2 units in the last place. Sections and pairs are as in pair.c.
 
-//@ turn_f64: mad_f64 residue_f64 sum_f64 near_sum_f64 power_f64 bits_f64_i64
+//@ turn_f64: mad_f64 residue_f64 sum_f64 near_sum_f64 whole_f64 bits_f64_i64 bits_i64_f64
 // A double as a multiple of pi/2 and a rest of at most pi/4, which is a pair.
-typedef struct { Pair rest; i32 quadrant; } Turn;
+typedef struct { Pair rest; u64 quadrant; } Turn;
 // The multiples of 2^16 of 2/pi, modulo 4, as sums of four doubles.
 static const double first_f64[61] = {
     0x1.45f306dc9c883p-1, 0x1.836e4e44152ap0, 0x1.27220a94fe13bp1, 0x1.529fc2757d1f5p-4, 0x1.fc2757d1f534ep0,
@@ -75,32 +75,36 @@ static const double fourth_f64[61] = {
     -0x1.ca8bdea7f33eep-170,
 };
 static inline Turn turn_f64(double x) {
-    // x = m 2^16k. From 2^52 on m is an integer, which times a multiple of 4 is one, too.
-    i32 e = ((i32)(bits_f64_i64(x) >> 52) & 0x7ff) - 1075;
-    i32 k = (e < 0 ? 0 : e > 960 ? 960 : e) >> 4;
-    double m = x * power_f64(-16 * k);
-    double a = m * first_f64[k];
-    double b = residue_f64(m, first_f64[k], a);
-    double c = m * second_f64[k];
-    double d = residue_f64(m, second_f64[k], c);
-    double f = m * third_f64[k];
-    double g = mad_f64(m, fourth_f64[k], residue_f64(m, third_f64[k], f));
-    a = mad_f64(-4.0, __builtin_rint(0.25 * a), a);
-    b = mad_f64(-4.0, __builtin_rint(0.25 * b), b);
-    c = mad_f64(-4.0, __builtin_rint(0.25 * c), c);
-    Pair s = sum_f64(a, b);
-    Pair t = sum_f64(s.high, c);
-    double n = __builtin_rint(t.high);
-    Pair u = sum_f64(s.low, t.low);
+    // x = m 2^16k. From 2^52 on m is an integer, which times a multiple of 4 is one, too. Smaller numbers need no table.
+    i64 e = (i64)((u64)bits_f64_i64(x) >> 52 & 0x7ff) - 1075;
+    int large = e > 0;
+    u64 h = (u64)(large ? e : 0);
+    u64 k = h >> 4;
+    double m = x * bits_i64_f64((i64)((1023 - (h & ~(u64)15)) << 52));
+    double first = large ? first_f64[k] : 0x1.45f306dc9c883p-1;
+    double second = large ? second_f64[k] : -0x1.6b01ec5417056p-55;
+    double third = large ? third_f64[k] : -0x1.6447e493ad4cep-109;
+    double fourth = large ? fourth_f64[k] : 0x1.e21c820ff28b2p-163;
+    double a = m * first;
+    double b = residue_f64(m, first, a);
+    double c = m * second;
+    double d = residue_f64(m, second, c);
+    double f = m * third;
+    double g = mad_f64(m, fourth, residue_f64(m, third, f));
+    a = mad_f64(-4.0, __builtin_rint(0.25 * m * first), a);
+    Whole n = whole_f64(a + (b + c), 1.0, 0.0);
+    // Of what is left, the first is exact: where the others are large, a is an integer.
+    Pair s = sum_f64(b, c);
+    Pair t = sum_f64(a - n.value, s.high);
     Pair w = sum_f64(d, f);
-    Pair p = sum_f64(u.high, w.high);
-    Pair v = sum_f64(t.high - n, p.high);
-    v.low += p.low + ((u.low + w.low) + g);
+    Pair p = sum_f64(s.low, w.high);
+    Pair v = sum_f64(t.high, p.high);
+    v.low += t.low + (p.low + (w.low + g));
     Turn y;
     y.rest.high = v.high * 0x1.921fb54442d18p0;
-    y.rest.low = residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high) + (v.high * 0x1.1a62633145c07p-54 + v.low * 0x1.921fb54442d18p0);
-    y.rest = near_sum_f64(y.rest.high, y.rest.low);
-    y.quadrant = (i32)(n == n ? n : 0.0);
+    y.rest.low = mad_f64(v.high, 0x1.1a62633145c07p-54, v.low * 0x1.921fb54442d18p0);
+    y.rest.low += residue_f64(v.high, 0x1.921fb54442d18p0, y.rest.high);
+    y.quadrant = n.bits;
     return y;
 }
 
@@ -108,12 +112,10 @@ static inline Turn turn_f64(double x) {
 // The sine of a rest, as a pair.
 static inline Pair sin_of_f64(Pair r) {
     double z = r.high * r.high;
-    double p = 0x1.5d9300cf18812p-33;
-    p = mad_f64(p, z, -0x1.ae5e6639d428fp-26);
-    p = mad_f64(p, z, 0x1.71de3577b56b1p-19);
-    p = mad_f64(p, z, -0x1.a01a019c11978p-13);
-    p = mad_f64(p, z, 0x1.111111110f87ap-7);
-    p = mad_f64(p, z, -0x1.5555555555549p-3);
+    double w = z * z;
+    double p = mad_f64(0x1.5d93014582cd8p-33, z, -0x1.ae5e663b91a9dp-26);
+    p = mad_f64(p, w, mad_f64(0x1.71de3577b7ce1p-19, z, -0x1.a01a019c119a7p-13));
+    p = mad_f64(p, w, mad_f64(0x1.111111110f87ap-7, z, -0x1.5555555555549p-3));
     Pair s;
     s.high = r.high;
     s.low = mad_f64(p * z, r.high, mad_f64(-0.5 * z, r.low, r.low));
@@ -124,16 +126,14 @@ static inline Pair sin_of_f64(Pair r) {
 // The cosine of a rest, as a pair.
 static inline Pair cos_of_f64(Pair r) {
     double z = r.high * r.high;
-    double p = -0x1.8fae9d21afe3cp-37;
-    p = mad_f64(p, z, 0x1.1ee9ebea890e4p-29);
-    p = mad_f64(p, z, -0x1.27e4f809f2b27p-22);
-    p = mad_f64(p, z, 0x1.a01a019cb1c09p-16);
-    p = mad_f64(p, z, -0x1.6c16c16c1517ep-10);
-    p = mad_f64(p, z, 0x1.555555555554cp-5);
+    double w = z * z;
+    double p = mad_f64(-0x1.8fae9d21afe3cp-37, z, 0x1.1ee9ebea890e4p-29);
+    p = mad_f64(p, w, mad_f64(-0x1.27e4f809f2b27p-22, z, 0x1.a01a019cb1c09p-16));
+    p = mad_f64(p, w, mad_f64(-0x1.6c16c16c1517ep-10, z, 0x1.555555555554cp-5));
     double h = 0.5 * z;
     Pair c;
     c.high = 1.0 - h;
-    c.low = ((1.0 - c.high) - h) + mad_f64(p * z, z, -(r.high * r.low));
+    c.low = ((1.0 - c.high) - h) + mad_f64(p, w, -(r.high * r.low));
     return c;
 }
 
@@ -162,7 +162,7 @@ static inline double tan_f64(double x) {
     Turn t = turn_f64(x);
     Pair s = sin_of_f64(t.rest);
     Pair c = cos_of_f64(t.rest);
-    int odd = t.quadrant & 1;
+    int odd = (t.quadrant & 1) != 0;
     Pair n;
     Pair d;
     n.high = odd ? -c.high : s.high;
@@ -178,74 +178,64 @@ static inline double tan_f64(double x) {
 // k pi/4 and the arc tangent of u, times the sign, for |u| <= tan(pi/8).
 static inline double atan_of_f64(Pair u, double k, double sign) {
     double z = u.high * u.high;
-    double p = -0x1.2597100f333c8p-6;
-    p = mad_f64(p, z, 0x1.37ea790d112b3p-5);
-    p = mad_f64(p, z, -0x1.9cdb15ad060e9p-5);
-    p = mad_f64(p, z, 0x1.df112c757f6cdp-5);
-    p = mad_f64(p, z, -0x1.10ebd9adc358ep-4);
-    p = mad_f64(p, z, 0x1.3b111c0ea8d09p-4);
-    p = mad_f64(p, z, -0x1.745cf90673a95p-4);
-    p = mad_f64(p, z, 0x1.c71c70e77a9d9p-4);
-    p = mad_f64(p, z, -0x1.24924922b0c02p-3);
-    p = mad_f64(p, z, 0x1.99999999958ddp-3);
-    p = mad_f64(p, z, -0x1.555555555553dp-2);
-    p = mad_f64(p * z, u.high, u.low);
+    double w = z * z;
+    double even = -0x1.259703c593dd8p-6;
+    even = mad_f64(even, w, -0x1.9cdb13988668dp-5);
+    even = mad_f64(even, w, -0x1.10ebd9a6ff617p-4);
+    even = mad_f64(even, w, -0x1.745cf9066eff7p-4);
+    even = mad_f64(even, w, -0x1.24924922b0c06p-3);
+    even = mad_f64(even, w, -0x1.555555555553dp-2);
+    double odd = 0x1.37ea738e71e5p-5;
+    odd = mad_f64(odd, w, 0x1.df112c07060b8p-5);
+    odd = mad_f64(odd, w, 0x1.3b111c0e2c8b3p-4);
+    odd = mad_f64(odd, w, 0x1.c71c70e77a916p-4);
+    odd = mad_f64(odd, w, 0x1.99999999958ddp-3);
+    double p = mad_f64(mad_f64(odd, z, even) * z, u.high, u.low);
     double high = k * 0x1.921fb54442d18p-1;
     double low = residue_f64(k, 0x1.921fb54442d18p-1, high) + k * 0x1.1a62633145c07p-55;
     Pair s = near_sum_f64(high, sign * u.high);
     return s.high + (s.low + mad_f64(sign, p, low));
 }
 
-//@ direction_f64: atan_of_f64 sum_f64 quotient_f64
+//@ direction_f64: atan_of_f64 near_sum_f64 quotient_f64
 // The angle of the point (x, y), of which neither is negative; pi less that, if it is `behind`.
-static inline double direction_f64(Pair y, Pair x, int behind) {
-    int steep = x.high < y.high;
-    Pair n;
-    Pair d;
-    n.high = steep ? x.high : y.high;
-    n.low = steep ? x.low : y.low;
-    d.high = steep ? y.high : x.high;
-    d.low = steep ? y.low : x.low;
+static inline double direction_f64(double y, double x, int behind) {
+    int steep = x < y;
+    double n = steep ? x : y;
+    double d = steep ? y : x;
     // Infinities, zeros, and numbers whose reciprocals are none.
-    n.high = d.high == __builtin_inf() ? (n.high == __builtin_inf() ? 1.0 : 0.0) : n.high;
-    d.high = (d.high == __builtin_inf()) | (d.high == 0.0) ? 1.0 : d.high;
-    double scale = d.high > 0x1p900 ? 0x1p-200 : d.high < 0x1p-900 ? 0x1p150 : 1.0;
-    n.high *= scale;
-    n.low *= scale;
-    d.high *= scale;
-    d.low *= scale;
+    n = d == __builtin_inf() ? (n == __builtin_inf() ? 1.0 : 0.0) : n;
+    d = (d == __builtin_inf()) | (d == 0.0) ? 1.0 : d;
+    double scale = d > 0x1p900 ? 0x1p-200 : d < 0x1p-900 ? 0x1p150 : 1.0;
+    n *= scale;
+    d *= scale;
     // Above tan(pi/8), the angle less pi/4.
-    int middle = n.high > 0.41421356237309503 * d.high;
-    Pair less = sum_f64(n.high, -d.high);
-    Pair more = sum_f64(d.high, n.high);
-    double below = n.low - d.low;
-    double above = n.low + d.low;
-    n.high = middle ? less.high : n.high;
-    n.low = middle ? less.low + below : n.low;
-    d.low = middle ? more.low + above : d.low;
-    d.high = middle ? more.high : d.high;
+    int middle = n > 0.41421356237309503 * d;
+    Pair less = near_sum_f64(-d, n);
+    Pair more = near_sum_f64(d, n);
+    Pair a;
+    Pair b;
+    a.high = middle ? less.high : n;
+    a.low = middle ? less.low : 0.0;
+    b.high = middle ? more.high : d;
+    b.low = middle ? more.low : 0.0;
     double k = middle ? 1.0 : 0.0;
     k = steep ? 2.0 - k : k;
     k = behind ? 4.0 - k : k;
-    Pair u = quotient_f64(n, d);
+    Pair u = quotient_f64(a, b);
     // What is left to the quotient of a tiny number is no double.
-    u.low = __builtin_fabs(n.high) < 0x1p-900 ? 0.0 : u.low;
+    u.low = __builtin_fabs(a.high) < 0x1p-900 ? 0.0 : u.low;
     return atan_of_f64(u, k, steep != behind ? -1.0 : 1.0);
 }
 
 //@ atan2_f64: direction_f64
 static inline double atan2_f64(double y, double x) {
-    Pair a;
-    Pair b;
-    a.high = __builtin_fabs(x);
-    b.high = __builtin_fabs(y);
-    a.low = b.low = 0.0;
     // The sign of zero counts too.
-    double p = direction_f64(b, a, __builtin_copysign(1.0, x) < 0.0);
+    double p = direction_f64(__builtin_fabs(y), __builtin_fabs(x), __builtin_copysign(1.0, x) < 0.0);
     return (x == x) & (y == y) ? __builtin_copysign(p, y) : x + y;
 }
 
-//@ atan_f64: atan_of_f64 sum_f64 quotient_f64
+//@ atan_f64: atan_of_f64 near_sum_f64 quotient_f64
 static inline double atan_f64(double x) {
     double a = __builtin_fabs(x);
     // Beyond, a right angle.
@@ -255,8 +245,8 @@ static inline double atan_f64(double x) {
     double n = steep ? 1.0 : a;
     double d = steep ? a : 1.0;
     int middle = n > 0.41421356237309503 * d;
-    Pair less = sum_f64(n, -d);
-    Pair more = sum_f64(d, n);
+    Pair less = near_sum_f64(-d, n);
+    Pair more = near_sum_f64(d, n);
     Pair t;
     Pair b;
     t.high = middle ? less.high : n;
@@ -269,29 +259,50 @@ static inline double atan_f64(double x) {
     return __builtin_copysign(a < 0x1p-30 ? a : p, x);
 }
 
-//@ beside_f64: residue_f64 sum_f64 near_sum_f64 root_f64
-// sqrt(1 - x^2), as a pair.
-static inline Pair beside_f64(double x) {
-    double p = x * x;
-    Pair s = sum_f64(1.0, -p);
-    s = near_sum_f64(s.high, s.low - residue_f64(x, x, p));
-    return root_f64(s);
+//@ arc_f64: root_f64 near_sum_f64 mad_f64
+// k + k2 + factor asin u, where u is a, or above 1/2 the root of (1 - a) / 2: asin a = pi/2 - 2 asin u. Without a k, factor is positive.
+static inline double arc_f64(double a, double k, double k2, double factor) {
+    int large = a > 0.5;
+    double z = large ? mad_f64(a, -0.5, 0.5) : a * a;
+    Pair s;
+    s.high = z;
+    s.low = 0.0;
+    s = root_f64(s);
+    double u = large ? s.high : a;
+    double u2 = large ? s.low : 0.0;
+    double w = z * z;
+    double even = 0x1.0be618e22d6c6p-5;
+    even = mad_f64(even, w, 0x1.6506934c7283ep-6);
+    even = mad_f64(even, w, 0x1.618bee9af73dfp-7);
+    even = mad_f64(even, w, 0x1.ca214c94ccf29p-7);
+    even = mad_f64(even, w, 0x1.6e8bdfecdc48ep-6);
+    even = mad_f64(even, w, 0x1.6db6db722c323p-5);
+    even = mad_f64(even, w, 0x1.5555555555578p-3);
+    double odd = -0x1.59fc6daa28a48p-6;
+    odd = mad_f64(odd, w, 0x1.e14ac406bb671p-9);
+    odd = mad_f64(odd, w, 0x1.75775044c512p-7);
+    odd = mad_f64(odd, w, 0x1.1c49dd9e3d62ep-6);
+    odd = mad_f64(odd, w, 0x1.f1c71a8b5b2d1p-6);
+    odd = mad_f64(odd, w, 0x1.333333332df01p-4);
+    double p = mad_f64(odd, z, even) * z;
+    Pair y = near_sum_f64(k, factor * u);
+    return y.high + (y.low + mad_f64(factor, mad_f64(p, u, u2), k2));
 }
 
-//@ asin_f64: direction_f64 beside_f64
+//@ asin_f64: arc_f64
 static inline double asin_f64(double x) {
-    Pair b;
-    b.high = __builtin_fabs(x);
-    b.low = 0.0;
-    double p = direction_f64(b, beside_f64(x), 0);
-    return b.high <= 1.0 ? __builtin_copysign(p, x) : (x - x) / (x - x);
+    double a = __builtin_fabs(x);
+    int large = a > 0.5;
+    double y = arc_f64(a, large ? 0x1.921fb54442d18p0 : 0.0, large ? 0x1.1a62633145c07p-54 : 0.0, large ? -2.0 : 1.0);
+    return __builtin_copysign(y, x);
 }
 
-//@ acos_f64: direction_f64 beside_f64
+//@ acos_f64: arc_f64
 static inline double acos_f64(double x) {
-    Pair a;
-    a.high = __builtin_fabs(x);
-    a.low = 0.0;
-    double p = direction_f64(beside_f64(x), a, x < 0.0);
-    return a.high <= 1.0 ? p : (x - x) / (x - x);
+    double a = __builtin_fabs(x);
+    int large = a > 0.5;
+    // Of 0, 1 or 2 right angles.
+    double k = large ? (x < 0.0 ? 2.0 : 0.0) : 1.0;
+    double factor = x < 0.0 ? 1.0 : -1.0;
+    return arc_f64(a, k * 0x1.921fb54442d18p0, k * 0x1.1a62633145c07p-54, large ? -2.0 * factor : factor);
 }

@@ -91,6 +91,8 @@ FIRST = lambda z: z + TINY
 SECOND = lambda z: z * z + TINY
 
 POLYNOMIALS = [
+    ("e^r = 1 + r p(r)", without_limit(lambda r: mp.expm1(r) / r, mpf(1)), -LN2 / 2 * mpf("1.0001"), LN2 / 2 * mpf("1.0001"), 10,
+     lambda r: abs(r) / mp.exp(r) + TINY),
     ("2^r = 1 + r p(r)", without_limit(lambda r: mp.expm1(r * LN2) / r, LN2), -0.5001, 0.5001, 10,
      lambda r: abs(r) / mp.power(2, r) + TINY),
     ("log: p(s^2)", of_square(logarithm, lambda z: mpf(2) / 3 + 2 * z / 5 + 2 * z * z / 7), 0, 0.02945, 6, FIRST),
@@ -105,6 +107,8 @@ POLYNOMIALS = [
      of_square(lambda r: (mp.cosh(r) - 1 - r * r / 2) / r**4, lambda z: mpf(1) / 24 + z / 720 + z * z / 40320), 0, HALF_LN2, 4, SECOND),
     ("atan u = u + u^3 p(u^2)", of_square(lambda u: (mp.atan(u) - u) / u**3, lambda z: -mpf(1) / 3 + z / 5 - z * z / 7), 0,
      (mp.tan(pi / 8) * mpf("1.0001")) ** 2, 10, FIRST),
+    ("asin u = u + u^3 p(u^2)", of_square(lambda u: (mp.asin(u) - u) / u**3, lambda z: mpf(1) / 6 + 3 * z / 40 + 5 * z * z / 112), 0,
+     mpf("0.2501"), 12, FIRST),
     ("erf x = 2/sqrt(pi) x + x^3 p(x^2)",
      of_square(lambda x: (mp.erf(x) / x - ROOT) / x**2, lambda z: -ROOT / 3 + ROOT * z / 10 - ROOT * z * z / 42), 0, 0.5626, 9, FIRST),
     ("(1 + 2 x) e^(x^2) erfc x = p((x - 4) / (x + 4))", erfc_scaled, -1, mpf(24) / 32, 22, lambda t: 1 / erfc_scaled(t)),

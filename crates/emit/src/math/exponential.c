@@ -1,86 +1,99 @@
 // Exponentials and hyperbolic functions of doubles. Sections are as in pair.c.
 
-//@ exp_parts_f64: mad_f64
-// e^(h + l) as a number around 1, what is left to it, and a power of two, for |h| <= 1100.
-typedef struct { double value; double less; double exponent; } Scaled;
+//@ exp_rest_f64: mad_f64
+// (e^r - 1) / r, for |r| <= ln 2 / 2.
+static inline double exp_rest_f64(double r) {
+    double p = 0x1.ad598086cca93p-26;
+    p = mad_f64(p, r, 0x1.28afa6a803a11p-22);
+    p = mad_f64(p, r, 0x1.71df48d6e272p-19);
+    p = mad_f64(p, r, 0x1.a019974bb04e1p-16);
+    p = mad_f64(p, r, 0x1.a01a0111bdf42p-13);
+    p = mad_f64(p, r, 0x1.6c16c18560c89p-10);
+    p = mad_f64(p, r, 0x1.111111112f87ap-7);
+    p = mad_f64(p, r, 0x1.5555555550179p-5);
+    p = mad_f64(p, r, 0x1.55555555554b3p-3);
+    p = mad_f64(p, r, 0x1.000000000000bp-1);
+    return mad_f64(p, r, 1.0);
+}
+
+//@ exp_parts_f64: exp_rest_f64 scale_f64 near_mad_f64 sum_f64
+// e^(h + l) as a number around 1, what is left to it, and a power of two.
+typedef struct { double value; double less; Whole power; } Scaled;
 static inline Scaled exp_parts_f64(double h, double l) {
-    double n = __builtin_rint(h * 0x1.71547652b82fep0);
-    double r = mad_f64(n, -0x1.62e42feep-1, h);
-    r = mad_f64(n, -0x1.a39ef35793c76p-33, r) + l;
-    double p = 0x1.af860af2dc807p-26;
-    p = mad_f64(p, r, 0x1.28b0a6d80b4bfp-22);
-    p = mad_f64(p, r, 0x1.71dddf796baedp-19);
-    p = mad_f64(p, r, 0x1.a0199630f4a0ep-16);
-    p = mad_f64(p, r, 0x1.a01a01bb0704ap-13);
-    p = mad_f64(p, r, 0x1.6c16c185cabeep-10);
-    p = mad_f64(p, r, 0x1.111111110d5cdp-7);
-    p = mad_f64(p, r, 0x1.555555554ff92p-5);
-    p = mad_f64(p, r, 0x1.5555555555561p-3);
-    p = mad_f64(p, r, 0x1.000000000000cp-1);
-    p = mad_f64(r * r, p, r);
     Scaled e;
-    e.value = 1.0 + p;
-    e.less = (1.0 - e.value) + p;
-    e.exponent = n;
+    e.power = whole_f64(h, 0x1.71547652b82fep0, 2046.0);
+    double r = mad_f64(e.power.value, -0x1.62e42feep-1, h);
+    Pair s = sum_f64(r, mad_f64(e.power.value, -0x1.a39ef35793c76p-33, l));
+    Pair p = near_mad_f64(exp_rest_f64(s.high), s.high, 1.0);
+    e.value = p.high;
+    e.less = mad_f64(s.low, p.high, p.low);
     return e;
 }
 
-//@ exp_f64: exp_parts_f64 scale_f64
+//@ exp_f64: exp_rest_f64 scale_f64
 static inline double exp_f64(double x) {
-    // Beyond these, 0 and infinity. Comparisons keep NaN.
-    x = x < -746.0 ? -746.0 : x;
-    x = x > 710.0 ? 710.0 : x;
-    Scaled e = exp_parts_f64(x, -0.0);
-    return scale_f64(e.value, e.exponent);
+    Whole n = whole_f64(x, 0x1.71547652b82fep0, 2046.0);
+    double r = mad_f64(n.value, -0x1.62e42feep-1, x);
+    r = mad_f64(n.value, -0x1.a39ef35793c76p-33, r);
+    double y = scale_f64(mad_f64(exp_rest_f64(r), r, 1.0), n);
+    y = x > -746.0 ? y : 0.0;
+    return x < 710.0 ? y : x + __builtin_inf();
 }
 
-//@ exp2_parts_f64: mad_f64 residue_f64 exp_parts_f64
-// 2^(h + l) likewise.
+//@ exp2_rest_f64: mad_f64
+// (2^r - 1) / r, for |r| <= 1/2.
+static inline double exp2_rest_f64(double r) {
+    double z = r * r;
+    double w = z * z;
+    // By pairs, which wait less for each other; but the first term last, for its rounding's sake.
+    double a = mad_f64(0x1.c6b08d7049fe8p-5, r, 0x1.ebfbdff82c5a4p-3);
+    double b = mad_f64(0x1.5d87fe78cd796p-10, r, 0x1.3b2ab6fba00f9p-7);
+    double c = mad_f64(0x1.ffcbfba956ba3p-17, r, 0x1.4309130edff1p-13);
+    double d = mad_f64(0x1.b5267d0faae8ap-24, r, 0x1.62bfc78a24a05p-20);
+    double e = mad_f64(0x1.e79bacc8767f4p-32, r, 0x1.e61b72965442p-28);
+    d = mad_f64(e, z, d);
+    double p = mad_f64(mad_f64(d, z, c), w, mad_f64(b, z, a));
+    return mad_f64(p, r, 0x1.62e42fefa39efp-1);
+}
+
+//@ exp2_parts_f64: exp2_rest_f64 exp_parts_f64
+// 2^(h + l) as a number around 1, what is left to it, and a power of two.
 static inline Scaled exp2_parts_f64(double h, double l) {
-    double n = __builtin_rint(h);
-    double r = (h - n) + l;
-    double p = 0x1.e79b8ca4b3e94p-32;
-    p = mad_f64(p, r, 0x1.e61b7112212c5p-28);
-    p = mad_f64(p, r, 0x1.b5267d254be6dp-24);
-    p = mad_f64(p, r, 0x1.62bfc78b1af3bp-20);
-    p = mad_f64(p, r, 0x1.ffcbfba94bcb8p-17);
-    p = mad_f64(p, r, 0x1.4309130edf845p-13);
-    p = mad_f64(p, r, 0x1.5d87fe78cd7bep-10);
-    p = mad_f64(p, r, 0x1.3b2ab6fba00fbp-7);
-    p = mad_f64(p, r, 0x1.c6b08d7049fe7p-5);
-    p = mad_f64(p, r, 0x1.ebfbdff82c5a4p-3);
-    p = mad_f64(p, r, 0x1.62e42fefa39efp-1);
-    double t = p * r;
     Scaled e;
-    e.value = mad_f64(p, r, 1.0);
-    e.less = ((1.0 - e.value) + t) + residue_f64(p, r, t);
-    e.exponent = n;
+    e.power = whole_f64(h, 1.0, 2046.0);
+    double r = (h - e.power.value) + l;
+    Pair p = near_mad_f64(exp2_rest_f64(r), r, 1.0);
+    e.value = p.high;
+    e.less = p.low;
     return e;
 }
 
-//@ exp2_f64: exp2_parts_f64 scale_f64
-static inline double exp2_f64(double x) {
-    x = x < -1080.0 ? -1080.0 : x;
-    x = x > 1030.0 ? 1030.0 : x;
-    Scaled e = exp2_parts_f64(x, -0.0);
-    return scale_f64(e.value, e.exponent);
+//@ exp2_of_f64: exp2_rest_f64 scale_f64
+// 2^(h + l).
+static inline double exp2_of_f64(double h, double l) {
+    Whole n = whole_f64(h, 1.0, 2046.0);
+    double r = (h - n.value) + l;
+    double y = scale_f64(mad_f64(exp2_rest_f64(r), r, 1.0), n);
+    y = h > -1100.0 ? y : 0.0;
+    return h < 1100.0 ? y : h + __builtin_inf();
 }
 
-//@ exp10_f64: exp2_parts_f64 scale_f64 residue_f64
+//@ exp2_f64: exp2_of_f64
+static inline double exp2_f64(double x) { return exp2_of_f64(x, -0.0); }
+
+//@ exp10_f64: exp2_of_f64 residue_f64
 static inline double exp10_f64(double x) {
-    x = x < -330.0 ? -330.0 : x;
-    x = x > 310.0 ? 310.0 : x;
     double h = x * 0x1.a934f0979a371p1;
-    double l = residue_f64(x, 0x1.a934f0979a371p1, h) + x * 0x1.7f2495fb7fa6dp-53;
-    Scaled e = exp2_parts_f64(h, l);
-    return scale_f64(e.value, e.exponent);
+    return exp2_of_f64(h, mad_f64(x, 0x1.7f2495fb7fa6dp-53, residue_f64(x, 0x1.a934f0979a371p1, h)));
 }
 
-//@ hyperbolic_f64: mad_f64
+//@ hyperbolic_f64: mad_f64 whole_f64
 // The hyperbolic functions of what is left of a number without a multiple of ln 2.
-typedef struct { double exponent; double rest; double sinh; double cosh; } Hyperbolic;
+typedef struct { Whole power; double rest; double sinh; double cosh; } Hyperbolic;
 static inline Hyperbolic hyperbolic_f64(double x) {
-    double n = __builtin_rint(x * 0x1.71547652b82fep0);
+    Hyperbolic y;
+    y.power = whole_f64(x, 0x1.71547652b82fep0, 2046.0);
+    double n = y.power.value;
     double h = mad_f64(n, -0x1.62e42feep-1, x);
     double t = n * 0x1.a39ef35793c76p-33;
     double r = h - t;
@@ -96,8 +109,6 @@ static inline Hyperbolic hyperbolic_f64(double x) {
     c = mad_f64(c, z, 0x1.a01a01ad63d31p-16);
     c = mad_f64(c, z, 0x1.6c16c16c1504bp-10);
     c = mad_f64(c, z, 0x1.5555555555558p-5);
-    Hyperbolic y;
-    y.exponent = n;
     y.rest = r;
     // sinh less the rest, and cosh less 1.
     y.sinh = mad_f64(s * z, r, low);
@@ -111,11 +122,10 @@ static inline double exp_m1_f64(double x) {
     a = a > 710.0 ? 710.0 : a;
     Hyperbolic y = hyperbolic_f64(a);
     // 2^n (1 - 2^-n + e^r - 1)
-    double n = y.exponent == y.exponent ? y.exponent : 0.0;
-    double u = power_f64((i32)(n > 1000.0 ? -1000.0 : -n));
+    double u = power_f64(y.power.value > 1000.0 ? -1000.0 : -y.power.value);
     Pair one = sum_f64(1.0, -u);
     Pair s = sum_f64(one.high, y.rest);
-    double e = scale_f64(s.high + (s.low + (one.low + (y.sinh + y.cosh))), y.exponent);
+    double e = scale_f64(s.high + (s.low + (one.low + (y.sinh + y.cosh))), y.power);
     return x == 0.0 ? x : e;
 }
 
@@ -123,8 +133,7 @@ static inline double exp_m1_f64(double x) {
 // (1 - 2^-2n) / 2 and (1 + 2^-2n) / 2, and what is left to each.
 typedef struct { double less; double more; double less_low; double more_low; } Halves;
 static inline Halves halves_f64(double n) {
-    n = n == n ? n : 0.0;
-    double u = power_f64((i32)(n > 400.0 ? -800.0 : -2.0 * n));
+    double u = power_f64(n > 400.0 ? -800.0 : -2.0 * n);
     Halves h;
     u = 0.5 * u;
     h.less = 0.5 - u;
@@ -155,8 +164,8 @@ static inline double sinh_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 712.0 ? 712.0 : a;
     Hyperbolic y = hyperbolic_f64(a);
-    Pair s = sinh_parts_f64(y, halves_f64(y.exponent));
-    return __builtin_copysign(scale_f64(s.high + s.low, y.exponent), x);
+    Pair s = sinh_parts_f64(y, halves_f64(y.power.value));
+    return __builtin_copysign(scale_f64(s.high + s.low, y.power), x);
 }
 
 //@ cosh_f64: cosh_parts_f64 scale_f64
@@ -164,8 +173,8 @@ static inline double cosh_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 712.0 ? 712.0 : a;
     Hyperbolic y = hyperbolic_f64(a);
-    Pair c = cosh_parts_f64(y, halves_f64(y.exponent));
-    return scale_f64(c.high + c.low, y.exponent);
+    Pair c = cosh_parts_f64(y, halves_f64(y.power.value));
+    return scale_f64(c.high + c.low, y.power);
 }
 
 //@ tanh_f64: sinh_parts_f64 cosh_parts_f64 quotient_f64
@@ -173,7 +182,7 @@ static inline double tanh_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 20.0 ? 20.0 : a;
     Hyperbolic y = hyperbolic_f64(a);
-    Halves h = halves_f64(y.exponent);
+    Halves h = halves_f64(y.power.value);
     Pair q = quotient_f64(sinh_parts_f64(y, h), cosh_parts_f64(y, h));
     return __builtin_copysign(a < 0x1p-500 ? a : q.high + q.low, x);
 }

@@ -54,6 +54,28 @@ static inline Pair near_sum_f64(double a, double b) {
     return s;
 }
 
+//@ near_mad_f64: pair_f64 near_sum_f64 residue_f64
+// a * b + c as a pair, where c is 0 or at least twice the product.
+static inline Pair near_mad_f64(double a, double b, double c) {
+    Pair s;
+#if defined(__FP_FAST_FMA) || defined(__FMA__)
+    s.high = __builtin_fma(a, b, c);
+    s.low = __builtin_fma(a, b, c - s.high);
+#else
+    double p = a * b;
+    s = near_sum_f64(c, p);
+    s.low += residue_f64(a, b, p);
+#endif
+    return s;
+}
+
+//@ product_f64: pair_f64 residue_f64 near_sum_f64 mad_f64
+// The product of two pairs.
+static inline Pair product_f64(Pair a, Pair b) {
+    double p = a.high * b.high;
+    return near_sum_f64(p, mad_f64(a.high, b.low, mad_f64(a.low, b.high, residue_f64(a.high, b.high, p))));
+}
+
 //@ quotient_f64: pair_f64 remains_f64 mad_f64
 // The quotient of two pairs.
 static inline Pair quotient_f64(Pair a, Pair b) {
@@ -64,12 +86,28 @@ static inline Pair quotient_f64(Pair a, Pair b) {
     return q;
 }
 
-//@ scale_f64: power_f64
-// a * 2^n, also where 2^n is no double.
-static inline double scale_f64(double a, double n) {
-    i32 k = (i32)(n == n ? n : 0.0);
-    i32 h = k >> 1;
-    return a * power_f64(h) * power_f64(k - h);
+//@ whole_f64: mad_f64 bits_f64_i64
+// The integer n that is nearest to a * b, and bits of which the lowest are those of n + bias: rounding is done, and no conversion
+// needed, by an addition to 2^52, where doubles have no fraction. Beyond 2^50 it means nothing.
+typedef struct { double value; u64 bits; } Whole;
+static inline Whole whole_f64(double a, double b, double bias) {
+    Whole n;
+#ifdef __FAST_MATH__
+    n.value = __builtin_rint(a * b);
+    n.bits = (u64)bits_f64_i64(n.value + (0x1.8p52 + bias));
+#else
+    double t = mad_f64(a, b, 0x1.8p52 + bias);
+    n.value = t - (0x1.8p52 + bias);
+    n.bits = (u64)bits_f64_i64(t);
+#endif
+    return n;
+}
+
+//@ scale_f64: whole_f64 bits_f64_i64 bits_i64_f64
+// a * 2^n for |n| < 2000, also where 2^n is no double: in two steps, of which only the last can round. The bias is 2046.
+static inline double scale_f64(double a, Whole n) {
+    u64 half = (u64)bits_f64_i64(mad_f64(n.value, 0.5, 0x1.8p52 + 1023.0));
+    return a * bits_i64_f64((i64)(half << 52)) * bits_i64_f64((i64)((n.bits - half) << 52));
 }
 
 //@ root_f64: pair_f64 remains_f64

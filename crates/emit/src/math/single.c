@@ -66,9 +66,9 @@ static inline double mad_f64(double a, double b, double c) {
 // 2^n for -126 <= n <= 127.
 static inline float power_f32(i32 n) { return bits_i32_f32((n + 127) << 23); }
 
-//@ power_f64: bits_i64_f64
-// 2^n for -1022 <= n <= 1023.
-static inline double power_f64(i32 n) { return bits_i64_f64((i64)(n + 1023) << 52); }
+//@ power_f64: bits_f64_i64 bits_i64_f64
+// 2^n for an integer -1022 <= n <= 1023. A double around 2^52 has no fraction, and its lowest bits are those of an integer.
+static inline double power_f64(double n) { return bits_i64_f64((i64)((u64)bits_f64_i64(n + (0x1.8p52 + 1023.0)) << 52)); }
 
 //@ scale_f32: power_f32 bits_f32_i32 bits_i32_f32
 // a * 2^n, also where 2^n is no float: in two steps, of which only the last can round. With fast maths a is around 1,
@@ -180,27 +180,25 @@ static inline float log_f32(float x) {
 #endif
 }
 
-//@ exp_core_f64: mad_f64 power_f64
+//@ exp_core_f64: mad_f64 whole_f64 bits_i64_f64
 // exp(x) to 2^-28, for |x| <= 700.
 static inline double exp_core_f64(double x) {
-    double n = __builtin_rint(x * 0x1.71547652b82fep0);
-    double r = mad_f64(n, -0x1.62e42fefa39efp-1, x);
+    Whole n = whole_f64(x, 0x1.71547652b82fep0, 1023.0);
+    double r = mad_f64(n.value, -0x1.62e42fefa39efp-1, x);
     double p = 0x1.6db4e99555f74p-10;
     p = mad_f64(p, r, 0x1.123bdeccf9fadp-7);
     p = mad_f64(p, r, 0x1.55545d025adf3p-5);
     p = mad_f64(p, r, 0x1.55548e350a35ap-3);
     p = mad_f64(p, r, 0x1.00000052357fbp-1);
     p = mad_f64(r * r, p, r) + 1.0;
-    return p * power_f64((i32)(n == n ? n : 0.0));
+    return p * bits_i64_f64((i64)(n.bits << 52));
 }
 
-//@ log_core_f64: mad_f64 bits_f64_i64 bits_i64_f64
+//@ log_core_f64: mad_f64 binary_normal_f64
 // log(x) to 2^-44, for x > 0 and normal; -infinity for 0, infinity for infinity.
 static inline double log_core_f64(double x) {
-    i64 i = bits_f64_i64(x);
-    i32 k = (i32)((i - 0x3fe6a09e667f3bcd) >> 52);
-    double m = bits_i64_f64((i64)((u64)i - ((u64)(i64)k << 52)));
-    double z = (m - 1.0) / (m + 1.0);
+    Binary b = binary_normal_f64(x, 0.0);
+    double z = b.fraction / (b.fraction + 2.0);
     double w = z * z;
     double p = 0x1.911f03c29ab56p-3;
     p = mad_f64(p, w, 0x1.c62a77fbfeb1cp-3);
@@ -208,7 +206,7 @@ static inline double log_core_f64(double x) {
     p = mad_f64(p, w, 0x1.999996a58289fp-2);
     p = mad_f64(p, w, 0x1.555555561f860p-1);
     p = mad_f64(p * w, z, z + z);
-    p = mad_f64((double)k, 0x1.62e42fefa39efp-1, p);
+    p = mad_f64(b.exponent, 0x1.62e42fefa39efp-1, p);
     p = x < __builtin_inf() ? p : x;
     return x == 0.0 ? -__builtin_inf() : p;
 }

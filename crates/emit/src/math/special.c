@@ -1,5 +1,5 @@
 // The error function and the gamma function of doubles: without branches and without calls, so that loops over them
-// vectorise. Sections and pairs are as in exponential.c.
+// vectorise. Sections and pairs are as in pair.c.
 
 //@ tail_f64: exp_parts_f64 residue_f64 mad_f64 sum_f64 near_sum_f64 quotient_f64
 // 1 less the error function of a number from 0 to 28.
@@ -8,26 +8,29 @@ static inline Scaled tail_f64(double a) {
     Scaled e = exp_parts_f64(-p, -residue_f64(a, a, p));
     // (1 + 2 a) exp(a^2) erfc(a), of which t takes all of a from -1 to 1.
     double t = (a - 4.0) / (a + 4.0);
-    double q = -0x1.d826274f7c1b1p-30;
-    q = mad_f64(q, t, -0x1.cbf3ae9f331d8p-27);
-    q = mad_f64(q, t, -0x1.0b46ffced321p-27);
-    q = mad_f64(q, t, 0x1.ec09e0d28c61cp-24);
-    q = mad_f64(q, t, 0x1.0bf57be74cf6dp-24);
-    q = mad_f64(q, t, -0x1.bfe13381f7785p-21);
-    q = mad_f64(q, t, 0x1.44392267ac0fcp-22);
-    q = mad_f64(q, t, 0x1.7fae64693b268p-18);
-    q = mad_f64(q, t, -0x1.78a872542a9f3p-17);
-    q = mad_f64(q, t, -0x1.9969d63412f1p-16);
-    q = mad_f64(q, t, 0x1.3be0d2db77b81p-13);
-    q = mad_f64(q, t, -0x1.a1de83cd60204p-13);
-    q = mad_f64(q, t, -0x1.8d4a9feecd917p-11);
-    q = mad_f64(q, t, 0x1.49c67191a4473p-8);
-    q = mad_f64(q, t, -0x1.0962388077a41p-6);
-    q = mad_f64(q, t, 0x1.3079edf9f9c2p-5);
-    q = mad_f64(q, t, -0x1.0fb06dfe58c95p-4);
-    q = mad_f64(q, t, 0x1.7fee004df6ab4p-4);
-    q = mad_f64(q, t, -0x1.9ddb23c3e8a5p-4);
-    q = mad_f64(q, t, 0x1.16ecefcfa6043p-4);
+    // In two halves, which need not wait for each other.
+    double z = t * t;
+    double even = -0x1.cbf2600d68feap-27;
+    even = mad_f64(even, z, 0x1.ec09a15784d36p-24);
+    even = mad_f64(even, z, -0x1.bfe132c70bb35p-21);
+    even = mad_f64(even, z, 0x1.7fae6515f2a9fp-18);
+    even = mad_f64(even, z, -0x1.9969d6555d89p-16);
+    even = mad_f64(even, z, -0x1.a1de83cc2dacdp-13);
+    even = mad_f64(even, z, 0x1.49c67191a3c5ep-8);
+    even = mad_f64(even, z, 0x1.3079edf9f9b84p-5);
+    even = mad_f64(even, z, 0x1.7fee004df6ac3p-4);
+    even = mad_f64(even, z, 0x1.16ecefcfa6043p-4);
+    double odd = -0x1.d82398e3f5ba4p-30;
+    odd = mad_f64(odd, z, -0x1.0b45dfaefe0f8p-27);
+    odd = mad_f64(odd, z, 0x1.0bf50a2feb64ep-24);
+    odd = mad_f64(odd, z, 0x1.44393cd3cde4ep-22);
+    odd = mad_f64(odd, z, -0x1.78a8729e7e315p-17);
+    odd = mad_f64(odd, z, 0x1.3be0d2db25861p-13);
+    odd = mad_f64(odd, z, -0x1.8d4a9fee9cffcp-11);
+    odd = mad_f64(odd, z, -0x1.09623880781dep-6);
+    odd = mad_f64(odd, z, -0x1.0fb06dfe58c53p-4);
+    odd = mad_f64(odd, z, -0x1.9ddb23c3e8a53p-4);
+    double q = mad_f64(odd, t, even);
     q = mad_f64(q, t, 0x1.f7f5df66fd71fp-7);
     q = mad_f64(q, t, -0x1.1df1ad154a29cp-3);
     Pair n = near_sum_f64(0x1.3ba5916e9fd7fp0, q * t);
@@ -42,14 +45,14 @@ static inline Scaled tail_f64(double a) {
 // The error function less the first term of its series, from -0.75 to 0.75.
 static inline double erf_low_f64(double x) {
     double z = x * x;
-    double p = 0x1.8acb85d2d8689p-27;
-    p = mad_f64(p, z, -0x1.566bb9cda573ep-23);
-    p = mad_f64(p, z, 0x1.b9133ccb2068dp-20);
-    p = mad_f64(p, z, -0x1.f4c6423de7493p-17);
-    p = mad_f64(p, z, 0x1.f9a2b4f8ee72fp-14);
-    p = mad_f64(p, z, -0x1.c02db1501f33dp-11);
-    p = mad_f64(p, z, 0x1.565bcd045deacp-8);
-    p = mad_f64(p, z, -0x1.b82ce3125d81fp-6);
+    double p = 0x1.8acb8eb472555p-27;
+    p = mad_f64(p, z, -0x1.566bbb49f579fp-23);
+    p = mad_f64(p, z, 0x1.b9133d00a3ee5p-20);
+    p = mad_f64(p, z, -0x1.f4c642420587cp-17);
+    p = mad_f64(p, z, 0x1.f9a2b4f91ec7dp-14);
+    p = mad_f64(p, z, -0x1.c02db150208d5p-11);
+    p = mad_f64(p, z, 0x1.565bcd045df09p-8);
+    p = mad_f64(p, z, -0x1.b82ce3125d82p-6);
     p = mad_f64(p, z, 0x1.ce2f21a042622p-4);
     p = mad_f64(p, z, -0x1.812746b0379e3p-2);
     return x * mad_f64(p, z, 0x1.1ae3a914fed8p-56);
@@ -60,7 +63,7 @@ static inline double erf_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 6.0 ? 6.0 : a;
     Scaled s = tail_f64(a);
-    double y = 1.0 - scale_f64(s.value, s.exponent);
+    double y = 1.0 - scale_f64(s.value, s.power);
     // Where that would cancel, the series.
     double near = mad_f64(a, 0x1.20dd750429b6dp0, erf_low_f64(a));
     return __builtin_copysign(a < 0.75 ? near : y, x);
@@ -71,36 +74,45 @@ static inline double erfc_f64(double x) {
     double a = __builtin_fabs(x);
     a = a > 28.0 ? 28.0 : a;
     Scaled s = tail_f64(a);
-    double y = scale_f64(s.value, s.exponent);
+    double y = scale_f64(s.value, s.power);
     y = x < 0.0 ? 2.0 - y : y;
     double p = x * 0x1.20dd750429b6dp0;
     Pair n = sum_f64(1.0, -p);
     double near = n.high + (n.low - (residue_f64(x, 0x1.20dd750429b6dp0, p) + erf_low_f64(x)));
-    return a < 0.5 ? near : y;
+    return a < 0.6 ? near : y;
 }
 
-//@ factorial_f64: log2_of_f64 sum_f64 near_sum_f64 residue_f64 mad_f64
+//@ more_f64: sum_f64
+// A pair and a double.
+static inline Pair more_f64(Pair a, double b) {
+    Pair s = sum_f64(a.high, b);
+    s.low += a.low;
+    return s;
+}
+
+//@ factorial_f64: log2_of_f64 product_f64 more_f64 near_sum_f64 residue_f64 mad_f64
 // The gamma function of 1 + a, of a number that is not negative: 2^power / product.
 typedef struct { Pair power; Pair product; } Factorial;
 static inline Factorial factorial_f64(double a) {
-    // Stirling's series, from 8 on; smaller numbers are moved there, by a product.
+    // Stirling's series, from 8 on; smaller numbers are moved there, by the product of b + 1 to b + 7. Of those around b + 4, each
+    // two are q and a constant.
     int small = a < 8.0;
     double b = small ? a : 0.0;
-    Pair m = sum_f64(b, 1.0);
-    for (int k = 2; k < 8; k++) {
-        Pair f = sum_f64(b, (double)k);
-        double p = m.high * f.high;
-        m = near_sum_f64(p, residue_f64(m.high, f.high, p) + (m.high * f.low + m.low * f.high));
-    }
+    Pair last = near_sum_f64(8.0, b);
+    Pair q;
+    q.high = b * last.high;
+    q.low = mad_f64(b, last.low, residue_f64(b, last.high, q.high));
+    Pair m = product_f64(more_f64(q, 7.0), more_f64(q, 12.0));
+    m = product_f64(m, product_f64(more_f64(q, 15.0), sum_f64(b, 4.0)));
     Pair z = sum_f64(a, small ? 8.0 : 1.0);
     double w = 1.0 / z.high;
     double u = w * w;
-    double s = 0x1.46dfebec71c57p-8;
-    s = mad_f64(s, u, -0x1.ee82903260de8p-10);
-    s = mad_f64(s, u, 0x1.b921c2011441ap-11);
-    s = mad_f64(s, u, -0x1.3813342f1daf1p-11);
-    s = mad_f64(s, u, 0x1.a01a016069452p-11);
-    s = mad_f64(s, u, -0x1.6c16c16c10eefp-9);
+    double s = 0x1.46e002882aec4p-8;
+    s = mad_f64(s, u, -0x1.ee829464d6b22p-10);
+    s = mad_f64(s, u, 0x1.b921c225048f2p-11);
+    s = mad_f64(s, u, -0x1.3813342f5b004p-11);
+    s = mad_f64(s, u, 0x1.a01a016069559p-11);
+    s = mad_f64(s, u, -0x1.6c16c16c10eeep-9);
     s = mad_f64(s, u, 0x1.5555555555555p-4);
     Pair l = log2_of_f64(z.high);
     l.low += z.low * w * 0x1.71547652b82fep0;
@@ -162,7 +174,7 @@ static inline double gamma_f64(double x) {
     d.high = negative ? q.high : p.high;
     d.low = negative ? q.low : p.low;
     Pair y = quotient_f64(n, d);
-    double g = scale_f64(y.high + y.low, negative ? -e.exponent : e.exponent);
+    double g = scale_f64(y.high + y.low, whole_f64(e.power.value, negative ? -1.0 : 1.0, 2046.0));
     // The sign changes from one negative integer to the next.
     double down = __builtin_floor(x);
     double half = 0.5 * down;
@@ -173,7 +185,7 @@ static inline double gamma_f64(double x) {
     return negative & (down == x) ? __builtin_inf() - __builtin_inf() : g;
 }
 
-//@ ln_gamma_f64: factorial_f64 half_turns_f64 residue_f64
+//@ ln_gamma_f64: factorial_f64 half_turns_f64 residue_f64 quotient_f64
 static inline double ln_gamma_f64(double x) {
     double a = __builtin_fabs(x);
     double b = a > 0x1p900 ? 0x1p900 : a;
@@ -182,54 +194,52 @@ static inline double ln_gamma_f64(double x) {
     int negative = x < -0x1p-400;
     double c = a < 0x1p-400 ? a * 0x1p600 : a;
     double more = b < 0x1p-400 ? 600.0 : 0.0;
-    Pair s = half_turns_f64(b);
+    Pair q = quotient_f64(half_turns_f64(b), f.product);
     Pair m;
-    m.high = negative ? s.high : c;
-    m.low = negative ? s.low : 0.0;
+    m.high = f.product.high * c;
+    m.low = mad_f64(f.product.low, c, residue_f64(f.product.high, c, m.high));
+    m.high = negative ? q.high : m.high;
+    m.low = negative ? q.low : m.low;
     double zero = m.high;
     m.high = zero == 0.0 ? 1.0 : zero;
     Pair l = log2_of_f64(m.high);
-    Pair k = log2_of_f64(f.product.high);
     l.low += m.low / m.high * 0x1.71547652b82fep0;
-    k.low += f.product.low / f.product.high * 0x1.71547652b82fep0;
-    Pair t = sum_f64(f.power.high, -k.high);
-    t.low += f.power.low - k.low;
     double constant = negative ? 0x1.a6c873498ddf7p0 : more;
-    double constant_low = negative ? 0x1.6c36cb93c202ap-54 : 0.0;
+    double constant2 = negative ? 0x1.6c36cb93c202ap-54 : 0.0;
     Pair u = sum_f64(constant, -l.high);
-    u.low += constant_low - l.low;
-    t.high = negative ? -t.high : t.high;
-    t.low = negative ? -t.low : t.low;
-    Pair v = sum_f64(t.high, u.high);
-    v.low += t.low + u.low;
+    u.low += constant2 - l.low;
+    double t = negative ? -f.power.high : f.power.high;
+    double t2 = negative ? -f.power.low : f.power.low;
+    Pair v = sum_f64(t, u.high);
+    v.low += t2 + u.low;
     double h = v.high * 0x1.62e42fefa39efp-1;
     double y = h + (residue_f64(v.high, 0x1.62e42fefa39efp-1, h) + (v.high * 0x1.abc9e3b39803fp-56 + v.low * 0x1.62e42fefa39efp-1));
     // Near to the zeros at 1 and 2, their series.
     double i = x - 1.0;
-    double one = -0x1.21eea027d6e3ap-4;
-    one = mad_f64(one, i, 0x1.3454b94d0999dp-4);
-    one = mad_f64(one, i, -0x1.3aa5468e8e5a3p-4);
-    one = mad_f64(one, i, 0x1.5509d70a783d3p-4);
-    one = mad_f64(one, i, -0x1.748df2293c4fep-4);
-    one = mad_f64(one, i, 0x1.9a031244efdbep-4);
-    one = mad_f64(one, i, -0x1.c8066cd0c9dfdp-4);
-    one = mad_f64(one, i, 0x1.010b35b30b9bep-3);
-    one = mad_f64(one, i, -0x1.2703a1def5038p-3);
-    one = mad_f64(one, i, 0x1.5b40cb10e41fbp-3);
+    double one = -0x1.21ee79bf2b285p-4;
+    one = mad_f64(one, i, 0x1.3454baaf8adc8p-4);
+    one = mad_f64(one, i, -0x1.3aa5488d24d54p-4);
+    one = mad_f64(one, i, 0x1.5509d69b69561p-4);
+    one = mad_f64(one, i, -0x1.748df21f2d81ap-4);
+    one = mad_f64(one, i, 0x1.9a03124954d6bp-4);
+    one = mad_f64(one, i, -0x1.c8066cd0e13efp-4);
+    one = mad_f64(one, i, 0x1.010b35b303188p-3);
+    one = mad_f64(one, i, -0x1.2703a1def4f86p-3);
+    one = mad_f64(one, i, 0x1.5b40cb10e42e1p-3);
     one = mad_f64(one, i, -0x1.a8b9c17aa4ef8p-3);
     one = mad_f64(one, i, 0x1.151322ac7d5bdp-2);
     one = mad_f64(one, i, -0x1.9a4d55beab2d9p-2);
     one = mad_f64(one, i, 0x1.a51a6625307d3p-1);
     one = mad_f64(one, i, -0x1.2788cfc6fb619p-1);
     double j = x - 2.0;
-    double two = 0x1.5c29b09a43f05p-16;
-    two = mad_f64(two, j, -0x1.7caa36e8509cp-15);
-    two = mad_f64(two, j, 0x1.a12202efcbac3p-14);
-    two = mad_f64(two, j, -0x1.d3f8f30dd4427p-13);
-    two = mad_f64(two, j, 0x1.0b36b16cc334fp-11);
-    two = mad_f64(two, j, -0x1.38ac5d519f152p-10);
-    two = mad_f64(two, j, 0x1.7add6ead169cfp-9);
-    two = mad_f64(two, j, -0x1.e404fc214962fp-8);
+    double two = 0x1.5c2998582d559p-16;
+    two = mad_f64(two, j, -0x1.7caa231957fc8p-15);
+    two = mad_f64(two, j, 0x1.a122033ca9cadp-14);
+    two = mad_f64(two, j, -0x1.d3f8f341875ebp-13);
+    two = mad_f64(two, j, 0x1.0b36b16c978f6p-11);
+    two = mad_f64(two, j, -0x1.38ac5d518768cp-10);
+    two = mad_f64(two, j, 0x1.7add6ead16b19p-9);
+    two = mad_f64(two, j, -0x1.e404fc21496bdp-8);
     two = mad_f64(two, j, 0x1.51322ac7d853bp-6);
     two = mad_f64(two, j, -0x1.13e001a55761fp-4);
     two = mad_f64(two, j, 0x1.4a34cc4a60fa6p-2);

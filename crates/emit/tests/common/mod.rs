@@ -11,7 +11,7 @@ use pumice_emit::{Dialect, Effort, EmitOptions, Source, compiler_flags, emit, gc
 use pumice_program::{
     Param, Program, Ranges, SimMemory, Space, Verified, mark_exact, parse, simulate, verify,
 };
-use pumice_scalar::{Constant, ScalarType};
+use pumice_scalar::{Constant, Op, ScalarType};
 
 /// The system's C compiler, if there is one.
 pub fn compiler() -> Option<&'static str> {
@@ -90,7 +90,7 @@ pub fn compile_text(text: &str, folder: &Folder, flags: &[&str]) -> (PathBuf, St
 }
 
 /// Compiles C and loads it; the same text only once.
-fn load(text: &str, flags: &[&str]) -> Arc<libloading::Library> {
+pub fn load(text: &str, flags: &[&str]) -> Arc<libloading::Library> {
     static LOADED: Mutex<BTreeMap<String, Arc<libloading::Library>>> = Mutex::new(BTreeMap::new());
     let key = format!("{flags:?}{text}");
     if let Some(library) = LOADED.lock().unwrap().get(&key) {
@@ -108,18 +108,22 @@ fn load(text: &str, flags: &[&str]) -> Arc<libloading::Library> {
 struct Line([u8; 64]);
 
 /// Memory that is aligned as devices align it.
-struct Buffer {
+pub struct Buffer {
     lines: Vec<Line>,
     bytes: usize,
 }
 
 impl Buffer {
-    fn new(bytes: &[u8]) -> Buffer {
+    pub fn new(bytes: &[u8]) -> Buffer {
         let mut lines = vec![Line([0; 64]); bytes.len().div_ceil(64).max(1)];
         for (line, chunk) in lines.iter_mut().zip(bytes.chunks(64)) {
             line.0[..chunk.len()].copy_from_slice(chunk);
         }
         Buffer { lines, bytes: bytes.len() }
+    }
+
+    pub fn pointer(&mut self) -> *mut u8 {
+        self.lines.as_mut_ptr().cast()
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -148,7 +152,7 @@ pub fn run_c(
         .params
         .iter()
         .map(|param| match param {
-            Param::Memory(_) => next_buffer.next().unwrap().lines.as_mut_ptr().cast(),
+            Param::Memory(_) => next_buffer.next().unwrap().pointer(),
             Param::Scalar(_) => next_value.next().unwrap().as_ptr().cast_mut(),
         })
         .collect();
@@ -160,6 +164,33 @@ pub fn run_c(
         entry(args.as_ptr(), blocks / 2, blocks);
     }
     buffers.iter().map(Buffer::bytes).collect()
+}
+
+/// A program that applies a function of one or two numbers to each element of `xs`, or of `xs` and `ys`.
+pub fn map_program(op: Op, ty: ScalarType) -> Verified {
+    let (second, operands) = match op.arity() {
+        1 => ("", "%x"),
+        _ => ("%y: {ty} = load @ys[%t]\n", "%x, %y"),
+    };
+    let text = format!(
+        "kernel map memory @xs: global read {{ty}} memory @ys: global read {{ty}} memory @out: global write {{ty}}
+         params @xs, @ys, @out, %n: i64 threads 64 blocks %block: i64 < 1:i64
+         body {{ parallel %t: i64 < %n {{
+           %x: {{ty}} = load @xs[%t]
+           {second} %r: {{ty}} = {} {operands}
+           store @out[%t] = %r
+         }} }}",
+        op.name()
+    );
+    read(&text.replace("{ty}", ty.name()))
+}
+
+/// The mathematical functions with so many operands: what only floats have, but for operations that are exact.
+pub fn functions(arity: usize) -> Vec<Op> {
+    let exact = [Op::Sqrt, Op::Floor, Op::Ceil, Op::Round, Op::Trunc, Op::RoundTiesEven];
+    let takes = |op: Op, ty| op.accepts(ty, &[ty, ty][..arity]);
+    let of_floats = |op: Op| takes(op, ScalarType::F64) && !takes(op, ScalarType::I64);
+    Op::ALL.iter().copied().filter(|&op| of_floats(op) && !exact.contains(&op)).collect()
 }
 
 /// Runs a program in the simulator; gives the memories afterwards.
