@@ -9,6 +9,7 @@
 //! ```
 
 #[macro_use]
+#[path = "../../pumice/examples/print/mod.rs"]
 mod print;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
