@@ -39,7 +39,7 @@ fn arrays_come_from_what_rust_has_and_go_back() -> pumice::Result<()> {
         assert_eq!(matrix, &made[0]);
         assert!(matrix.rows()?.eq(expected.iter().map(|row| &row[..])));
         assert_eq!((matrix[[1, 2]], matrix[(0, 1)], *matrix.get((1, 0))?), (6, 2, 4));
-        assert_eq!(matrix.into_iter().rev().copied().collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(matrix.iter()?.rev().copied().collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
     }
     let cube = Array::<Dim3, i32>::from([[[1], [2]], [[3], [4]]]);
     assert_eq!((cube.extents(), cube[(1, 0, 0)], cube.row(1)?), ([2, 2, 1], 3, Matrix::from([[3], [4]])));
