@@ -139,13 +139,3 @@ fn public_items_have_examples() {
     let count = missing.len();
     assert!(missing.is_empty(), "{count} public items without an example that runs:\n{}", missing.join("\n"));
 }
-
-/// All pages of the crates are made, and no link in them is broken. Takes minutes: `cargo test -p xtask -- --ignored rustdoc`.
-#[test]
-#[ignore = "documents the whole workspace"]
-fn rustdoc_has_no_complaints() {
-    let mut command = std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["doc", "--workspace", "--no-deps", "--all-features"]).current_dir(root());
-    let status = command.env("RUSTDOCFLAGS", "-D warnings").status().unwrap();
-    assert!(status.success());
-}
