@@ -106,3 +106,8 @@ pub use sorting::{Falls, in_order};
 pub use stencils::{Boundary, Neighbours};
 pub use table::Table;
 pub use verify::CheckedProgram;
+
+/// The code of the guide's page on data of the host, which needs features that `pumice`'s own tests do without.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/host.md")]
+mod guide {}

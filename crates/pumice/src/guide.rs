@@ -1,6 +1,6 @@
 //! The code of the guide in `docs`, compiled and run by the documentation tests: a module for each page that has some.
 //!
-//! Nothing here is part of the library.
+//! Nothing here is part of the library. `host.md`, whose code needs other crates, is a documentation test of `pumice-array`.
 
 /// Has a module for each page, whose documentation is the page.
 macro_rules! pages {
@@ -34,16 +34,3 @@ pages! {
     semantics "docs/semantics.md";
     array_ir "docs/array-ir.md";
 }
-
-/// A page whose code needs features.
-#[cfg(all(
-    feature = "approx",
-    feature = "arrow",
-    feature = "image",
-    feature = "mmap",
-    feature = "ndarray",
-    feature = "npz",
-    feature = "serde"
-))]
-#[doc = include_str!("../../../docs/host.md")]
-mod host {}

@@ -98,6 +98,7 @@ impl<T: Number> Exp<T> {
 
     /// Returns the quotient that leaves the remainder [`rem_euclid`](Exp::rem_euclid). An integer divided by zero is a
     /// failure.
+    #[doc = example!(use_(&[7, -7]).map(|x| x.div_euclid(4)) => [1, -2])]
     #[track_caller]
     pub fn div_euclid(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
         let divisor = divisor.into();
@@ -164,6 +165,7 @@ fn integer_midpoint<T: Number>(a: Exp<T>, b: Exp<T>) -> Exp<T> {
 
 impl<T: Signed> Exp<T> {
     /// The absolute value; integers wrap.
+    #[doc = example!(use_(&[-3, 4]).map(|x| x.abs()) => [3, 4])]
     pub fn abs(self) -> Exp<T> {
         self.unary(Op::Abs)
     }

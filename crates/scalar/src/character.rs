@@ -53,6 +53,7 @@ impl Exp<char> {
     }
 
     /// Whether this is an ASCII character.
+    #[doc = example!(use_(&['a', 'ß']).map(|c| c.is_ascii()) => [true, false])]
     pub fn is_ascii(self) -> Exp<bool> {
         self.le('\x7f')
     }
@@ -72,31 +73,37 @@ impl Exp<char> {
     }
 
     /// Whether this is a small ASCII letter.
+    #[doc = example!(use_(&['a', 'A']).map(|c| c.is_ascii_lowercase()) => [true, false])]
     pub fn is_ascii_lowercase(self) -> Exp<bool> {
         self.is_within('a', 'z')
     }
 
     /// Whether this is a capital ASCII letter.
+    #[doc = example!(use_(&['a', 'A']).map(|c| c.is_ascii_uppercase()) => [false, true])]
     pub fn is_ascii_uppercase(self) -> Exp<bool> {
         self.is_within('A', 'Z')
     }
 
     /// Whether this is an ASCII digit.
+    #[doc = example!(use_(&['7', 'x']).map(|c| c.is_ascii_digit()) => [true, false])]
     pub fn is_ascii_digit(self) -> Exp<bool> {
         self.is_within('0', '9')
     }
 
     /// Whether this is an ASCII letter or digit.
+    #[doc = example!(use_(&['7', 'x', '-']).map(|c| c.is_ascii_alphanumeric()) => [true, true, false])]
     pub fn is_ascii_alphanumeric(self) -> Exp<bool> {
         self.is_ascii_alphabetic() | self.is_ascii_digit()
     }
 
     /// Whether this is an ASCII character for punctuation.
+    #[doc = example!(use_(&['-', 'x']).map(|c| c.is_ascii_punctuation()) => [true, false])]
     pub fn is_ascii_punctuation(self) -> Exp<bool> {
         self.is_within('!', '~') & !self.is_ascii_alphanumeric()
     }
 
     /// Whether this is a space, tab, line feed, form feed or carriage return.
+    #[doc = example!(use_(&[' ', 'x']).map(|c| c.is_ascii_whitespace()) => [true, false])]
     pub fn is_ascii_whitespace(self) -> Exp<bool> {
         self.eq(' ') | (self.is_within('\t', '\r') & self.ne('\x0b'))
     }
@@ -115,6 +122,7 @@ impl Exp<char> {
     }
 
     /// Returns the capital letter of a small ASCII letter, and any other character as it is.
+    #[doc = example!(use_(&['a', 'ß']).map(|c| c.to_ascii_uppercase()) => ['A', 'ß'])]
     pub fn to_ascii_uppercase(self) -> Exp<char> {
         let distance = self.is_ascii_lowercase().select(Exp::from(CASE), Exp::from(0));
         Exp::of_number(self.to_u32() - distance)

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 impl Exp<bool> {
     /// The first value if this holds, else the second. Both are computed; see [`cond`] for one only.
+    #[doc = example!(use_(&[-3, 4]).map(|x| x.gt(0).select(x, -x)) => [3, 4])]
     pub fn select<L: Lift>(self, then: L, otherwise: L) -> L {
         let pairs = then.terms().into_iter().zip(otherwise.terms());
         let mut chosen = pairs.map(|(a, b)| Term::apply(Op::Select, a.ty(), &[self.term(), a, b]));
@@ -65,6 +66,16 @@ pub fn while_<L: Lift>(initial: L, condition: impl FnOnce(L) -> Exp<bool>, next:
 }
 
 /// An end of the range of [`for_`]: a plain integer or an expression of one.
+///
+/// ```
+/// use pumice::{RangeEnd, prelude::*};
+/// fn count<R: RangeEnd>(end: R) -> Exp<R::Of> {
+///     end.into_end()
+/// }
+/// let found = pumice::run(use_(&[1, 2]).map(|x| count(x) + count(10)))?;
+/// assert_eq!(found.to_vec()?, [11, 12]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait RangeEnd {
     /// The type of the numbers in the range.
     type Of: Integer;

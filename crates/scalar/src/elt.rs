@@ -13,6 +13,16 @@ use std::collections::TryReserveError;
 use std::fmt::Debug;
 
 /// A type that an array can hold.
+///
+/// ```
+/// use pumice::prelude::*;
+/// /// Every element beside its successor, the last beside the first.
+/// fn pairs<T: Elt>(xs: Acc<Vector<T>>) -> Acc<Vector<(T, T)>> {
+///     xs.clone().zip(xs.rotate(1))
+/// }
+/// assert_eq!(pumice::run(pairs(use_(&[1, 2, 3])))?.to_vec()?, [(1, 2), (2, 3), (3, 1)]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",
@@ -46,6 +56,17 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static 
 }
 
 /// An expression of an element type.
+///
+/// ```
+/// use pumice::{Lift, prelude::*};
+/// /// The first of a number of choices of any form: numbers, tuples, structs.
+/// fn first_if<L: Lift>(flag: Exp<bool>, one: L, other: L) -> L {
+///     cond(flag, || one, || other)
+/// }
+/// let found = pumice::run(use_(&[1, -2]).map(|x| first_if(x.gt(0), (x, x * x), (-x, x))))?;
+/// assert_eq!(found.to_vec()?, [(1, 1), (2, -2)]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an expression",
     label = "not an expression",
@@ -72,6 +93,15 @@ pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
 }
 
 /// A scalar type of the language.
+///
+/// ```
+/// use pumice::{Primitive, prelude::*};
+/// fn as_bytes<T: Primitive>(xs: Acc<Vector<T>>) -> Acc<Vector<u8>> {
+///     xs.map(|x| x.cast::<u8>())
+/// }
+/// assert_eq!(pumice::run(as_bytes(use_(&[1.5, 300.0])))?.to_vec()?, [1, 255]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a Pumice array",
     label = "not an element type",

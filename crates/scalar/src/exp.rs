@@ -48,11 +48,22 @@ impl<T> Copy for Exp<T> {}
 
 impl<T: Primitive> Exp<T> {
     /// The expression without its type.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// assert_eq!((Exp::from(2) + 1).term().constant(), Some(3.into()));
+    /// ```
     pub fn term(self) -> Term {
         self.term
     }
 
     /// The expression that a term is. A term of another type is a mistake that is reported when the program is compiled.
+    ///
+    /// ```
+    /// use pumice::Exp;
+    /// let two = Exp::<i32>::from_term(Exp::from(2).term());
+    /// assert_eq!((two * 3).term().constant(), Some(6.into()));
+    /// ```
     pub fn from_term(term: Term) -> Exp<T> {
         let term = match term.ty() == T::TYPE {
             true => term,
@@ -74,12 +85,14 @@ impl<T: Primitive> Exp<T> {
     }
 
     /// Whether the two are equal.
+    #[doc = example!(use_(&[1, 2]).map(|x| x.eq(2)) => [false, true])]
     #[allow(clippy::should_implement_trait)]
     pub fn eq(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         self.compare(Op::Eq, other)
     }
 
     /// Whether the two differ.
+    #[doc = example!(use_(&[1, 2]).map(|x| x.ne(2)) => [true, false])]
     #[allow(clippy::should_implement_trait)]
     pub fn ne(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         self.compare(Op::Ne, other)
@@ -87,6 +100,7 @@ impl<T: Primitive> Exp<T> {
 
     /// Conversion to another scalar type, as Rust's `as`: integers wrap, floats saturate, NaN becomes 0. To `f16` and `bf16`
     /// it rounds to nearest, ties to even. A number that is no character becomes U+FFFD when the host reads it.
+    #[doc = example!(use_(&[1e10, -1.5, f64::NAN]).map(|x| (x.cast::<i32>(), x.cast::<u8>())) => [(i32::MAX, 255), (-1, 0), (0, 0)])]
     pub fn cast<U: Primitive>(self) -> Exp<U> {
         Exp::from_term(self.term.cast(U::TYPE))
     }
@@ -208,58 +222,82 @@ impl<T: Signed> Neg for Exp<T> {
 
 impl<T: Ordered> Exp<T> {
     /// Whether this is less.
+    #[doc = example!(use_(&[1, 2, 3]).map(|x| x.lt(2)) => [true, false, false])]
     #[allow(clippy::should_implement_trait)]
     pub fn lt(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         self.compare(Op::Lt, other)
     }
 
     /// Whether this is less or equal.
+    #[doc = example!(use_(&[1, 2, 3]).map(|x| x.le(2)) => [true, true, false])]
     #[allow(clippy::should_implement_trait)]
     pub fn le(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         self.compare(Op::Le, other)
     }
 
     /// Whether this is greater.
+    #[doc = example!(use_(&[1, 2, 3]).map(|x| x.gt(2)) => [false, false, true])]
     #[allow(clippy::should_implement_trait)]
     pub fn gt(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         other.into().compare(Op::Lt, self)
     }
 
     /// Whether this is greater or equal.
+    #[doc = example!(use_(&[1, 2, 3]).map(|x| x.ge(2)) => [false, true, true])]
     #[allow(clippy::should_implement_trait)]
     pub fn ge(self, other: impl Into<Exp<T>>) -> Exp<bool> {
         other.into().compare(Op::Le, self)
     }
 
     /// The smaller of the two; of a NaN and a number, the number. -0.0 is smaller than 0.0, but with `fast_math`.
+    #[doc = example!(use_(&[2.0, f64::NAN]).map(|x| x.min(1.0)) => [1.0, 1.0])]
     pub fn min(self, other: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Min, other)
     }
 
     /// The larger of the two; of a NaN and a number, the number. 0.0 is larger than -0.0, but with `fast_math`.
+    #[doc = example!(use_(&[2.0, f64::NAN]).map(|x| x.max(1.0)) => [2.0, 1.0])]
     pub fn max(self, other: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Max, other)
     }
 }
 
 macro_rules! bit_patterns {
-    ($($float:ident $bits:ident),*) => { $(
+    ($($float:ident $bits:ident $shown:ty, $one:literal;)*) => { $(
         impl Exp<$float> {
             /// The bits of the float.
+            #[doc = example!(use_(&[1.0]).map(|x| x.cast::<$shown>().to_bits()) => [$one])]
             pub fn to_bits(self) -> Exp<$bits> {
                 Exp::from_term(Term::apply(Op::Bitcast, <$bits as Primitive>::TYPE, &[self.term]))
             }
 
             /// The float with these bits.
+            #[doc = example!(use_(&[$one]).map(|bits| Exp::<$shown>::from_bits(bits).cast::<f64>()) => [1.0])]
             pub fn from_bits(bits: Exp<$bits>) -> Exp<$float> {
                 Exp::from_term(Term::apply(Op::Bitcast, <$float as Primitive>::TYPE, &[bits.term]))
             }
         }
     )* };
 }
-bit_patterns!(f32 u32, f64 u64, f16 u16, bf16 u16);
+bit_patterns! {
+    f32 u32 f32, 0x3f80_0000u32;
+    f64 u64 f64, 0x3ff0_0000_0000_0000u64;
+    f16 u16 pumice::f16, 0x3c00u16;
+    bf16 u16 pumice::bf16, 0x3f80u16;
+}
 
 /// What can stand for a value of type `T` in a program: the plain value, or an expression of it.
+///
+/// ```
+/// use pumice::{IntoExp, prelude::*};
+/// fn doubled(x: impl IntoExp<i32>) -> Exp<i32> {
+///     let x = x.into_exp();
+///     x + x
+/// }
+/// let found = pumice::run(use_(&[1, 2]).map(|x| doubled(x) + doubled(10)))?;
+/// assert_eq!(found.to_vec()?, [22, 24]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither a value nor an expression of type `{T}`",
     label = "expected a `{T}` or an expression of it"

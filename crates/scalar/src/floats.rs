@@ -9,9 +9,10 @@ use crate::number::{Float, Number, as_wide, number};
 use crate::types::Constant;
 
 macro_rules! float_functions {
-    ($($name:ident $op:ident $doc:literal;)*) => {
+    ($($name:ident $op:ident $at:expr, $value:expr, $doc:literal;)*) => {
         impl<T: Float> Exp<T> {
             $(#[doc = $doc]
+            #[doc = example!(use_(&[$at]).map(|x| x.$name()), near $value)]
             pub fn $name(self) -> Exp<T> {
                 self.unary(Op::$op)
             })*
@@ -19,38 +20,38 @@ macro_rules! float_functions {
     };
 }
 float_functions! {
-    sqrt Sqrt "Returns the square root, correctly rounded; NaN of a negative number.";
-    cbrt Cbrt "Returns the cube root, to within 2 units in the last place.";
-    exp Exp "Returns e to this power, to within 3 units in the last place.";
-    exp2 Exp2 "Returns 2 to this power, to within 3 units in the last place.";
-    exp10 Exp10 "Returns 10 to this power, to within 3 units in the last place.";
-    exp_m1 ExpM1 "Returns e to this power, less 1, to within 3 units in the last place: exact also near 0.";
-    ln Log "Returns the natural logarithm, to within 3 units in the last place; NaN of a negative number.";
-    log2 Log2 "Returns the binary logarithm, to within 3 units in the last place; NaN of a negative number.";
-    log10 Log10 "Returns the decimal logarithm, to within 3 units in the last place; NaN of a negative number.";
-    ln_1p Ln1p "Returns the natural logarithm of 1 and this, to within 3 units in the last place: exact also near 0.";
-    sin Sin "Returns the sine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    cos Cos "Returns the cosine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    tan Tan "Returns the tangent, to within 5 units in the last place (16 for an `f64` beyond ±2³⁰).";
-    asin Asin "Returns the arc sine, to within 4 units in the last place; NaN beyond ±1.";
-    acos Acos "Returns the arc cosine, to within 4 units in the last place; NaN beyond ±1.";
-    atan Atan "Returns the arc tangent, to within 5 units in the last place.";
-    sinh Sinh "Returns the hyperbolic sine, to within 4 units in the last place.";
-    cosh Cosh "Returns the hyperbolic cosine, to within 4 units in the last place.";
-    tanh Tanh "Returns the hyperbolic tangent, to within 5 units in the last place.";
-    asinh Asinh "Returns the inverse of the hyperbolic sine, to within 4 units in the last place.";
-    acosh Acosh "Returns the inverse of the hyperbolic cosine, to within 4 units in the last place; NaN below 1.";
-    atanh Atanh "Returns the inverse of the hyperbolic tangent, to within 5 units in the last place; NaN beyond ±1.";
-    erf Erf "Returns the error function, to within 16 units in the last place.";
-    erfc Erfc "Returns 1 less the error function, to within 16 units in the last place: exact also where that is near 0.";
-    gamma Gamma "Returns the gamma function, to within 16 units in the last place; NaN of a negative integer.";
-    ln_gamma LnGamma "Returns the natural logarithm of the gamma function's absolute value, for positive numbers to within 16 \
+    sqrt Sqrt 9f64, 3.0, "Returns the square root, correctly rounded; NaN of a negative number.";
+    cbrt Cbrt 27f64, 3.0, "Returns the cube root, to within 2 units in the last place.";
+    exp Exp 1f64, std::f64::consts::E, "Returns e to this power, to within 3 units in the last place.";
+    exp2 Exp2 8f64, 256.0, "Returns 2 to this power, to within 3 units in the last place.";
+    exp10 Exp10 2f64, 100.0, "Returns 10 to this power, to within 3 units in the last place.";
+    exp_m1 ExpM1 1f64, 1.718281828459045, "Returns e to this power, less 1, to within 3 units in the last place: exact also near 0.";
+    ln Log std::f64::consts::E, 1.0, "Returns the natural logarithm, to within 3 units in the last place; NaN of a negative number.";
+    log2 Log2 8f64, 3.0, "Returns the binary logarithm, to within 3 units in the last place; NaN of a negative number.";
+    log10 Log10 1000f64, 3.0, "Returns the decimal logarithm, to within 3 units in the last place; NaN of a negative number.";
+    ln_1p Ln1p std::f64::consts::E - 1.0, 1.0, "Returns the natural logarithm of 1 and this, to within 3 units in the last place: exact also near 0.";
+    sin Sin std::f64::consts::FRAC_PI_6, 0.5, "Returns the sine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    cos Cos std::f64::consts::FRAC_PI_3, 0.5, "Returns the cosine, to within 4 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    tan Tan std::f64::consts::FRAC_PI_4, 1.0, "Returns the tangent, to within 5 units in the last place (16 for an `f64` beyond ±2³⁰).";
+    asin Asin 0.5f64, std::f64::consts::FRAC_PI_6, "Returns the arc sine, to within 4 units in the last place; NaN beyond ±1.";
+    acos Acos 0.5f64, std::f64::consts::FRAC_PI_3, "Returns the arc cosine, to within 4 units in the last place; NaN beyond ±1.";
+    atan Atan 1f64, std::f64::consts::FRAC_PI_4, "Returns the arc tangent, to within 5 units in the last place.";
+    sinh Sinh 1f64, 1.1752011936438014, "Returns the hyperbolic sine, to within 4 units in the last place.";
+    cosh Cosh 1f64, 1.5430806348152437, "Returns the hyperbolic cosine, to within 4 units in the last place.";
+    tanh Tanh 1f64, 0.7615941559557649, "Returns the hyperbolic tangent, to within 5 units in the last place.";
+    asinh Asinh 1.1752011936438014f64, 1.0, "Returns the inverse of the hyperbolic sine, to within 4 units in the last place.";
+    acosh Acosh 1.5430806348152437f64, 1.0, "Returns the inverse of the hyperbolic cosine, to within 4 units in the last place; NaN below 1.";
+    atanh Atanh 0.7615941559557649f64, 1.0, "Returns the inverse of the hyperbolic tangent, to within 5 units in the last place; NaN beyond ±1.";
+    erf Erf 0.5f64, 0.5204998778130465, "Returns the error function, to within 16 units in the last place.";
+    erfc Erfc 0.5f64, 0.4795001221869535, "Returns 1 less the error function, to within 16 units in the last place: exact also where that is near 0.";
+    gamma Gamma 5f64, 24.0, "Returns the gamma function, to within 16 units in the last place; NaN of a negative integer.";
+    ln_gamma LnGamma 5f64, 24f64.ln(), "Returns the natural logarithm of the gamma function's absolute value, for positive numbers to within 16 \
         units in the last place; for negative ones, near to its zeros only the absolute error is small.";
-    floor Floor "Returns the largest integer not above, which is exact.";
-    ceil Ceil "Returns the smallest integer not below, which is exact.";
-    round Round "Returns the nearest integer, halves away from zero, which is exact.";
-    round_ties_even RoundTiesEven "Returns the nearest integer, halves to the even one, which is exact.";
-    trunc Trunc "Returns the integer part, which is exact.";
+    floor Floor -2.5f64, -3.0, "Returns the largest integer not above, which is exact.";
+    ceil Ceil -2.5f64, -2.0, "Returns the smallest integer not below, which is exact.";
+    round Round -2.5f64, -3.0, "Returns the nearest integer, halves away from zero, which is exact.";
+    round_ties_even RoundTiesEven -2.5f64, -2.0, "Returns the nearest integer, halves to the even one, which is exact.";
+    trunc Trunc -2.5f64, -2.0, "Returns the integer part, which is exact.";
 }
 
 /// The bits of a float, as the unsigned or the signed integer of its width.
@@ -87,6 +88,7 @@ fn order<T: Float>(x: Exp<T>) -> Term {
 
 impl<T: Float> Exp<T> {
     /// Returns this to a power, to within 16 units in the last place: the same as [`pow`](Exp::pow) of floats.
+    #[doc = example!(use_(&[4f64]).map(|x| x.powf(0.5)), near 2.0)]
     pub fn powf(self, exponent: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Pow, exponent)
     }
@@ -107,6 +109,7 @@ impl<T: Float> Exp<T> {
     }
 
     /// Returns the angle of the point (`x`, this), to within 6 units in the last place.
+    #[doc = example!(use_(&[1f64]).map(|y| y.atan2(1.0)), near std::f64::consts::FRAC_PI_4)]
     pub fn atan2(self, x: impl Into<Exp<T>>) -> Exp<T> {
         self.binary(Op::Atan2, x)
     }
@@ -124,6 +127,7 @@ impl<T: Float> Exp<T> {
     }
 
     /// Returns this × `factor` + `summand` with one rounding.
+    #[doc = example!(use_(&[2.0]).map(|x| x.mul_add(3.0, 4.0)) => [10.0])]
     pub fn mul_add(self, factor: impl Into<Exp<T>>, summand: impl Into<Exp<T>>) -> Exp<T> {
         let operands = [self.term(), factor.into().term(), summand.into().term()];
         Exp::from_term(Term::apply(Op::MulAdd, T::TYPE, &operands))
@@ -154,26 +158,31 @@ impl<T: Float> Exp<T> {
     }
 
     /// Returns the part behind the point, with the sign of the number.
+    #[doc = example!(use_(&[-1.25]).map(|x| x.fract()) => [-0.25])]
     pub fn fract(self) -> Exp<T> {
         self - self.trunc()
     }
 
     /// Returns 1 through this.
+    #[doc = example!(use_(&[4.0]).map(|x| x.recip()) => [0.25])]
     pub fn recip(self) -> Exp<T> {
         Exp::from(T::ONE) / self
     }
 
     /// Returns 1 through the square root, each of the two rounded.
+    #[doc = example!(use_(&[4.0]).map(|x| x.rsqrt()) => [0.5])]
     pub fn rsqrt(self) -> Exp<T> {
         self.sqrt().recip()
     }
 
     /// Returns an angle in radians as degrees.
+    #[doc = example!(use_(&[std::f64::consts::PI]).map(|x| x.to_degrees()), near 180.0)]
     pub fn to_degrees(self) -> Exp<T> {
         self * number::<T>(180.0 / std::f64::consts::PI)
     }
 
     /// Returns an angle in degrees as radians.
+    #[doc = example!(use_(&[180f64]).map(|x| x.to_radians()), near std::f64::consts::PI)]
     pub fn to_radians(self) -> Exp<T> {
         self * number::<T>(std::f64::consts::PI / 180.0)
     }
@@ -191,6 +200,7 @@ impl<T: Float> Exp<T> {
     }
 
     /// Returns a number between this and another, by how far it is from the first to the second: `self + (to - self) * part`.
+    #[doc = example!(use_(&[1.0]).map(|x| x.lerp(3.0, 0.25)) => [1.5])]
     pub fn lerp(self, to: impl Into<Exp<T>>, part: impl Into<Exp<T>>) -> Exp<T> {
         self + (to.into() - self) * part.into()
     }
@@ -213,6 +223,7 @@ impl<T: Float> Exp<T> {
     }
 
     /// Returns the greatest number below this; minus infinity and NaN stay what they are.
+    #[doc = example!(use_(&[1f64]).map(|x| x.next_down()) => [1.0 - f64::EPSILON / 2.0])]
     pub fn next_down(self) -> Exp<T> {
         -(-self).next_up()
     }
@@ -234,6 +245,7 @@ impl<T: Float> Exp<T> {
     }
 
     /// Whether this is not a number.
+    #[doc = example!(use_(&[1.0, f32::NAN]).map(|x| x.is_nan()) => [false, true])]
     pub fn is_nan(self) -> Exp<bool> {
         self.ne(self)
     }
@@ -251,27 +263,32 @@ impl<T: Float> Exp<T> {
     }
 
     /// Whether this is infinity or minus infinity.
+    #[doc = example!(use_(&[1.0, -f32::INFINITY]).map(|x| x.is_infinite()) => [false, true])]
     pub fn is_infinite(self) -> Exp<bool> {
         self.abs().eq(T::INFINITY)
     }
 
     /// Whether this is neither zero, subnormal, infinite nor NaN.
+    #[doc = example!(use_(&[1.0, 1e-310]).map(|x| x.is_normal()) => [true, false])]
     pub fn is_normal(self) -> Exp<bool> {
         self.abs().ge(T::MIN_POSITIVE) & self.is_finite()
     }
 
     /// Whether this is subnormal: smaller than any normal number, and not zero.
+    #[doc = example!(use_(&[1.0, 1e-310]).map(|x| x.is_subnormal()) => [false, true])]
     pub fn is_subnormal(self) -> Exp<bool> {
         self.abs().lt(T::MIN_POSITIVE) & self.ne(T::ZERO)
     }
 
     /// Whether the sign bit is set, also that of -0.0 and of a NaN.
+    #[doc = example!(use_(&[0.0, -0.0]).map(|x| x.is_sign_negative()) => [false, true])]
     pub fn is_sign_negative(self) -> Exp<bool> {
         let bits = bits(self, true);
         Exp::from_term(bits.compare(Op::Lt, like(bits, 0)))
     }
 
     /// Whether the sign bit is not set.
+    #[doc = example!(use_(&[0.0, -0.0]).map(|x| x.is_sign_positive()) => [true, false])]
     pub fn is_sign_positive(self) -> Exp<bool> {
         !self.is_sign_negative()
     }

@@ -25,11 +25,13 @@ fn require<T: Integer>(
 
 impl<T: Integer> Exp<T> {
     /// The same bits as the unsigned type of this width.
+    #[doc = example!(use_(&[-1i8]).map(|x| x.cast_unsigned()) => [255])]
     pub fn cast_unsigned(self) -> Exp<T::Unsigned> {
         Exp::from_term(Term::apply(Op::Bitcast, <T::Unsigned as crate::Primitive>::TYPE, &[self.term()]))
     }
 
     /// The same bits as the signed type of this width.
+    #[doc = example!(use_(&[255u8]).map(|x| x.cast_signed()) => [-1])]
     pub fn cast_signed(self) -> Exp<T::Signed> {
         Exp::from_term(Term::apply(Op::Bitcast, <T::Signed as crate::Primitive>::TYPE, &[self.term()]))
     }
@@ -52,26 +54,31 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The number of zero bits.
+    #[doc = example!(use_(&[40u8]).map(|x| x.count_zeros()) => [6])]
     pub fn count_zeros(self) -> Exp<u32> {
         (!self).count_ones()
     }
 
     /// The number of zero bits before the highest one.
+    #[doc = example!(use_(&[40u8]).map(|x| x.leading_zeros()) => [2])]
     pub fn leading_zeros(self) -> Exp<u32> {
         self.unary(Op::LeadingZeros).cast()
     }
 
     /// The number of one bits before the highest zero.
+    #[doc = example!(use_(&[0b1101_0000u8]).map(|x| x.leading_ones()) => [2])]
     pub fn leading_ones(self) -> Exp<u32> {
         (!self).leading_zeros()
     }
 
     /// The number of zero bits after the lowest one.
+    #[doc = example!(use_(&[40u8]).map(|x| x.trailing_zeros()) => [3])]
     pub fn trailing_zeros(self) -> Exp<u32> {
         self.unary(Op::TrailingZeros).cast()
     }
 
     /// The number of one bits after the lowest zero.
+    #[doc = example!(use_(&[0b0001_0111u8]).map(|x| x.trailing_ones()) => [3])]
     pub fn trailing_ones(self) -> Exp<u32> {
         (!self).trailing_zeros()
     }
@@ -94,6 +101,7 @@ impl<T: Integer> Exp<T> {
     }
 
     /// Moves the bits down by a distance, which is taken modulo the width; those that leave at the bottom come in at the top.
+    #[doc = example!(use_(&[0x1234u16]).map(|x| x.rotate_right(4)) => [0x4123])]
     pub fn rotate_right(self, distance: impl Into<Exp<u32>>) -> Exp<T> {
         self.rotate_left(Exp::from(0u32) - distance.into())
     }
@@ -113,11 +121,13 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The bytes in the opposite order.
+    #[doc = example!(use_(&[0x1234u16]).map(|x| x.swap_bytes()) => [0x3412])]
     pub fn swap_bytes(self) -> Exp<T> {
         self.exchange_groups(8)
     }
 
     /// The bits in the opposite order.
+    #[doc = example!(use_(&[0b1101_0000u8]).map(|x| x.reverse_bits()) => [0b0000_1011])]
     pub fn reverse_bits(self) -> Exp<T> {
         self.exchange_groups(1)
     }
@@ -151,12 +161,14 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The distance between the two, which always fits the unsigned type.
+    #[doc = example!(use_(&[(-100i8, 100i8)]).map(|(a, b)| a.abs_diff(b)) => [200])]
     pub fn abs_diff(self, other: impl Into<Exp<T>>) -> Exp<T::Unsigned> {
         let other = other.into();
         self.lt(other).select(other - self, self - other).cast_unsigned()
     }
 
     /// The absolute value in the unsigned type, where it always fits.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.unsigned_abs()) => [7, 128])]
     pub fn unsigned_abs(self) -> Exp<T::Unsigned> {
         self.abs_diff(T::ZERO)
     }
@@ -179,11 +191,13 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The integer part of the square root; none of a negative number.
+    #[doc = example!(use_(&[99, -1]).map(|x| x.checked_isqrt()) => [Some(9), None])]
     pub fn checked_isqrt(self) -> OptionExp<Exp<T>> {
         OptionExp::present_if(self.ge(T::ZERO), root(self))
     }
 
     /// The integer part of the binary logarithm. That of a number that is not positive is a failure.
+    #[doc = example!(use_(&[99, 128]).map(|x| x.ilog2()) => [6, 7])]
     #[track_caller]
     pub fn ilog2(self) -> Exp<u32> {
         let holds = require(self.gt(T::ZERO), self, "ilog2", Location::caller());
@@ -191,11 +205,13 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The integer part of the binary logarithm; none of a number that is not positive.
+    #[doc = example!(use_(&[99, 0]).map(|x| x.checked_ilog2()) => [Some(6), None])]
     pub fn checked_ilog2(self) -> OptionExp<Exp<u32>> {
         OptionExp::present_if(self.gt(T::ZERO), binary_logarithm(self))
     }
 
     /// The integer part of the decimal logarithm. That of a number that is not positive is a failure.
+    #[doc = example!(use_(&[99, 100]).map(|x| x.ilog10()) => [1, 2])]
     #[track_caller]
     pub fn ilog10(self) -> Exp<u32> {
         let holds = require(self.gt(T::ZERO), self, "ilog10", Location::caller());
@@ -203,6 +219,7 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The integer part of the decimal logarithm; none of a number that is not positive.
+    #[doc = example!(use_(&[99, 0]).map(|x| x.checked_ilog10()) => [Some(1), None])]
     pub fn checked_ilog10(self) -> OptionExp<Exp<u32>> {
         OptionExp::present_if(self.gt(T::ZERO), decimal_logarithm(self))
     }
@@ -226,6 +243,7 @@ impl<T: Integer> Exp<T> {
 
     /// The smallest multiple of a number that is not below this (the largest that is not above, of a negative number); wraps.
     /// A multiple of zero is a failure.
+    #[doc = example!(use_(&[1000, 1024]).map(|x| x.next_multiple_of(256)) => [1024, 1024])]
     #[track_caller]
     pub fn next_multiple_of(self, of: impl Into<Exp<T>>) -> Exp<T> {
         let of = of.into();
@@ -237,6 +255,7 @@ impl<T: Integer> Exp<T> {
     }
 
     /// Whether this is a power of two; no negative number is.
+    #[doc = example!(use_(&[64, 65]).map(|x| x.is_power_of_two()) => [true, false])]
     pub fn is_power_of_two(self) -> Exp<bool> {
         self.count_ones().eq(1) & self.gt(T::ZERO)
     }
@@ -257,6 +276,7 @@ impl<T: Integer> Exp<T> {
     }
 
     /// The smallest power of two that is not below this; none where that does not fit.
+    #[doc = example!(use_(&[5u8, 200]).map(|x| x.checked_next_power_of_two()) => [Some(8), None])]
     pub fn checked_next_power_of_two(self) -> OptionExp<Exp<T>> {
         let power = self.next_power_of_two();
         OptionExp::present_if(power.ne(T::ZERO), power)

@@ -3,6 +3,9 @@
 //! [`Exp`] and [`Elt`] are how users write it; [`Term`] is the same without Rust's types; [`Function`] is the result, as
 //! data. Nothing here knows what an array or a device is.
 
+#[macro_use]
+mod example;
+
 mod accuracy;
 mod arena;
 mod arithmetic;

@@ -8,6 +8,16 @@ use crate::{Op, Term};
 use half::{bf16, f16};
 
 /// A type whose values have an order: numbers and characters.
+///
+/// ```
+/// use pumice::{Ordered, prelude::*};
+/// fn span<T: Ordered>(a: Exp<T>, b: Exp<T>) -> (Exp<T>, Exp<T>) {
+///     (a.min(b), a.max(b))
+/// }
+/// let found = pumice::run(use_(&[('b', 'a')]).map(|(a, b)| span(a, b)))?;
+/// assert_eq!(found.to_vec()?, [('a', 'b')]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait Ordered: Primitive {}
 
 /// A type with arithmetic: every scalar type but `bool` and `char`.
@@ -39,6 +49,16 @@ pub trait Number: Ordered {
 }
 
 /// A type with bit operations: integers and `bool`.
+///
+/// ```
+/// use pumice::{Bits, prelude::*};
+/// fn either_but_not_both<T: Bits>(a: Exp<T>, b: Exp<T>) -> Exp<T> {
+///     a ^ b
+/// }
+/// let found = pumice::run(use_(&[(0b1100u8, 0b1010u8)]).map(|(a, b)| either_but_not_both(a, b)))?;
+/// assert_eq!(found.to_vec()?, [0b0110]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait Bits: Primitive {}
 
 /// An integer type.
@@ -61,6 +81,16 @@ pub trait Integer: Number<Exponent = u32> + Bits {
 }
 
 /// A type with a sign: signed integers and floats.
+///
+/// ```
+/// use pumice::{Signed, prelude::*};
+/// fn below_zero<T: Signed>(x: Exp<T>) -> Exp<T> {
+///     -x.abs()
+/// }
+/// let found = pumice::run(use_(&[2.5, -3.0]).map(|x| below_zero(x)))?;
+/// assert_eq!(found.to_vec()?, [-2.5, -3.0]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
 pub trait Signed: Number {}
 
 /// A float type.

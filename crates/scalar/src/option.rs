@@ -73,16 +73,19 @@ impl<L: Lift> OptionExp<L> {
     }
 
     /// Whether there is a value.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.is_some()) => [true, false])]
     pub fn is_some(self) -> Exp<bool> {
         self.present
     }
 
     /// Whether there is none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.is_none()) => [false, true])]
     pub fn is_none(self) -> Exp<bool> {
         !self.present
     }
 
     /// Whether there is a value and a condition on it holds.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.is_some_and(|x| x.gt(2))) => [true, false])]
     pub fn is_some_and(self, condition: impl FnOnce(L) -> Exp<bool>) -> Exp<bool> {
         either(self.present, || condition(self.value), || Exp::from(false))
     }
@@ -100,16 +103,19 @@ impl<L: Lift> OptionExp<L> {
     }
 
     /// Applies a function that may give no value, where there is one.
+    #[doc = example!(use_(&[Some(9u8), Some(3), None]).map(|x| x.and_then(|x| x.checked_sub(5))) => [Some(4), None, None])]
     pub fn and_then<M: Lift>(self, f: impl FnOnce(L) -> OptionExp<M>) -> OptionExp<M> {
         either(self.present, || f(self.value), none)
     }
 
     /// Returns the value only where a condition on it holds.
+    #[doc = example!(use_(&[Some(3), Some(4), None]).map(|x| x.filter(|x| (x % 2).eq(0))) => [None, Some(4), None])]
     pub fn filter(self, condition: impl FnOnce(L) -> Exp<bool>) -> OptionExp<L> {
         OptionExp::present_if(self.is_some_and(condition), self.value)
     }
 
     /// Returns this value where there is one, else the other.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.or(some(constant(7)))) => [Some(3), Some(7)])]
     pub fn or(self, other: OptionExp<L>) -> OptionExp<L> {
         OptionExp {
             present: self.present | other.present,
@@ -131,22 +137,26 @@ impl<L: Lift> OptionExp<L> {
     }
 
     /// Returns the value, or another one where there is none.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or(7)) => [3, 7])]
     pub fn unwrap_or(self, default: impl IntoExp<L::Elt>) -> L {
         self.present.select(self.value, default.into_exp())
     }
 
     /// Returns the value, or what `default` computes where there is none; only one of them is computed.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or_else(|| constant(7))) => [3, 7])]
     pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
         either(self.present, || self.value, default)
     }
 
     /// Whether both are absent, or both present with equal values.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.eq(Some(3))) => [true, false])]
     #[allow(clippy::should_implement_trait)]
     pub fn eq(self, other: impl IntoExp<Option<L::Elt>>) -> Exp<bool> {
         equal(self, other)
     }
 
     /// Whether the two differ.
+    #[doc = example!(use_(&[Some(3), None]).map(|x| x.ne(Some(3))) => [false, true])]
     #[allow(clippy::should_implement_trait)]
     pub fn ne(self, other: impl IntoExp<Option<L::Elt>>) -> Exp<bool> {
         !equal(self, other)

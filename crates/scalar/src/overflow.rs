@@ -76,19 +76,23 @@ fn saturated<T: Integer>((result, wraps): Flagged<T>, downwards: Exp<bool>) -> E
 }
 
 macro_rules! families {
-    ($($name:ident $symbol:literal $plain:ident $wrapping:ident $checked:ident $saturating:ident $overflowing:ident $below:expr;)*) => {
+    ($($symbol:literal $plain:ident $wrapping:ident $checked:ident $saturating:ident $overflowing:ident
+        ($fits:literal, $result:literal) ($too_large:literal, $wrapped:literal, $limit:literal) $below:expr;)*) => {
         impl<T: Integer> Exp<T> { $(
             #[doc = concat!("Returns ", $symbol, ", wrapped to the width.")]
+            #[doc = example!(use_(&[$fits, $too_large]).map(|x| x.$wrapping(100)) => [$result, $wrapped])]
             pub fn $wrapping(self, other: impl Into<Exp<T>>) -> Exp<T> {
                 $plain(self, other.into()).0
             }
 
             #[doc = concat!("Returns ", $symbol, "; nothing where it overflows.")]
+            #[doc = example!(use_(&[$fits, $too_large]).map(|x| x.$checked(100)) => [Some($result), None])]
             pub fn $checked(self, other: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
                 checked($plain(self, other.into()))
             }
 
             #[doc = concat!("Returns ", $symbol, ", or the limit of the type that it is beyond.")]
+            #[doc = example!(use_(&[$fits, $too_large]).map(|x| x.$saturating(100)) => [$result, $limit])]
             pub fn $saturating(self, other: impl Into<Exp<T>>) -> Exp<T> {
                 let other = other.into();
                 let below: fn(Exp<T>, Exp<T>) -> Exp<bool> = $below;
@@ -96,6 +100,7 @@ macro_rules! families {
             }
 
             #[doc = concat!("Returns ", $symbol, ", wrapped to the width, and whether it overflows.")]
+            #[doc = example!(use_(&[$fits, $too_large]).map(|x| x.$overflowing(100)) => [($result, false), ($wrapped, true)])]
             pub fn $overflowing(self, other: impl Into<Exp<T>>) -> (Exp<T>, Exp<bool>) {
                 $plain(self, other.into())
             }
@@ -103,39 +108,34 @@ macro_rules! families {
     };
 }
 families! {
-    add "the sum" add wrapping_add checked_add saturating_add overflowing_add |a, _| a.is_below_zero();
-    sub "the difference" sub wrapping_sub checked_sub saturating_sub overflowing_sub
+    "the sum" add wrapping_add checked_add saturating_add overflowing_add (5i8, 105) (50, -106, 127) |a, _| a.is_below_zero();
+    "the difference" sub wrapping_sub checked_sub saturating_sub overflowing_sub (5i8, -95) (-50, 106, -128)
         |a, _| if is_signed::<T>() { a.is_below_zero() } else { Exp::from(true) };
-    mul "the product" mul wrapping_mul checked_mul saturating_mul overflowing_mul
+    "the product" mul wrapping_mul checked_mul saturating_mul overflowing_mul (1i8, 100) (2, -56, 127)
         |a, b| a.is_below_zero() ^ b.is_below_zero();
 }
 
 impl<T: Integer> Exp<T> {
     /// Returns the number with the opposite sign, wrapped to the width.
-    ///
-    /// ```
-    /// use pumice::prelude::*;
-    /// let results = pumice::run(use_(&[i32::MAX]).map(|x| {
-    ///     (x.wrapping_add(1), x.checked_add(1), x.saturating_add(1), x.overflowing_add(1))
-    /// }))?;
-    /// assert_eq!(results.to_vec()?, [(i32::MIN, None, i32::MAX, (i32::MIN, true))]);
-    /// # Ok::<(), pumice::Error>(())
-    /// ```
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.wrapping_neg()) => [-7, i8::MIN])]
     pub fn wrapping_neg(self) -> Exp<T> {
         neg(self).0
     }
 
     /// Returns the number with the opposite sign; nothing where it overflows.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.checked_neg()) => [Some(-7), None])]
     pub fn checked_neg(self) -> OptionExp<Exp<T>> {
         checked(neg(self))
     }
 
     /// Returns the number with the opposite sign, wrapped to the width, and whether it overflows.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.overflowing_neg()) => [(-7, false), (i8::MIN, true)])]
     pub fn overflowing_neg(self) -> (Exp<T>, Exp<bool>) {
         neg(self)
     }
 
     /// Returns this to a power, wrapped to the width.
+    #[doc = example!(use_(&[2i8, 3]).map(|x| x.wrapping_pow(5)) => [32, -13])]
     pub fn wrapping_pow(self, exponent: impl Into<Exp<u32>>) -> Exp<T> {
         self.pow(exponent)
     }
@@ -153,59 +153,70 @@ impl<T: Integer> Exp<T> {
     }
 
     /// Returns this to a power, or the limit of the type that it is beyond.
+    #[doc = example!(use_(&[2i8, -3]).map(|x| x.saturating_pow(5)) => [32, i8::MIN])]
     pub fn saturating_pow(self, exponent: impl Into<Exp<u32>>) -> Exp<T> {
         let exponent = exponent.into();
         saturated(pow(self, exponent), self.is_below_zero() & (exponent & 1).eq(1))
     }
 
     /// Returns this to a power, wrapped to the width, and whether it overflows.
+    #[doc = example!(use_(&[2i8, 3]).map(|x| x.overflowing_pow(5)) => [(32, false), (-13, true)])]
     pub fn overflowing_pow(self, exponent: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
         pow(self, exponent.into())
     }
 
     /// Shifts to the left by a distance modulo the width.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(1u8).wrapping_shl(n)) => [128, 2])]
     pub fn wrapping_shl(self, distance: impl Into<Exp<u32>>) -> Exp<T> {
         shift(Op::Shl, self, distance.into()).0
     }
 
     /// Shifts to the left; nothing where the distance is not below the width.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(1u8).checked_shl(n)) => [Some(128), None])]
     pub fn checked_shl(self, distance: impl Into<Exp<u32>>) -> OptionExp<Exp<T>> {
         checked(shift(Op::Shl, self, distance.into()))
     }
 
     /// Shifts to the left by a distance modulo the width, and says whether the distance is not below it.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(1u8).overflowing_shl(n)) => [(128, false), (2, true)])]
     pub fn overflowing_shl(self, distance: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
         shift(Op::Shl, self, distance.into())
     }
 
     /// Shifts to the right by a distance modulo the width.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(128u8).wrapping_shr(n)) => [1, 64])]
     pub fn wrapping_shr(self, distance: impl Into<Exp<u32>>) -> Exp<T> {
         shift(Op::Shr, self, distance.into()).0
     }
 
     /// Shifts to the right; nothing where the distance is not below the width.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(128u8).checked_shr(n)) => [Some(1), None])]
     pub fn checked_shr(self, distance: impl Into<Exp<u32>>) -> OptionExp<Exp<T>> {
         checked(shift(Op::Shr, self, distance.into()))
     }
 
     /// Shifts to the right by a distance modulo the width, and says whether the distance is not below it.
+    #[doc = example!(use_(&[7, 9]).map(|n| constant(128u8).overflowing_shr(n)) => [(1, false), (64, true)])]
     pub fn overflowing_shr(self, distance: impl Into<Exp<u32>>) -> (Exp<T>, Exp<bool>) {
         shift(Op::Shr, self, distance.into())
     }
 
     /// Returns the quotient; nothing where the divisor is zero or the quotient overflows.
+    #[doc = example!(use_(&[2, 0]).map(|x| constant(-7).checked_div(x)) => [Some(-3), None])]
     pub fn checked_div(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
         let divisor = divisor.into();
         OptionExp::present_if(divides(self, divisor), self.binary(Op::Div, divisor))
     }
 
     /// Returns the remainder; nothing where the divisor is zero or the quotient overflows.
+    #[doc = example!(use_(&[2, 0]).map(|x| constant(-7).checked_rem(x)) => [Some(-1), None])]
     pub fn checked_rem(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
         let divisor = divisor.into();
         OptionExp::present_if(divides(self, divisor), self.binary(Op::Rem, divisor))
     }
 
     /// Returns the quotient of [`div_euclid`](Exp::div_euclid); nothing where the divisor is zero or it overflows.
+    #[doc = example!(use_(&[2, 0]).map(|x| constant(-7).checked_div_euclid(x)) => [Some(-4), None])]
     pub fn checked_div_euclid(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
         let divisor = divisor.into();
         let quotient = quotient_below(self, self.binary(Op::Div, divisor), divisor);
@@ -213,6 +224,7 @@ impl<T: Integer> Exp<T> {
     }
 
     /// Returns the remainder that is not negative; nothing where the divisor is zero or the quotient overflows.
+    #[doc = example!(use_(&[2, 0]).map(|x| constant(-7).checked_rem_euclid(x)) => [Some(1), None])]
     pub fn checked_rem_euclid(self, divisor: impl Into<Exp<T>>) -> OptionExp<Exp<T>> {
         let divisor = divisor.into();
         let remainder = remainder_above_zero(self.binary(Op::Rem, divisor), divisor);
@@ -220,12 +232,14 @@ impl<T: Integer> Exp<T> {
     }
 
     /// Returns the quotient, wrapped to the width. Dividing by zero is a failure.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.wrapping_div(-1)) => [-7, i8::MIN])]
     #[track_caller]
     pub fn wrapping_div(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
         self / divisor.into()
     }
 
     /// Returns the remainder, 0 where the quotient overflows. Dividing by zero is a failure.
+    #[doc = example!(use_(&[(7i8, 4i8), (i8::MIN, -1)]).map(|(x, y)| x.wrapping_rem(y)) => [3, 0])]
     #[track_caller]
     pub fn wrapping_rem(self, divisor: impl Into<Exp<T>>) -> Exp<T> {
         self % divisor.into()
@@ -234,26 +248,31 @@ impl<T: Integer> Exp<T> {
 
 impl<T: Integer + Signed> Exp<T> {
     /// Returns the number with the opposite sign, or the largest number where it overflows.
+    #[doc = example!(use_(&[7i8, i8::MIN]).map(|x| x.saturating_neg()) => [-7, i8::MAX])]
     pub fn saturating_neg(self) -> Exp<T> {
         saturated(neg(self), Exp::from(false))
     }
 
     /// Returns the absolute value, wrapped to the width.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.wrapping_abs()) => [7, i8::MIN])]
     pub fn wrapping_abs(self) -> Exp<T> {
         self.abs()
     }
 
     /// Returns the absolute value; nothing where it overflows.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.checked_abs()) => [Some(7), None])]
     pub fn checked_abs(self) -> OptionExp<Exp<T>> {
         OptionExp::present_if(self.ne(T::MIN), self.abs())
     }
 
     /// Returns the absolute value, or the largest number where it overflows.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.saturating_abs()) => [7, i8::MAX])]
     pub fn saturating_abs(self) -> Exp<T> {
         saturated((self.abs(), self.eq(T::MIN)), Exp::from(false))
     }
 
     /// Returns the absolute value, wrapped to the width, and whether it overflows.
+    #[doc = example!(use_(&[-7i8, i8::MIN]).map(|x| x.overflowing_abs()) => [(7, false), (i8::MIN, true)])]
     pub fn overflowing_abs(self) -> (Exp<T>, Exp<bool>) {
         (self.abs(), self.eq(T::MIN))
     }

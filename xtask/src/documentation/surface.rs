@@ -169,6 +169,8 @@ fn has_example(attributes: &[Attribute]) -> bool {
                         Lit::Str(text) => Some(text.value()),
                         _ => None,
                     },
+                    // `crates/scalar/src/example.rs` makes an example of a line.
+                    Expr::Macro(made) if made.mac.path.is_ident("example") => Some("```".to_string()),
                     _ => None,
                 },
                 _ => None,

@@ -64,6 +64,15 @@ const COMPOSED: &str = "composed::structs,comprehensions::,inner_arrays::,irregu
 const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "1/2"];
 const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "2/2"];
 
+const RUSTDOC: &[&str] = &[
+    "doc",
+    "--workspace",
+    "--all-features",
+    "--no-deps",
+    "--config",
+    "build.rustdocflags = ['-D', 'warnings']",
+];
+
 /// All stages, in the order in which they are started. Long ones that need no cargo come early, so that they run beside
 /// those that do; OpenCL's compiler works on one core, so its cases are in two parts. It takes its time, so what is
 /// [`COMPOSED`] is left to the other devices.
@@ -80,6 +89,8 @@ pub const STAGES: &[Stage] = &[
     pumice("conformance-unfused", Need::Nothing, &["selftest", "--device", "sim", "--unfused"]),
     pumice("cuda-kernels", Need::Nvrtc, &["selftest", "--compile-only", "cuda"]),
     cargo("clippy", &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"]),
+    // Every page of the crates is made, and no link in them is broken.
+    cargo("rustdoc", RUSTDOC),
     cargo("example", &["run", "--example", "dotp"]),
 ];
 

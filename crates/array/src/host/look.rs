@@ -31,7 +31,7 @@ impl<D: Shape, T: Elt> Array<D, T> {
         Ok(self.seen.get().map_or(&[], Vec::as_slice))
     }
 
-    /// Goes through the elements, row by row. Fails as [`Array::as_slice`] does.
+    /// Goes through the elements, row by row. Fails as [`Array::as_slice`] does; there is no `for x in &array`, which could only panic.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -141,17 +141,6 @@ impl<D: Shape, T: Elt, I: HostIndex<D>> Index<I> for Array<D, T> {
     #[track_caller]
     fn index(&self, index: I) -> &T {
         self.get(index).unwrap_or_else(|error| panic!("{error}"))
-    }
-}
-
-/// # Panics
-/// If the elements cannot be had; [`Array::iter`] says so with an error.
-impl<'a, D: Shape, T: Elt> IntoIterator for &'a Array<D, T> {
-    type Item = &'a T;
-    type IntoIter = std::slice::Iter<'a, T>;
-    #[track_caller]
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter().unwrap_or_else(|error| panic!("{error}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Profiles: what the host and the devices do, as slices of time with the user's operations and lines.
 //!
-//! Slices are recorded while somebody wants them: `PUMICE_PROFILE` names a file ([`trace`]), a thread collects those of a run
+//! Slices are recorded while somebody wants them: `PUMICE_PROFILE` names a file (`trace.rs`), a thread collects those of a run
 //! ([`collect`]), or a subscriber of `tracing` listens. Otherwise recording costs one load of a number. A device's own slices are between
 //! two marks in its queue ([`Stamp`]), whose times are known later; they are told when the host has waited for the device anyway.
 //! Nothing here may change what is computed, and nothing that goes wrong here is an error of a run.

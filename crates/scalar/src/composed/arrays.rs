@@ -68,6 +68,7 @@ impl<T: Elt, X: IntoExp<T>, const N: usize> IntoExp<[T; N]> for [X; N] {
 ///
 /// An array of expressions is indexed by constants as any Rust array. An index that is an expression costs a choice per
 /// element, because columns have no addresses inside an element: arrays that are long and indexed belong into memory.
+#[doc = example!(use_(&[0i64, 2]).map(|i| [constant(10), constant(20), constant(30)].at(i)) => [10, 30])]
 pub trait ElementArray<L> {
     /// Returns the element at an index. One that is out of bounds fails, and gives zero.
     ///

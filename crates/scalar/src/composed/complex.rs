@@ -49,6 +49,7 @@ fn number<T: Float>(value: f64) -> Exp<T> {
 
 impl<T: Float> ComplexExp<T> {
     /// Returns the complex number with these parts.
+    #[doc = example!(use_(&[2.0]).map(|x| pumice::ComplexExp::new(x, 1.0)) => [num_complex::Complex::new(2.0, 1.0)])]
     pub fn new(re: impl Into<Exp<T>>, im: impl Into<Exp<T>>) -> Self {
         ComplexExp { re: re.into(), im: im.into() }
     }
@@ -68,16 +69,19 @@ impl<T: Float> ComplexExp<T> {
     }
 
     /// Returns the complex conjugate.
+    #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.conj()) => [num_complex::Complex::new(3.0, -4.0)])]
     pub fn conj(self) -> Self {
         ComplexExp { re: self.re, im: -self.im }
     }
 
     /// Returns the square of the norm, which is cheaper than the norm.
+    #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.norm_sqr()) => [25.0])]
     pub fn norm_sqr(self) -> Exp<T> {
         self.re * self.re + self.im * self.im
     }
 
     /// Returns the norm, the distance from zero, to within 3 units in the last place; it overflows only where the result does.
+    #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.norm()) => [5.0])]
     pub fn norm(self) -> Exp<T> {
         let (re, im) = (self.re.abs(), self.im.abs());
         let (larger, smaller) = (re.max(im), re.min(im));
@@ -93,6 +97,7 @@ impl<T: Float> ComplexExp<T> {
     }
 
     /// Returns the angle to the real axis, between -π and π.
+    #[doc = example!(use_(&[num_complex::Complex::new(0f64, 2.0)]).map(|z| z.arg()), near std::f64::consts::FRAC_PI_2)]
     pub fn arg(self) -> Exp<T> {
         self.im.atan2(self.re)
     }
@@ -111,11 +116,13 @@ impl<T: Float> ComplexExp<T> {
     }
 
     /// Returns the principal natural logarithm.
+    #[doc = example!(use_(&[num_complex::Complex::new(1.0, 0.0)]).map(|z| z.ln()) => [num_complex::Complex::new(0.0, 0.0)])]
     pub fn ln(self) -> Self {
         ComplexExp { re: self.norm().ln(), im: self.arg() }
     }
 
     /// Returns the principal square root, whose real part is not negative.
+    #[doc = example!(use_(&[num_complex::Complex::new(-4.0, 0.0)]).map(|z| z.sqrt()) => [num_complex::Complex::new(0.0, 2.0)])]
     pub fn sqrt(self) -> Self {
         let half = number::<T>(0.5);
         let zero = number::<T>(0.0);
@@ -156,12 +163,14 @@ impl<T: Float> ComplexExp<T> {
     }
 
     /// Whether both parts are equal.
+    #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.eq(num_complex::Complex::new(3.0, 0.0))) => [false])]
     #[allow(clippy::should_implement_trait)]
     pub fn eq(self, other: impl IntoExp<Complex<T>>) -> Exp<bool> {
         equal(self, other)
     }
 
     /// Whether a part differs.
+    #[doc = example!(use_(&[num_complex::Complex::new(3.0, 4.0)]).map(|z| z.ne(num_complex::Complex::new(3.0, 0.0))) => [true])]
     #[allow(clippy::should_implement_trait)]
     pub fn ne(self, other: impl IntoExp<Complex<T>>) -> Exp<bool> {
         !equal(self, other)

@@ -60,11 +60,13 @@ pub fn err<L: Lift, M: Lift>(error: M) -> ResultExp<L, M> {
 
 impl<L: Lift, M: Lift> ResultExp<L, M> {
     /// Whether this is a value.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.is_ok()) => [true, false])]
     pub fn is_ok(self) -> Exp<bool> {
         self.succeeded
     }
 
     /// Whether this is an error.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.is_err()) => [false, true])]
     pub fn is_err(self) -> Exp<bool> {
         !self.succeeded
     }
@@ -83,22 +85,26 @@ impl<L: Lift, M: Lift> ResultExp<L, M> {
     }
 
     /// Applies a function to the error, where there is one.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.map_err(|flag| !flag)) => [Ok(3), Err(false)])]
     pub fn map_err<N: Lift>(self, f: impl FnOnce(M) -> N) -> ResultExp<L, N> {
         let error = either(self.succeeded, zero, || f(self.error));
         ResultExp { succeeded: self.succeeded, value: self.value, error }
     }
 
     /// Applies a function that may fail to the value, where there is one.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.and_then(|x| cond(x.gt(3), || ok(x), || err(constant(false))))) => [Err(false), Err(true)])]
     pub fn and_then<N: Lift>(self, f: impl FnOnce(L) -> ResultExp<N, M>) -> ResultExp<N, M> {
         either(self.succeeded, || f(self.value), || err(self.error))
     }
 
     /// Returns the value, where there is one.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.ok()) => [Some(3), None])]
     pub fn ok(self) -> OptionExp<L> {
         OptionExp::known(self.succeeded, self.value)
     }
 
     /// Returns the error, where there is one.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.err()) => [None, Some(true)])]
     pub fn err(self) -> OptionExp<M> {
         OptionExp::known(!self.succeeded, self.error)
     }
@@ -116,6 +122,7 @@ impl<L: Lift, M: Lift> ResultExp<L, M> {
     }
 
     /// Returns the value, or what a function makes of the error; only one of them is computed.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.unwrap_or_else(|flag| flag.cast())) => [3, 1])]
     pub fn unwrap_or_else(self, default: impl FnOnce(M) -> L) -> L {
         either(self.succeeded, || self.value, || default(self.error))
     }
@@ -134,12 +141,14 @@ impl<L: Lift, M: Lift> ResultExp<L, M> {
     }
 
     /// Whether both are equal values, or both equal errors.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.eq(Ok(3))) => [true, false])]
     #[allow(clippy::should_implement_trait)]
     pub fn eq(self, other: impl IntoExp<Result<L::Elt, M::Elt>>) -> Exp<bool> {
         equal(self, other)
     }
 
     /// Whether the two differ.
+    #[doc = example!(use_(&[Ok(3), Err(true)]).map(|x| x.ne(Ok(3))) => [false, true])]
     #[allow(clippy::should_implement_trait)]
     pub fn ne(self, other: impl IntoExp<Result<L::Elt, M::Elt>>) -> Exp<bool> {
         !equal(self, other)

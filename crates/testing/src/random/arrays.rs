@@ -1,7 +1,7 @@
 //! Random array programs. Results do not depend on the order in which a device does things: floats are never summed.
 
 use super::choices::Choices;
-use super::scalars::{FIRST_SCALAR, SCALARS, TYPES, expressions, index};
+use super::scalars::{FIRST_SCALAR, SCALARS, expressions, index, scalar_type};
 use pumice::layers::array::operations::{
     Argument, Backpermute, Concat, Expand, ExpandReduce, Filter, Fold, Generate, Gives, Order, Permute,
     Product, Reshape, Scan, Sort, Use, View, ZipWith,
@@ -117,11 +117,9 @@ fn data(choices: &mut Choices<'_>, extents: &[usize], types: &[ScalarType]) -> A
                 (position as u64 ^ seed << 32 ^ (number as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             bits ^= bits >> 29;
             let whole = (bits as i64) >> (bits >> 58);
-            match ty {
-                ScalarType::F32 | ScalarType::F64 => {
-                    Op::Cast.evaluate(*ty, &[((whole as f64) / 64.0).into()])
-                }
-                _ => Constant::from_bits(*ty, whole as u64),
+            match ty.is_float() {
+                true => Op::Cast.evaluate(*ty, &[((whole as f64) / 64.0).into()]),
+                false => Constant::from_bits(*ty, whole as u64),
             }
         };
         (0..count).flat_map(|position| value(position).to_bytes()).collect()
@@ -142,7 +140,7 @@ pub(super) struct Maker<'a, 'b> {
 
 impl Maker<'_, '_> {
     fn types(&mut self) -> Vec<ScalarType> {
-        (0..self.choices.pick(&[1, 1, 2, 3])).map(|_| self.choices.pick(&TYPES)).collect()
+        (0..self.choices.pick(&[1, 1, 2, 3])).map(|_| scalar_type(self.choices)).collect()
     }
 
     fn extents(&mut self) -> Vec<usize> {

@@ -5,8 +5,8 @@ use pumice::layers::scalar::{
     Constant, FailureKind, Op, Place, ScalarType, Site, Term, Variable, branch, repeat,
 };
 
-/// The types of elements.
-pub const TYPES: [ScalarType; 7] = [
+/// The usual types of elements.
+const TYPES: [ScalarType; 7] = [
     ScalarType::I32,
     ScalarType::I64,
     ScalarType::F32,
@@ -15,6 +15,19 @@ pub const TYPES: [ScalarType; 7] = [
     ScalarType::U64,
     ScalarType::F64,
 ];
+
+/// The types of 8 and 16 bits, which are rarer: devices do most with them as they do with wider ones.
+const SMALL: [ScalarType; 6] =
+    [ScalarType::U8, ScalarType::I16, ScalarType::F16, ScalarType::I8, ScalarType::U16, ScalarType::BF16];
+
+/// Returns a type for elements: one in eight is small.
+pub fn scalar_type(choices: &mut Choices<'_>) -> ScalarType {
+    let byte = choices.below(256);
+    match byte.checked_sub(224) {
+        Some(small) => SMALL[small % SMALL.len()],
+        None => TYPES[byte % TYPES.len()],
+    }
+}
 
 /// The values of the scalar arguments that functions read.
 pub const SCALARS: [i64; 3] = [7, -3, 1_000_000_007];
@@ -88,7 +101,7 @@ impl Pool<'_, '_> {
     }
 
     fn step(&mut self) -> Term {
-        let ty = self.choices.pick(&TYPES);
+        let ty = scalar_type(self.choices);
         match self.choices.below(11) {
             0..=4 => {
                 let op = self.operation(ty);
@@ -107,8 +120,9 @@ impl Pool<'_, '_> {
             7 => self.term(self.terms.last().map_or(ty, |term| term.ty())).cast(ty),
             8 => {
                 // Divides where the divisor is not zero.
-                let ty =
-                    self.choices.pick(&[ScalarType::I32, ScalarType::I64, ScalarType::U32, ScalarType::U64]);
+                let wide = [ScalarType::I32, ScalarType::I64, ScalarType::U32, ScalarType::U64];
+                let is_small = ty.is_integer() && SMALL.contains(&ty);
+                let ty = if is_small { ty } else { self.choices.pick(&wide) };
                 let (a, b) = (self.term(ty), self.term(ty));
                 let divided = self.quotient(ty, a, b);
                 if self.choices.below(12) == 11 {

@@ -8,6 +8,7 @@
 //! ```
 
 #[macro_use]
+#[path = "../../pumice/examples/print/mod.rs"]
 mod print;
 
 use pumice::prelude::*;

@@ -1,5 +1,8 @@
 //! Data of the host as arrays and back, as a user does it: vectors, files and other crates' arrays, parts that are fetched alone, and what
-//! is said where something does not fit.
+//! is said where something does not fit. All features are on here.
+
+#[path = "../../pumice/tests/programs/mod.rs"]
+mod programs;
 
 use proptest::prelude::*;
 use pumice::layers::runtime::devices::Sim;
@@ -36,7 +39,7 @@ fn arrays_come_from_what_rust_has_and_go_back() -> pumice::Result<()> {
         assert_eq!(matrix, &made[0]);
         assert!(matrix.rows()?.eq(expected.iter().map(|row| &row[..])));
         assert_eq!((matrix[[1, 2]], matrix[(0, 1)], *matrix.get((1, 0))?), (6, 2, 4));
-        assert_eq!(matrix.into_iter().rev().copied().collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(matrix.iter()?.rev().copied().collect::<Vec<_>>(), [6, 5, 4, 3, 2, 1]);
     }
     let cube = Array::<Dim3, i32>::from([[[1], [2]], [[3], [4]]]);
     assert_eq!((cube.extents(), cube[(1, 0, 0)], cube.row(1)?), ([2, 2, 1], 3, Matrix::from([[3], [4]])));
@@ -173,6 +176,18 @@ fn numpy_files_of_any_rank_and_element_come_back() -> pumice::Result<()> {
     Ok(())
 }
 
+/// As programs with output that their headers tell.
+#[test]
+fn examples_print_what_they_say() {
+    let examples = [
+        ("arrow_table", include_str!("../examples/arrow_table.rs")),
+        ("count_letters", include_str!("../examples/count_letters.rs")),
+    ];
+    for device in ["sim", "cpu", "opencl"] {
+        programs::run_all(&examples, device);
+    }
+}
+
 proptest! {
     #[test]
     fn any_matrix_comes_back_from_every_form(rows in 0usize..5, columns in 0usize..5, seed in any::<u32>()) {
@@ -190,7 +205,6 @@ proptest! {
     }
 }
 
-#[cfg(feature = "mmap")]
 #[test]
 fn files_are_arguments_without_being_read_first() -> pumice::Result<()> {
     let (path, (_, compiler)) = (scratch("mapped.raw"), sim());
@@ -221,7 +235,6 @@ fn files_are_arguments_without_being_read_first() -> pumice::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "npz")]
 #[test]
 fn archives_of_arrays_are_read_whoever_wrote_them() -> pumice::Result<()> {
     let path = scratch("arrays.npz");
@@ -250,7 +263,6 @@ fn archives_of_arrays_are_read_whoever_wrote_them() -> pumice::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "serde")]
 #[test]
 fn serde_keeps_shapes_and_refuses_what_does_not_fit() -> pumice::Result<()> {
     let matrix = Matrix::from([[1, 2], [3, 4]]);
@@ -272,7 +284,6 @@ fn serde_keeps_shapes_and_refuses_what_does_not_fit() -> pumice::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "approx")]
 #[test]
 fn arrays_are_near_each_other_if_all_elements_are() {
     use approx::{abs_diff_eq, relative_eq, ulps_eq};
@@ -283,7 +294,6 @@ fn arrays_are_near_each_other_if_all_elements_are() {
     assert!(!abs_diff_eq!(one, Vector::from([1.0]), epsilon = 1e9));
 }
 
-#[cfg(feature = "image")]
 #[test]
 fn pictures_are_matrices_of_pixels() -> pumice::Result<()> {
     use image::{ImageBuffer, Luma, Rgb};
@@ -298,7 +308,6 @@ fn pictures_are_matrices_of_pixels() -> pumice::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "ndarray")]
 #[test]
 fn ndarray_goes_in_and_out_in_any_order() -> pumice::Result<()> {
     let (_, compiler) = sim();
@@ -312,7 +321,6 @@ fn ndarray_goes_in_and_out_in_any_order() -> pumice::Result<()> {
     Ok(())
 }
 
-#[cfg(feature = "arrow")]
 #[test]
 fn columns_of_arrow_keep_nulls_and_lists() -> pumice::Result<()> {
     use arrow_array::{Array as _, BooleanArray, Float32Array, Int64Array, StringArray};

@@ -9,6 +9,7 @@
 //! ```
 
 #[macro_use]
+#[path = "../../pumice/examples/print/mod.rs"]
 mod print;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
@@ -56,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let totals = pumice::compile(by_shop)?.run((&shops, &amounts))?;
     println!("shop  sales   total");
-    for (shop, sales, total) in &totals {
+    for (shop, sales, total) in totals.iter()? {
         println!("{shop:>4}  {sales:>5}  {total:>6.2}");
     }
     assert_eq!(totals, [(3, 1, 20.25), (7, 3, 81.5)]);
