@@ -7,7 +7,7 @@ use super::comprehension::{Initial, Reduction};
 use super::environment::{Environment, Instance};
 use super::in_kernel::known_level;
 use super::table::{Meaning, row, without_rank};
-use super::value::{Array, Function, Made, Value};
+use super::value::{Array, Function, Made, Scalar, Value};
 use super::whole::Whole;
 use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
@@ -175,6 +175,27 @@ impl Evaluator {
             }
             _ => self.get(array, &terms, Some(call.name), call.span),
         }
+    }
+
+    /// `indexOr`: the element at an index, if the array has it.
+    pub(super) fn element_or(self: &Rc<Self>, call: Call) -> Outcome<Value> {
+        let (span, ty) = (call.span, self.result_type(&call)?);
+        let [otherwise, array, index] = &call.arguments[..] else {
+            return Err(self.wrong(span, "an array is wanted here"));
+        };
+        let (of, at) = (self.array(array, span)?, self.scalar(index, span)?);
+        if self.mode.get() == Mode::Kernel {
+            return self.kernel_element_or(of, at.term, otherwise, &ty, span);
+        }
+        let length = self.extents(of, span)?.first().copied().unwrap_or(at);
+        let zero = Term::from(Constant::from(0i64));
+        let inside = zero.compare(Op::Le, at.term).binary(Op::And, at.term.compare(Op::Lt, length.term));
+        let inside = Scalar { term: inside, outside: at.outside && length.outside };
+        let element = || {
+            let (instance, arguments) = (call.instance.clone(), vec![array.clone(), index.clone()]);
+            self.element_at(Call { name: "index", span, instance, level: None, arguments })
+        };
+        self.choose(inside, &ty, &element, &|| Ok(otherwise.clone()), span)
     }
 
     /// An element as an array of no dimension: lengths of arrays may depend on it.

@@ -144,6 +144,35 @@ impl Evaluator {
         self.of_item(item, &array.element)
     }
 
+    /// The element at an index, or another value where the array has none there.
+    pub(super) fn kernel_element_or(
+        self: &Rc<Self>,
+        array: &Array,
+        index: Term,
+        otherwise: &Value,
+        ty: &Type,
+        span: Span,
+    ) -> Outcome<Value> {
+        let (elements, otherwise) = (self.elements(array, span)?, Scalars(self.stored(otherwise, span)?));
+        let found = written_at(self.place("indexOr", span), || {
+            elements.at_or(Exp::<i64>::from_term(index), otherwise)
+        });
+        self.of_scalars(found, ty, span)
+    }
+
+    /// `now`: a value that is computed where this stands.
+    pub(super) fn now(&self, call: &Call) -> Outcome<Value> {
+        let [value] = &call.arguments[..] else {
+            return Err(self.wrong(call.span, "a value is wanted here"));
+        };
+        if self.mode.get() != Mode::Kernel {
+            return Ok(value.clone());
+        }
+        let scalars = Scalars(self.stored(value, call.span)?);
+        let computed = written_at(self.place("now", call.span), || kernel::force_scalar(scalars));
+        self.of_scalars(computed, &self.result_type(call)?, call.span)
+    }
+
     /// `append` of two pulls.
     pub(super) fn append_here(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;

@@ -3,6 +3,7 @@
 use super::builtins::Call;
 use super::value::Value;
 use super::{Evaluator, Mode, Outcome};
+use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
 use pumice_kernel::{AnyLevel, Dynamic, Ix, Length, Push, Scalars, warp, written_at};
@@ -18,6 +19,12 @@ impl Evaluator {
         };
         let (to, _) = self.element_type(call)?;
         let (push, from) = self.as_push(array, span)?;
+        if !matches!(push.level(), AnyLevel::Warp | AnyLevel::Block) {
+            let level = push.level().to_string().to_lowercase();
+            let message = format!("`{}` of an array of the level `{level}`", call.name);
+            let help = "lanes exchange the elements of a warp, or of the warps of a block: `push <warp>` or `push <block>`";
+            return Err(Box::new(Diagnostic::new(span, message).help(help)));
+        }
         let place = self.place(call.name, span);
         let (this, name, how, combine) = (self.clone(), call.name, how.clone(), combine.clone());
         let of = to.clone();

@@ -56,6 +56,13 @@ impl Evaluator {
             "pairwise" => self.pairwise(self.level_of(call)?, call),
             "force" => self.force_here(&arguments[0], span),
             "forceWithin" => self.force_within(number(0)?, &arguments[1], span),
+            "ifWhole" => self.if_whole(call),
+            "concatTiles" => self.concat_tiles(call),
+            "forceAs" => self.force_as(call),
+            "forceTile" => self.force_tile(call),
+            "concatTiles2D" => self.concat_tiles_2d(call),
+            "forceWindows" => self.force_windows(call),
+            "concatOwned" => self.concat_owned(call),
             "mapPush" => self.map_push(&arguments[0], &arguments[1], &self.element_type(call)?.0, span),
             "lengthPush" => self.length_push(&arguments[0], span),
             "appendPush" => self.append_push(&arguments[0], &arguments[1], span),
@@ -69,6 +76,12 @@ impl Evaluator {
             "while" => {
                 let condition = |_, array: &Value| self.apply(&arguments[0], array.clone(), span);
                 self.steps(&condition, &arguments[1], &arguments[2], span)
+            }
+            "whileWithin" => {
+                let condition = |_, array: &Value| self.apply(&arguments[1], array.clone(), span);
+                let capacity = self.known(number(0)?, "how many elements there are at most", span)?;
+                let capacity = usize::try_from(capacity).unwrap_or(0);
+                self.loop_steps(&condition, &arguments[2], &arguments[3], capacity, span)
             }
             "power" => {
                 let times = self.known(number(0)?, "how often `power` does its step", span)?;

@@ -27,6 +27,7 @@ mod scalar_functions;
 mod scalars;
 mod steps;
 mod table;
+mod tiles;
 mod value;
 mod whole;
 

@@ -29,7 +29,12 @@ impl Evaluator {
                     pushed = self.apply(step, array, span)?;
                 }
                 Some(false) => break,
-                None => return self.loop_steps(condition, step, &pushed, span),
+                None => {
+                    let Length::Known(capacity) = self.as_push(&pushed, span)?.0.len() else {
+                        return Err(self.unknown_size(span));
+                    };
+                    return self.loop_steps(condition, step, &pushed, capacity, span);
+                }
             }
         }
         self.force_here(&pushed, span)
@@ -58,15 +63,15 @@ impl Evaluator {
     }
 
     /// The steps whose number the kernel finds out, in a loop of it.
-    fn loop_steps(
+    pub(super) fn loop_steps(
         self: &Rc<Self>,
         condition: Condition<'_>,
         step: &Value,
         initial: &Value,
+        capacity: usize,
         span: Span,
     ) -> Outcome<Value> {
         let (first, element) = self.as_push(initial, span)?;
-        let Length::Known(capacity) = first.len() else { return Err(self.unknown_size(span)) };
         let level = first.level();
         let value = |pull: Pull<Dynamic, kernel::Ix>| in_loop(pull, element.clone());
         let last = written_at(self.place("while", span), || {
@@ -95,6 +100,6 @@ fn in_loop(pull: Pull<Dynamic, kernel::Ix>, element: Type) -> Value {
 }
 
 /// A push array without elements, where there was an error.
-fn nothing(level: AnyLevel) -> Push<AnyLevel, Dynamic, Length> {
+pub(super) fn nothing(level: AnyLevel) -> Push<AnyLevel, Dynamic, Length> {
     Pull::<Dynamic, _>::new(Length::Known(0), |_| Scalars(Vec::new())).push_at(level)
 }

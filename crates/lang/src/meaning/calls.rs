@@ -99,6 +99,7 @@ impl<'p> Evaluator<'p> {
                 self.step(span);
                 Ok(if holds { yes } else { no }.clone())
             }
+            (Subject::Now, [value]) => Ok(value.clone()),
             (Subject::Scalar, _) => self.scalar_function(call),
             (Subject::Fold, _) => self.fold(call),
             (Subject::Scan, _) => self.scan(call),
@@ -126,6 +127,7 @@ enum Subject {
     While,
     Half,
     Select,
+    Now,
     Scalar,
     Fold,
     Scan,
@@ -144,13 +146,15 @@ fn subject(name: &str) -> Option<Subject> {
     Some(match without_rank(name) {
         "generate" | "map" | "mapPull" | "zipWith" | "slice" | "rows" | "transpose" | "transposeInner"
         | "transposeOuter" | "reshape" | "flatten" => Subject::Pull,
-        "index" => Subject::Index,
+        "index" | "indexOr" => Subject::Index,
         "length" | "lengthPull" => Subject::Length,
         "shape" => Subject::Shape,
         "push" | "pushBy" | "pairwise" | "scatterPush" | "filterPush" | "concat" | "interleave"
-        | "mapPush" | "ixMap" | "appendPush" | "unpairPush" | "shuffle" | "shuffleUp" | "shuffleDown"
-        | "shuffleXor" | "ballot" | "anyLane" | "allLanes" => Subject::Push,
-        "lengthPush" | "force" | "forceWithin" | "perform" | "while" | "power" => Subject::Level,
+        | "concatTiles" | "concatTiles2D" | "concatOwned" | "mapPush" | "ixMap" | "appendPush"
+        | "unpairPush" | "shuffle" | "shuffleUp" | "shuffleDown" | "shuffleXor" | "ballot" | "anyLane"
+        | "allLanes" => Subject::Push,
+        "lengthPush" | "force" | "forceWithin" | "forceAs" | "forceTile" | "forceWindows" | "ifWhole"
+        | "perform" | "while" | "whileWithin" | "power" => Subject::Level,
         "inPlace"
         | "memory"
         | "freeze"
@@ -172,6 +176,7 @@ fn subject(name: &str) -> Option<Subject> {
         "whileLoop" => Subject::While,
         "fst" | "snd" => Subject::Half,
         "select" => Subject::Select,
+        "now" => Subject::Now,
         "abs" | "rotateLeft" | "rotateRight" | "fromInt" | "toBits" | "fromBits" | "minValue"
         | "maxValue" | "infinity" | "nan" | "epsilon" | "uniformAt" | "integerAt" | "normalAt" => {
             Subject::Scalar

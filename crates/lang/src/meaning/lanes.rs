@@ -13,6 +13,8 @@ use pumice_scalar::Constant;
 /// A lane with its element.
 struct Lane<'p> {
     number: usize,
+    /// The number of its thread in the group.
+    thread: usize,
     /// The index of the element.
     index: usize,
     element: Value<'p>,
@@ -30,7 +32,8 @@ impl<'p> Evaluator<'p> {
         self.memory(of.length, span)?;
         let (first, mut lanes) = (self.thread.get(), Vec::new());
         self.run_push(of, span, &mut |index, element| {
-            lanes.push(Lane { number: self.thread.get().saturating_sub(first) % WARP, index, element });
+            let thread = self.thread.get().saturating_sub(first);
+            lanes.push(Lane { number: thread % WARP, thread, index, element });
             Ok(())
         })?;
         if lanes.windows(2).any(|two| two[0].number == two[1].number) {
@@ -41,21 +44,29 @@ impl<'p> Evaluator<'p> {
             let help = "exchange the elements of `push <warp>`, of which each lane has one";
             return Err(Box::new(Diagnostic::new(span, message).help(help)));
         }
-        for round in lanes.chunk_by(|a, b| a.number < b.number) {
-            self.run_round(exchange, round, span, write)?;
-        }
-        Ok(())
+        // The warps of a block do so side by side.
+        let warps: Vec<&[Lane<'p>]> = lanes.chunk_by(|a, b| a.number < b.number).collect();
+        let side_by_side = match of.level {
+            CostLevel::Block => (self.options.block_size as usize).div_ceil(WARP),
+            _ => 1,
+        };
+        self.rounds(
+            warps.len(),
+            Some(side_by_side),
+            |_| 0,
+            |warp| self.run_round(exchange, (warps[warp], of.level), span, write),
+        )
     }
 
     fn run_round(
         &self,
         exchange: &Exchange<'p>,
-        lanes: &[Lane<'p>],
+        (lanes, level): (&[Lane<'p>], CostLevel),
         span: Span,
         write: Writer<'_, 'p>,
     ) -> Outcome<()> {
-        let thread = |at: usize| lanes[at].number;
-        let lane = Location::Thread(CostLevel::Warp);
+        let thread = |at: usize| lanes[at].thread;
+        let lane = Location::Thread(level);
         let mut votes = 0u32;
         if matches!(&*exchange.name, "ballot" | "anyLane" | "allLanes") {
             self.rounds(lanes.len(), Some(WARP), thread, |at| {

@@ -25,6 +25,7 @@ mod running;
 mod scalars;
 mod sorting;
 mod stores;
+mod tiles;
 mod types;
 mod value;
 

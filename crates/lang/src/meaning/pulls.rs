@@ -127,6 +127,12 @@ impl<'p> Evaluator<'p> {
     /// `index` and its like (rule 50).
     pub(super) fn indexed(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
+        if let ("indexOr", [otherwise, array, index]) = (&*call.name, &call.arguments[..]) {
+            let (pull, index) = (self.pull(array, span)?, self.integer(index, span)?);
+            self.step(span);
+            let inside = usize::try_from(index).ok().filter(|index| *index < pull.shape.count());
+            return inside.map_or_else(|| Ok(otherwise.clone()), |index| self.element(&pull, index, span));
+        }
         let Some((array, indices)) = call.arguments.split_first() else {
             return Err(self.fault(span, "an array is wanted here"));
         };

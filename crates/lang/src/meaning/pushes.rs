@@ -43,6 +43,10 @@ impl<'p> Evaluator<'p> {
                 let (size, parts) = (extent(size)?, pull(parts)?);
                 (parts.shape.count().saturating_mul(size), PushKind::Concat { size, parts })
             }
+            ("concatTiles", [size, length, parts]) => {
+                (extent(length)?, PushKind::Concat { size: extent(size)?, parts: pull(parts)? })
+            }
+            ("concatTiles2D" | "concatOwned", _) => self.tiled(call)?,
             ("interleave", [length, place, parts]) => {
                 (extent(length)?, PushKind::Interleave { place: place.clone(), parts: pull(parts)? })
             }
@@ -81,17 +85,19 @@ impl<'p> Evaluator<'p> {
             ("lengthPush", [push]) => Ok(whole(self.pushed(push, span)?.length)),
             ("force", [push]) => self.forced(push, &self.argument_type(call, 0), span),
             ("forceWithin", [most, push]) => {
-                let (most, length) =
-                    (self.extent(most, "forceWithin", span)?, self.pushed(push, span)?.length);
-                if length > most {
-                    let message = format!("`forceWithin {most}` of an array of {length} elements");
-                    return Err(self.wrong(span, message));
-                }
+                self.no_longer_than(self.extent(most, "forceWithin", span)?, push, call)?;
                 self.forced(push, &self.argument_type(call, 1), span)
             }
+            ("forceAs", [_, push]) => self.forced(push, &self.argument_type(call, 1), span),
+            ("forceTile", _) => self.tile_forced(call),
+            ("forceWindows", _) => self.windows_forced(call),
+            ("ifWhole", _) => self.if_whole(call),
             ("perform", [push]) => self.performed(push, span),
-            ("while", [condition, step, initial]) => {
-                let ty = self.argument_type(call, 2);
+            ("while" | "whileWithin", [capacity @ .., condition, step, initial]) => {
+                if let [capacity] = capacity {
+                    self.no_longer_than(self.extent(capacity, "whileWithin", span)?, initial, call)?;
+                }
+                let ty = self.argument_type(call, capacity.len() + 2);
                 let mut array = self.forced(initial, &ty, span)?;
                 while self.scalar(&self.apply(condition, array.clone(), span)?, span)?.is_true() {
                     self.take(1, span)?;
@@ -109,6 +115,17 @@ impl<'p> Evaluator<'p> {
                 Ok(array)
             }
             _ => Err(self.fault(span, format!("`{}` has no meaning", call.name))),
+        }
+    }
+
+    /// An array that has so many elements at most.
+    fn no_longer_than(&self, most: usize, push: &Value<'p>, call: &Call<'p>) -> Outcome<()> {
+        let length = self.pushed(push, call.span)?.length;
+        match length > most {
+            true => {
+                Err(self.wrong(call.span, format!("`{} {most}` of an array of {length} elements", call.name)))
+            }
+            false => Ok(()),
         }
     }
 

@@ -89,6 +89,7 @@ impl<'p> Evaluator<'p> {
                 write(place.saturating_add(1), second)
             }),
             PushKind::Exchanged(exchange, of) => self.run_exchange(exchange, of, own, write),
+            PushKind::Tiles(tiles) => self.run_tiles(push, tiles, write),
         }
     }
 
@@ -127,7 +128,7 @@ impl<'p> Evaluator<'p> {
                     return Err(self.fault(own, "a part of another level than its type says"));
                 }
                 if let PushKind::Concat { size, .. } = &push.kind
-                    && part.length > *size
+                    && part.length > (*size).min(push.length.saturating_sub(number.saturating_mul(*size)))
                 {
                     let message = format!("a part of {} elements where each has {size}", part.length);
                     let help = "the first argument of `concat` is the number of elements of each part";
@@ -192,7 +193,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Deals parts out to the locations below a level (rule 42).
-    fn dealt_parts(
+    pub(super) fn dealt_parts(
         &self,
         level: CostLevel,
         below: CostLevel,

@@ -212,6 +212,20 @@ pub(super) enum PushKind<'p> {
     Unpaired(Rc<Push<'p>>),
     /// What the lanes of a warp make of their elements and those of others.
     Exchanged(Exchange<'p>, Rc<Push<'p>>),
+    /// Tiles of a matrix.
+    Tiles(Tiles<'p>),
+}
+
+/// A matrix that is made of tiles, one block each.
+pub(super) struct Tiles<'p> {
+    /// The sides of a tile: rows and columns, at least 1.
+    pub sides: [usize; 2],
+    pub rows: usize,
+    pub columns: usize,
+    /// Where the element with a number belongs that a thread has; tiles are rows of elements where there is none.
+    pub place: Option<Value<'p>>,
+    /// Rows of tiles.
+    pub of: Rc<Pull<'p>>,
 }
 
 /// What the lanes of a warp do together.

@@ -70,7 +70,13 @@ impl Checker<'_> {
                     dimensions(needed),
                     dimensions(there)
                 );
-                return;
+                match (needed, there) {
+                    (1, 2..) => format!("`flatten{there} xs` has the elements in one dimension"),
+                    (2.., 1) => format!(
+                        "`reshape{needed}` makes one of a vector, row by row; an array of arrays is something else: `reshape2 2 2 [1, 2, 3, 4]`"
+                    ),
+                    _ => return,
+                }
             }
             Clash::Occurs => {
                 error.message = "this would be of a type that contains itself".to_string();

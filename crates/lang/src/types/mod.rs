@@ -18,6 +18,7 @@ mod checked;
 mod comprehension;
 mod declare;
 mod elaborate;
+mod elsewhere;
 mod exhaustive;
 mod explain;
 mod export;

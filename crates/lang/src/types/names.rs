@@ -2,6 +2,7 @@
 //! imports, and of the prelude and the built-ins, in this order.
 
 use super::checked::FunctionId;
+use super::elsewhere::elsewhere;
 use crate::ast::{Ident, Name, Path, TypeDeclarationKind};
 use crate::diagnostic::Diagnostic;
 use crate::program::{Program, STANDARD};
@@ -157,7 +158,11 @@ impl Names {
         found.ok_or_else(|| {
             let known = tables.iter().flat_map(|table| table.keys()).chain(locals);
             let error = Diagnostic::new(name.span, format!("nothing is called `{}` here", name.name));
-            suggest(error.label("not found"), nearest(&name.name, known))
+            let error = error.label("not found");
+            match elsewhere(&name.name) {
+                Some(help) => error.help(help),
+                None => suggest(error, nearest(&name.name, known)),
+            }
         })
     }
 

@@ -2,6 +2,7 @@
 
 mod normal;
 mod same;
+mod tiled;
 
 use super::{is, value};
 

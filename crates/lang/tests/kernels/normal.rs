@@ -137,6 +137,7 @@ impl Normal {
             ("mul", [a, b]) if is_number && number(a).is_some() => {
                 plus(Sum::new(), b, number(a).unwrap_or(0))
             }
+            ("not", [a]) if show(a).starts_with("eq(") => value(show(a).replacen("eq(", "ne(", 1)),
             (operation, _) => {
                 let mut shown: Vec<String> = operands.iter().map(show).collect();
                 if ["mul", "eq", "ne", "and", "or", "xor", "min", "max"].contains(&operation) {

@@ -56,7 +56,7 @@ pub fn report(text: &str, threads: u32, length: usize) -> String {
 }
 
 #[track_caller]
-fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl KernelFunction<P>) {
+pub fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl KernelFunction<P>) {
     let own = kernel_of(text, threads);
     let rust = define("kernel", threads, rust).expect("the kernel in Rust is built");
     let (own, rust) = (text_of(&own, lengths), text_of(&rust, lengths));
@@ -89,7 +89,7 @@ fn what_matters_is_compared() {
 }
 
 /// A program of one array.
-fn of_one(program: &str, expression: &str) -> String {
+pub fn of_one(program: &str, expression: &str) -> String {
     format!("{program}\nsig it : [i32] -> [i32]<grid>\nfun it xs = {expression}\n")
 }
 

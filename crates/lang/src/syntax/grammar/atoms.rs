@@ -112,6 +112,14 @@ fn parenthesised(p: &mut Parser) -> u32 {
         p.finish();
         return 1;
     }
+    if operator(p.kind()).is_some() && p.kind() != SyntaxKind::Minus {
+        p.error_here(
+            "an operator without its left operand",
+            "",
+            "write `fn x => x + 1`; `(+)` is the operator alone",
+        );
+        p.bump();
+    }
     let (mut height, mut kind) = (1, SyntaxKind::Tuple);
     if !p.is_at(SyntaxKind::RightParen) {
         let mut count = 0;
