@@ -22,6 +22,8 @@ const EXAMPLES: &[(&str, &str)] = examples![
     nbody
     neighbours
     pagerank
+    particles
+    photo
     poisson
     queens
     quicksort

@@ -8,6 +8,7 @@
 use crate::Op;
 use crate::function::Function;
 use crate::graph::{ElementOf, Graph, Id, Node, Site, Variable};
+use crate::simplify;
 use crate::types::{Constant, ScalarType};
 use std::any::Any;
 use std::cell::RefCell;
@@ -174,6 +175,14 @@ impl Term {
         with(|arena| {
             let (condition, index, bound) = (arena.id(self), arena.id(index), arena.id(bound));
             arena.add(Node::Check { condition, site, index, bound })
+        })
+    }
+
+    /// The same value, for code that is evaluated only where a condition holds: what the condition chooses is chosen.
+    pub(crate) fn given(self, condition: Term) -> Term {
+        with(|arena| {
+            let (condition, id) = (arena.id(condition), arena.id(self));
+            simplify::given(&arena.graph, condition, id).map_or(self, |id| arena.term(id))
         })
     }
 

@@ -8,7 +8,7 @@ use crate::composed::zero;
 use crate::control::cond;
 use crate::elt::{Elt, Lift, Primitive};
 use crate::exp::{Exp, constant};
-use crate::graph::{Id, Node};
+use crate::graph::{Graph, Id, Node};
 use crate::number::Integer;
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -164,18 +164,20 @@ pub fn unset<L: Lift>() -> L {
     zero()
 }
 
-/// Whether values may be computed where they are not needed: nothing in them can fail or read memory, and what was added to the
-/// graph for them since it had `mark` nodes costs little.
-fn is_simple(values: &[Term], mark: usize) -> bool {
+/// Looking at more nodes than this would take long in large functions.
+const FURTHEST: usize = 256;
+
+/// Whether values may be computed wherever a condition is, whether they are needed or not: beside what the condition needs itself,
+/// nothing in them can fail or read memory, and what was added to the graph for them since it had `mark` nodes costs little.
+fn is_simple(condition: Term, values: &[Term], mark: usize) -> bool {
     /// More than this is worth a branch.
     const DEAREST: u32 = 16;
-    /// Looking further would take long in large functions.
-    const FURTHEST: usize = 256;
-    let mut open: Vec<Id> = values.iter().map(|value| value.id()).collect();
+    let (condition, mut open) = (condition.id(), values.iter().map(|value| value.id()).collect::<Vec<Id>>());
     inspect(|graph| {
+        let computed = needed(graph, condition);
         let (mut seen, mut cost) = (HashSet::new(), 0);
         while let Some(id) = open.pop() {
-            if !seen.insert(id) {
+            if computed.contains(&id) || !seen.insert(id) {
                 continue;
             }
             let (node, is_new) = (graph.node(id), id.0 as usize >= mark);
@@ -197,6 +199,22 @@ fn is_simple(values: &[Term], mark: usize) -> bool {
     })
 }
 
+/// What is computed with a condition in any case: all that it needs, but for sides of branches and rounds of loops.
+fn needed(graph: &Graph, condition: Id) -> HashSet<Id> {
+    let (mut needed, mut open) = (HashSet::new(), vec![condition]);
+    while let Some(id) = open.pop() {
+        if needed.len() == FURTHEST || !needed.insert(id) {
+            continue;
+        }
+        match graph.node(id) {
+            Node::Branch { condition, .. } => open.push(*condition),
+            Node::Loop { initial, .. } => open.extend(initial.iter()),
+            node => node.for_each_operand(|operand| open.push(operand)),
+        }
+    }
+    needed
+}
+
 /// How many nodes the graph has: what is added for an expression that need not be evaluated comes after.
 #[doc(hidden)]
 pub fn mark() -> usize {
@@ -215,7 +233,7 @@ pub fn branch<L: Lift>(condition: Exp<bool>, mark: usize, then: L, otherwise: L)
 
 fn chosen(condition: Term, mark: usize, then: &[Term], otherwise: &[Term]) -> Vec<Term> {
     let values: Vec<Term> = then.iter().chain(otherwise).copied().collect();
-    if !is_simple(&values, mark) {
+    if !is_simple(condition, &values, mark) {
         return arena::branch(condition, then, otherwise);
     }
     let select = |(a, b): (&Term, &Term)| Term::apply(Op::Select, a.ty(), &[condition, *a, *b]);
@@ -225,7 +243,7 @@ fn chosen(condition: Term, mark: usize, then: &[Term], otherwise: &[Term]) -> Ve
 /// Returns `a && b`, where `b` is evaluated only if `a` holds, unless that makes no difference.
 #[doc(hidden)]
 pub fn and(a: Exp<bool>, mark: usize, b: Exp<bool>) -> Exp<bool> {
-    match is_simple(&[b.term()], mark) {
+    match is_simple(a.term(), &[b.term()], mark) {
         true => a & b,
         false => cond(a, || b, || literal(false)),
     }
@@ -234,7 +252,7 @@ pub fn and(a: Exp<bool>, mark: usize, b: Exp<bool>) -> Exp<bool> {
 /// Returns `a || b`, where `b` is evaluated only if `a` does not hold, unless that makes no difference.
 #[doc(hidden)]
 pub fn or(a: Exp<bool>, mark: usize, b: Exp<bool>) -> Exp<bool> {
-    match is_simple(&[b.term()], mark) {
+    match is_simple(a.term(), &[b.term()], mark) {
         true => a | b,
         false => cond(a, || literal(true), || b),
     }

@@ -87,7 +87,7 @@ impl<L: Lift> OptionExp<L> {
     /// Whether there is a value and a condition on it holds.
     #[doc = example!(use_(&[Some(3), None]).map(|x| x.is_some_and(|x| x.gt(2))) => [true, false])]
     pub fn is_some_and(self, condition: impl FnOnce(L) -> Exp<bool>) -> Exp<bool> {
-        either(self.present, || condition(self.value), || Exp::from(false))
+        either(self.present, || condition(self.looked_at()), || Exp::from(false))
     }
 
     /// Applies a function to the value, where there is one.
@@ -99,13 +99,13 @@ impl<L: Lift> OptionExp<L> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn map<M: Lift>(self, f: impl FnOnce(L) -> M) -> OptionExp<M> {
-        OptionExp { present: self.present, value: either(self.present, || f(self.value), zero) }
+        OptionExp { present: self.present, value: either(self.present, || f(self.looked_at()), zero) }
     }
 
     /// Applies a function that may give no value, where there is one.
     #[doc = example!(use_(&[Some(9u8), Some(3), None]).map(|x| x.and_then(|x| x.checked_sub(5))) => [Some(4), None, None])]
     pub fn and_then<M: Lift>(self, f: impl FnOnce(L) -> OptionExp<M>) -> OptionExp<M> {
-        either(self.present, || f(self.value), none)
+        either(self.present, || f(self.looked_at()), none)
     }
 
     /// Returns the value only where a condition on it holds.
@@ -145,7 +145,7 @@ impl<L: Lift> OptionExp<L> {
     /// Returns the value, or what `default` computes where there is none; only one of them is computed.
     #[doc = example!(use_(&[Some(3), None]).map(|x| x.unwrap_or_else(|| constant(7))) => [3, 7])]
     pub fn unwrap_or_else(self, default: impl FnOnce() -> L) -> L {
-        either(self.present, || self.value, default)
+        either(self.present, || self.looked_at(), default)
     }
 
     /// Whether both are absent, or both present with equal values.
@@ -165,7 +165,13 @@ impl<L: Lift> OptionExp<L> {
     /// The value, zero where there is none: for code that has looked.
     #[doc(hidden)]
     pub fn unpack_some(self) -> (L,) {
-        (self.value,)
+        (self.looked_at(),)
+    }
+
+    /// The value, for code that is evaluated only where there is one: zeros that stand for an absent value are not chosen there.
+    fn looked_at(self) -> L {
+        let present = self.present.term();
+        L::from_terms(&mut self.value.terms().into_iter().map(|term| term.given(present)))
     }
 }
 

@@ -203,7 +203,41 @@ fn select(graph: &mut Graph, op: Op, ty: ScalarType, c: Id, a: Id, b: Id) -> Opt
         let positive = operands.as_slice()[0];
         return Some(again(graph, Op::Select, ty, &[positive, b, a]));
     }
-    None
+    // Two truth values that differ are the condition, or its opposite.
+    if let (ScalarType::Bool, Some(first), Some(_)) = (ty, graph.constant(a), graph.constant(b))
+        && a != b
+    {
+        let is_same = first.is_true();
+        return Some(if is_same { Simplified::Known(c) } else { again(graph, Op::Not, ty, &[c]) });
+    }
+    // What the same condition chose before is decided.
+    let (first, second) = (
+        chosen(graph, c, a).map_or(a, |(first, _)| first),
+        chosen(graph, c, b).map_or(b, |(_, second)| second),
+    );
+    ((first, second) != (a, b)).then(|| again(graph, Op::Select, ty, &[c, first, second]))
+}
+
+/// The values that a node chooses from, if it does so by this condition.
+fn chosen(graph: &Graph, condition: Id, id: Id) -> Option<(Id, Id)> {
+    match graph.node(id) {
+        Node::Apply { op: Op::Select, operands, .. } => match operands.as_slice() {
+            [by, first, second] if *by == condition => Some((*first, *second)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a node is where a condition holds, if that condition decides it. It may be what must not be evaluated elsewhere.
+pub fn given(graph: &Graph, condition: Id, id: Id) -> Option<Id> {
+    if let Node::Project { of, index, .. } = graph.node(id)
+        && let Node::Branch { condition: by, then, .. } = graph.node(*of)
+        && *by == condition
+    {
+        return then.get(*index as usize).copied();
+    }
+    chosen(graph, condition, id).map(|(first, _)| first)
 }
 
 /// The operands of a binary operation, if that is what the node is.

@@ -1,20 +1,9 @@
 //! The bodies of [`nbody`](super::nbody) as structs, with operators of their own. Structs cost nothing: kernels are those of the
 //! version with tuples, to the last instruction.
 
-use super::nbody::SOFTENING;
+use super::nbody::{self, SOFTENING};
+pub use super::space::Triple;
 use pumice::prelude::*;
-use std::ops::{Add, Mul, Sub};
-
-/// Three coordinates.
-#[derive(Clone, Copy, Debug, PartialEq, Elt)]
-pub struct Triple {
-    /// The first.
-    pub x: f32,
-    /// The second.
-    pub y: f32,
-    /// The third.
-    pub z: f32,
-}
 
 /// A body.
 #[derive(Clone, Copy, Debug, PartialEq, Elt)]
@@ -27,30 +16,9 @@ pub struct Body {
     pub mass: f32,
 }
 
-impl Add for TripleExp {
-    type Output = TripleExp;
-    fn add(self, other: TripleExp) -> TripleExp {
-        TripleExp { x: self.x + other.x, y: self.y + other.y, z: self.z + other.z }
-    }
-}
-
-impl Sub for TripleExp {
-    type Output = TripleExp;
-    fn sub(self, other: TripleExp) -> TripleExp {
-        self + other * constant(-1.0)
-    }
-}
-
-impl Mul<Exp<f32>> for TripleExp {
-    type Output = TripleExp;
-    fn mul(self, factor: Exp<f32>) -> TripleExp {
-        TripleExp { x: self.x * factor, y: self.y * factor, z: self.z * factor }
-    }
-}
-
-impl TripleExp {
-    fn dot(self, other: TripleExp) -> Exp<f32> {
-        self.x * other.x + self.y * other.y + self.z * other.z
+impl From<nbody::Body> for Body {
+    fn from(((x, y, z), (u, v, w), mass): nbody::Body) -> Body {
+        Body { position: Triple { x, y, z }, velocity: Triple { x: u, y: v, z: w }, mass }
     }
 }
 
@@ -69,16 +37,47 @@ impl TripleExp {
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn advance(bodies: Acc<Vector<Body>>, step: Exp<f32>, steps: Exp<i64>) -> Acc<Vector<Body>> {
-    let positions = bodies.clone().map(|body| body.position);
-    let velocities = bodies.clone().map(|body| body.velocity);
-    let masses = bodies.map(|body| body.mass);
+    let (positions, velocities, masses) = parts(bodies);
     let (positions, velocities) = iterate(steps, (positions, velocities), |(positions, velocities)| {
-        let half_way = positions.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5));
-        let forces = forces(half_way.clone(), masses.clone());
-        let velocities = velocities.zip_with(forces, |v, a| v + a * step);
-        (half_way.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5)), velocities)
+        moved(positions, velocities, masses.clone(), step)
     });
     positions.zip_with3(velocities, masses, |position, velocity, mass| BodyExp { position, velocity, mass })
+}
+
+/// The bodies after one step of a length in time: as [`advance`] for a single step, without a loop.
+///
+/// ```
+/// use pumice_algorithms::whole::bodies::{Body, Triple, step};
+/// let step = pumice::Compiler::on("sim")?.compile(step)?;
+/// let still = Triple { x: 0.0, y: 0.0, z: 0.0 };
+/// let body = Body { position: still, velocity: still, mass: 1.0 };
+/// assert_eq!(step.run((&[body], 0.5))?.to_vec()?, [body]);
+/// # Ok::<(), pumice::Error>(())
+/// ```
+pub fn step(bodies: Acc<Vector<Body>>, step: Exp<f32>) -> Acc<Vector<Body>> {
+    let (positions, velocities, masses) = parts(bodies);
+    let (positions, velocities) = moved(positions, velocities, masses.clone(), step);
+    positions.zip_with3(velocities, masses, |position, velocity, mass| BodyExp { position, velocity, mass })
+}
+
+/// Where bodies are, how fast, and what they weigh.
+fn parts(bodies: Acc<Vector<Body>>) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>, Acc<Vector<f32>>) {
+    let positions = bodies.clone().map(|body| body.position);
+    let velocities = bodies.clone().map(|body| body.velocity);
+    (positions, velocities, bodies.map(|body| body.mass))
+}
+
+/// Positions and velocities after one step.
+fn moved(
+    positions: Acc<Vector<Triple>>,
+    velocities: Acc<Vector<Triple>>,
+    masses: Acc<Vector<f32>>,
+    step: Exp<f32>,
+) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>) {
+    let half_way = positions.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5));
+    let forces = forces(half_way.clone(), masses);
+    let velocities = velocities.zip_with(forces, |v, a| v + a * step);
+    (half_way.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5)), velocities)
 }
 
 /// What all bodies together do to each, for its mass.
@@ -95,13 +94,8 @@ fn forces(positions: Acc<Vector<Triple>>, masses: Acc<Vector<f32>>) -> Acc<Vecto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::whole::nbody;
     use pumice::layers::array::Launch;
     use pumice::{Compiler, Result};
-
-    fn with_structs(((x, y, z), (u, v, w), mass): nbody::Body) -> Body {
-        Body { position: Triple { x, y, z }, velocity: Triple { x: u, y: v, z: w }, mass }
-    }
 
     /// The kernels without places, names of values, and their own: those are the operations that they come from.
     fn texts(launches: Vec<Launch>) -> Vec<String> {
@@ -117,16 +111,16 @@ mod tests {
             let (tuples, structs) = (compiler.compile(nbody::advance)?, compiler.compile(advance)?);
             for count in [1, 100, 5000] {
                 let bodies = nbody::plain::disc(count, 7);
-                let derived: Vec<Body> = bodies.iter().copied().map(with_structs).collect();
+                let derived: Vec<Body> = bodies.iter().copied().map(Body::from).collect();
                 let of_tuples = texts(tuples.skeletons((&bodies, 0.01, 3))?);
                 let of_structs = texts(structs.skeletons((&derived, 0.01, 3))?);
                 assert!(!of_tuples.is_empty());
                 assert_eq!(of_tuples, of_structs, "{count} bodies on {}", compiler.device().name());
             }
             let bodies = nbody::plain::disc(9, 7);
-            let derived: Vec<Body> = bodies.iter().copied().map(with_structs).collect();
+            let derived: Vec<Body> = bodies.iter().copied().map(Body::from).collect();
             let plain: Vec<Body> =
-                tuples.run((&bodies, 0.01, 3))?.to_vec()?.into_iter().map(with_structs).collect();
+                tuples.run((&bodies, 0.01, 3))?.to_vec()?.into_iter().map(Body::from).collect();
             assert_eq!(structs.run((&derived, 0.01, 3))?.to_vec()?, plain);
         }
         Ok(())

@@ -64,7 +64,7 @@ fn moved(
 fn forces(positions: Acc<Vector<Triple>>, masses: Acc<Vector<f32>>) -> Acc<Vector<Triple>> {
     let n = positions.size();
     let pull = |(i, j): (Exp<i64>, Exp<i64>)| {
-        let way = plus(positions.at(j), times(positions.at(i), constant(-1.0)));
+        let way = minus(positions.at(j), positions.at(i));
         let square = dot(way, way) + SOFTENING;
         times(way, masses.at(j) / (square * square.sqrt()))
     };
@@ -86,7 +86,7 @@ pub fn energy(bodies: Acc<Vector<Body>>) -> Acc<Scalar<f64>> {
     let moving = bodies.clone().map(|(_, v, m)| (m * dot(v, v) * 0.5).cast::<f64>()).sum();
     let of_pair = |(i, j): (Exp<i64>, Exp<i64>)| {
         let ((p, _, m), (q, _, other)) = (bodies.at(i), bodies.at(j));
-        let way = plus(p, times(q, constant(-1.0)));
+        let way = minus(p, q);
         let energy = m * other / (dot(way, way) + SOFTENING).sqrt();
         i.lt(j).select(energy.cast::<f64>(), 0.0.into())
     };
@@ -95,6 +95,10 @@ pub fn energy(bodies: Acc<Vector<Body>>) -> Acc<Scalar<f64>> {
 
 fn plus((x, y, z): Vector3, (a, b, c): Vector3) -> Vector3 {
     (x + a, y + b, z + c)
+}
+
+fn minus((x, y, z): Vector3, (a, b, c): Vector3) -> Vector3 {
+    (x - a, y - b, z - c)
 }
 
 fn times((x, y, z): Vector3, factor: Exp<f32>) -> Vector3 {

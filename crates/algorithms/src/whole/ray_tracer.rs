@@ -1,40 +1,84 @@
 //! A ray tracer: spheres over a plane, with shadows, and reflections to a depth. A ray is a loop of scalars, in which other loops go
 //! through the spheres; the whole picture is one array that is generated.
 //!
-//! Nothing but arithmetic and square roots is done, so that the picture is the same to the bit everywhere.
+//! What happens to a ray is written in plain Rust with `#[embed]`, and so is the same picture on the host ([`plain`]). Nothing but
+//! arithmetic and square roots is done, so that the picture is the same to the bit everywhere.
 
 pub mod plain;
 
+use super::space::{Triple, TripleExp};
+use pumice::OptionExp;
 use pumice::prelude::*;
-use std::ops::{Add, Mul, Sub};
 
-/// To the right, up, and away from the camera.
-pub type Space<T> = (T, T, T);
-/// A sphere: its middle, its radius, its colour (red, green and blue from 0 to 1), and the part of the light that it mirrors.
-pub type Sphere = (Space<f32>, f32, Space<f32>, f32);
-
-/// Where the camera is.
-const CAMERA: Space<f32> = (0.0, 1.0, -5.0);
+/// Where the camera is: coordinates go to the right, up, and away from it.
+const CAMERA: Triple = Triple { x: 0.0, y: 1.0, z: -5.0 };
 /// Where the plane is, and the part of the light that it mirrors.
 const FLOOR: f32 = -1.0;
 const FLOOR_MIRRORS: f32 = 0.2;
-/// The colours of the plane's squares.
-const SQUARES: [f32; 2] = [0.25, 0.85];
+/// The vector that stands on the plane.
+const UP: Triple = Triple { x: 0.0, y: 1.0, z: 0.0 };
+/// How bright the plane's squares are.
+const DARK: f32 = 0.25;
+const BRIGHT: f32 = 0.85;
 /// From where light comes: a vector of length 1.
-const LIGHT: Space<f32> = (0.48, 0.64, -0.6);
+const LIGHT: Triple = Triple { x: 0.48, y: 0.64, z: -0.6 };
 /// The light where there is none.
 const AMBIENT: f32 = 0.15;
 /// The sky at the horizon, and what it has more above.
-const HORIZON: Space<f32> = (0.9, 0.9, 0.95);
-const ZENITH: Space<f32> = (-0.6, -0.4, -0.05);
+const HORIZON: Triple = Triple { x: 0.9, y: 0.9, z: 0.95 };
+const ZENITH: Triple = Triple { x: -0.6, y: -0.4, z: -0.05 };
+/// What nothing has been seen of is black.
+const BLACK: Triple = Triple { x: 0.0, y: 0.0, z: 0.0 };
 /// Farther than anything, and nearer than anything.
 const FAR: f32 = 1e30;
 const NEAR: f32 = 1e-3;
 
-/// A point in space, or a vector, of a program.
-type Point = Space<Exp<f32>>;
-/// What is known of a ray: where it begins, where it goes, what it has seen, and how much of what it will see still counts.
-type Ray = (Point, Point, Point, Exp<f32>);
+/// A sphere.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+pub struct Sphere {
+    /// Where its middle is.
+    pub middle: Triple,
+    /// Its radius.
+    pub radius: f32,
+    /// Its colour: red, green and blue from 0 to 1.
+    pub colour: Triple,
+    /// The part of the light that it mirrors.
+    pub mirrors: f32,
+}
+
+/// Where a ray begins, and where it goes: a vector of length 1.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Ray {
+    from: Triple,
+    direction: Triple,
+}
+
+/// Where a ray meets a sphere: how far away, and the number of the sphere.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Hit {
+    distance: f32,
+    sphere: i64,
+}
+
+/// Before any sphere is met. A loop over spheres has one number less to carry than with an `Option`.
+const NOWHERE: Hit = Hit { distance: FAR, sphere: -1 };
+
+/// What a ray meets: the point, the vector that stands on the surface there, and what the surface is like.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Surface {
+    point: Triple,
+    normal: Triple,
+    colour: Triple,
+    mirrors: f32,
+}
+
+/// A ray, what has been seen along the way, and how much of what it will see still counts.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Path {
+    ray: Ray,
+    seen: Triple,
+    counts: f32,
+}
 
 /// Draws spheres and a plane: `height` rows of `width` colours, whose red, green and blue parts are 8 bits each. A ray is mirrored
 /// at most `depth` times.
@@ -53,97 +97,152 @@ pub fn trace(
     depth: Exp<i32>,
 ) -> Acc<Matrix<u32>> {
     generate((height, width), |(row, column)| {
-        let scale = 1.0 / height.cast::<f32>();
-        let x = (2.0 * column.cast::<f32>() + 1.0 - width.cast::<f32>()) * scale;
-        let y = (height.cast::<f32>() - 1.0 - 2.0 * row.cast::<f32>()) * scale;
-        let direction = unit_vector((x, y, constant(2.0)));
-        let ray = (constant(CAMERA), direction, constant((0.0, 0.0, 0.0)), constant(1.0));
-        let ((_, _, seen, _), _) = while_(
-            (ray, Exp::from(0)),
-            |((.., counts), mirrored)| counts.gt(0.0) & mirrored.le(depth),
-            |(ray, mirrored)| (mirrored_once(&spheres, ray), mirrored + 1),
+        let (path, _) = while_(
+            (from_camera(row, column, height, width), constant(0)),
+            |(path, mirrored)| path.counts.gt(0.0) & mirrored.le(depth),
+            |(path, mirrored)| (followed(&spheres, path), mirrored + 1),
         );
-        colour(seen)
+        colour(path.seen)
     })
 }
 
 /// A ray after it has met something, or the sky.
-fn mirrored_once(spheres: &Acc<Vector<Sphere>>, (from, direction, seen, counts): Ray) -> Ray {
-    let (sphere, distance) = nearest(spheres, from, direction);
-    let to_floor = (FLOOR - from.1) / direction.1;
-    let to_floor = to_floor.gt(NEAR).select(to_floor, constant(FAR));
-    cond(
-        distance.min(to_floor).ge(FAR),
-        || {
-            let sky = plus(constant(HORIZON), times(constant(ZENITH), direction.1.max(0.0)));
-            (from, direction, plus(seen, times(sky, counts)), constant(0.0))
-        },
-        || {
-            let point = plus(from, times(direction, distance.min(to_floor)));
-            let (normal, of_surface, mirrors) = cond(
-                distance.lt(to_floor),
-                || {
-                    let (middle, radius, of_sphere, mirrors) = spheres.at(sphere);
-                    (times(minus(point, middle), 1.0 / radius), of_sphere, mirrors)
-                },
-                || {
-                    let is_odd = ((point.0.floor() + point.2.floor()).cast::<i64>() & 1).eq(1);
-                    let grey = is_odd.select(constant(SQUARES[1]), constant(SQUARES[0]));
-                    (constant((0.0, 1.0, 0.0)), (grey, grey, grey), constant(FLOOR_MIRRORS))
-                },
-            );
-            let outside = plus(point, times(normal, constant(NEAR)));
-            let (_, to_shade) = nearest(spheres, outside, constant(LIGHT));
-            let lit = to_shade.lt(FAR).select(constant(0.0), dot(normal, constant(LIGHT)).max(0.0));
-            let light = (AMBIENT + (1.0 - AMBIENT) * lit) * counts * (1.0 - mirrors);
-            let direction = minus(direction, times(normal, 2.0 * dot(direction, normal)));
-            (outside, direction, plus(seen, times(of_surface, light)), counts * mirrors)
-        },
-    )
+fn followed(spheres: &Acc<Vector<Sphere>>, path: PathExp) -> PathExp {
+    let met = nearest(spheres, path.ray).map(|hit| (hit.distance, spheres.at(hit.sphere)));
+    let surface = surface(path.ray, met);
+    let is_shaded = surface.is_some_and(|surface| nearest(spheres, surface.towards_light()).is_some());
+    path.after(surface, is_shaded)
 }
 
-/// The sphere that a ray meets first, and how far away it is; -1 and [`FAR`] if it meets none.
-fn nearest(spheres: &Acc<Vector<Sphere>>, from: Point, direction: Point) -> (Exp<i64>, Exp<f32>) {
-    let (_, found, distance) = while_(
-        (Exp::from(0), Exp::from(-1), constant(FAR)),
-        |(number, _, _)| number.lt(spheres.size()),
-        |(number, found, distance)| {
-            let (middle, radius, ..) = spheres.at(number);
-            let to_middle = minus(from, middle);
-            let along = dot(to_middle, direction);
-            let square = along * along - (dot(to_middle, to_middle) - radius * radius);
-            // Not a number where the ray passes by, which is not smaller than anything.
-            let here = -along - square.sqrt();
-            let is_nearer = here.gt(NEAR) & here.lt(distance);
-            (number + 1, is_nearer.select(number, found), is_nearer.select(here, distance))
-        },
-    );
-    (found, distance)
+/// Where a ray meets a sphere first.
+fn nearest(spheres: &Acc<Vector<Sphere>>, ray: RayExp) -> OptionExp<HitExp> {
+    let hit = for_(constant(0)..spheres.size(), constant(NOWHERE), |number, hit| {
+        nearer(hit, spheres.at(number).distance(ray), number)
+    });
+    hit.found()
+}
+
+/// The ray through the middle of a pixel.
+#[embed]
+fn from_camera(row: i64, column: i64, height: i64, width: i64) -> Path {
+    let scale = 1.0 / height as f32;
+    let x = (2.0 * column as f32 + 1.0 - width as f32) * scale;
+    let y = (height as f32 - 1.0 - 2.0 * row as f32) * scale;
+    let direction = Triple { x, y, z: 2.0 }.unit();
+    Path { ray: Ray { from: CAMERA, direction }, seen: BLACK, counts: 1.0 }
+}
+
+/// What is nearer: what was met before, or this sphere, if it is met at all.
+#[embed]
+fn nearer(hit: Hit, distance: Option<f32>, sphere: i64) -> Hit {
+    match distance {
+        Some(distance) if distance < hit.distance => Hit { distance, sphere },
+        _ => hit,
+    }
+}
+
+/// What a ray meets first of a sphere at a distance and the plane.
+#[embed]
+fn surface(ray: Ray, met: Option<(f32, Sphere)>) -> Option<Surface> {
+    let to_floor = ray.to_floor();
+    if let Some((distance, sphere)) = met
+        && distance < to_floor
+    {
+        return Some(sphere.surface(ray.at(distance)));
+    }
+    if to_floor < FAR { Some(floor(ray.at(to_floor))) } else { None }
+}
+
+/// The plane, which has squares.
+#[embed]
+fn floor(point: Triple) -> Surface {
+    let is_odd = (point.x.floor() + point.z.floor()) as i64 & 1 == 1;
+    let grey = if is_odd { BRIGHT } else { DARK };
+    Surface { point, normal: UP, colour: Triple { x: grey, y: grey, z: grey }, mirrors: FLOOR_MIRRORS }
 }
 
 /// Red, green and blue in 8 bits each.
-fn colour((red, green, blue): Point) -> Exp<u32> {
-    let part = |part: Exp<f32>| (part.max(0.0).min(1.0) * 255.0 + 0.5).cast::<u32>();
-    (part(red) << 16) | (part(green) << 8) | part(blue)
+#[embed]
+fn colour(seen: Triple) -> u32 {
+    (level(seen.x) << 16) | (level(seen.y) << 8) | level(seen.z)
 }
 
-/// A vector in the same direction whose length is 1.
-fn unit_vector(vector: Point) -> Point {
-    times(vector, 1.0 / dot(vector, vector).sqrt())
+/// One part of a colour in 8 bits.
+#[embed]
+fn level(part: f32) -> u32 {
+    (part.clamp(0.0, 1.0) * 255.0 + 0.5) as u32
 }
 
-fn plus<T: Add<Output = T>>(a: Space<T>, b: Space<T>) -> Space<T> {
-    (a.0 + b.0, a.1 + b.1, a.2 + b.2)
+#[embed]
+impl Ray {
+    /// The point of the ray at a distance.
+    fn at(self, distance: f32) -> Triple {
+        self.from + self.direction * distance
+    }
+
+    /// How far away the plane is; [`FAR`] where the ray does not go there.
+    fn to_floor(self) -> f32 {
+        let distance = (FLOOR - self.from.y) / self.direction.y;
+        if distance > NEAR { distance } else { FAR }
+    }
 }
 
-fn minus<T: Sub<Output = T>>(a: Space<T>, b: Space<T>) -> Space<T> {
-    (a.0 - b.0, a.1 - b.1, a.2 - b.2)
+#[embed]
+impl Sphere {
+    /// How far away a ray meets the sphere, if it does.
+    fn distance(self, ray: Ray) -> Option<f32> {
+        let to_middle = ray.from - self.middle;
+        let along = to_middle.dot(ray.direction);
+        let square = along * along - (to_middle.dot(to_middle) - self.radius * self.radius);
+        // Not a number where the ray passes by, which is not larger than anything.
+        let distance = -along - square.sqrt();
+        if distance > NEAR { Some(distance) } else { None }
+    }
+
+    /// The sphere at a point.
+    fn surface(self, point: Triple) -> Surface {
+        let normal = (point - self.middle) * (1.0 / self.radius);
+        Surface { point, normal, colour: self.colour, mirrors: self.mirrors }
+    }
 }
 
-fn times<T: Mul<Output = T> + Copy>(vector: Space<T>, factor: T) -> Space<T> {
-    (vector.0 * factor, vector.1 * factor, vector.2 * factor)
+#[embed]
+impl Hit {
+    /// The hit, if anything was met.
+    fn found(self) -> Option<Hit> {
+        if self.distance < FAR { Some(self) } else { None }
+    }
 }
 
-fn dot<T: Add<Output = T> + Mul<Output = T>>(a: Space<T>, b: Space<T>) -> T {
-    a.0 * b.0 + a.1 * b.1 + a.2 * b.2
+#[embed]
+impl Surface {
+    /// A point that is not quite on the surface, so that rays from there do not meet it.
+    fn outside(self) -> Triple {
+        self.point + self.normal * NEAR
+    }
+
+    /// The ray to where light comes from.
+    fn towards_light(self) -> Ray {
+        Ray { from: self.outside(), direction: LIGHT }
+    }
+}
+
+#[embed]
+impl Path {
+    /// What a ray becomes at the surface that it meets, or in the sky.
+    fn after(self, surface: Option<Surface>, is_shaded: bool) -> Path {
+        let Path { ray, seen, counts } = self;
+        let Some(surface) = surface else {
+            let sky = HORIZON + ZENITH * ray.direction.y.max(0.0);
+            return Path { ray, seen: seen + sky * counts, counts: 0.0 };
+        };
+        let lit = if is_shaded { 0.0 } else { surface.normal.dot(LIGHT).max(0.0) };
+        let light = (AMBIENT + (1.0 - AMBIENT) * lit) * counts * (1.0 - surface.mirrors);
+        let direction = ray.direction - surface.normal * (2.0 * ray.direction.dot(surface.normal));
+        Path {
+            ray: Ray { from: surface.outside(), direction },
+            seen: seen + surface.colour * light,
+            counts: counts * surface.mirrors,
+        }
+    }
 }

@@ -172,6 +172,8 @@ macro_rules! for_each_case {
                 equalised_pictures
                 julia_sets
                 traced_rays
+                developed_photographs
+                burning_particles
                 sparse_matrix_times_vector
                 estimates_of_pi
                 prices_of_options

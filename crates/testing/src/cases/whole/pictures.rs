@@ -1,9 +1,9 @@
 //! Programs that make pictures.
 
 use super::made;
-use crate::{Harness, Outcome};
+use crate::{Harness, Outcome, Tolerance};
 use pumice::prelude::*;
-use pumice_algorithms::whole::{equalise, julia, ray_tracer};
+use pumice_algorithms::whole::{equalise, julia, particles, photo, ray_tracer};
 
 /// Nothing, one level, and a picture with noise.
 pub fn equalised_pictures(h: &Harness) -> Outcome {
@@ -26,6 +26,36 @@ pub fn julia_sets(h: &Harness) -> Outcome {
         let (real, imaginary, most) = (-0.8, 0.156, 60);
         let steps = julia::plain::steps(real, imaginary, width, height, most);
         program.check((real, imaginary, width, height, most), &julia::plain::coloured(&steps, most))?;
+    }
+    Ok(())
+}
+
+/// Nothing, a pixel, and a picture; sharpened and blurred, with stronger and with weaker colours.
+pub fn developed_photographs(h: &Harness) -> Outcome {
+    for (height, width, sharpness, saturation) in
+        [(0, 4, 80, 140), (1, 1, 80, 140), (33, 50, 80, 140), (33, 50, -100, 50)]
+    {
+        let picture = photo::plain::picture(height, width, 1);
+        let (clear, edges) = photo::plain::develop(&picture, height, width, sharpness, saturation, 90);
+        let picture = made(Matrix::from_vec([height, width], picture))?;
+        let arguments = (&picture, sharpness, saturation, 90);
+        let Some(found) = h.results(photo::develop, arguments)? else { continue };
+        h.expect(&found.0, &clear, Tolerance::Exact)?;
+        h.expect(&found.1, &edges, Tolerance::Exact)?;
+    }
+    Ok(())
+}
+
+/// No particle at all, and sparks that become smoke and are gone; as a picture, of which some are outside.
+pub fn burning_particles(h: &Harness) -> Outcome {
+    let (burning, last) = (h.compile(particles::burning)?, h.compile(particles::last)?);
+    let drawn = h.compile(particles::drawn)?;
+    for (count, steps) in [(0, 3), (300, 0), (300, 150)] {
+        let places = particles::plain::free_places(count);
+        let expected = particles::plain::burning(&places, steps);
+        burning.check((&places, steps as i64), &expected)?;
+        last.check(&expected, &[particles::plain::last(&expected)])?;
+        drawn.check((&expected, 30, 20), &particles::plain::drawn(&expected, 30, 20))?;
     }
     Ok(())
 }
