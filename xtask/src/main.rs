@@ -4,6 +4,7 @@
 //! depend on any crate of the workspace: a broken crate must not keep the tests from being started.
 
 mod bench;
+mod compile_time;
 #[cfg(test)]
 mod documentation;
 mod error;
@@ -25,6 +26,7 @@ usage: cargo xtask TASK
   test [STAGE]...       setup, then every test there is; or only the named stages
   random [OPTION]...    random programs on a device, as many as there is time for: `pumice random`, built first
   bench [OPTION]...     Pumice and its peers in one table
+  compile-time [OPTION] how long a crate with 50 derives and 50 `#[embed]` functions compiles, beside the same without
 
 options of bench:
   --device DEVICE       only this device: cpu, cuda, opencl or sim
@@ -38,6 +40,9 @@ options of bench:
   --peers FOLDER        where the peers' sources are (else benches/peers)
   --out FOLDER          where to build them (else peers in the build directory)
 With the last three bench needs neither cargo nor the repository, and the plot goes to --out.
+
+option of compile-time:
+  --rounds N            compile N times in each way, and take the best (else 5)
 
 environment of test:
   PROPTEST_CASES        so many cases of each property (`cargo xtask test tests`)
@@ -68,6 +73,7 @@ fn run_task(arguments: &[String]) -> Result<()> {
         "test" => test::run(rest),
         "random" => random::run(rest),
         "bench" => bench::run(rest),
+        "compile-time" => compile_time::run(rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(())

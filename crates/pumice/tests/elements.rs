@@ -106,6 +106,21 @@ fn values_come_back_from_their_columns() {
     there_and_back(&[Some(SHAPES[0]), None, Some(SHAPES[2])]);
 }
 
+/// More fields than a tuple that is an element can have.
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+struct Long(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64, bool, char, (f32, i32), Point);
+
+#[test]
+fn a_struct_has_any_number_of_fields() -> Result<()> {
+    let corner = Point { x: 0.5, y: -1.0 };
+    let value = Long(1, 2, 3, 4, -5, -6, -7, -8, 9.0, 10.0, true, 'l', (13.0, 14), corner);
+    let types: Vec<_> = Long::types().iter().map(|ty| ty.to_string()).collect();
+    assert_eq!(types.join(" "), "u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 bool u32 f32 i32 f32 f32");
+    let doubled = use_(&[value]).map(|long| LongExp { 0: long.0 * 2, ..long });
+    assert_eq!(sim()?.run(doubled)?.to_vec()?, [Long { 0: 2, ..value }]);
+    Ok(())
+}
+
 #[test]
 fn a_tag_that_no_variant_has_is_the_last_variant() -> Result<()> {
     let bytes = |words: [u32; 2]| words.map(u32::to_le_bytes).concat();
@@ -154,7 +169,8 @@ fn variants_are_made_tested_and_matched() -> Result<()> {
     });
     assert_eq!(sim()?.run(tests)?.to_vec()?, plain);
     let unpacked = shapes.map(|s| {
-        let ((radius,), (corners, at)) = (s.unpack_circle(), s.unpack_polygon());
+        // What `#[embed]` reads where it has looked.
+        let (radius, corners, at) = (s.circle_field_0, s.polygon_field_corners, s.polygon_field_at);
         cond(s.is_circle(), || (radius, constant(0)), || (at.y, corners))
     });
     assert_eq!(sim()?.run(unpacked)?.to_vec()?[..2], [(2.0, 5), (3.0, 0)]);

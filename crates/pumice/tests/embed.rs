@@ -354,12 +354,12 @@ fn nested(x: f32, y: f32) -> f32 {
 }
 
 #[embed]
-fn larger<T: Number + PartialOrd>(a: T, b: T) -> T {
+fn larger<T: Number>(a: T, b: T) -> T {
     if a < b { b } else { a }
 }
 
 #[embed]
-fn largest<T: Number + PartialOrd>((a, b): (T, T), c: T) -> T {
+fn largest<T: Number>((a, b): (T, T), c: T) -> T {
     larger(a, larger(b, c))
 }
 
@@ -813,17 +813,88 @@ fn a_failure_names_the_line_of_the_operator() -> pumice::Result<()> {
     Ok(())
 }
 
-/// The kernels of a map over options, from one line.
-fn kernels(f: fn(TripleExp) -> (Exp<f32>, Exp<f32>)) -> pumice::Result<Vec<String>> {
-    let program = pumice::Compiler::on("sim")?.compile(|options: Acc<Vector<Triple>>| options.map(f))?;
-    let launches = program.skeletons([(20.0, 20.0, 1.0), (20.0, 25.0, 1.0)])?;
+/// How far away a ray meets a sphere, or -1.
+#[embed]
+fn depth(direction: Triple, centre: Triple) -> f32 {
+    if let Some(distance) = hit(direction, centre, 1.0) { distance } else { -1.0 }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Elt)]
+enum Wave {
+    Sine(f32),
+    Sum { low: f32, high: f32 },
+    Silence,
+}
+
+#[embed]
+impl Wave {
+    fn level(self, time: f32) -> f32 {
+        match self {
+            Wave::Sine(pitch) => (pitch * time).sin(),
+            Wave::Sum { low, high } => (low * time).sin() + (high * time).cos(),
+            Wave::Silence => 0.0,
+        }
+    }
+}
+
+fn level_by_methods((wave, time): (WaveExp, Exp<f32>)) -> Exp<f32> {
+    wave.match_(
+        |pitch| (pitch * time).sin(),
+        |low, high| (low * time).sin() + (high * time).cos(),
+        || constant(0.0),
+    )
+}
+
+fn length_by_methods(p: Vec3Exp) -> Exp<f32> {
+    (p.x * p.x + p.y * p.y + p.z * p.z).sqrt()
+}
+
+#[embed]
+fn reflected(x: f32) -> f32 {
+    if x < 0.0 {
+        return -x;
+    }
+    let y = x.sqrt();
+    y + 1.0
+}
+
+/// The kernels of a map over elements, from one line.
+fn kernels<A: Elt, L: Lift>(values: &[A], f: impl Fn(A::Exp) -> L) -> pumice::Result<Vec<String>> {
+    let program = pumice::Compiler::on("sim")?.compile(|values: Acc<Vector<A>>| values.map(&f))?;
+    let launches = program.skeletons(values)?;
     Ok(launches.iter().map(|launch| launch.program.to_string()).collect())
+}
+
+/// The kernels of both styles must be the same, and have this word.
+fn same_kernels<A: Elt, L: Lift>(
+    values: &[A],
+    word: &str,
+    embedded: impl Fn(A::Exp) -> L,
+    methods: impl Fn(A::Exp) -> L,
+) -> pumice::Result<()> {
+    let kernels_by_methods = kernels(values, methods)?;
+    assert!(kernels_by_methods.iter().any(|kernel| kernel.contains(word)), "{kernels_by_methods:?}");
+    assert_eq!(kernels(values, embedded)?, kernels_by_methods);
+    Ok(())
 }
 
 #[test]
 fn the_kernel_is_that_of_the_style_with_methods() -> pumice::Result<()> {
-    let kernel = kernels(black_scholes_by_methods)?;
-    assert!(kernel.iter().any(|kernel| kernel.contains("select")), "{kernel:?}");
-    assert_eq!(kernels(black_scholes)?, kernel);
-    Ok(())
+    let (near, far): (Triple, Triple) = ((20.0, 20.0, 1.0), (20.0, 25.0, 1.0));
+    same_kernels(&[near, far], "select", black_scholes, black_scholes_by_methods)?;
+    same_kernels(
+        &[(0.5f32, 0.5f32, 9i32)],
+        "while",
+        |(x, y, cap)| mandelbrot(x, y, cap),
+        mandelbrot_by_methods,
+    )?;
+    same_kernels(
+        &[(near, far)],
+        "sqrt",
+        |(d, c)| depth(d, c),
+        |(d, c)| hit_by_methods((d, c, constant(1.0))).unwrap_or(-1.0),
+    )?;
+    same_kernels(&[Vec3::zero()], "sqrt", Vec3Exp::length, length_by_methods)?;
+    same_kernels(&[(Wave::Sine(1.0), 0.5f32)], "sin", |(wave, time)| wave.level(time), level_by_methods)?;
+    same_kernels(&[0.5f32], "sqrt", reflected, |x| x.lt(0.0).select(-x, x.sqrt() + 1.0))
 }

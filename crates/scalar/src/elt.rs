@@ -5,6 +5,7 @@
 //! numbers and what `#[derive(Elt)]` needs.
 
 use crate::arena::Term;
+use crate::composed::{add_component, collect};
 use crate::exp::{Exp, IntoExp};
 use crate::types::{Constant, ScalarType};
 use half::{bf16, f16};
@@ -52,6 +53,23 @@ pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static 
         let mut types = Vec::new();
         Self::add_types(&mut types);
         types
+    }
+
+    /// Adds the columns of one component of all values, of which this is the type.
+    #[doc(hidden)]
+    fn add_component<S>(values: &[S], component: impl Fn(&S) -> Self, columns: &mut Vec<Cow<'_, [u8]>>) {
+        add_component(values, component, columns);
+    }
+
+    /// Reads values back from columns, and makes others of them.
+    #[doc(hidden)]
+    fn collect_columns<W>(
+        columns: &mut dyn Iterator<Item = &[u8]>,
+        count: usize,
+        make: impl Fn(Self) -> W,
+    ) -> Result<Vec<W>, TryReserveError> {
+        let mut parts = Self::from_columns(columns, count)?.into_iter();
+        collect(count, || parts.next().map(&make))
     }
 }
 

@@ -6,6 +6,10 @@ use crate::exp::Exp;
 use crate::types::{Constant, ScalarType};
 use crate::{Op, Term};
 use half::{bf16, f16};
+use std::ops::{
+    Add, AddAssign, BitAnd, BitOr, BitXor, Div, DivAssign, Mul, MulAssign, Neg, Not, Rem, RemAssign, Shl,
+    Shr, Sub, SubAssign,
+};
 
 /// A type whose values have an order: numbers and characters.
 ///
@@ -18,9 +22,10 @@ use half::{bf16, f16};
 /// assert_eq!(found.to_vec()?, [('a', 'b')]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Ordered: Primitive {}
+pub trait Ordered: Primitive + PartialOrd {}
 
-/// A type with arithmetic: every scalar type but `bool` and `char`.
+/// A type with arithmetic: every scalar type but `bool` and `char`. Its values have Rust's operators, so that a plain function, or an
+/// `#[embed]` function, over any `T: Number` needs no other bound.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -35,7 +40,19 @@ pub trait Ordered: Primitive {}
 /// assert_eq!(single.to_vec()?, [0.25]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Number: Ordered {
+pub trait Number:
+    Ordered
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Rem<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + RemAssign
+{
     /// The type of the exponents of [`Exp::pow`]: `u32` for integers, the type itself for floats.
     type Exponent: Primitive;
     /// Zero.
@@ -59,7 +76,10 @@ pub trait Number: Ordered {
 /// assert_eq!(found.to_vec()?, [0b0110]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Bits: Primitive {}
+pub trait Bits:
+    Primitive + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+}
 
 /// An integer type.
 ///
@@ -71,7 +91,7 @@ pub trait Bits: Primitive {}
 /// }
 /// assert_eq!(field(Exp::from(0xabcu32), 4, 0xf).term().constant(), Some(0xbu32.into()));
 /// ```
-pub trait Integer: Number<Exponent = u32> + Bits {
+pub trait Integer: Number<Exponent = u32> + Bits + Shl<Output = Self> + Shr<Output = Self> {
     /// The unsigned type of the same width.
     type Unsigned: Integer;
     /// The signed type of the same width.
@@ -91,7 +111,7 @@ pub trait Integer: Number<Exponent = u32> + Bits {
 /// assert_eq!(found.to_vec()?, [-2.5, -3.0]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
-pub trait Signed: Number {}
+pub trait Signed: Number + Neg<Output = Self> {}
 
 /// A float type.
 ///

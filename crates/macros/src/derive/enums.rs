@@ -1,7 +1,8 @@
 //! Enums: the expression is a tag and columns that variants share (`pumice::derived` says how), opaque to users, with a
-//! constructor, a test and a hidden `unpack` for each variant, and one `match_` for all.
+//! constructor and a test for each variant, and one `match_` for all. The fields are hidden; `#[embed]` knows their names.
 
 use super::input::{Element, Field, Variant};
+use crate::embed::slot;
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -23,7 +24,8 @@ struct Named<'v> {
     payloads: Ident,
     constructor: Ident,
     is: Ident,
-    unpack: Ident,
+    /// The hidden function that makes the variant of a struct of its fields, if they have names.
+    pack: Ident,
     /// Names for values of the fields.
     parts: Vec<Ident>,
 }
@@ -41,11 +43,11 @@ impl<'v> Named<'v> {
         Named {
             variant,
             number: Literal::usize_unsuffixed(number),
-            slots: (0..variant.fields.len()).map(|part| format_ident!("variant_{number}_{part}")).collect(),
+            slots: variant.fields.iter().map(|field| slot(&variant.name, &field.member)).collect(),
             payloads: format_ident!("payloads_{number}"),
             constructor,
             is: format_ident!("is_{plain}", span = span),
-            unpack: format_ident!("unpack_{plain}", span = span),
+            pack: format_ident!("pack_{plain}", span = span),
             parts: (0..variant.fields.len()).map(|part| format_ident!("part_{part}")).collect(),
         }
     }
@@ -55,12 +57,6 @@ impl<'v> Named<'v> {
         let types = self.variant.fields.iter().map(|field| &field.ty);
         let span = self.variant.fields.first().map_or(self.variant.name.span(), |field| field.ty.span());
         quote_spanned!(span=> (#(#types,)*))
-    }
-
-    /// The type of the payload's expression.
-    fn lifted(&self) -> TokenStream {
-        let lifted = self.variant.fields.iter().map(Field::lifted);
-        quote!((#(#lifted,)*))
     }
 
     /// The payload of an expression.
@@ -97,7 +93,7 @@ fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
             )));
         }
         let named = Named::new(number, variant);
-        for function in [&named.constructor, &named.is, &named.unpack] {
+        for function in [&named.constructor, &named.is, &named.pack] {
             if !taken.insert(function.unraw().to_string()) {
                 return Err(at(format!(
                     "the expression of this enum has another function `{function}`: give the variant another name"
@@ -119,11 +115,11 @@ fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let lifted = variants.iter().flat_map(|variant| variant.variant.fields.iter().map(Field::lifted));
     quote! {
         #[doc = #about]
-        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
+        #[allow(non_snake_case)]
         #vis struct #exp #generics #bounds {
             tag: ::pumice::Exp<::pumice::derived::Tag>,
             // All payloads are in the same columns: what one has in a column, those that share it have, too.
-            #(#slots: #lifted,)*
+            #(#[doc(hidden)] #vis #slots: #lifted,)*
         }
     }
 }
@@ -133,10 +129,9 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { exp, vis, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let own = variants.iter().map(|named| {
-        let Named { variant, number, constructor, is, unpack, .. } = named;
+        let Named { variant, number, constructor, is, .. } = named;
         let parameters: Vec<Ident> = variant.fields.iter().map(parameter).collect();
         let types = variant.fields.iter().map(|field| &field.ty);
-        let (lifted, held) = (named.lifted(), named.held());
         let makes = format!("Returns the variant `{}`.", variant.name);
         let tests = format!("Whether this is the variant `{}`.", variant.name);
         quote! {
@@ -149,11 +144,6 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
             #vis fn #is(self) -> ::pumice::Exp<bool> {
                 self.tag.eq(#number)
             }
-
-            #[doc(hidden)]
-            #vis fn #unpack(self) -> #lifted {
-                #held
-            }
         }
     });
     let constructors = variants.iter().map(|variant| &variant.constructor);
@@ -164,7 +154,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let chosen = chosen(variants);
     quote! {
         #[automatically_derived]
-        #[allow(dead_code, clippy::too_many_arguments, clippy::unused_unit, clippy::wrong_self_convention)]
+        #[allow(dead_code, clippy::too_many_arguments, clippy::wrong_self_convention)]
         impl #generics #exp #arguments #bounds {
             #(#own)*
 
@@ -179,17 +169,15 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     }
 }
 
-/// What `#[embed]` needs of a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
+/// What `#[embed]` needs to make a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
 fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
-    let Named { variant, number, unpack, slots, .. } = named;
+    let Named { variant, number, pack, .. } = named;
     if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
         return TokenStream::new();
     }
     let Element { exp, vis, generics: own, .. } = element;
     let (generics, arguments, bounds) = own.split_for_impl();
     let fields = format_ident!("__{exp}{}", variant.name);
-    let unpack_fields = format_ident!("{unpack}_fields");
-    let pack = format_ident!("pack_{}", named.constructor.unraw());
     let members: Vec<&Member> = variant.fields.iter().map(|field| &field.member).collect();
     let lifted = variant.fields.iter().map(Field::lifted);
     quote! {
@@ -203,11 +191,6 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
         #[automatically_derived]
         #[allow(dead_code)]
         impl #generics #exp #arguments #bounds {
-            #[doc(hidden)]
-            #vis fn #unpack_fields(self) -> #fields #arguments {
-                #fields { #(#members: self.#slots,)* of: ::core::marker::PhantomData }
-            }
-
             #[doc(hidden)]
             #vis fn #pack(set: impl ::core::ops::FnOnce(&mut #fields #arguments)) -> Self {
                 let of = ::core::marker::PhantomData;
@@ -247,7 +230,7 @@ fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let taken = variants.iter().map(|Named { slots, .. }| quote!((#(#slots,)*)));
     quote! {
         #[automatically_derived]
-        #[allow(clippy::let_unit_value)]
+        #[allow(non_snake_case, clippy::let_unit_value)]
         impl #generics ::pumice::Lift for #exp #arguments #bounds {
             type Elt = #name #arguments;
             fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {

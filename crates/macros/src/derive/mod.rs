@@ -2,7 +2,8 @@
 //!
 //! A type gets a companion, its expression, and implementations of `Elt`, `Lift` and `IntoExp` that take it apart and put it
 //! together field by field. What there is to do is done by `pumice::derived`; what is written here is as little as names the
-//! fields. Code has the place of the field that it is about, so that rustc's messages point there.
+//! fields, because rustc checks every function of it in every crate that derives (`cargo xtask compile-time` measures that).
+//! Code has the place of the field that it is about, so that rustc's messages point there.
 
 mod enums;
 mod input;
@@ -27,7 +28,26 @@ pub fn element(input: TokenStream) -> syn::Result<TokenStream> {
 fn common(element: &Element) -> TokenStream {
     let Element { name, exp, vis, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
+    let called = exp.to_string();
     quote! {
+        #[automatically_derived]
+        impl #generics ::core::clone::Clone for #exp #arguments #bounds {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        #[automatically_derived]
+        impl #generics ::core::marker::Copy for #exp #arguments #bounds {}
+
+        // The fields are not mentioned: a type that is no element would be reported once more.
+        #[automatically_derived]
+        impl #generics ::core::fmt::Debug for #exp #arguments #bounds {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::pumice::derived::debug_expression::<Self>(self, #called, f)
+            }
+        }
+
         #[automatically_derived]
         #[allow(dead_code, clippy::should_implement_trait)]
         impl #generics #exp #arguments #bounds {

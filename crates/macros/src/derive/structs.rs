@@ -1,24 +1,23 @@
 //! Structs: the expression has the same fields, as expressions; columns are those of the fields, in order.
 
 use super::input::{Element, Field};
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::Member;
-use syn::spanned::Spanned;
+
+/// The most parts of a tuple that is an element.
+const LARGEST_TUPLE: usize = 12;
 
 pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
     let Element { name, exp, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let definition = definition(element, fields);
     let members: Vec<&Member> = fields.iter().map(|field| &field.member).collect();
-    let parts: Vec<_> = (0..fields.len()).map(|number| format_ident!("part_{number}")).collect();
-    let elements: Vec<TokenStream> = fields.iter().map(Field::element).collect();
-    let components = fields.iter().map(|field| {
-        let member = &field.member;
-        quote_spanned! { field.ty.span()=>
-            ::pumice::derived::add_component(values, |value| value.#member, columns);
-        }
-    });
+    let variables: Vec<Ident> = (0..fields.len()).map(|number| format_ident!("part_{number}")).collect();
+    let types = fields.iter().map(|field| field.ty.to_token_stream()).collect();
+    let parts = tuple(types);
+    let taken = tuple(members.iter().map(|member| quote!(self.#member)).collect());
+    let given = tuple(variables.iter().map(|variable| quote!(#variable)).collect());
     quote! {
         #definition
 
@@ -34,31 +33,47 @@ pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
         }
 
         #[automatically_derived]
+        impl #generics ::pumice::derived::Fields for #name #arguments #bounds {
+            type Parts = #parts;
+            fn parts(self) -> #parts {
+                #taken
+            }
+            fn from_parts(#given: #parts) -> Self {
+                #name { #(#members: #variables,)* }
+            }
+        }
+
+        #[automatically_derived]
         impl #generics ::pumice::Elt for #name #arguments #bounds {
             type Exp = #exp #arguments;
             fn add_types(types: &mut ::std::vec::Vec<::pumice::derived::ScalarType>) {
-                #(#elements::add_types(types);)*
+                ::pumice::derived::add_field_types::<Self>(types)
             }
             fn add_constants(self, constants: &mut ::std::vec::Vec<::pumice::derived::Constant>) {
-                #(#elements::add_constants(self.#members, constants);)*
+                ::pumice::derived::add_field_constants::<Self>(self, constants)
             }
             fn add_columns<'a>(
                 values: &'a [Self],
                 columns: &mut ::std::vec::Vec<::pumice::derived::Cow<'a, [u8]>>,
             ) {
-                #(#components)*
+                ::pumice::derived::add_field_columns::<Self>(values, columns)
             }
             fn from_columns(
                 columns: &mut dyn ::core::iter::Iterator<Item = &[u8]>,
                 count: usize,
             ) -> ::core::result::Result<::std::vec::Vec<Self>, ::pumice::derived::TryReserveError> {
-                #(let mut #parts = #elements::from_columns(columns, count)?.into_iter();)*
-                ::pumice::derived::collect(count, || {
-                    ::core::option::Option::Some(Self { #(#members: #parts.next()?,)* })
-                })
+                ::pumice::derived::read_fields::<Self>(columns, count)
             }
         }
     }
+}
+
+/// The tuple of parts, of many a tuple of tuples.
+fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
+    while parts.len() > LARGEST_TUPLE {
+        parts = parts.chunks(LARGEST_TUPLE).map(|some| quote!((#(#some,)*))).collect();
+    }
+    quote!((#(#parts,)*))
 }
 
 /// The definition of the expression type. Fields are as visible as they are in the struct.
@@ -86,7 +101,6 @@ fn definition(element: &Element, fields: &[Field]) -> TokenStream {
     };
     quote! {
         #[doc = #about]
-        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
         #vis struct #exp #generics #body
     }
 }

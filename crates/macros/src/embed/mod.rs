@@ -12,6 +12,7 @@ mod names;
 mod render;
 mod steps;
 
+pub use names::slot;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Item, Result};

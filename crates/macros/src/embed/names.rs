@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Error, Path, Result, Type};
+use syn::{Error, Member, Path, Result, Type};
 
 /// Whether a name is that of a type or variant: `Circle`, not `circle` and not `PI`.
 pub fn is_camel_case(name: &Ident) -> bool {
@@ -114,12 +114,27 @@ pub struct VariantNames {
     pub constructor: Ident,
     /// Tells whether it is one: `is_circle()`.
     pub is: Ident,
-    /// Gives its fields, as a tuple: `unpack_circle()`.
-    pub unpack: Ident,
-    /// Gives its fields by their names.
-    pub unpack_fields: Ident,
     /// Makes one by a function that sets its fields.
     pub pack: Ident,
+}
+
+/// The hidden field of a derived enum's expressions that has this field of a variant.
+pub fn slot(variant: &Ident, member: &Member) -> Ident {
+    let plain = variant.unraw().to_string().to_snake_case();
+    match member {
+        Member::Named(name) => format_ident!("{plain}_field_{}", name.unraw()),
+        Member::Unnamed(index) => format_ident!("{plain}_field_{}", index.index),
+    }
+}
+
+/// A field of a value that is this variant.
+pub fn field(value: &TokenStream, variant: &Ident, member: &Member, span: Span) -> TokenStream {
+    if ["Some", "Ok", "Err"].iter().any(|known| variant == known) {
+        let unpack = format_ident!("unpack_{}", variant.to_string().to_snake_case());
+        return quote_spanned!(span=> #value.#unpack().#member);
+    }
+    let slot = slot(variant, member);
+    quote_spanned!(span=> #value.#slot)
 }
 
 /// The names that `#[derive(Elt)]` makes of a variant's.
@@ -134,8 +149,6 @@ pub fn variant_names(variant: &Ident) -> VariantNames {
     VariantNames {
         constructor,
         is: format_ident!("is_{plain}", span = span),
-        unpack: format_ident!("unpack_{plain}", span = span),
-        unpack_fields: format_ident!("unpack_{plain}_fields", span = span),
         pack: format_ident!("pack_{plain}", span = span),
     }
 }

@@ -7,6 +7,7 @@
 mod arrays;
 #[cfg(feature = "num-complex")]
 mod complex;
+mod fields;
 mod result;
 mod tuples;
 mod variants;
@@ -14,6 +15,9 @@ mod variants;
 pub use arrays::ElementArray;
 #[cfg(feature = "num-complex")]
 pub use complex::ComplexExp;
+pub use fields::{
+    Fields, add_field_columns, add_field_constants, add_field_types, debug_expression, read_fields,
+};
 pub use result::{ResultExp, err, ok};
 pub use variants::{
     ReadVariants, Tag, WrittenVariants, add_variant_constants, add_variant_terms, add_variant_types,

@@ -1,6 +1,6 @@
 //! Tuples of up to twelve elements. The expression of a tuple is the tuple of expressions, so closures destructure it.
 
-use super::{add_component, collect};
+use super::collect;
 use crate::arena::Term;
 use crate::elt::{Elt, Lift};
 use crate::exp::IntoExp;
@@ -20,17 +20,31 @@ macro_rules! tuples {
             fn add_constants(self, constants: &mut Vec<Constant>) {
                 $(self.$index.add_constants(constants);)*
             }
-            #[allow(unused_variables)]
             fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
-                $(add_component(values, |value| value.$index, columns);)*
+                Self::add_component(values, |value| *value, columns);
             }
-            #[allow(unused_variables, clippy::unused_unit)]
             fn from_columns(
                 columns: &mut dyn Iterator<Item = &[u8]>,
                 count: usize,
             ) -> Result<Vec<Self>, TryReserveError> {
+                Self::collect_columns(columns, count, |parts| parts)
+            }
+            #[allow(unused_variables)]
+            fn add_component<Whole>(
+                values: &[Whole],
+                component: impl Fn(&Whole) -> Self,
+                columns: &mut Vec<Cow<'_, [u8]>>,
+            ) {
+                $($name::add_component(values, |value| component(value).$index, columns);)*
+            }
+            #[allow(unused_variables, clippy::unused_unit)]
+            fn collect_columns<Whole>(
+                columns: &mut dyn Iterator<Item = &[u8]>,
+                count: usize,
+                make: impl Fn(Self) -> Whole,
+            ) -> Result<Vec<Whole>, TryReserveError> {
                 $(let mut $part = $name::from_columns(columns, count)?.into_iter();)*
-                collect(count, || Some(($($part.next()?,)*)))
+                collect(count, || Some(make(($($part.next()?,)*))))
             }
         }
         impl<$($name: Lift),*> Lift for ($($name,)*) {

@@ -1,9 +1,9 @@
 //! Patterns: the condition under which a value matches, and the names that are bound then.
 
-use super::super::names::{VariantNames, is_camel_case, is_upper_case, variant_names};
+use super::super::names::{VariantNames, field, is_camel_case, is_upper_case, variant_names};
 use super::super::steps::{Code, Step};
 use super::{Lowering, code, refuse};
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, PatStruct, Path, RangeLimits, Result};
@@ -14,6 +14,11 @@ type Matching = (Option<Code>, Vec<Step>);
 /// Whether this pattern is a new name, not a constant or variant.
 pub(super) fn is_variable(pattern: &PatIdent) -> bool {
     !is_upper_case(&pattern.ident)
+}
+
+/// A field of a value that is this variant.
+fn part_of_variant(value: &Code, variant: &Ident, member: &Member, span: Span) -> Code {
+    Code::of(field(&value.tokens, variant, member, span), &[value])
 }
 
 impl Lowering<'_> {
@@ -55,10 +60,14 @@ impl Lowering<'_> {
                 let Some(names) = self.variant(&variant.path, true) else {
                     return self.parts(variant.elems.iter(), value);
                 };
-                let (is, unpack) = (names.is, names.unpack);
+                let (is, Some(last)) = (names.is, variant.path.segments.last()) else {
+                    return refuse(span, "a variant has a name");
+                };
                 let test = code!(span, [value] #value.#is());
-                let payload = code!(span, [value] #value.#unpack());
-                let (inner, bindings) = self.parts(variant.elems.iter(), &payload)?;
+                let part = |value: &Code, position: usize, span: Span| {
+                    part_of_variant(value, &last.ident, &Member::from(position), span)
+                };
+                let (inner, bindings) = self.each(variant.elems.iter(), value, part)?;
                 Ok((Some(self.all(test, inner, span)), bindings))
             }
             Pat::Struct(fields) => self.fields(fields, value),
@@ -76,16 +85,16 @@ impl Lowering<'_> {
     /// A struct or a variant by the names of its fields.
     fn fields(&mut self, fields: &PatStruct, value: &Code) -> Result<Matching> {
         let span = fields.path.span();
-        let (mut matching, value): (Matching, Code) = match self.variant(&fields.path, true) {
-            Some(VariantNames { is, unpack_fields, .. }) => {
-                let test = code!(span, [value] #value.#is());
-                ((Some(test), Vec::new()), code!(span, [value] #value.#unpack_fields()))
-            }
-            None => ((None, Vec::new()), value.clone()),
-        };
+        let names = self.variant(&fields.path, true);
+        let variant = names.as_ref().and(fields.path.segments.last());
+        let test = names.map(|VariantNames { is, .. }| code!(span, [value] #value.#is()));
+        let mut matching: Matching = (test, Vec::new());
         for field in &fields.fields {
             let (member, span) = (&field.member, field.span());
-            let part = code!(span, [value] #value.#member);
+            let part = match variant {
+                Some(variant) => part_of_variant(value, &variant.ident, member, span),
+                None => code!(span, [value] #value.#member),
+            };
             let found = self.pattern(&field.pat, &part)?;
             matching = self.both(matching, found, span);
         }
