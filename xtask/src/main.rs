@@ -7,6 +7,8 @@ mod bench;
 #[cfg(test)]
 mod documentation;
 mod error;
+#[cfg(test)]
+mod newcomer;
 mod options;
 mod process;
 mod random;
