@@ -8,6 +8,8 @@ mod compile_time;
 #[cfg(test)]
 mod documentation;
 mod error;
+#[cfg(test)]
+mod newcomer;
 mod options;
 mod process;
 mod random;

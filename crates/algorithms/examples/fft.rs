@@ -63,8 +63,6 @@ fn transposed(values: &[Complex<f64>], width: usize) -> Vec<Complex<f64>> {
 }
 
 fn farthest(found: &[Complex<f64>], expected: &[Complex<f64>]) -> f64 {
-    let distance = |(found, expected): (&Complex<f64>, &Complex<f64>)| {
-        (found.0 - expected.0).hypot(found.1 - expected.1)
-    };
+    let distance = |(found, expected): (&Complex<f64>, &Complex<f64>)| (found - expected).norm();
     found.iter().zip(expected).map(distance).fold(0.0, f64::max)
 }

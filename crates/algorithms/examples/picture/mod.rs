@@ -5,10 +5,13 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
+/// Levels of red, green and blue.
+type Pixels = Vec<[u8; 3]>;
+
 /// Writes rows of colours, whose red, green and blue parts are 8 bits each in a number, and says where.
 #[allow(dead_code)]
 pub fn write(name: &str, width: u32, height: u32, colours: &[u32]) -> Result<PathBuf, Box<dyn Error>> {
-    let pixels: Vec<[u8; 3]> =
+    let pixels: Pixels =
         colours.iter().map(|colour| [16, 8, 0].map(|shift| (colour >> shift) as u8)).collect();
     write_rgb(name, width, height, &pixels)
 }
@@ -30,7 +33,7 @@ pub fn write_rgb(name: &str, width: u32, height: u32, pixels: &[[u8; 3]]) -> Res
 
 /// Reads a picture with red, green and blue in 8 bits each: its rows, one after the other, and how long they are.
 #[allow(dead_code)]
-pub fn read_rgb(file: &Path) -> Result<(Vec<[u8; 3]>, usize), Box<dyn Error>> {
+pub fn read_rgb(file: &Path) -> Result<(Pixels, usize), Box<dyn Error>> {
     let mut reader = png::Decoder::new(BufReader::new(File::open(file)?)).read_info()?;
     let mut levels = vec![0; reader.output_buffer_size().ok_or("the picture is too large")?];
     let frame = reader.next_frame(&mut levels)?;

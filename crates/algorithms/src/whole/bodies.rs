@@ -22,6 +22,9 @@ impl From<nbody::Body> for Body {
     }
 }
 
+/// Coordinates of all bodies.
+type Triples = Acc<Vector<Triple>>;
+
 /// Moves bodies for so many steps of a length in time. The constant of gravitation is 1.
 ///
 /// ```
@@ -61,7 +64,7 @@ pub fn step(bodies: Acc<Vector<Body>>, step: Exp<f32>) -> Acc<Vector<Body>> {
 }
 
 /// Where bodies are, how fast, and what they weigh.
-fn parts(bodies: Acc<Vector<Body>>) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>, Acc<Vector<f32>>) {
+fn parts(bodies: Acc<Vector<Body>>) -> (Triples, Triples, Acc<Vector<f32>>) {
     let positions = bodies.clone().map(|body| body.position);
     let velocities = bodies.clone().map(|body| body.velocity);
     (positions, velocities, bodies.map(|body| body.mass))
@@ -69,11 +72,11 @@ fn parts(bodies: Acc<Vector<Body>>) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>
 
 /// Positions and velocities after one step.
 fn moved(
-    positions: Acc<Vector<Triple>>,
-    velocities: Acc<Vector<Triple>>,
+    positions: Triples,
+    velocities: Triples,
     masses: Acc<Vector<f32>>,
     step: Exp<f32>,
-) -> (Acc<Vector<Triple>>, Acc<Vector<Triple>>) {
+) -> (Triples, Triples) {
     let half_way = positions.zip_with(velocities.clone(), |p, v| p + v * (step * 0.5));
     let forces = forces(half_way.clone(), masses);
     let velocities = velocities.zip_with(forces, |v, a| v + a * step);
@@ -81,7 +84,7 @@ fn moved(
 }
 
 /// What all bodies together do to each, for its mass.
-fn forces(positions: Acc<Vector<Triple>>, masses: Acc<Vector<f32>>) -> Acc<Vector<Triple>> {
+fn forces(positions: Triples, masses: Acc<Vector<f32>>) -> Triples {
     let n = positions.size();
     let pull = |(i, j): (Exp<i64>, Exp<i64>)| {
         let way = positions.at(j) - positions.at(i);

@@ -3,11 +3,9 @@
 //!
 //! Every pass is Stockham's: it reads what is far apart and writes it side by side, so that nothing is put in order before or after.
 
-use pumice::Float;
+pub use num_complex::Complex;
 use pumice::prelude::*;
-
-/// A real and an imaginary part.
-pub type Complex<T> = (T, T);
+use pumice::{ComplexExp, Float};
 
 /// The largest factor that is a pass of its own. A pass costs as many multiplications for each element.
 const LARGEST_FACTOR: i64 = 13;
@@ -17,8 +15,8 @@ const LARGEST_FACTOR: i64 = 13;
 /// ```
 /// use pumice_algorithms::whole::fft;
 /// let forward = pumice::Compiler::on("sim")?.compile(fft::forward::<f64>)?;
-/// let row = pumice::Matrix::from_vec([1, 3], vec![(1.0, 0.0), (0.0, 0.0), (0.0, 0.0)])?;
-/// assert_eq!(forward.run(&row)?.to_vec()?, [(1.0, 0.0); 3]);
+/// let row = pumice::Matrix::from([[1.0, 0.0, 0.0].map(fft::Complex::from)]);
+/// assert_eq!(forward.run(&row)?.to_vec()?, [fft::Complex::from(1.0); 3]);
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn forward<T: Float>(rows: Acc<Matrix<Complex<T>>>) -> Acc<Matrix<Complex<T>>> {
@@ -30,14 +28,14 @@ pub fn forward<T: Float>(rows: Acc<Matrix<Complex<T>>>) -> Acc<Matrix<Complex<T>
 /// ```
 /// use pumice_algorithms::whole::fft;
 /// let inverse = pumice::Compiler::on("sim")?.compile(fft::inverse::<f64>)?;
-/// let row = pumice::Matrix::from_vec([1, 2], vec![(3.0, 1.0), (1.0, 1.0)])?;
+/// let row = pumice::Matrix::from([[fft::Complex::new(3.0, 1.0), fft::Complex::new(1.0, 1.0)]]);
 /// let found = inverse.run(&row)?.to_vec()?;
-/// assert!((found[0].0 - 2.0).abs() < 1e-9 && (found[1].0 - 1.0).abs() < 1e-9);
+/// assert!((found[0] - fft::Complex::new(2.0, 1.0)).norm() < 1e-9 && (found[1] - 1.0).norm() < 1e-9);
 /// # Ok::<(), pumice::Error>(())
 /// ```
 pub fn inverse<T: Float>(rows: Acc<Matrix<Complex<T>>>) -> Acc<Matrix<Complex<T>>> {
     let scale = number::<T>(1.0) / rows.shape().1.cast::<T>();
-    transformed(rows, 1.0).map(|(re, im)| (re * scale, im * scale))
+    transformed(rows, 1.0).map(|x| x * scale)
 }
 
 /// The transform with this sign in the exponent, and without a scale.
@@ -90,15 +88,9 @@ fn pass<T: Float>(
         let (p, k) = (rest / factor, rest % factor);
         let term = |j: Exp<i64>| {
             let number = p + part * j;
-            times(rows.at((row, q + stride * number)), roots.at(k * number % n * stride))
+            rows.at((row, q + stride * number)) * roots.at(k * number % n * stride)
         };
-        let zero = number(0.0);
-        let (_, sum) = while_(
-            (constant(0i64), (zero, zero)),
-            |(j, _)| j.lt(factor),
-            |(j, sum)| (j + 1, plus(sum, term(j))),
-        );
-        sum
+        for_(constant(0)..factor, zero(), |j, sum| sum + term(j))
     })
 }
 
@@ -108,18 +100,14 @@ fn by_convolution<T: Float>(rows: Acc<Matrix<Complex<T>>>, sign: f64) -> Acc<Mat
     let padded = constant(1i64) << (64 - (length * 2 - 2).leading_zeros().cast::<i64>());
     let chirp = move |k: Exp<i64>, sign: f64| root(k * k % (length * 2), length * 2, sign);
     let modulated = generate((height, padded), |(row, j)| {
-        let zero = number(0.0);
-        cond(j.lt(length), || times(rows.at((row, j)), chirp(j, sign)), || (zero, zero))
+        cond(j.lt(length), || rows.at((row, j)) * chirp(j, sign), zero)
     });
     let chirps = generate((1, padded), |(_, j)| chirp(j.min(padded - j), -sign));
     let kernel = by_two(chirps, -1.0);
-    let product = by_two(modulated, -1.0).imap(|(_, k), x| times(x, kernel.at((constant(0i64), k))));
+    let product = by_two(modulated, -1.0).imap(|(_, k), x| x * kernel.at((constant(0i64), k)));
     let convolved = by_two(product, 1.0);
     let scale = number::<T>(1.0) / padded.cast::<T>();
-    generate((height, length), |(row, k)| {
-        let (re, im) = times(convolved.at((row, k)), chirp(k, sign));
-        (re * scale, im * scale)
-    })
+    generate((height, length), |(row, k)| convolved.at((row, k)) * chirp(k, sign) * scale)
 }
 
 /// A factor for the next pass, which is not 1: two twos at once, or the smallest.
@@ -142,17 +130,13 @@ fn largest_factor(n: Exp<i64>) -> Exp<i64> {
 }
 
 /// A root of unity: exp(±2πi·k/n).
-fn root<T: Float>(k: Exp<i64>, n: Exp<i64>, sign: f64) -> (Exp<T>, Exp<T>) {
+fn root<T: Float>(k: Exp<i64>, n: Exp<i64>, sign: f64) -> ComplexExp<T> {
     let angle = number::<T>(sign * std::f64::consts::TAU) * (k.cast::<T>() / n.cast::<T>());
-    (angle.cos(), angle.sin())
+    ComplexExp::new(angle.cos(), angle.sin())
 }
 
-fn plus<T: Float>((a, b): (Exp<T>, Exp<T>), (c, d): (Exp<T>, Exp<T>)) -> (Exp<T>, Exp<T>) {
-    (a + c, b + d)
-}
-
-fn times<T: Float>((a, b): (Exp<T>, Exp<T>), (c, d): (Exp<T>, Exp<T>)) -> (Exp<T>, Exp<T>) {
-    (a * c - b * d, a * d + b * c)
+fn zero<T: Float>() -> ComplexExp<T> {
+    ComplexExp::new(number(0.0), number(0.0))
 }
 
 /// A constant of any float type.
@@ -169,20 +153,15 @@ pub mod plain {
     pub fn values(count: usize, seed: u64) -> Vec<Complex<f64>> {
         let mut numbers = Numbers::new(seed);
         let mut value = || numbers.between(-1000, 1001) as f64 / 1000.0;
-        (0..count).map(|_| (value(), value())).collect()
+        (0..count).map(|_| Complex::new(value(), value())).collect()
     }
 
     /// The transform of each row of this length.
     pub fn forward(rows: &[Complex<f64>], length: usize) -> Vec<Complex<f64>> {
-        let roots: Vec<Complex<f64>> = (0..length)
-            .map(|k| (-std::f64::consts::TAU * k as f64 / length as f64).sin_cos())
-            .map(|(sine, cosine)| (cosine, sine))
-            .collect();
-        let at = |row: &[Complex<f64>], k: usize| {
-            row.iter().enumerate().fold((0.0, 0.0), |(re, im), (j, (a, b))| {
-                let (c, d) = roots[j * k % length];
-                (re + a * c - b * d, im + a * d + b * c)
-            })
+        let turn = -std::f64::consts::TAU / length as f64;
+        let roots: Vec<Complex<f64>> = (0..length).map(|k| Complex::cis(turn * k as f64)).collect();
+        let at = |row: &[Complex<f64>], k: usize| -> Complex<f64> {
+            row.iter().enumerate().map(|(j, x)| x * roots[j * k % length]).sum()
         };
         let rows = rows.chunks_exact(length.max(1));
         rows.flat_map(|row| (0..length).map(|k| at(row, k)).collect::<Vec<_>>()).collect()

@@ -19,7 +19,7 @@ const BOUNCE: f32 = 0.5;
 const COLD: f32 = 0.25;
 /// The age from which on smoke is gone.
 const OLD: f32 = 1.5;
-/// A place that is free stays so for about this many steps.
+/// A place that is free stays so for about this many steps; a power of two.
 const PAUSE: u32 = 64;
 /// How far the picture goes: to both sides, and up.
 const SIDE: f32 = 1.0;
@@ -142,7 +142,7 @@ fn step(particle: Particle) -> Particle {
 /// A particle, or a new spark in its place.
 #[embed]
 fn lit(particle: Particle) -> Particle {
-    if particle.kind != Kind::Gone || (particle.chance >> 16) % PAUSE != 0 {
+    if particle.kind != Kind::Gone || (particle.chance >> 16) & (PAUSE - 1) != 0 {
         return particle;
     }
     let first = next(particle.chance);

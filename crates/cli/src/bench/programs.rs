@@ -6,6 +6,7 @@ use super::reference::{check, check_all, check_exactly, check_length};
 use super::workloads::{Measured, Workload, matrix};
 use pumice::prelude::*;
 use pumice_algorithms::Work;
+use pumice_algorithms::whole::bodies::{self, Body};
 use pumice_algorithms::whole::{nbody, poisson};
 
 /// How large the inputs are.
@@ -28,6 +29,7 @@ pub fn workloads(vector: usize, sizes: ProgramSizes) -> Vec<Workload> {
         statistics(vector),
         k_means(points),
         n_body(bodies),
+        n_body_of_structs(bodies),
         page_rank(pages),
         conjugate_gradients(side, rounds),
     ]
@@ -133,25 +135,50 @@ const STEP: f32 = 0.01;
 /// Operations on floats for a pair of bodies, as they are usually counted.
 const OPERATIONS_OF_PAIR: usize = 20;
 
+/// Bodies that do not move, before the first step and after it.
+fn still_bodies(n: usize) -> [Vec<nbody::Body>; 2] {
+    let (places, masses) = (uniform(3 * n, 0), uniform(n, 1));
+    let body = |i: usize| {
+        let place = (places[3 * i], places[3 * i + 1], places[3 * i + 2]);
+        (place, (0.0, 0.0, 0.0), masses[i] / n as f32)
+    };
+    let bodies: Vec<nbody::Body> = (0..n).map(body).collect();
+    let expected = nbody::plain::advance(&bodies, STEP, 1);
+    [bodies, expected]
+}
+
+/// Compares the numbers of bodies, where they are and how fast, with what is expected.
+fn check_bodies(found: &[[f32; 6]], expected: &[nbody::Body]) -> Result<(), String> {
+    check_length(found, expected.len())?;
+    found.iter().zip(expected).enumerate().try_for_each(|(i, (found, expected))| {
+        let ((x, y, z), (u, v, w), _) = *expected;
+        found.iter().zip([x, y, z, u, v, w]).try_for_each(|(found, expected)| {
+            check(&format!("a number of body {i}"), *found, 1e-4, f64::from(expected))
+        })
+    })
+}
+
+/// A step of bodies that are tuples.
 fn n_body(n: usize) -> Workload {
     let work = Work::Operations(OPERATIONS_OF_PAIR * n * n);
     Workload::of_work(format!("n-body {n}"), n, work, move |timing| {
-        let (places, masses) = (uniform(3 * n, 0), uniform(n, 1));
-        let body = |i: usize| {
-            let place = (places[3 * i], places[3 * i + 1], places[3 * i + 2]);
-            (place, (0.0, 0.0, 0.0), masses[i] / n as f32)
-        };
-        let bodies: Vec<nbody::Body> = (0..n).map(body).collect();
-        let expected = nbody::plain::advance(&bodies, STEP, 1);
-        timing.median(nbody::step, (Vector::from(bodies.as_slice()), STEP), |found| {
-            check_length(&found, n)?;
-            found.iter().zip(&expected).enumerate().try_for_each(|(i, (found, expected))| {
-                let ((x, y, z), (u, v, w), _) = *found;
-                let ((a, b, c), (d, e, f), _) = *expected;
-                [(x, a), (y, b), (z, c), (u, d), (v, e), (w, f)].into_iter().try_for_each(|(one, other)| {
-                    check(&format!("a number of body {i}"), one, 1e-4, f64::from(other))
-                })
-            })
+        let [bodies, expected] = still_bodies(n);
+        timing.median(nbody::step, (Vector::from(bodies), STEP), |found| {
+            let numbers = |((x, y, z), (u, v, w), _): &nbody::Body| [*x, *y, *z, *u, *v, *w];
+            check_bodies(&found.iter().map(numbers).collect::<Vec<_>>(), &expected)
+        })
+    })
+}
+
+/// The same of bodies that are structs, which must cost nothing.
+fn n_body_of_structs(n: usize) -> Workload {
+    let work = Work::Operations(OPERATIONS_OF_PAIR * n * n);
+    Workload::of_work(format!("n-body of structs {n}"), n, work, move |timing| {
+        let [bodies, expected] = still_bodies(n);
+        let bodies: Vec<Body> = bodies.into_iter().map(Body::from).collect();
+        timing.median(bodies::step, (Vector::from(bodies), STEP), |found| {
+            let numbers = |Body { position: p, velocity: v, .. }: &Body| [p.x, p.y, p.z, v.x, v.y, v.z];
+            check_bodies(&found.iter().map(numbers).collect::<Vec<_>>(), &expected)
         })
     })
 }

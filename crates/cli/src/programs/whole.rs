@@ -24,6 +24,8 @@ pub fn entries(small: bool) -> Vec<Entry> {
         move_bodies(of(20, 4096), of(3, 10)),
         rank_pages(of(50, 100_000)),
         solve_poisson(of(12, 512)),
+        burn(of(100, 1 << 20), of(20, 100)),
+        develop_photo(of(32, 2048)),
         place_queens(of(5, 10)),
         quick_sort(of(50, 1 << 16)),
         radix_sort_keys(of(50, 1 << 20)),
@@ -59,7 +61,7 @@ fn transform(rows: usize, length: usize) -> Entry {
         let values = fft::plain::values(rows * length, 1);
         let expected = fft::plain::forward(&values, length);
         let matrix = Matrix::from_vec([rows, length], values).map_err(told)?;
-        let distance = |a: &fft::Complex<f64>, b: &fft::Complex<f64>| (a.0 - b.0).hypot(a.1 - b.1);
+        let distance = |a: &fft::Complex<f64>, b: &fft::Complex<f64>| (a - b).norm();
         subject.examine(fft::forward::<f64>, &matrix, near(expected, 1e-9, distance))
     })
 }
@@ -184,6 +186,29 @@ fn solve_poisson(side: usize) -> Entry {
         let f = Matrix::from_vec([side, side], f).map_err(told)?;
         let check = near(expected, 1e-8, |a: &f64, b: &f64| (a - b).abs());
         subject.examine(poisson::solve, (&f, 1e-20, ROUNDS), check)
+    })
+}
+
+fn burn(count: usize, steps: usize) -> Entry {
+    Entry::new("particles", format!("{count} particles, {steps} steps"), move |subject| {
+        let places = particles::plain::free_places(count);
+        let expected = particles::plain::burning(&places, steps);
+        subject.examine(particles::burning, (&places, steps as i64), equals(expected))
+    })
+}
+
+fn develop_photo(width: usize) -> Entry {
+    const SETTINGS: (i32, i32, i32) = (80, 140, 60);
+    let height = width * 3 / 4;
+    Entry::new("photograph", format!("{width}x{height} pixels of 3 bytes"), move |subject| {
+        let pixels = photo::plain::picture(height, width, 1);
+        let (sharpness, saturation, steepest) = SETTINGS;
+        let (clear, edges) = photo::plain::develop(&pixels, height, width, sharpness, saturation, steepest);
+        let picture = Matrix::from_vec([height, width], pixels).map_err(told)?;
+        subject.examine(photo::develop, (&picture, sharpness, saturation, steepest), |found| {
+            equals(clear)(found.0)?;
+            equals(edges)(found.1)
+        })
     })
 }
 

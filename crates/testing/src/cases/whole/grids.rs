@@ -2,6 +2,7 @@
 
 use super::made;
 use crate::{Harness, Outcome, Tolerance};
+use num_complex::Complex;
 use pumice::prelude::*;
 use pumice_algorithms::whole::{canny, fft, heat, life};
 
@@ -58,8 +59,9 @@ pub fn fourier_transforms(h: &Harness) -> Outcome {
     }
     let column = fft::plain::values(64, 9);
     let expected = fft::plain::forward(&column, 64);
-    let single =
-        |values: &[(f64, f64)]| values.iter().map(|(re, im)| (*re as f32, *im as f32)).collect::<Vec<_>>();
-    let columns = h.compile(|matrix: Acc<Matrix<(f32, f32)>>| matrix.in_dimension(0, fft::forward))?;
+    let single = |values: &[Complex<f64>]| {
+        values.iter().map(|x| Complex::new(x.re as f32, x.im as f32)).collect::<Vec<_>>()
+    };
+    let columns = h.compile(|matrix: Acc<Matrix<Complex<f32>>>| matrix.in_dimension(0, fft::forward))?;
     columns.check_close(&matrix([64, 1], &single(&column))?, &single(&expected), Tolerance::Relative(1e-4))
 }
