@@ -65,15 +65,13 @@ impl FoldSourcesPlan {
     /// may take elements in batches.
     pub fn new(profile: &Profile, sources: i64, most: Option<i64>, in_batches: bool) -> FoldSourcesPlan {
         let busy = profile.busy_blocks.clamp(1, 1 << 20);
-        // What takes chunks has more in registers than most kernels, so that fewer of its blocks are at work at once.
-        let blocks = (busy / 2).max(1) as u32;
         let queues = most.is_none_or(|most| most >= FOR_QUEUE);
         if !profile.coalesces {
             let stretches = (sources.max(0) as u64).clamp(1, busy * 8) as i64;
             return FoldSourcesPlan {
                 threads: 1,
                 team: 1,
-                blocks,
+                blocks: busy as u32,
                 stretches,
                 queues,
                 shuffles: false,
@@ -90,6 +88,8 @@ impl FoldSourcesPlan {
             }
         };
         let (threads, shuffles) = (profile.threads, profile.native_warps);
+        // What takes chunks has more in registers than most kernels, so that fewer of its blocks are at work at once.
+        let blocks = (busy / 2).max(1) as u32;
         let batch = if in_batches { BATCH } else { 1 };
         FoldSourcesPlan { threads, team: team.min(WARP), blocks, stretches: 1, queues, shuffles, batch }
     }
