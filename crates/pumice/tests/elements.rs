@@ -116,7 +116,7 @@ fn a_struct_has_any_number_of_fields() -> Result<()> {
     let value = Long(1, 2, 3, 4, -5, -6, -7, -8, 9.0, 10.0, true, 'l', (13.0, 14), corner);
     let types: Vec<_> = Long::types().iter().map(|ty| ty.to_string()).collect();
     assert_eq!(types.join(" "), "u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 bool u32 f32 i32 f32 f32");
-    let doubled = use_(&[value]).map(|long| LongExp { 0: long.0 * 2, ..long });
+    let doubled = use_([value]).map(|long| LongExp { 0: long.0 * 2, ..long });
     assert_eq!(sim()?.run(doubled)?.to_vec()?, [Long { 0: 2, ..value }]);
     Ok(())
 }

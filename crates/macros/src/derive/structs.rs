@@ -33,6 +33,7 @@ pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
         }
 
         #[automatically_derived]
+        #[allow(clippy::unused_unit)]
         impl #generics ::pumice::derived::Fields for #name #arguments #bounds {
             type Parts = #parts;
             fn parts(self) -> #parts {
