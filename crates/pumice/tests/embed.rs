@@ -815,6 +815,7 @@ fn a_failure_names_the_line_of_the_operator() -> pumice::Result<()> {
 
 /// How far away a ray meets a sphere, or -1.
 #[embed]
+#[allow(clippy::manual_unwrap_or)] // The pattern is what is tested.
 fn depth(direction: Triple, centre: Triple) -> f32 {
     if let Some(distance) = hit(direction, centre, 1.0) { distance } else { -1.0 }
 }
@@ -897,4 +898,23 @@ fn the_kernel_is_that_of_the_style_with_methods() -> pumice::Result<()> {
     same_kernels(&[Vec3::zero()], "sqrt", Vec3Exp::length, length_by_methods)?;
     same_kernels(&[(Wave::Sine(1.0), 0.5f32)], "sin", |(wave, time)| wave.level(time), level_by_methods)?;
     same_kernels(&[0.5f32], "sqrt", reflected, |x| x.lt(0.0).select(-x, x.sqrt() + 1.0))
+}
+
+#[embed]
+fn if_positive(x: f32) -> Option<f32> {
+    if x > 0.0 { Some(x) } else { None }
+}
+
+/// Reading an array may fail, but the condition has read it by then: there is nothing to branch for.
+#[test]
+fn what_a_condition_needs_is_not_computed_under_it() -> pumice::Result<()> {
+    let kernels = |f: fn(Exp<f32>) -> pumice::OptionExp<Exp<f32>>| -> pumice::Result<Vec<String>> {
+        let looked_up = |table: Acc<Vector<f32>>, at: Acc<Vector<i64>>| at.map(|i| f(table.at(i)));
+        let program = pumice::Compiler::on("sim")?.compile(looked_up)?;
+        let launches = program.skeletons((&[1.0, -1.0], &[1, 0, 1]))?;
+        Ok(launches.iter().map(|launch| launch.program.key_text()).collect())
+    };
+    let by_methods = kernels(|x| x.gt(0.0).select(some(x), none()))?;
+    assert_eq!(kernels(if_positive)?, by_methods);
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The bodies of [`nbody`](super::nbody) as structs, with operators of their own. Structs cost nothing: kernels are those of the
+//! The bodies of [`nbody`] as structs, with operators of their own. Structs cost nothing: kernels are those of the
 //! version with tuples, to the last instruction.
 
 use super::nbody::{self, SOFTENING};
