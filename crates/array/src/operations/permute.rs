@@ -11,7 +11,7 @@ use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Common, Consumer, HeardFrom, Hearing, Listeners, Lowering, Parameters, Step};
 use crate::operation::{Listens, Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::{Node, NodeId};
-use pumice_kernel::skeletons::{Combine, CombinePlan, CombineTask, Combiner, Listener, Rounds};
+use pumice_kernel::skeletons::{CombinePlan, CombineTask, Combiner, Listener, Rounds};
 use pumice_kernel::{Dynamic, Ix, Mutable, Profile, Scalars};
 use pumice_program::Access;
 use pumice_scalar::{
@@ -225,7 +225,7 @@ impl Permute {
         let (defaults, source) = (node.inputs[DEFAULTS], node.inputs[SOURCE]);
         let plan = self.plan(lowering, node, common.producer(), common.cost(source), common.hearers);
         lowering.because(format!("elements are combined by {}: {}", plan.how, plan.why));
-        let locks = (plan.how == Combine::Lock).then(|| {
+        let locks = (plan.locks > 0).then(|| {
             let (slot, steps) = lowering.temporary(&[ScalarType::I32], plan.locks.into());
             before.extend(steps);
             before.extend(lowering.buffers_of(slot).into_iter().map(Step::Zero));

@@ -109,7 +109,8 @@ pub struct CombinePlan {
     pub copies: u32,
     /// Whether elements are asked about before they are handed on, many at once.
     pub asks_first: bool,
-    /// The number of locks, a power of two; 0 if there are none. The target `i` has the lock `i` modulo this.
+    /// The number of locks, a power of two; 0 if there are none. The target `i` has the lock `i` modulo this; tables are combined
+    /// into the targets in as many stretches, each under one.
     pub locks: u32,
 }
 
@@ -151,6 +152,10 @@ const CHEAP: u32 = 32;
 const ASKED_AT_ONCE: u32 = 32;
 /// Locks beyond this number are only memory to clear.
 const MOST_LOCKS: u64 = 1 << 16;
+/// A CPU's tables of more targets than this are combined into the result under locks: so many atomic operations would take longer.
+const MERGED_BY_ATOMICS: u32 = 1 << 12;
+/// Stretches in which tables are combined into the result: for a worker that waits there are many others.
+const STRETCHES: u32 = 256;
 
 impl CombinePlan {
     /// Decides how to combine, and divides the work.
@@ -243,7 +248,8 @@ impl CombinePlan {
                 let asks_first = plain.rounds.stretch && parts == 1 && task.cost <= CHEAP;
                 let items = if asks_first { ASKED_AT_ONCE } else { plain.rounds.items };
                 let rounds = Rounds { threads, parts, items, ..plain.rounds };
-                CombinePlan { table: size, copies, blocks, asks_first, rounds, ..plain }
+                let locks = if rounds.stretch && size > MERGED_BY_ATOMICS { STRETCHES } else { 0 };
+                CombinePlan { table: size, copies, blocks, asks_first, rounds, locks, ..plain }
             }
             (Combine::Lock, _) => {
                 let locks = (task.targets.max(1) as u64).next_power_of_two().min(MOST_LOCKS) as u32;
@@ -374,7 +380,8 @@ impl Combiner {
             && cells.iter().map(|(_, ty)| *ty).eq(function.result_types())
             && updates.len() == cells.len();
         let locks = locks.and_then(|locks| Some((locks.cells().first()?.0, locks.len())));
-        let complete = plan.how != Combine::Lock || (locks.is_some() && plan.locks.is_power_of_two());
+        let has_locks = locks.is_some() && plan.locks.is_power_of_two();
+        let complete = has_locks || (plan.how != Combine::Lock && plan.locks == 0);
         if !fits || !complete {
             let how = plan.how;
             with(|builder| builder.mistake(format!("these elements cannot be combined by {how}")));
@@ -393,7 +400,9 @@ impl Combiner {
             (None, Some((memory, length))) if plan.how == Combine::Lock => {
                 let lock = target & i64::from(plan.locks.max(1) - 1);
                 check::if_within(lock, *length, *place, |lock| {
-                    update::under_lock(operator, cells, target.term(), value, (*memory, lock));
+                    update::under_lock((*memory, lock), || {
+                        update::alone(operator, cells, target.term(), value)
+                    });
                 });
             }
             _ => update::by_columns(operator, updates, cells, target.term(), value),
@@ -452,9 +461,12 @@ impl Listener for Combiner {
         self.trusted.set(trusted);
     }
 
-    fn finish(&self, _block: Ix) {
-        if let Some(table) = self.table.borrow_mut().take() {
-            on_behalf(self.place, || table.finish());
-        }
+    fn finish(&self, block: Ix) {
+        let Some(table) = self.table.borrow_mut().take() else { return };
+        let CombinePlan { blocks, locks: count, .. } = self.plan;
+        on_behalf(self.place, || match self.locks {
+            Some((locks, _)) => table.finish_in_stretches(block, blocks, (locks, count)),
+            None => table.finish(),
+        });
     }
 }

@@ -5,10 +5,11 @@
 //! one target do not wait for each other, and with as many copies as there are banks they never meet in a bank.
 
 use super::operator::{ColumnUpdate, neutral};
-use super::update::{Cells, differ};
+use super::update::{Cells, differ, under_lock};
 use crate::effects;
 use crate::item::{Ix, Scalars};
 use crate::level::{Block, Loops};
+use crate::{named, quotient};
 use pumice_program::{AtomicOp, MemoryId};
 use pumice_scalar::{Constant, Exp, Op, ScalarType, Term};
 
@@ -107,18 +108,55 @@ impl Table {
         }
     }
 
+    /// What the copies of a target give together.
+    fn total(&self, column: &Column, place: Ix) -> Term {
+        let copy = |number: i64| {
+            // Neighbouring threads begin with different copies, in different banks.
+            effects::read_now(column.table, column.ty, self.cell(place, place + number).term())
+        };
+        let total: Term =
+            (1..self.copies).fold(copy(0), |total, number| total.binary(column.op, copy(number)));
+        effects::compute(&[total]).first().copied().unwrap_or(total)
+    }
+
+    /// Combines the table into the targets of a block that is a single thread, stretch after stretch, each under a lock of its
+    /// own: no target needs an atomic operation. Blocks begin with different ones.
+    pub fn finish_in_stretches(&self, block: Ix, blocks: u32, (locks, count): (MemoryId, u32)) {
+        let number = |value: i64| Exp::<i64>::from(value).term();
+        let count = i64::from(count);
+        let length = named(quotient(self.here + (count - 1), Exp::from(count)), "stretch");
+        Block::each(Exp::from(1), &|_| {
+            effects::sequential(number(0)..number(count), number(1), &[], |step, _| {
+                let begin = block * (count / i64::from(blocks)).max(1);
+                let stretch = named((begin + Exp::from_term(step)) & (count - 1), "lock");
+                under_lock((locks, stretch), || {
+                    let from = stretch * length;
+                    let to = (from + length).min(self.here);
+                    effects::sequential(from.term()..to.term(), number(1), &[], |place, _| {
+                        let place = Ix::from_term(place);
+                        for column in &self.columns {
+                            let target = (self.first + place).term();
+                            let old = effects::read_now(column.target, column.ty, target);
+                            effects::store(
+                                column.target,
+                                target,
+                                old.binary(column.op, self.total(column, place)),
+                            );
+                        }
+                        Vec::new()
+                    });
+                });
+                Vec::new()
+            });
+        });
+    }
+
     /// Combines the table into the targets.
     pub fn finish(&self) {
         effects::sync();
         Block::each(self.here, &|place| {
             for column in &self.columns {
-                let copy = |number: i64| {
-                    // Neighbouring threads begin with different copies, in different banks.
-                    effects::read_now(column.table, column.ty, self.cell(place, place + number).term())
-                };
-                let total: Term =
-                    (1..self.copies).fold(copy(0), |total, number| total.binary(column.op, copy(number)));
-                let total = effects::compute(&[total]).first().copied().unwrap_or(total);
+                let total = self.total(column, place);
                 effects::either(
                     differ(total, column.neutral.into()).term(),
                     || {

@@ -81,17 +81,20 @@ pub(super) fn differ(a: Term, b: Term) -> Exp<bool> {
     Exp::from_term(bits(a).compare(Op::Ne, bits(b)))
 }
 
-/// Combines an element under a lock: a cell that is 0 where nobody has it. Both indices are in bounds.
+/// Combines an element with the old one as a whole. Nobody else may update this target meanwhile, whose index is in bounds.
+pub(super) fn alone(operator: &Operator, cells: &Cells, index: Term, new: &Scalars) {
+    let old = cells.iter().map(|(memory, ty)| effects::read_now(*memory, *ty, index));
+    let results = effects::compute(&operator(new.clone(), Scalars(old.collect())).0);
+    for ((memory, _), result) in cells.iter().zip(results) {
+        effects::store(*memory, index, result);
+    }
+}
+
+/// Works under a lock: a cell that is 0 where nobody has it. Its index is in bounds.
 ///
 /// Threads of a warp may advance together, so none of them waits for the lock by itself: each round, whoever gets it does
 /// all of its work and gives it back before the others ask again.
-pub(super) fn under_lock(
-    operator: &Operator,
-    cells: &Cells,
-    index: Term,
-    new: &Scalars,
-    (locks, lock): (MemoryId, Ix),
-) {
+pub(super) fn under_lock((locks, lock): (MemoryId, Ix), work: impl Fn()) {
     let lock = lock.term();
     let (free, taken) = (Term::from(Constant::from(0i32)), Term::from(Constant::from(1i32)));
     let waits = |waits: bool| vec![Term::from(Constant::from(waits))];
@@ -105,11 +108,7 @@ pub(super) fn under_lock(
             let work = || {
                 // What the last one who had the lock wrote, is read.
                 effects::fence(Scope::Grid);
-                let old = cells.iter().map(|(memory, ty)| effects::read_now(*memory, *ty, index));
-                let results = effects::compute(&operator(new.clone(), Scalars(old.collect())).0);
-                for ((memory, _), result) in cells.iter().zip(results) {
-                    effects::store(*memory, index, result);
-                }
+                work();
                 effects::fence(Scope::Grid);
                 effects::atomic(AtomicOp::Exchange, locks, ScalarType::I32, lock, &[free], false);
                 waits(false)
