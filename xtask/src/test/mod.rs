@@ -84,8 +84,8 @@ fn run_stage(
     }
     let mut command = match stage.action {
         Action::Cargo(arguments) => workspace.cargo(arguments),
-        Action::Pumice(arguments) => {
-            let mut command = Command::new(workspace.debug_program("pumice"));
+        Action::Built(program, arguments) => {
+            let mut command = Command::new(workspace.debug_program(program));
             command.args(arguments).current_dir(&workspace.root);
             command
         }
