@@ -15,7 +15,7 @@ is the one that PUMICE_DEVICE names, or the best that works.
 
 Compiled kernels are kept in PUMICE_CACHE_DIR, or in the user's cache folder: up to PUMICE_CACHE_BYTES bytes (1 GiB; with 0 none
 are), and of those in memory PUMICE_KERNELS for each device (1024). A compiler of kernels may take PUMICE_COMPILE_SECONDS seconds.
-PUMICE_CC names the C compiler of the device cpu, PUMICE_NVRTC the compiler of CUDA, PUMICE_OPENCL_FLAGS adds flags to those of OpenCL. NO_COLOR turns colours off.
+PUMICE_CC names the C compiler of the device cpu, PUMICE_NVRTC the compiler of CUDA, PUMICE_NVRTC_FLAGS and PUMICE_OPENCL_FLAGS add flags to those of CUDA and OpenCL. NO_COLOR turns colours off.
 
 PUMICE_PROFILE names a file for a trace of what the host and the device do, which Perfetto and chrome://tracing open. RUST_LOG says
 what is logged on standard error: pumice=info, pumice=debug, pumice::transfer=debug, …";

@@ -7,6 +7,7 @@ mod schedule;
 mod stages;
 mod summary;
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -100,6 +101,10 @@ fn run_stage(
     }
     if let Ok(library) = &tools.nvrtc {
         command.env(NVRTC_VARIABLE, library);
+        // Whether kernels compile is asked, not how fast they are. Older versions do not know the flag.
+        if major_version(library) >= Some(13) {
+            command.env("PUMICE_NVRTC_FLAGS", "--Ofast-compile=max");
+        }
     }
     if let Ok(Some(folder)) = &tools.numpy {
         command.env("PYTHONPATH", folder);
@@ -111,6 +116,12 @@ fn run_stage(
         ),
         Err(error) => (Outcome::Failed(error.to_string()), String::new()),
     }
+}
+
+/// The first number of a library's version, as its name says it.
+fn major_version(library: &Path) -> Option<u32> {
+    let (_, version) = library.file_name()?.to_str()?.split_once(".so.")?;
+    version.split('.').next()?.parse().ok()
 }
 
 /// Why a needed tool is missing, if it is.
@@ -149,6 +160,14 @@ mod tests {
             nvrtc: Ok("/x/libnvrtc.so.13".into()),
             numpy: Ok(None),
         }
+    }
+
+    #[test]
+    fn a_librarys_name_says_its_version() {
+        let version = |name: &str| major_version(Path::new(name));
+        assert_eq!(version("/a.so.7/libnvrtc.so.13"), Some(13));
+        assert_eq!(version("libnvrtc.so.12.8.93"), Some(12));
+        assert_eq!(version("libnvrtc.so"), None);
     }
 
     #[test]

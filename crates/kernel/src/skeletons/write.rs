@@ -26,12 +26,15 @@ const EXPENSIVE: u32 = 400;
 /// An element that costs more than this is written with few others, however small it is.
 const CHEAP: u32 = 24;
 
-/// A thread that makes elements of so many rows has many loads to begin with.
-const MANY_ROWS: u32 = 16;
+/// Rows of which a thread makes elements where these are large and rows share loads in one plane only.
+const MANY_ROWS: u32 = 8;
 
-/// Threads of a multiprocessor that suffice where each has many loads under way. By itself a compiler makes room for more,
-/// with fewer registers, and so fewer loads.
-const BUSY_THREADS: u32 = 384;
+/// Elements of a thread that has as many rows.
+const THREAD_ELEMENTS: u32 = 16;
+
+/// Threads of a multiprocessor that suffice where each has the loads of so many rows under way, those of all planes together. By
+/// itself a compiler makes room for more threads, with fewer registers, and so fewer loads.
+const BUSY_THREADS: [(u32, u32); 2] = [(2 * MANY_ROWS, 384), (MANY_ROWS, 1024)];
 
 /// Elements that share loads are made by one thread while they cost no more than this together.
 const SHARED_COST: u32 = 4096;
@@ -90,9 +93,16 @@ impl WritePlan {
             return self;
         }
         let wanted = u64::try_from(size).unwrap_or(0) / (self.tile() as u64 * profile.busy_blocks.max(1));
-        let most = wanted.min(u64::from(SHARED_COST / (cost.max(1) * self.items)));
+        let affordable = u64::from(SHARED_COST / (cost.max(1) * self.items));
+        let most = wanted.min(affordable);
         let at_most = |most: u64| [4, 2, 1].into_iter().find(|count| u64::from(*count) <= most).unwrap_or(1);
-        let rows = if rows { at_most(most) } else { 1 };
+        // With many rows, half as many blocks are at work at a time.
+        let has_many = !planes && self.items * MANY_ROWS <= THREAD_ELEMENTS;
+        let rows = match rows {
+            true if has_many && affordable.min(2 * wanted) >= MANY_ROWS.into() => MANY_ROWS,
+            true => at_most(most),
+            false => 1,
+        };
         let planes = if planes { at_most(most / u64::from(rows)) } else { 1 };
         WritePlan { rows, planes, ..self }
     }
@@ -104,6 +114,12 @@ impl WritePlan {
             1 => self.planes.into(),
             _ => 1,
         }
+    }
+
+    /// Threads that a multiprocessor needs, if those are few.
+    fn busy_threads(&self) -> Option<u32> {
+        let busy = |(rows, _): &(u32, u32)| self.rows * self.planes >= *rows;
+        BUSY_THREADS.into_iter().find(busy).map(|(_, threads)| threads)
     }
 
     /// Elements that a block writes.
@@ -176,8 +192,8 @@ pub fn write_rows<T: Storable>(
         Push::trusted(part.length, move |write| match &interior {
             None => part.write_each::<T>(&at, write),
             Some(interior) => {
-                if plan.rows * plan.planes >= MANY_ROWS {
-                    effects::resident((BUSY_THREADS / plan.threads).max(1));
+                if let Some(threads) = plan.busy_threads() {
+                    effects::resident((threads / plan.threads).max(1));
                 }
                 part.write_interior(&at, interior, write);
             }

@@ -294,12 +294,15 @@ impl Drop for Unit<'_> {
     }
 }
 
-/// The compiler's options: those that the emitter's CUDA C was written for, and what this compiler must be told.
+/// The compiler's options: those that the emitter's CUDA C was written for, what this compiler must be told, and what the user adds
+/// by `PUMICE_NVRTC_FLAGS`.
 fn options(target: &str, fast_math: bool, effort: Effort) -> Vec<String> {
     let mut options = vec![format!("--gpu-architecture={target}")];
     options.extend(["--std=c++17", "--device-as-default-execution-space"].map(str::to_owned));
     let emitters = pumice_emit::compiler_flags(Dialect::Cuda, &EmitOptions { fast_math }, effort);
     options.extend(emitters.into_iter().map(str::to_owned));
+    let added = std::env::var("PUMICE_NVRTC_FLAGS").unwrap_or_default();
+    options.extend(added.split_whitespace().map(str::to_owned));
     options
 }
 
