@@ -277,7 +277,16 @@ pub fn grouped<T: Elt, K: Lift, L: Lift>(
     value: impl FnOnce(T::Exp) -> L,
     combine: impl Fn(L, L) -> L,
 ) -> Acc<Vector<(K::Elt, L::Elt)>> {
-    let place = Place::caller("group_by");
+    groups(vector, key, value, combine, Place::caller("group_by"))
+}
+
+fn groups<T: Elt, K: Lift, L: Lift>(
+    vector: Acc<Vector<T>>,
+    key: impl FnOnce(T::Exp) -> K,
+    value: impl FnOnce(T::Exp) -> L,
+    combine: impl Fn(L, L) -> L,
+    place: Place,
+) -> Acc<Vector<(K::Elt, L::Elt)>> {
     let pairs = vector.mapped(|x| (key(x), value(x)), place);
     let sorted = by_first::<K, L::Elt>(pairs, place);
     let keys: Acc<Vector<K::Elt>> = sorted.clone().mapped(|(key, _)| key, place);

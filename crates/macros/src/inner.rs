@@ -4,6 +4,7 @@
 //! is the same methods of all rows, in statements before the comprehension; the stages make the rows of an inner comprehension.
 
 use crate::expression::{Outer, expression, parsed};
+use crate::parse::Qualifier;
 use crate::tokens::{Names, mention, names};
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote_spanned};
@@ -58,6 +59,17 @@ pub fn is_made(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
         Expr::Index(index) => matches!(*index.index, Expr::Range(_)) && depends(),
         _ => false,
     }
+}
+
+/// Whether a generator draws from an inner array element by element, without making it: from a part of an array, or from a
+/// comprehension whose qualifiers are of each element by itself.
+pub fn is_drawn_from(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
+    let is_of_all = match bare(expr) {
+        Expr::Macro(call) => crate::parse::comprehension(call.mac.tokens.clone())
+            .is_ok_and(|inner| inner.qualifiers.iter().any(Qualifier::is_of_all)),
+        _ => false,
+    };
+    is_made(expr, bound, outer) && !is_of_all
 }
 
 /// Whether an expression is a row of an array with rows, where only such a row has the method that is called.
@@ -210,7 +222,7 @@ pub fn value(chain: Chain, taken: Taken, bound: &Names, outer: &mut Outer) -> Re
     Ok(quote_spanned!(span=> ::pumice::comprehension::#get(&#values, #row)))
 }
 
-/// Whether something makes inner arrays of these variables; a generator draws from a comprehension, or a part, without making one.
+/// Whether something makes inner arrays of these variables. Unless `also_itself`, it is what a generator draws from, which may need none.
 pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bool) -> bool {
     struct Finder<'a> {
         bound: &'a Names,
@@ -228,7 +240,7 @@ pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bo
     }
     let Ok(mut expr) = parsed(tokens.clone()) else { return false };
     let mut finder = Finder { bound, outer, found: false };
-    match !also_itself && is_made(&expr, bound, outer) {
+    match !also_itself && is_drawn_from(&expr, bound, outer) {
         true => false,
         false => {
             finder.visit_expr_mut(&mut expr);

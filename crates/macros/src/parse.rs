@@ -442,6 +442,11 @@ pub fn live<'a>(qualifiers: impl DoubleEndedIterator<Item = &'a Qualifier>, head
 }
 
 impl Qualifier {
+    /// Whether it is of all elements together, and not of each by itself.
+    pub fn is_of_all(&self) -> bool {
+        matches!(self.kind, Kind::Order(_) | Kind::Take(_) | Kind::Distinct | Kind::Group(..))
+    }
+
     /// The names that it binds.
     pub fn binds(&self) -> Vec<Ident> {
         match &self.kind {

@@ -71,8 +71,8 @@ impl Reduction {
         Ok(Reduction { name: name.clone(), fold, head, qualifiers })
     }
 
-    /// The reduction of an inner array with these elements, if they have to be one: where they are sorted, cut, each wanted once,
-    /// or made with inner arrays of their own. None if it depends on no variable.
+    /// The reduction of an inner array with these elements, if they have to be one: where they are sorted, grouped, cut, each
+    /// wanted once, or made with inner arrays of their own. None if it depends on no variable.
     pub fn of_rows(
         name: &Ident,
         tokens: TokenStream,
@@ -112,7 +112,7 @@ impl Reduction {
             inside.extend(qualifier.binds().iter().map(Ident::to_string));
         }
         makes |= crate::inner::makes(&reduction.head, &inside, outer, true);
-        if order.is_none() && !is_cut && distinct.is_none() && !makes {
+        if !kinds().any(Qualifier::is_of_all) && !makes {
             return Ok(None);
         }
         let span = name.span();

@@ -44,7 +44,9 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
         let span = generator.span;
         let pattern = &generator.pattern.tokens;
         let (part, value, array) = match source(&generator.source)? {
-            Source::Inner(inner) if generators.len() == 1 => {
+            Source::Inner(inner)
+                if generators.len() == 1 && !inner.qualifiers.iter().any(Qualifier::is_of_all) =>
+            {
                 let mut qualifiers = inner.qualifiers;
                 let made = Kind::Let(generator.pattern.clone(), inner.head);
                 qualifiers.push(Qualifier { kind: made, span });
@@ -151,6 +153,9 @@ fn one(
             });
             all.extend(inner.head.clone());
             if mention(&all, bound).is_some() {
+                if inner.qualifiers.iter().any(Qualifier::is_of_all) {
+                    return Err(Error::new(span, inner::MADE));
+                }
                 return in_step(inner, bound, outer, span);
             }
             let array = outer.comprehension(inner, span)?;
@@ -228,7 +233,7 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
             Kind::Generators(generators) => {
                 generators.iter_mut().map(|generator| &mut generator.pattern).collect()
             }
-            Kind::Let(pattern, _) | Kind::Group(Some(pattern), _) => vec![pattern],
+            Kind::Let(pattern, _) => vec![pattern],
             Kind::While(_, body) => body.iter_mut().map(|one| &mut one.pattern).collect(),
             _ => Vec::new(),
         };

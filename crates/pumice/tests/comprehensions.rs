@@ -143,6 +143,10 @@ fn a_reduction_of_a_group_that_is_written_twice_is_computed_once() {
     let text = compiled.describe();
     let reduced = text.lines().find(|line| line.contains("expand_reduce")).unwrap();
     assert!(reduced.contains("[_] (i64, i64) = expand_reduce"), "{text}");
+    let in_rows = |words: AccRagged<(i64, i64)>| comp![[(k, sum![v] / count![], sum![v]) | (k, v) <- words[i], group by k, order by sum![v] desc] | i <- 0..words.size()];
+    let text = pumice::Compiler::on("sim").unwrap().compile(in_rows).unwrap().describe();
+    assert_eq!(text.matches("expand_reduce").count(), 1, "{text}");
+    assert!(text.contains("[_] (i64, i64) = expand_reduce"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use pumice::Compiler;
 use pumice::prelude::*;
+use std::collections::BTreeMap;
 
 fn on_sim<T: Elt>(program: Acc<Vector<T>>) -> Vec<T> {
     Compiler::on("sim").unwrap().run(program).unwrap().to_vec().unwrap()
@@ -74,6 +75,124 @@ fn inner_comprehensions_are_sorted_cut_and_have_each_once() {
     assert_eq!(on_sim(largest), [5 + 3, 0, 6 + 5]);
     let count = comp![(count![_ <- 0..n, take 3], any![x == 2 | x <- 0..n, take 2]) | n <- ns];
     assert_eq!(on_sim(count), [(3, false), (0, false), (3, false)]);
+}
+
+/// The values of each key, in the order of keys.
+fn groups<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+    let mut groups = BTreeMap::<K, Vec<V>>::new();
+    pairs.into_iter().for_each(|(key, value)| groups.entry(key).or_default().push(value));
+    groups
+}
+
+#[test]
+fn inner_comprehensions_have_the_groups_of_each_row() {
+    let totals = |rows: AccRagged<(i64, i64)>| comp![[(k, sum![v], count![]) | (k, v) <- rows[i], group by k] | i <- 0..rows.size()];
+    let totals = Compiler::on("sim").unwrap().compile(totals).unwrap();
+    let full = vec![vec![(2, 10), (1, 20), (2, 30)], vec![], vec![(1, 5), (1, 7), (3, 1)], vec![]];
+    for rows in [full, vec![vec![]; 2], vec![]] {
+        let of_row = |row: &Vec<(i64, i64)>| -> Vec<(i64, i64, i64)> {
+            groups(row.iter().copied())
+                .into_iter()
+                .map(|(k, vs)| (k, vs.iter().sum(), vs.len() as i64))
+                .collect()
+        };
+        let expected: Vec<_> = rows.iter().map(of_row).collect();
+        assert_eq!(totals.run(&Ragged::from(rows)).unwrap().to_vecs(), expected);
+    }
+    // Conditions on groups, an order and a number of them; what is bound outside has one value for all of a row's groups.
+    let ns = use_([7i64, 0, 4, 1]);
+    let spans = comp![
+        [(n, rest, max![j] - min![j], row.size()) | j <- 0..n, let x = j * j, group by rest = x % 5, count![] > 1, order by rest desc, take n / 3]
+        | n <- ns, let row = [k | k <- 0..n, k % 2 == 0]
+    ];
+    let plain = |n: i64| -> Vec<(i64, i64, i64, i64)> {
+        let groups = groups((0..n).map(|j| (j * j % 5, j)));
+        let kept = groups.into_iter().rev().filter(|(_, js)| js.len() > 1).take((n / 3) as usize);
+        kept.map(|(rest, js)| (n, rest, js[js.len() - 1] - js[0], (n + 1) / 2)).collect()
+    };
+    assert_eq!(rows_on_sim(spans), [7, 0, 4, 1].map(plain));
+    // Keys of several parts, by name and by pattern; one that nobody mentions; one that hides what is bound outside.
+    let named =
+        comp![[(a, b, product![j]) | j <- 1..n, let a = j % 2, let b = j % 3, group by (b, a)] | n <- ns];
+    let of_pattern =
+        comp![[(a, b, product![j]) | j <- 1..n, group by (b, (a, _)) = (j % 3, (j % 2, j % 2))] | n <- ns];
+    let product = |n: i64| -> Vec<(i64, i64, i64)> {
+        let groups = groups((1..n).map(|j| ((j % 3, j % 2), j)));
+        groups.into_iter().map(|((b, a), js)| (a, b, js.iter().product())).collect()
+    };
+    assert_eq!(rows_on_sim(named), [7, 0, 4, 1].map(product));
+    assert_eq!(rows_on_sim(of_pattern), [7, 0, 4, 1].map(product));
+    assert_eq!(
+        rows_on_sim(comp![[count![] | j <- 0..n, group by j / 2] | n <- ns]),
+        [vec![2, 2, 2, 1], vec![], vec![2, 2], vec![1]]
+    );
+    let hidden = comp![[(n, any![m > 3], fold!(|a, b| a + b, 100; m)) | n <- 0..n, let m = n, group by n = n % 2] | n <- ns];
+    let seven = vec![(0, true, 112), (1, true, 109)];
+    assert_eq!(
+        rows_on_sim(hidden),
+        [seven, vec![], vec![(0, false, 102), (1, false, 104)], vec![(0, false, 100)]]
+    );
+    let once = comp![[count![] | j <- 0..n, group by j / 2, distinct] | n <- ns];
+    assert_eq!(rows_on_sim(once), [vec![1, 2], vec![], vec![2], vec![1]]);
+}
+
+#[test]
+fn groups_of_rows_are_reduced_bound_and_drawn_from() {
+    let (xs, ranges) = (use_([3i64, 1, 3, 1, 5, 3]), use_([(0i64, 4i64), (2, 2), (1, 6)]));
+    let different = comp![count![x <- xs[a..b], group by x] | (a, b) <- ranges];
+    assert_eq!(on_sim(different), [2, 0, 3]);
+    let often = comp![
+        (sum![x | x <- xs[a..b], group by x, count![] > 1], any![sum![x] > 5 + a | x <- xs[a..b], group by x])
+        | (a, b) <- ranges
+    ];
+    assert_eq!(on_sim(often), [(4, true), (0, false), (4, false)]);
+    let most = comp![max![count![] * 10 + x | x <- xs[a..b], group by x] | (a, b) <- ranges, a != b];
+    assert_eq!(on_sim(most), [23, 23]);
+    let bound = comp![
+        (a, k, c, counts.size())
+        | (a, b) <- ranges, let counts = [(x, count![]) | x <- xs[a..b], group by x], (k, c) <- counts, c > 1
+    ];
+    assert_eq!(on_sim(bound), [(0, 1, 2, 2), (0, 3, 2, 2), (1, 1, 2, 3), (1, 3, 2, 3)]);
+    let drawn =
+        comp![(a, x, c) | (a, b) <- ranges, (x, c) <- [(x, count![]) | x <- xs[a..b], group by x], x < 4];
+    assert_eq!(on_sim(drawn), [(0, 1, 2), (0, 3, 2), (1, 1, 2), (1, 3, 2)]);
+    // Of inner arrays of inner arrays, and in a loop.
+    let deeper =
+        comp![[row.sum() | k <- 1..n, let row = [c + n * k | j <- 0..k, group by c = j % 2]] | n <- 3..5];
+    assert_eq!(rows_on_sim(deeper), [vec![3, 13], vec![4, 17, 25]]);
+    let rounds = comp![
+        (row.sum(), rounds)
+        | (a, b) <- ranges, let row = [x | x <- xs[a..b]], let rounds = 0,
+        while row.size() > 1 { row = [count![] + a | x <- row, group by x % 3]; rounds += 1 }
+    ];
+    assert_eq!(on_sim(rounds), [(2, 2), (0, 0), (3, 4)]);
+    // Groups of groups: how many numbers come how often.
+    let times =
+        comp![[(c, count![]) | x <- xs[a..b], group by x, let c = count![], group by c] | (a, b) <- ranges];
+    assert_eq!(rows_on_sim(times), [vec![(2, 2)], vec![], vec![(1, 1), (2, 2)]]);
+    // Inner groups of outer ones: reductions are of the nearest `group by` before them.
+    let nested = comp![
+        [(x, count![], rest, sum![x + j]) | j <- 0..count![], group by rest = j % 2] | x <- xs, group by x
+    ];
+    assert_eq!(
+        rows_on_sim(nested),
+        [vec![(1, 1, 0, 1), (1, 1, 1, 2)], vec![(3, 2, 0, 8), (3, 1, 1, 4)], vec![(5, 1, 0, 5)]]
+    );
+}
+
+#[test]
+fn a_generator_draws_from_what_is_sorted_cut_and_once_in_its_source_alone() {
+    let (xs, ns) = (use_([3i64, 1, 3, 5]), use_([3i64, 1, 4]));
+    let last = comp![(n, x) | n <- ns, x <- [j | j <- 0..n, order by j desc, take 2]];
+    assert_eq!(on_sim(last), [(3, 2), (3, 1), (1, 0), (4, 3), (4, 2)]);
+    let same = comp![(n, x) | n <- ns, x <- [x | x <- xs, distinct], x < n];
+    assert_eq!(on_sim(same), [(3, 1), (4, 1), (4, 3)]);
+    let in_step = comp![(x, y) | n <- ns, x <- [j | j <- 0..n, order by j desc] | y <- xs, x > 1];
+    assert_eq!(on_sim(in_step), [(2, 3), (3, 3), (2, 1)]);
+    let counted = comp![count![x <- [x % n | x <- xs, distinct], x > 0] | n <- ns];
+    assert_eq!(on_sim(counted), [2, 0, 2]);
+    let count = Compiler::on("sim").unwrap().run(count![_ <- [x | x <- xs, distinct]]).unwrap();
+    assert_eq!(count.to_value().unwrap(), 3);
 }
 
 #[test]

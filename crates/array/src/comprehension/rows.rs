@@ -1,6 +1,6 @@
-//! What macros write for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted and cut.
+//! What macros write for rows: generators that draw from one, inner arrays, and inner comprehensions that are sorted, grouped and cut.
 
-use super::present;
+use super::{groups, present};
 use crate::acc::Acc;
 use crate::data::{Matrix, Vector};
 use crate::expanding::{checked, stretch_within};
@@ -147,6 +147,24 @@ pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> 
     let falls = || vec![Falls(false); 1 + T::types().len()];
     let key = |(row, x): (Exp<i64>, T::Exp)| ((short_number(row, rows, place), x), falls());
     numbered.sorted_by(key, place).unique()
+}
+
+/// The groups of elements with equal keys in each of so many rows, in rising order by row and key, beside the number of their row: each
+/// with its key, and with what a function of its elements gives, combined.
+#[track_caller]
+#[allow(clippy::type_complexity)]
+pub fn grouped_in_rows<T: Elt, K: Lift, L: Lift>(
+    vector: Acc<Vector<T>>,
+    rows: Exp<i64>,
+    row: impl FnOnce(T::Exp) -> Exp<i64>,
+    key: impl FnOnce(T::Exp) -> K,
+    value: impl FnOnce(T::Exp) -> L,
+    combine: impl Fn(L, L) -> L,
+) -> Acc<Vector<(i64, (K::Elt, L::Elt))>> {
+    let place = Place::caller("group_by");
+    let key_in_rows = |x: T::Exp| (short_number(row(x), rows, place), key(x));
+    let groups = groups(vector, key_in_rows, value, combine, place);
+    groups.mapped(|((row, key), combined): ((Exp<u32>, K), L)| (row.cast::<i64>(), (key, combined)), place)
 }
 
 /// Rows of these elements with these lengths.

@@ -2,7 +2,7 @@
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{Outer, parsed, value};
-use crate::inner::{self, Chain, chain, is_made, makes, taken};
+use crate::inner::{self, Chain, chain, is_drawn_from, makes, taken};
 use crate::parse::{Comprehension, Generator, Kind, Pattern, Qualifier};
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::{Drawn, draw};
@@ -21,6 +21,9 @@ pub struct Rows {
     /// The names that each row has one value of.
     pub outside: Names,
     count: Ident,
+    /// The vector of environments that each have a row, and their variables.
+    environments: Ident,
+    variables: Vec<Ident>,
 }
 
 impl Rows {
@@ -28,6 +31,36 @@ impl Rows {
     pub fn key(&self, span: Span) -> TokenStream {
         let (row, count) = (&self.row, &self.count);
         quote_spanned!(span=> ::pumice::comprehension::row_key(#row, #count))
+    }
+
+    /// Gives names a value in each environment, whatever they mean outside.
+    pub fn hide(&mut self, names: &[Ident]) {
+        self.outside.retain(|outside| !names.iter().any(|name| name == outside));
+    }
+
+    /// Whether a row has one value of a variable: its number, or what is bound outside.
+    pub fn has(&self, name: &str) -> bool {
+        self.row == name || self.outside.contains(name)
+    }
+
+    /// Binds those of these variables that are bound outside, for the row whose number is bound.
+    pub fn bind(&self, variables: &[Ident], span: Span) -> TokenStream {
+        let is_outside = |name: &&Ident| self.outside.contains(&name.to_string());
+        let wanted: Names = variables.iter().filter(is_outside).map(Ident::to_string).collect();
+        if wanted.is_empty() {
+            return TokenStream::new();
+        }
+        let (pattern, environments, row) = (pattern(&self.variables, &wanted), &self.environments, &self.row);
+        quote_spanned!(span=> let #pattern = ::pumice::comprehension::of_row(&#environments, #row);)
+    }
+
+    /// The groups of each row, beside its number, by functions for the key, for values, and for two of these combined.
+    pub fn grouped(&self, environment: &[Ident], functions: TokenStream, span: Span) -> TokenStream {
+        let (vector, row, count) = (vector_name(), &self.row, &self.count);
+        let of_row = pattern(environment, &names(&quote!(#row)));
+        quote_spanned!(span=> ::pumice::comprehension::grouped_in_rows(
+            #vector, #count, |#of_row| #row, #functions
+        ))
     }
 
     /// Results, of which each row has each once.
@@ -47,15 +80,24 @@ impl Stages {
         self.environment.push(name.clone());
         let all = tuple(&self.environment);
         self.then(quote_spanned!(span=> #vector.imap(|#name, #old| #all)), span);
+        let environments = self.outer.fresh("environments");
+        self.add(quote_spanned!(span=> let #environments = #vector.clone();));
         let before = self.outer.all_inner().clone();
+        let rows_outside = Rows {
+            row: name.clone(),
+            outside,
+            count: count.clone(),
+            environments: environments.clone(),
+            variables: self.environment.clone(),
+        };
         let mut inside = Stages {
             outer: std::mem::take(&mut self.outer),
             environment: self.environment.clone(),
             started: true,
-            rows: Some(Rows { row: name.clone(), outside, count: count.clone() }),
+            rows: Some(rows_outside),
             ..Stages::default()
         };
-        inside.then(quote_spanned!(span=> #vector.clone()), span);
+        inside.then(quote_spanned!(span=> #environments.clone()), span);
         let lengths = inside.lengths(&inner.qualifiers, span)?;
         let head = match (&lengths, inner.head) {
             (Some(_), head) => head,
@@ -193,14 +235,14 @@ impl Stages {
         Ok(made)
     }
 
-    /// As [`Stages::make_inner`], for what generators draw from: a comprehension, or a part of an array, is drawn from as it is.
+    /// As [`Stages::make_inner`], for what generators draw from: what is drawn from element by element is no array.
     pub(super) fn make_sources(&mut self, generators: &mut [Generator]) -> Result<Vec<Ident>> {
         let bound = self.bound();
-        let is_drawn_from = |source: &TokenStream| {
-            parsed(source.clone()).is_ok_and(|expr| is_made(&expr, &bound, &self.outer))
+        let is_drawn = |source: &TokenStream| {
+            parsed(source.clone()).is_ok_and(|expr| is_drawn_from(&expr, &bound, &self.outer))
         };
         let sources = generators.iter_mut().map(|generator| &mut generator.source);
-        let others = sources.filter(|source| !is_drawn_from(source)).collect();
+        let others = sources.filter(|source| !is_drawn(source)).collect();
         self.make_inner(others)
     }
 

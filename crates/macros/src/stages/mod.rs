@@ -233,6 +233,9 @@ impl Stages {
         let span = qualifier.span;
         let later = live(queue.iter(), head);
         let new = qualifier.binds();
+        if let Some(rows) = &mut self.rows {
+            rows.hide(&new);
+        }
         let assigns = |other: &Qualifier| {
             matches!(other.kind, Kind::While(..)) && other.binds().iter().any(|name| new.contains(name))
         };
@@ -323,11 +326,6 @@ impl Stages {
             }
             Kind::Distinct => self.distinct = Some(span),
             Kind::While(condition, body) => self.loops(loops::Loop { condition, body }, span)?,
-            Kind::Group(..) if self.rows.is_some() => {
-                let message = "an inner comprehension has no groups: make elements of them first, with the variables that are \
-                               bound outside as part of the key, `group by (k, l)`";
-                return Err(Error::new(span, message));
-            }
             Kind::Group(named, key) => {
                 let keys = named.as_ref().map_or(Vec::new(), |named| named.names.clone());
                 self.group(named, key, queue, head, span)?;

@@ -1,11 +1,11 @@
 //! Qualifiers of queries: joins, which are recognised by a condition behind a generator, and `group by`.
 
 use super::{Stages, pairs, pattern, tuple, vector_name};
-use crate::expression::{condition, parsed, value};
+use crate::expression::{Outer, condition, parsed, value};
 use crate::parse::{Generator, Kind, Pattern, Qualifier, Source, live, source};
 use crate::reduction::{Reduction, is_reduction};
 use crate::source::number;
-use crate::tokens::{Names, mention, names, replace_macros};
+use crate::tokens::{Names, Separator, mention, name_brackets, names, replace_macros, split, split_once};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{HashMap, VecDeque};
@@ -115,33 +115,19 @@ impl Stages {
     ) -> Result<()> {
         let (bound, vector) = (self.bound(), vector_name());
         let key = value(key, &bound, &mut self.outer)?;
-        let mut reductions: Vec<(Reduction, Ident)> = Vec::new();
-        // A reduction that is written several times, as in a result and in what is sorted by, is computed once.
-        let mut written = HashMap::<String, Ident>::new();
-        let outer = &mut self.outer;
-        let mut replace = |tokens: &mut TokenStream| -> Result<()> {
-            *tokens = replace_macros(tokens.clone(), &mut |name, inside| {
-                if !is_reduction(name) {
-                    return Ok(None);
-                }
-                let text = format!("{name} {inside}");
-                let Some(reduction) = Reduction::of_group(name, inside)? else { return Ok(None) };
-                if let Some(reduced) = written.get(&text) {
-                    return Ok(Some(reduction.finished(reduced)));
-                }
-                let reduced = outer.fresh(&name.to_string());
-                let finished = reduction.finished(&reduced);
-                written.insert(text, reduced.clone());
-                reductions.push((reduction, reduced));
-                Ok(Some(finished))
-            })?;
-            Ok(())
-        };
-        for qualifier in queue.iter_mut() {
-            qualifier.expressions().into_iter().try_for_each(&mut replace)?;
+        let mut aggregates =
+            Aggregates { outer: &mut self.outer, written: HashMap::new(), reductions: Vec::new() };
+        // Behind the next `group by`, they are of its groups.
+        let next = queue.iter().position(|qualifier| matches!(qualifier.kind, Kind::Group(..)));
+        for qualifier in queue.iter_mut().take(next.map_or(usize::MAX, |next| next + 1)) {
+            qualifier.expressions().into_iter().try_for_each(|tokens| aggregates.replace(tokens))?;
         }
-        replace(head)?;
+        if next.is_none() {
+            aggregates.replace(head)?;
+        }
+        let reductions = aggregates.reductions;
         let keys = named.as_ref().map_or(&[][..], |named| &named.names);
+        refuse_keys(keys, &bound, reductions.iter().map(|(reduction, _)| reduction.head()))?;
         self.refuse_members(keys, queue, head)?;
         let (mut values, mut combined) = (Vec::new(), Vec::new());
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -164,23 +150,32 @@ impl Stages {
         let (first, second) = (pairs(first).unwrap_or(quote!(_)), pairs(second).unwrap_or(quote!(_)));
         let (by, of) =
             (pattern(&self.environment, &names(&key)), pattern(&self.environment, &names(&values)));
-        self.then(
-            quote_spanned!(span=> ::pumice::comprehension::grouped(
-                #vector, |#by| #key, |#of| #values, |#first, #second| #combined
-            )),
-            span,
-        );
+        let functions = quote_spanned!(span=> |#by| #key, |#of| #values, |#first, #second| #combined);
+        let groups = match &self.rows {
+            Some(rows) => rows.grouped(&self.environment, functions, span),
+            None => quote_spanned!(span=> ::pumice::comprehension::grouped(#vector, #functions)),
+        };
+        self.then(groups, span);
         let later = live(queue.iter(), head);
         let results: Vec<Ident> = reductions.into_iter().map(|(_, reduced)| reduced).collect();
         let is_live = |name: &&Ident| later.contains(&name.to_string());
-        let environment: Vec<Ident> = keys.iter().chain(&results).filter(is_live).cloned().collect();
+        let is_of_row = |name: &&Ident| self.rows.as_ref().is_some_and(|rows| rows.has(&name.to_string()));
+        let of_row = self.environment.iter().filter(is_of_row);
+        let environment: Vec<Ident> = of_row.chain(keys).chain(&results).filter(is_live).cloned().collect();
         let named = named.map_or(quote!(_), |named| match named.names.iter().any(|name| is_live(&name)) {
             true => named.tokens,
             false => quote!(_),
         });
         let (results, tuple) = (pattern(&results, &later), tuple(&environment));
-        self.add(quote_spanned!(span=> #[allow(unused_variables)]
-            let #vector = #vector.map(|(#named, #results)| #tuple);));
+        let group = quote!((#named, #results));
+        let bound = match &self.rows {
+            Some(rows) => {
+                let (row, bind) = (&rows.row, rows.bind(&environment, span));
+                quote_spanned!(span=> |(#row, #group)| { #bind #tuple })
+            }
+            None => quote_spanned!(span=> |#group| #tuple),
+        };
+        self.add(quote_spanned!(span=> #[allow(unused_variables)] let #vector = #vector.map(#bound);));
         self.environment = environment;
         Ok(())
     }
@@ -188,7 +183,8 @@ impl Stages {
     /// Refuses variables that a group has many values of, outside of its reductions.
     fn refuse_members(&self, keys: &[Ident], queue: &VecDeque<Qualifier>, head: &TokenStream) -> Result<()> {
         let mut members: Names = self.bound();
-        members.retain(|member| !keys.iter().any(|key| key == member));
+        let is_of_row = |member: &str| self.rows.as_ref().is_some_and(|rows| rows.has(member));
+        members.retain(|member| !is_of_row(member) && !keys.iter().any(|key| key == member));
         let refuse = |tokens: &TokenStream, members: &Names| match mention(tokens, members) {
             Some(ident) => {
                 let message = format!(
@@ -207,6 +203,88 @@ impl Stages {
             members.retain(|member| !bound.iter().any(|name| name == member));
         }
         refuse(head, &members)
+    }
+}
+
+/// Refuses keys in reductions, which are of what is bound before the group.
+fn refuse_keys<'a>(
+    keys: &[Ident],
+    bound: &Names,
+    mut reduced: impl Iterator<Item = &'a TokenStream>,
+) -> Result<()> {
+    let new: Names = keys.iter().map(Ident::to_string).filter(|key| !bound.contains(key)).collect();
+    match reduced.find_map(|tokens| mention(tokens, &new)) {
+        Some(key) => {
+            let message = format!(
+                "a group has one value of its key `{key}`, and reduces what is bound before `group by`: write `let {key} = …, \
+                 group by {key}`"
+            );
+            Err(Error::new(key.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The reductions of a group, which stand in expressions behind it. One that is written several times, as in a result and in what is
+/// sorted by, is computed once.
+struct Aggregates<'a> {
+    outer: &'a mut Outer,
+    /// By their text.
+    written: HashMap<String, Ident>,
+    reductions: Vec<(Reduction, Ident)>,
+}
+
+impl Aggregates<'_> {
+    /// Puts their values into the place of reductions.
+    fn replace(&mut self, tokens: &mut TokenStream) -> Result<()> {
+        let named = name_brackets(std::mem::take(tokens));
+        *tokens = replace_macros(named, &mut |name, inside| match self.around_groups(name, &inside)? {
+            Some(replaced) => Ok(Some(replaced)),
+            None => self.value(name, inside),
+        })?;
+        Ok(())
+    }
+
+    /// The value of a reduction, if it is one of the group.
+    fn value(&mut self, name: &Ident, inside: TokenStream) -> Result<Option<TokenStream>> {
+        if !is_reduction(name) {
+            return Ok(None);
+        }
+        let text = format!("{name} {inside}");
+        let Some(reduction) = Reduction::of_group(name, inside)? else { return Ok(None) };
+        if let Some(reduced) = self.written.get(&text) {
+            return Ok(Some(reduction.finished(reduced)));
+        }
+        let reduced = self.outer.fresh(&name.to_string());
+        let finished = reduction.finished(&reduced);
+        self.written.insert(text, reduced.clone());
+        self.reductions.push((reduction, reduced));
+        Ok(Some(finished))
+    }
+
+    /// A comprehension that has groups of its own, with the values of reductions up to there: in its head and behind its `group by`,
+    /// they are of those groups.
+    fn around_groups(&mut self, name: &Ident, inside: &TokenStream) -> Result<Option<TokenStream>> {
+        if name != "comp" && !is_reduction(name) {
+            return Ok(None);
+        }
+        let span = name.span();
+        let (operator, inside) = match split_once(inside.clone(), Separator::Semicolon) {
+            (operator, Some(inside)) => (quote_spanned!(span=> #operator;), inside),
+            (inside, None) => (TokenStream::new(), inside),
+        };
+        let (head, inside) = match split_once(inside.clone(), Separator::Bar) {
+            (head, Some(inside)) if name != "count" => (quote_spanned!(span=> #head |), inside),
+            _ => (TokenStream::new(), inside),
+        };
+        let mut qualifiers = split(inside, Separator::Comma);
+        let is_group = |qualifier: &TokenStream| {
+            let words = qualifier.clone().into_iter().take(2).map(|word| word.to_string());
+            words.eq(["group", "by"])
+        };
+        let Some(group) = qualifiers.iter().position(is_group) else { return Ok(None) };
+        qualifiers.iter_mut().take(group + 1).try_for_each(|qualifier| self.replace(qualifier))?;
+        Ok(Some(quote_spanned!(span=> #name![#operator #head #(#qualifiers),*])))
     }
 }
 
