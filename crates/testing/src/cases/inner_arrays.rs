@@ -3,6 +3,8 @@
 use crate::data::values;
 use crate::{Harness, Outcome};
 use pumice::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Numbers from 0 to 40, few of which are large for a block.
 fn numbers(seed: u64, count: usize) -> Vec<i64> {
@@ -86,6 +88,45 @@ pub fn rows(h: &Harness) -> Outcome {
             sums.collect::<Vec<_>>()
         };
         h.check_rows(running, &ns, &rows.filter(|row| row.len() % 2 == 0).map(sums).collect())?;
+    }
+    Ok(())
+}
+
+/// Groups of each inner array: those that have many elements, in the order of their sums; and how many there are, of keys with several parts.
+pub fn groups(h: &Harness) -> Outcome {
+    let large = |ns: Acc<Vector<i64>>| {
+        comp![
+            [(n + rest, sum![x], max![j])
+            | j <- 0..n, let x = j * 37 % (n + 2), group by rest = x % 7, count![] > 2, order by sum![x] desc, take n / 4]
+            | n <- ns
+        ]
+    };
+    let counted = h.compile(|ns: Acc<Vector<i64>>| {
+        comp![
+            (n, sum![max![j] | j <- 0..n, group by (j % 5, j > n / 2)], count![(x, _) <- keys, x > 0])
+            | n <- ns, let keys = [(x, y) | j <- 0..n, let (x, y) = (j / 3, j as f32), group by (x, y)]
+        ]
+    })?;
+    for length in LENGTHS {
+        let ns = numbers(6, length);
+        let of_number = |n: &i64| {
+            let mut groups = BTreeMap::<i64, (i64, i64, usize)>::new();
+            for (j, x) in (0..*n).map(|j| (j, j * 37 % (n + 2))) {
+                let (sum, most, count) = groups.entry(x % 7).or_default();
+                (*sum, *most, *count) = (*sum + x, j.max(*most), *count + 1);
+            }
+            let many = groups.into_iter().filter(|(_, (_, _, count))| *count > 2);
+            let mut large: Vec<_> = many.map(|(rest, (sum, most, _))| (n + rest, sum, most)).collect();
+            large.sort_by_key(|(_, sum, _)| Reverse(*sum));
+            large.truncate((n / 4) as usize);
+            large
+        };
+        h.check_rows(large, &ns, &ns.iter().map(of_number).collect())?;
+        let expected = ns.iter().map(|n| {
+            let last: BTreeMap<(i64, bool), i64> = (0..*n).map(|j| ((j % 5, j > n / 2), j)).collect();
+            (*n, last.values().sum::<i64>(), (n - 3).max(0))
+        });
+        counted.check(&ns, &expected.collect::<Vec<_>>())?;
     }
     Ok(())
 }

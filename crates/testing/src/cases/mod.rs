@@ -126,6 +126,7 @@ macro_rules! for_each_case {
             inner_arrays {
                 taken
                 rows
+                groups
                 loops
                 loops_of_rows
                 chunks
