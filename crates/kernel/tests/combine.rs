@@ -53,6 +53,8 @@ fn plans(profile: &Profile, task: &CombineTask<'_>) -> Vec<CombinePlan> {
             CombinePlan { copies: 8, table: 37, ..several },
             // No part has all targets, and the last one has few.
             CombinePlan { copies: 2, table: 16, ..with(32, 2, 2, 3) },
+            // Blocks of one thread, which combine their tables in stretches, the last of which is short.
+            CombinePlan { copies: 2, table: 64, locks: 8, ..with(1, 2, 1, 1) },
         ],
         // Several targets have one lock.
         Combine::Lock => vec![plain, CombinePlan { locks: 8, ..several }],

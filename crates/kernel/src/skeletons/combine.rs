@@ -465,8 +465,8 @@ impl Listener for Combiner {
         let Some(table) = self.table.borrow_mut().take() else { return };
         let CombinePlan { blocks, locks: count, .. } = self.plan;
         on_behalf(self.place, || match self.locks {
-            Some((locks, _)) => table.finish_in_stretches(block, blocks, (locks, count)),
-            None => table.finish(),
+            Some((locks, _)) if count > 0 => table.finish_in_stretches(block, blocks, (locks, count)),
+            _ => table.finish(),
         });
     }
 }
