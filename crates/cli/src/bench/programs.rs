@@ -168,6 +168,7 @@ fn n_body(n: usize) -> Workload {
             check_bodies(&found.iter().map(numbers).collect::<Vec<_>>(), &expected)
         })
     })
+    .with_fast_math()
 }
 
 /// The same of bodies that are structs, which must cost nothing.

@@ -84,7 +84,7 @@ impl Workload {
     }
 
     /// The same with and without fast math, for what computes more than it loads.
-    fn with_fast_math(self) -> Workload {
+    pub(super) fn with_fast_math(self) -> Workload {
         Workload { fast_math: &[false, true], ..self }
     }
 
