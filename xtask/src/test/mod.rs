@@ -101,8 +101,9 @@ fn run_stage(
     }
     if let Ok(library) = &tools.nvrtc {
         command.env(NVRTC_VARIABLE, library);
-        // Whether kernels compile is asked, not how fast they are. Older versions do not know the flag.
-        if major_version(library) >= Some(13) {
+        // Whether kernels compile is asked, not how fast they are; tests of crates look at what is made of them. Older versions do not
+        // know the flag.
+        if stage.needs_build() && major_version(library) >= Some(13) {
             command.env("PUMICE_NVRTC_FLAGS", "--Ofast-compile=max");
         }
     }
