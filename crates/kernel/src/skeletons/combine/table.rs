@@ -137,11 +137,12 @@ impl Table {
                         for column in &self.columns {
                             let target = (self.first + place).term();
                             let old = effects::read_now(column.target, column.ty, target);
-                            effects::store(
-                                column.target,
-                                target,
-                                old.binary(column.op, self.total(column, place)),
-                            );
+                            let total = self.total(column, place);
+                            // Fast math does not know that a neutral NaN changes nothing.
+                            let is_changed = differ(total, column.neutral.into()).term();
+                            let combined = old.binary(column.op, total);
+                            let new = Term::apply(Op::Select, column.ty, &[is_changed, combined, old]);
+                            effects::store(column.target, target, new);
                         }
                         Vec::new()
                     });
