@@ -1,4 +1,4 @@
-//! Large programs: compilers must come to an end with them, and the results must be right.
+//! Large programs, with which compilers must come to an end, and arrays that no cache has room for: the results must be right.
 
 use pumice::{Compiler, prelude::*};
 use std::time::{Duration, Instant};
@@ -47,6 +47,40 @@ fn kernels_may_have_long_names() -> pumice::Result<()> {
     let name = "double_".repeat(1_500);
     for compiler in ["cpu", "opencl"].into_iter().filter_map(|device| Compiler::on(device).ok()) {
         assert_eq!(compiler.kernel(&name, 64, double)?.run([1, 2, 3])?.to_vec()?, [2, 4, 6]);
+    }
+    Ok(())
+}
+
+/// The key of an element, from a random number.
+type Key = fn(u64) -> (u64, i16);
+
+/// A CPU sorts so many elements by the highest digit first, unless most of them have the same.
+#[test]
+fn sorts_of_more_than_a_cache_has_room_for() -> pumice::Result<()> {
+    let program = |xs: Acc<Vector<(u64, i16, u32)>>| xs.sort_by_key(|(a, b, _)| (a, b)).map(|(_, _, at)| at);
+    let sort = Compiler::on("cpu")?.compile(program)?;
+    let keys: [Key; 5] = [
+        |random| (random, 0),
+        |random| (random >> 43, 0),
+        |random| ((random >> 54).pow(3), (random >> 8) as i16 % 300),
+        // Nearly all in one bucket, or all the same.
+        |random| (if random % 1000 == 0 { random } else { random % 5000 }, random as i16),
+        |_| (1, 2),
+    ];
+    let mut random = 88_172_645_463_325_252u64;
+    for (number, key) in keys.into_iter().enumerate() {
+        let element = |at: u32| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let (a, b) = key(random);
+            (a, b, at)
+        };
+        let xs: Vec<(u64, i16, u32)> = (0..(1 << 22) + 5).map(element).collect();
+        let found = sort.run(&xs)?.to_vec()?;
+        // Every element once, in order, and those with the same keys in theirs: they have different numbers.
+        let sorted = found.windows(2).all(|pair| xs[pair[0] as usize] < xs[pair[1] as usize]);
+        assert_eq!((sorted, found.len()), (true, xs.len()), "keys {number}");
     }
     Ok(())
 }

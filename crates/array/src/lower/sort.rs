@@ -100,22 +100,38 @@ impl<'a, 'b> SortJob<'a, 'b> {
         &self,
         passes: usize,
         listeners: &Listeners,
-        mut pass: impl FnMut(usize, Source, &Listeners) -> Result<Vec<Step>, Error>,
+        pass: impl FnMut(usize, Source, &Listeners) -> Result<Vec<Step>, Error>,
     ) -> Result<Vec<Step>, Error> {
         let (slots, mut steps) = self.slots(passes);
+        steps.extend(self.through(&slots, passes, listeners, pass)?);
+        Ok(steps)
+    }
+
+    /// Passes one after the other, which write these slots in turns.
+    fn through(
+        &self,
+        slots: &[usize],
+        passes: usize,
+        listeners: &Listeners,
+        mut pass: impl FnMut(usize, Source, &Listeners) -> Result<Vec<Step>, Error>,
+    ) -> Result<Vec<Step>, Error> {
+        let mut steps = Vec::new();
         let mut source = self.given();
         for number in 0..passes {
             match slots.get(number % 2).filter(|_| number + 1 < passes) {
                 None => steps.extend(pass(number, source.clone(), listeners)?),
                 Some(slot) => {
-                    let writes =
-                        Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(*slot)] };
-                    steps.extend(pass(number, source, &writes)?);
+                    steps.extend(pass(number, source, &self.written_to(*slot))?);
                     source = Source::Slot(*slot);
                 }
             }
         }
         Ok(steps)
+    }
+
+    /// What writes elements to a slot.
+    fn written_to(&self, slot: usize) -> Listeners {
+        Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(slot)] }
     }
 
     /// Number of rows, and elements of a row, inside a kernel.
@@ -260,26 +276,47 @@ impl<'a, 'b> SortJob<'a, 'b> {
         source: &Source,
         listeners: &Listeners,
     ) -> Result<Vec<Step>, Error> {
-        let called = self.called(skeleton, plan.threads);
+        let (before, mut steps) = self.counted(plan, skeleton, digit, source)?;
+        steps.extend(self.moved(plan, (skeleton, before), digit, source, listeners)?);
+        Ok(steps)
+    }
+
+    /// Counts what tiles have, and how many stand before: the slot, and the steps after which they are there.
+    fn counted(
+        &self,
+        plan: SortPlan,
+        skeleton: &'static str,
+        digit: &dyn Fn(&Rc<Parameters>) -> PassDigit,
+        source: &Source,
+    ) -> Result<(usize, Vec<Step>), Error> {
         let columns = plan.tiles * plan.digits();
         let (counts, mut steps) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
         let (before, allocate) = self.lowering.temporary(&[ScalarType::I64], self.rows * columns);
         steps.extend(allocate);
-        let count = KernelName { name: "count_digits", ..called };
-        let writes = Listeners { producer: self.node.id, heard: vec![self.lowering.heard_in(counts)] };
-        steps.extend(self.lowering.kernel(count, &writes, |parameters| {
+        let called = KernelName { name: "count_digits", ..self.called(skeleton, plan.threads) };
+        steps.extend(self.lowering.kernel(called, &self.written_to(counts), |parameters| {
             let digit = digit(parameters);
             self.skeleton(source, plan, parameters).tile_counts(plan, digit)
         })?);
         steps.extend(self.scan(counts, before, self.rows, columns)?);
-        steps.extend(self.lowering.kernel(called, listeners, |parameters| {
+        Ok((before, steps))
+    }
+
+    /// Moves elements by a digit, after they have been counted.
+    fn moved(
+        &self,
+        plan: SortPlan,
+        (skeleton, before): (&'static str, usize),
+        digit: &dyn Fn(&Rc<Parameters>) -> PassDigit,
+        source: &Source,
+        listeners: &Listeners,
+    ) -> Result<Vec<Step>, Error> {
+        self.lowering.kernel(self.called(skeleton, plan.threads), listeners, |parameters| {
             let digit = digit(parameters);
             let sort = self.skeleton(source, plan, parameters);
-            let columns = sort.tiles * plan.digits();
-            let counts = counts_at(before, parameters, move |row, place| row * columns + place);
-            sort.push_with_counts(plan, digit, counts)
-        })?);
-        Ok(steps)
+            let before = before_tiles(before, &sort, plan, parameters);
+            sort.push_with_counts(plan, digit, before)
+        })
     }
 
     /// The steps that scan counts.
@@ -400,6 +437,12 @@ fn digit(keys: &Function, pass: Pass, parameters: &Rc<Parameters>) -> Digit {
         ["shift", "shift_again"].map(|name| parameters.number(name, pass.shift.into()).cast());
     let is_cheap = keys.cost() <= CHEAP;
     Digit { key: key_of(keys, pass.key, parameters), shift, shift_again, is_cheap }
+}
+
+/// How many elements stand before those of a row, a value and a tile, in a slot.
+fn before_tiles(slot: usize, sort: &Sort, plan: SortPlan, parameters: &Rc<Parameters>) -> CountAt {
+    let columns = sort.tiles * plan.digits();
+    counts_at(slot, parameters, move |row, place| row * columns + place)
 }
 
 /// Numbers in a slot, from a row and a place in it.

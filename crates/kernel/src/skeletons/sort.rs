@@ -4,11 +4,12 @@
 //! every element behind those with a smaller digit and those with the same one that stand before it. A block has a tile
 //! ([`tiles`]); how many elements of each digit stand in the tiles before its own it learns from those tiles in the same kernel
 //! ([`look_back`]), where blocks make progress, else from a scan of all tiles' counts. A CPU's worker goes through a stretch in
-//! order ([`stretches`]). Rows that fit one tile are sorted by all digits in one kernel.
+//! order ([`stretches`]); of many elements it sorts those with the same highest digit by itself ([`buckets`]). Rows that fit one tile are sorted by all digits in one kernel.
 //!
 //! For any other order, short runs are sorted by counting for each element how many come before it, and runs are merged
 //! ([`runs`]). Short rows are one run each, whatever their order.
 
+mod buckets;
 mod look_back;
 mod rank;
 mod runs;
@@ -18,6 +19,7 @@ mod tiles;
 pub use runs::{Less, Runs, merge, sort_runs};
 
 use super::look_back::take_ticket;
+use super::monoid::Cells;
 use super::scan::ElementAt;
 use crate::item::{Dynamic, Ix, Scalars};
 use crate::size::{divide_rounding_up, quotient, remainder};
@@ -71,6 +73,9 @@ pub struct SortPlan {
     pub wide: bool,
     /// Whether lanes find by votes which of them have the same digit; otherwise each thread counts for itself.
     pub votes: bool,
+    /// Whether, with [`SortWay::Stretches`], workers sort elements with the same highest digit by themselves, if no value of it has too
+    /// many.
+    pub buckets: bool,
 }
 
 /// Words of 32 bits that a thread has in registers: its elements, and a word about each.
@@ -83,6 +88,8 @@ const THREADS: u32 = 384;
 const STRETCH: i64 = 1 << 12;
 /// Elements of a row from which on larger digits are worth while, on a CPU.
 const MANY: i64 = 1 << 18;
+/// Elements of a row that no cache of a worker has room for.
+const TOO_MANY_FOR_CACHE: i64 = 1 << 22;
 
 impl SortPlan {
     /// Divides a sort.
@@ -101,7 +108,8 @@ impl SortPlan {
                 _ => 4,
             };
             let way = SortWay::Stretches;
-            return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, wide, votes: false };
+            let buckets = rows == 1 && columns >= TOO_MANY_FOR_CACHE;
+            return SortPlan { way, threads: 1, items: 1, bits, tile, tiles, wide, votes: false, buckets };
         }
         let bytes = task.types.iter().map(|ty| ty.bytes()).sum::<usize>().max(1) as i64;
         let votes = profile.native_warps;
@@ -119,7 +127,8 @@ impl SortPlan {
             _ if profile.forward_progress => SortWay::LookBack,
             _ => SortWay::Counts,
         };
-        let plan = SortPlan { way, threads, items: items as u32, bits, tile, tiles, wide, votes };
+        let plan =
+            SortPlan { way, threads, items: items as u32, bits, tile, tiles, wide, votes, buckets: false };
         if tiles > 1 {
             return plan;
         }
@@ -207,6 +216,8 @@ pub struct FoundDigit {
     pub after: Ix,
     /// The elements as the passes before have moved them; `None` if there are none.
     pub moved: Option<ElementAt>,
+    /// A condition without which there is nothing to do.
+    pub only: Option<Exp<bool>>,
 }
 
 /// The digit that a pass with counts takes.
@@ -269,6 +280,47 @@ impl Sort {
     /// In every launch the memory has two elements of `u64` for each key, which are zero before, and nobody else uses it.
     pub unsafe fn find_limits(self, keys: &[KeyOf], limits: MemoryId) {
         self.each_tile(|row, tile| stretches::find_limits(&self, keys, [row, tile], limits));
+    }
+
+    /// Notes in a cell whether the elements of the only row should be sorted by buckets: 1 if so. `before` is as for the move by the
+    /// highest digit.
+    ///
+    /// # Safety
+    ///
+    /// In every launch the memory has an element of `u64` with that number, and nobody else uses it.
+    pub unsafe fn choose_buckets(
+        self,
+        plan: SortPlan,
+        digit: FoundDigit,
+        before: CountAt,
+        cell: (MemoryId, i64),
+    ) {
+        effects::distribute(Exp::<i64>::from(1).term(), |_| {
+            buckets::choose(&self, plan, &digit, &|value| before(Exp::from(0), value * self.tiles), cell);
+        });
+    }
+
+    /// Sorts the buckets of the only row, whose elements the first memory has. `before` is as for the move by the highest digit.
+    ///
+    /// # Safety
+    ///
+    /// In every launch both memories, which have one for each scalar of an element, have an element for each of the row, and
+    /// nobody else uses them.
+    pub unsafe fn push_buckets(
+        self,
+        plan: SortPlan,
+        digit: FoundDigit,
+        before: CountAt,
+        memories: [Vec<MemoryId>; 2],
+    ) -> Push<Grid, Dynamic, Ix> {
+        let memories = memories.map(|each| Cells(each.into_iter().zip(self.types.iter().copied()).collect()));
+        Push::trusted(self.columns, move |write| {
+            effects::distribute(self.tiles.term(), |block| {
+                let starts = |value: Ix| before(Exp::from(0), value * self.tiles);
+                let block = Exp::from_term(block);
+                buckets::sort_buckets(&self, plan, &digit, block, &starts, &memories, write);
+            });
+        })
     }
 
     /// Counts how many elements of each tile have each value of a digit: row by row, value by value, a count for each tile.

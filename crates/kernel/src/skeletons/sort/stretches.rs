@@ -31,8 +31,7 @@ pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], lim
         only_if(start.lt(end), || {
             let first = effects::compute(&keys_at(start));
             let both: Vec<Term> = first.iter().flat_map(|key| [*key, *key]).collect();
-            let one = Exp::<i64>::from(1).term();
-            let found = effects::sequential(start.term()..end.term(), one, &both, |column, so_far| {
+            let found = effects::sequential(start.term()..end.term(), one(), &both, |column, so_far| {
                 let keys = keys_at(Exp::from_term(column)).into_iter();
                 let pairs = keys.zip(so_far.chunks(2));
                 pairs
@@ -53,19 +52,19 @@ pub(super) fn find_limits(sort: &Sort, keys: &[KeyOf], [row, tile]: [Ix; 2], lim
 }
 
 /// The digit of an element.
-type DigitOf = Rc<dyn Fn(&Scalars) -> Exp<u32>>;
+pub(super) type DigitOf = Rc<dyn Fn(&Scalars) -> Exp<u32>>;
 
 /// A pass that has been told its digit.
-struct Settled {
-    /// Whether there is a digit for it; `None` if there is for every pass.
-    takes_part: Option<Exp<bool>>,
-    /// Whether no pass before it did anything.
-    is_first: Exp<bool>,
-    digit: DigitOf,
+pub(super) struct Settled {
+    /// How many passes do something.
+    pub passes: Ix,
+    /// The digit that comes so many before the highest one.
+    pub digit: DigitOf,
 }
 
 impl FoundDigit {
-    fn settle(&self, plan: SortPlan) -> Settled {
+    /// Finds the digit that comes so many before the highest one.
+    pub(super) fn settle(&self, plan: SortPlan, after: Ix) -> Settled {
         let mask = (plan.digits() - 1) as u32;
         let Some(limit) = &self.limits else {
             let key = self.keys.first().cloned();
@@ -74,13 +73,14 @@ impl FoundDigit {
                 let key = key.as_ref().map_or_else(zero, |key| key(element));
                 Exp::<u32>::from_term(key.cast(ScalarType::U32)) & mask
             };
-            return Settled { takes_part: None, is_first: Exp::from(true), digit: Rc::new(digit) };
+            return Settled { passes: Exp::from(1), digit: Rc::new(digit) };
         };
         let bits = i64::from(plan.bits);
         let count = self.keys.len() as i64;
         let lowest: Vec<Exp<u64>> = (0..count).map(|key| !limit(2 * key)).collect();
-        // The last pass takes the highest digit of the first key, those before it what is left: this one is so far from the end.
-        let (mut left, mut taken) = (self.after, Exp::from(false));
+        // The last pass takes the highest bits of the first key, those before it what is left: this one is so far from the end. The
+        // lowest digit of a key may have bits of the one above it, which change nothing.
+        let (mut left, mut taken) = (after, Exp::from(false));
         let (mut chosen, mut shift, mut total) =
             (Exp::<i64>::from(0), Exp::<i64>::from(0), Exp::<i64>::from(0));
         for (key, lowest) in (0..).zip(&lowest) {
@@ -88,7 +88,7 @@ impl FoundDigit {
             let digits = (width + (bits - 1)) / bits;
             let is_here = !taken & left.lt(digits);
             chosen = is_here.select(Exp::from(key), chosen);
-            shift = is_here.select((digits - 1 - left) * bits, shift);
+            shift = is_here.select((width - (left + 1) * bits).max(0), shift);
             (left, taken, total) = (left - digits, taken | is_here, total + digits);
         }
         let passes = total.max(1);
@@ -109,12 +109,39 @@ impl FoundDigit {
             digits.fold(first, |digit, (key, other)| chosen.eq(key).select(Exp::from_term(other), digit))
                 & mask
         };
-        Settled {
-            takes_part: Some(passes.gt(self.after)),
-            is_first: passes.eq(self.after + 1),
-            digit: Rc::new(digit),
-        }
+        Settled { passes, digit: Rc::new(digit) }
     }
+}
+
+/// Goes through some elements with a number for each value of a digit, which counts them.
+pub(super) fn tally(
+    [start, end]: [Ix; 2],
+    at: &dyn Fn(Ix) -> Scalars,
+    digit: &DigitOf,
+    table: &Cells,
+    each: &dyn Fn(Ix, Scalars),
+) {
+    effects::sequential(start.term()..end.term(), one(), &[], |column, _| {
+        let element = now(&at(Exp::from_term(column)));
+        let value = digit(&element).cast::<i64>();
+        let count = number::<i64>(&table.read(value));
+        table.write(value, &Scalars(vec![(count + 1).term()]));
+        each(count, element);
+        Vec::new()
+    });
+}
+
+/// For each value of a digit.
+pub(super) fn each_value(plan: SortPlan, body: impl FnOnce(Ix)) {
+    let values = Exp::<i64>::from(plan.digits()).term();
+    effects::sequential(Exp::<i64>::from(0).term()..values, one(), &[], |value, _| {
+        body(Exp::from_term(value));
+        Vec::new()
+    });
+}
+
+fn one() -> Term {
+    Exp::<i64>::from(1).term()
 }
 
 /// Goes through a stretch with a number for each value of the digit: first `begin` says which, then `each` changes one.
@@ -125,34 +152,21 @@ fn go_through(
     begin: impl Fn(Ix) -> Ix,
     each: impl Fn(Ix, Scalars),
 ) -> Cells {
-    let [start, end] = stretch(sort, tile);
-    let settled = pass.settle(plan);
+    let range = stretch(sort, tile);
+    let settled = pass.settle(plan, pass.after);
     let table = Cells::shared(&[ScalarType::I64], plan.digits());
-    let one = Exp::<i64>::from(1).term();
-    let elements = |at: &ElementAt| {
-        effects::sequential(start.term()..end.term(), one, &[], |column, _| {
-            let element = now(&at(row, Exp::from_term(column)));
-            let value = (settled.digit)(&element).cast::<i64>();
-            let count = number::<i64>(&table.read(value));
-            table.write(value, &Scalars(vec![(count + 1).term()]));
-            each(count, element);
-            Vec::new()
-        });
-    };
+    let elements = |at: &ElementAt| tally(range, &|column| at(row, column), &settled.digit, &table, &each);
     each_thread(1, |_| {
-        let values = Exp::<i64>::from(plan.digits()).term();
-        effects::sequential(Exp::<i64>::from(0).term()..values, one, &[], |value, _| {
-            let value = Exp::from_term(value);
-            table.write(value, &Scalars(vec![begin(value).term()]));
-            Vec::new()
-        });
+        each_value(plan, |value| table.write(value, &Scalars(vec![begin(value).term()])));
         let from_somewhere = || match &pass.moved {
             None => elements(&sort.at),
             Some(moved) => {
-                effects::either(settled.is_first.term(), || elements(&sort.at), || elements(moved));
+                let is_first = settled.passes.eq(pass.after + 1);
+                effects::either(is_first.term(), || elements(&sort.at), || elements(moved));
             }
         };
-        match settled.takes_part {
+        let has_digit = pass.limits.is_some().then(|| settled.passes.gt(pass.after));
+        match has_digit.into_iter().chain(pass.only).reduce(|a, b| a & b) {
             None => from_somewhere(),
             Some(takes_part) => only_if(takes_part, from_somewhere),
         }
@@ -163,14 +177,7 @@ fn go_through(
 /// Counts the elements of a stretch by the value of a digit. A pass without a digit counts none.
 pub(super) fn count(sort: &Sort, plan: SortPlan, pass: &FoundDigit, place: [Ix; 2], write: &dyn Fn(Ix, Ix)) {
     let table = go_through(sort, (plan, pass), place, |_| Exp::from(0), |_, _| {});
-    each_thread(1, |_| {
-        let (one, values) = (Exp::<i64>::from(1).term(), Exp::<i64>::from(plan.digits()).term());
-        effects::sequential(Exp::<i64>::from(0).term()..values, one, &[], |value, _| {
-            let value: Ix = Exp::from_term(value);
-            write(value, number::<i64>(&table.read(value)));
-            Vec::new()
-        });
-    });
+    each_thread(1, |_| each_value(plan, |value| write(value, number::<i64>(&table.read(value)))));
 }
 
 /// Moves the elements of a stretch.
