@@ -16,6 +16,7 @@ use pumice_scalar::{
     Constant, ElementOf, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, Variable,
 };
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The largest number of elements of an array: byte offsets must fit.
 pub(crate) const MOST_ELEMENTS: i64 = i64::MAX / 16;
@@ -323,6 +324,9 @@ pub struct Knowledge {
     pub counted: HashMap<NodeId, i64>,
     /// The elements of arrays that have one, where they have been read.
     pub values: HashMap<NodeId, Vec<Constant>>,
+    /// Array arguments that nobody needs after the run, the state of a loop: each may be overwritten by the result that takes its place,
+    /// the first one by the first.
+    pub overwritten: Range<u32>,
 }
 
 impl Knowledge {

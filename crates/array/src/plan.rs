@@ -5,6 +5,7 @@
 
 mod arrays;
 mod group;
+mod overwrite;
 mod planner;
 mod traffic;
 
@@ -134,6 +135,8 @@ pub struct PlanOptions {
     pub small_loops: bool,
     /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them.
     pub float: bool,
+    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written.
+    pub overwrite: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
     /// Whether index arithmetic is done in 32 bits where that provably suffices.
@@ -160,6 +163,7 @@ impl Default for PlanOptions {
             together: true,
             small_loops: true,
             float: true,
+            overwrite: true,
             vectorise: true,
             narrow: true,
             fast_math: false,
@@ -233,6 +237,20 @@ impl Plan {
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
+        let mut plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
+        // What is planned later may need the arguments.
+        if options.overwrite && plan.reads.is_none() {
+            overwrite::over_arguments(&mut plan, program, &knowledge.overwritten);
+        }
+        Ok(plan)
+    }
+
+    fn as_far_as_known(
+        program: &CheckedProgram,
+        profile: &Profile,
+        knowledge: &Knowledge,
+        options: &PlanOptions,
+    ) -> Result<Plan, Error> {
         let mut fitted = Cow::Borrowed(program);
         // The first loop that is one kernel.
         let mut first = None;
@@ -265,17 +283,17 @@ impl Plan {
                     }
                 }
                 Err(Unplanned::NeedsLength(array)) => {
-                    let plan = Plan::new(&fitted.up_to(array), profile, knowledge, options)?;
+                    let plan = Plan::as_far_as_known(&fitted.up_to(array), profile, knowledge, options)?;
                     break Plan { reads: plan.reads.or(Some(Read::Extents(array))), ..plan };
                 }
                 Err(Unplanned::NeedsValue(array)) => {
-                    let plan = Plan::new(&fitted.up_to(array), profile, knowledge, options)?;
+                    let plan = Plan::as_far_as_known(&fitted.up_to(array), profile, knowledge, options)?;
                     break Plan { reads: plan.reads.or(Some(Read::Value(array))), ..plan };
                 }
                 Err(other) => return Err(other.into_error()),
             };
             let Node { inputs, place, .. } = fitted.node(control);
-            let plan = Plan::new(&fitted.giving(inputs), profile, knowledge, options)?;
+            let plan = Plan::as_far_as_known(&fitted.giving(inputs), profile, knowledge, options)?;
             let run = Read::Run { control, place: *place, by_host };
             break Plan { reads: plan.reads.or(Some(run)), ..plan };
         };
@@ -283,7 +301,7 @@ impl Plan {
             // Of a plan that is not the last one nothing is left but what it reads. A loop is run once.
             (Some(_), Some(control)) => {
                 let given: Vec<NodeId> = fitted.given_by(control).map(|(id, _)| id).collect();
-                let plan = Plan::new(&fitted.giving(&given), profile, knowledge, options)?;
+                let plan = Plan::as_far_as_known(&fitted.giving(&given), profile, knowledge, options)?;
                 Ok(Plan { reads: plan.reads.or(Some(Read::Given(control))), ..plan })
             }
             _ => Ok(plan),
@@ -297,7 +315,7 @@ impl Plan {
         knowledge: &Knowledge,
         options: &PlanOptions,
     ) -> Result<Option<Plan>, Error> {
-        let plan = Plan::new(program, profile, knowledge, options)?;
+        let plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
         Ok((plan.reads.is_none() && !plan.sites.is_empty()).then_some(plan))
     }
 
@@ -321,7 +339,7 @@ impl Plan {
         let cell = program.nodes().iter().find(is_large).map(|node| extents.lengths(node.id));
         if let Some(cell) = cell.and_then(|lengths| lengths.first().and_then(|length| length.cell)) {
             let fused = PlanOptions { fuse: true, ..options.clone() };
-            let plan = Plan::new(&program.count(cell), profile, knowledge, &fused)?;
+            let plan = Plan::as_far_as_known(&program.count(cell), profile, knowledge, &fused)?;
             return Ok(Plan { reads: plan.reads.or(Some(Read::Count(cell))), ..plan });
         }
         Planner { program, profile, options, knowledge, extents, forms: &forms }.plan()

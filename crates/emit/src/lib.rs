@@ -189,13 +189,18 @@ pub fn dynamic_shared(program: &Verified, dialect: Dialect) -> Result<u32, EmitE
 
 /// Further flags for C that only gcc knows; clang refuses them. Without `-fno-thread-jumps`, gcc turns selects into jumps,
 /// and loops over these do not vectorise. Without `-fno-loop-unroll-and-jam` it does two rounds of a loop around lanes at
-/// once, and no longer keeps the values of lanes in registers. Its usual register allocation takes time that grows with the
+/// once, and no longer keeps the values of lanes in registers. With fast math it would take estimates for roots as well as for
+/// quotients; a processor finds roots beside its multiplications. Its usual register allocation takes time that grows with the
 /// square of a program's size.
-pub fn gcc_flags(effort: Effort) -> &'static [&'static str] {
-    match effort {
-        Effort::Reduced => &["-fno-thread-jumps", "-fno-loop-unroll-and-jam", "-fira-algorithm=priority"],
-        Effort::Full | Effort::None => &["-fno-thread-jumps", "-fno-loop-unroll-and-jam"],
+pub fn gcc_flags(effort: Effort) -> Vec<&'static str> {
+    let mut flags = vec!["-fno-thread-jumps", "-fno-loop-unroll-and-jam"];
+    if cfg!(target_arch = "x86_64") {
+        flags.push("-mrecip=vec-div,!vec-sqrt");
     }
+    if effort == Effort::Reduced {
+        flags.push("-fira-algorithm=priority");
+    }
+    flags
 }
 
 fn language(dialect: Dialect) -> &'static dyn dialect::Language {

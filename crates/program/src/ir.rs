@@ -509,6 +509,37 @@ impl Program {
         self.vars.push(VarInfo { ty, name: name.into(), exact: false });
         Var(self.vars.len() as u32 - 1)
     }
+
+    /// Changes the numbers of memories wherever one is mentioned.
+    pub(crate) fn each_memory(&mut self, action: &impl Fn(&mut MemoryId)) {
+        for param in &mut self.params {
+            if let Param::Memory(memory) = param {
+                action(memory);
+            }
+        }
+        self.failure.iter_mut().for_each(|failure| action(&mut failure.memory));
+        self.stop.iter_mut().for_each(action);
+        each_memory_of(&mut self.body, action);
+    }
+
+    /// Removes a memory that nothing mentions; those after it move up.
+    pub(crate) fn remove_memory(&mut self, gone: MemoryId) {
+        if (gone.0 as usize) < self.memories.len() {
+            self.memories.remove(gone.0 as usize);
+        }
+        self.each_memory(&|memory| memory.0 -= u32::from(memory.0 > gone.0));
+    }
+}
+
+fn each_memory_of(list: &mut [Stmt], action: &impl Fn(&mut MemoryId)) {
+    for stmt in list {
+        if let Stmt::Load { memory, .. } | Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } = stmt {
+            action(memory);
+        }
+        for child in stmt.children_mut() {
+            each_memory_of(child, action);
+        }
+    }
 }
 
 impl Stmt {

@@ -35,6 +35,7 @@ pub use passes::exact::mark_exact;
 pub use passes::hoist::{drop_spare_params, hoist};
 pub use passes::legalise::{Unsupported, legal, legalise};
 pub use passes::narrow::narrow;
+pub use passes::overwrite::overwrite;
 pub use passes::settle::settle;
 pub use passes::stop::{STOP_WORDS, make_stoppable};
 pub use passes::vectorise::{VectorOptions, vectorise};

@@ -222,6 +222,21 @@ impl Compiler {
         self
     }
 
+    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written. On
+    /// by default.
+    ///
+    /// ```
+    /// use pumice::{Compiler, prelude::*};
+    /// let apart = Compiler::on("sim")?.overwrite(false);
+    /// let doubled = apart.compile(|xs: Acc<Vector<i32>>| iterate(10, xs, |xs| xs.map(|x| x + x)))?;
+    /// assert_eq!(doubled.run(&[1, 2])?.to_vec()?, [1024, 2048]);
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn overwrite(mut self, on: bool) -> Compiler {
+        self.plan.overwrite = on;
+        self
+    }
+
     /// Whether index arithmetic is done in 32 bits where that provably suffices. On by default.
     ///
     /// ```

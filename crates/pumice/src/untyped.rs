@@ -17,6 +17,7 @@ use pumice_runtime::{
 use pumice_scalar::{Constant, Place};
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -417,7 +418,10 @@ impl Untyped {
     }
 
     fn prepare(&self, inputs: &Inputs, reading: &Reading) -> Result<Arc<PreparedPlan>> {
-        let knowledge = known(inputs, reading);
+        self.prepare_for(known(inputs, reading), inputs)
+    }
+
+    fn prepare_for(&self, knowledge: Knowledge, inputs: &Inputs) -> Result<Arc<PreparedPlan>> {
         self.plans.get_or_make(&knowledge, || {
             let Choices { plan, emit, limit } = &self.choices;
             let span = Span::begin();
@@ -444,15 +448,17 @@ impl Nested {
             computed: HashMap::new(),
         };
         // What cannot be planned is told when it is run.
-        let planned = |number: usize, inputs: &Inputs| {
+        let planned = |number: usize, overwritten: Range<usize>, inputs: &Inputs| {
             let program = self.programs.get(number)?;
-            let plan = clock.while_preparing(|| program.prepare(inputs, &Reading::default())).ok()?;
+            let overwritten = overwritten.start as u32..overwritten.end as u32;
+            let knowledge = Knowledge { overwritten, ..known(inputs, &Reading::default()) };
+            let plan = clock.while_preparing(|| program.prepare_for(knowledge, inputs)).ok()?;
             plan.plan().reads().is_none().then(|| (&**program.program(), plan))
         };
         let mut inputs = inputs_of(given);
         let until = match shape.rounds {
             Rounds::While(number) => {
-                planned(number, &inputs).map(|(program, plan)| Until::Condition(program, plan))
+                planned(number, 0..0, &inputs).map(|(program, plan)| Until::Condition(program, plan))
             }
             Rounds::Times(input) => match given.get(input) {
                 Some(count) => Some(Until::Count(whole_number(&**count)?.try_into().unwrap_or(0))),
@@ -463,7 +469,7 @@ impl Nested {
         let mut given = given.clone();
         // What is computed before the first round is only computed if there is one.
         if let Some(once) = once {
-            if planned(once, &inputs).is_none() {
+            if planned(once, 0..0, &inputs).is_none() {
                 return Ok(None);
             }
             let run = |number: usize| match self.programs.get(number) {
@@ -480,7 +486,10 @@ impl Nested {
             given.extend(run(once)?);
             inputs = inputs_of(&given);
         }
-        let Some(step) = planned(shape.step, &inputs) else { return Ok(None) };
+        // Every round but the first is given what the one before gave, and the first one a copy. Kernels that were compiled ahead
+        // write elsewhere.
+        let over_state = planned(shape.step, shape.state.clone(), &inputs);
+        let Some(step) = over_state.or_else(|| planned(shape.step, 0..0, &inputs)) else { return Ok(None) };
         let looped = UniformLoop { step, until, state: shape.state.clone(), inputs: &given, scalars };
         if !looped.is_uniform() {
             return Ok(None);
@@ -499,6 +508,7 @@ fn known(inputs: &Inputs, reading: &Reading) -> Knowledge {
         computed: inputs.computed.iter().map(|(node, data)| (*node, extents(data))).collect(),
         counted: reading.counted.clone(),
         values: reading.values.clone(),
+        overwritten: 0..0,
     }
 }
 

@@ -10,6 +10,7 @@ use pumice_array::{ArrayProgram, Identity, Knowledge, NodeId, PlanOptions};
 use pumice_emit::EmitOptions;
 use pumice_scalar::Constant;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -66,8 +67,8 @@ impl PlanTable {
     }
 }
 
-/// What a program's plan depends on: the extents of array arguments, scalars that extents depend on, and what has been
-/// read so far.
+/// What a program's plan depends on: the extents of array arguments, scalars that extents depend on, what has been
+/// read so far, and arguments that may be overwritten.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     arguments: Vec<(u32, Vec<usize>)>,
@@ -75,6 +76,7 @@ struct Key {
     computed: Vec<(NodeId, Vec<usize>)>,
     counted: Vec<(NodeId, i64)>,
     values: Vec<(NodeId, Vec<Constant>)>,
+    overwritten: Range<u32>,
 }
 
 /// The plans of one program.
@@ -99,6 +101,7 @@ impl Plans {
             computed: sorted(&knowledge.computed),
             counted: sorted(&knowledge.counted),
             values: sorted(&knowledge.values),
+            overwritten: knowledge.overwritten.clone(),
         };
         if let Some(prepared) = locked(&self.own).get(&key) {
             return Ok(prepared.clone());

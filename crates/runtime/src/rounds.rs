@@ -1,6 +1,6 @@
 //! Loops over arrays whose rounds are all alike: bound to memory once, and then only launched.
 //!
-//! The state alternates between two places, so no round copies it. How a loop goes on is a test on the device ([`Rounds`]); a
+//! The state alternates between two places, so no round copies it, except what a round can write over what it was given. How a loop goes on is a test on the device ([`Rounds`]); a
 //! device that can make it itself never waits for the host.
 
 use crate::device_array::DeviceArray;
@@ -75,7 +75,8 @@ impl UniformLoop<'_> {
         let device = engine.device();
         let perform = |work: &[Work<'_>]| match go_on {
             // SAFETY: see `Execution::work`. No round reads the place that it writes: both places are new memory, and `back` is
-            // bound to inputs of which none is in the first place, except one that no round changes.
+            // bound to inputs of which none is in the first place, except one that no round changes, or that the step's plan
+            // itself writes over.
             None => unsafe { device.perform(work, memo) },
             // SAFETY: as above.
             Some(go_on) => unsafe { work::in_order(&**device, work, go_on) },
@@ -110,7 +111,7 @@ impl UniformLoop<'_> {
         let mut target = Target::default();
         let there = plan.bind_to(engine, program, &self.inputs_with(&first), &mut target)?;
         // The second place is where the step puts its results. A result that is an input is copied, since the way back writes to the
-        // first place; one that is never changed may stay.
+        // first place; one that is never changed may stay, and one that the plan writes over the input in its place.
         let (mut second, mut moved) = (Vec::new(), Vec::new());
         for (result, data) in there.results()?.into_iter().zip(&first) {
             let is_input = first.iter().chain(self.inputs).any(|input| Arc::ptr_eq(input, &result));

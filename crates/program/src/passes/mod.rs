@@ -9,6 +9,7 @@ pub mod exact;
 pub mod hoist;
 pub mod legalise;
 pub mod narrow;
+pub mod overwrite;
 pub mod predicate;
 pub mod settle;
 mod small;

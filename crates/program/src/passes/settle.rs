@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use pumice_scalar::{Constant, Op, ScalarType};
 
 use crate::interval::{Intervals, Ranges};
-use crate::ir::{Carried, MemoryId, Operand, Param, Program, Stmt, Var};
+use crate::ir::{Carried, Operand, Param, Program, Stmt, Var};
 use crate::passes::dead::eliminate_dead;
 use crate::prove::Prover;
 
@@ -369,18 +369,7 @@ fn drop_failure(program: &mut Program) -> Vec<usize> {
     let params = program.params.iter().enumerate();
     let gone: Vec<usize> = params.filter(|(_, param)| spare(param)).map(|(position, _)| position).collect();
     program.params.retain(|param| !spare(param));
-    if (failure.memory.0 as usize) < program.memories.len() {
-        program.memories.remove(failure.memory.0 as usize);
-    }
-    // Those after it move up.
-    let renumber = |memory: &mut MemoryId| memory.0 -= u32::from(memory.0 > failure.memory.0);
-    for param in &mut program.params {
-        if let Param::Memory(memory) = param {
-            renumber(memory);
-        }
-    }
-    program.stop.iter_mut().for_each(renumber);
-    each_memory(&mut program.body, &renumber);
+    program.remove_memory(failure.memory);
     gone
 }
 
@@ -391,17 +380,6 @@ fn fails(stmt: &Stmt) -> bool {
 fn reads(stmt: &Stmt, operand: Operand) -> bool {
     stmt.operands().contains(&operand)
         || stmt.children().into_iter().flatten().any(|stmt| reads(stmt, operand))
-}
-
-fn each_memory(list: &mut [Stmt], action: &impl Fn(&mut MemoryId)) {
-    for stmt in list {
-        if let Stmt::Load { memory, .. } | Stmt::Store { memory, .. } | Stmt::Atomic { memory, .. } = stmt {
-            action(memory);
-        }
-        for child in stmt.children_mut() {
-            each_memory(child, action);
-        }
-    }
 }
 
 #[cfg(test)]

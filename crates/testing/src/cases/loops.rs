@@ -269,6 +269,62 @@ pub fn states_that_alternate(h: &Harness) -> Outcome {
     h.expect_failure(chased.run((&[1i64, 7, 0], &zeros)), &parts)
 }
 
+/// What a round of the next case starts with.
+type Mixed = (Vec<(i32, u8)>, Vec<i32>, Vec<i32>, i32);
+
+/// A round, in plain Rust.
+fn mixed_round((pairs, sums, waves, number): Mixed) -> Mixed {
+    let n = pairs.len();
+    let moved =
+        |(i, pair): (usize, &(i32, u8))| (pair.0.wrapping_add(waves[(i + 1) % n]), pair.1 ^ number as u8);
+    let sum = |(sum, pair): (&i32, &(i32, u8))| sum.wrapping_add(pair.0.wrapping_mul(i32::from(pair.1)));
+    let wave = |i: usize| waves[i].wrapping_mul(3).wrapping_sub(waves[(i + n - 1) % n]);
+    let next = pairs.iter().enumerate().map(moved).collect();
+    (next, sums.iter().zip(&pairs).map(sum).collect(), (0..n).map(wave).collect(), number + 1)
+}
+
+pub fn states_that_are_written_over(h: &Harness) -> Outcome {
+    // Pairs are changed each by itself and sums too, from pairs as they were; of waves every element has a neighbour's.
+    let program = h.compile(|pairs: Acc<Vector<(i32, u8)>>, sums: Acc<Vector<i32>>, n: Exp<i64>| {
+        let (size, waves) = (pairs.size(), sums.clone());
+        let (pairs, sums, waves, number) =
+            iterate(n, (pairs, sums, waves, unit(7i32)), |(pairs, sums, waves, number)| {
+                let (near, at) = (waves.clone(), number.clone());
+                let moved = pairs
+                    .clone()
+                    .imap(|i, (x, flag)| (x + near.at((i + 1) % size), flag ^ at.the().cast::<u8>()));
+                let summed = sums.zip_with(pairs, |sum, (x, flag)| sum + x * flag.cast::<i32>());
+                let before = waves.clone();
+                let waved = waves.imap(|i, x| x * 3 - before.at((i + size - 1) % size));
+                (moved, summed, waved, number.map(|number| number + 1))
+            });
+        pairs.zip_with3(sums, waves, |pair, sum, wave| (pair, sum, wave, number.the()))
+    })?;
+    // The same array twice, one as it was a round before; columns that change places.
+    let turned = h.compile(|xs: Acc<Vector<(i64, i64)>>, n: Exp<i64>| {
+        let (now, before) =
+            iterate(n, (xs.clone(), xs), |(now, _)| (now.clone().map(|(a, b)| (b + 1, a)), now));
+        now.zip_with(before, |now, before| (now, before))
+    })?;
+    for (size, n) in [(1usize, 9i64), (31, 1), (LARGE, 0), (LARGE, 8), (LARGE, 13)] {
+        let pairs: Vec<(i32, u8)> = values::<i32>(116, size).into_iter().map(|x| (x, x as u8)).collect();
+        let sums = values::<i32>(117, size);
+        let (next, summed, waved, number) =
+            (0..n).fold((pairs.clone(), sums.clone(), sums.clone(), 7), |state, _| mixed_round(state));
+        let all = next.into_iter().zip(summed).zip(waved);
+        let expected: Vec<((i32, u8), i32, i32, i32)> =
+            all.map(|((pair, sum), wave)| (pair, sum, wave, number)).collect();
+        program.check((&pairs, &sums, n), &expected).map_err(at(size))?;
+        let given: Vec<(i64, i64)> =
+            pairs.iter().map(|(x, flag)| (i64::from(*x), i64::from(*flag))).collect();
+        let turn = |pair: &(i64, i64)| (0..n).fold((*pair, *pair), |((a, b), _), _| ((b + 1, a), (a, b)));
+        turned.check((&given, n), &given.iter().map(turn).collect::<Vec<_>>()).map_err(at(size))?;
+        // What was given is as it was.
+        turned.check((&given, 0i64), &given.iter().map(|pair| (*pair, *pair)).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
 pub fn functions_of_the_host(h: &Harness) -> Outcome {
     // The function knows short vectors, and the device has them before and after.
     let program = h.compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| {

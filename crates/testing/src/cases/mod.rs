@@ -434,6 +434,7 @@ macro_rules! for_each_case {
                 branches_on_what_loops_give
                 many_rounds
                 states_that_alternate
+                states_that_are_written_over
                 functions_of_the_host
                 functions_on_a_device
                 traced_arrays

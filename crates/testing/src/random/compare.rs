@@ -29,6 +29,8 @@ pub enum Setting {
     LoopsOfTheHost,
     /// Arrays are computed where they are described, inside of loops and outside of branches.
     NotFloated,
+    /// The state of loops in two places.
+    NotOverwritten,
     /// No wide accesses.
     NotVectorised,
     /// All indices have 64 bits.
@@ -47,6 +49,7 @@ impl Setting {
             LoopsOfTheHost,
             NotVectorised,
             NotFloated,
+            NotOverwritten,
             NotNarrowed,
             NotShared,
             Apart,
@@ -63,6 +66,7 @@ impl Setting {
             together: with(Setting::Apart),
             small_loops: with(Setting::LoopsOfTheHost),
             float: with(Setting::NotFloated),
+            overwrite: with(Setting::NotOverwritten),
             vectorise: with(Setting::NotVectorised),
             narrow: with(Setting::NotNarrowed),
             ..PlanOptions::default()
@@ -79,6 +83,7 @@ impl fmt::Display for Setting {
             Setting::Apart => "with kernels of its own for each array",
             Setting::LoopsOfTheHost => "with loops that the host runs",
             Setting::NotFloated => "with arrays computed where they are described",
+            Setting::NotOverwritten => "with two places for the state of loops",
             Setting::NotVectorised => "without wide accesses",
             Setting::NotNarrowed => "without narrow indices",
             Setting::Plain => "without any pass",
@@ -136,6 +141,7 @@ impl PlannedArrays {
                 .together(options.together)
                 .small_loops(options.small_loops)
                 .float(options.float)
+                .overwrite(options.overwrite)
                 .vectorise(options.vectorise)
                 .narrow(options.narrow);
             return compiler.compile_program((*self.written).clone())?.run_all(inputs);

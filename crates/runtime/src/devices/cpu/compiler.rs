@@ -300,7 +300,7 @@ mod tests {
             }
             assert_eq!(compiler.gcc, gcc, "{command}");
             for fast_math in [false, true] {
-                assert_eq!(compiler.flags(fast_math, Effort::Full).ends_with(own), gcc, "{command}");
+                assert_eq!(compiler.flags(fast_math, Effort::Full).ends_with(&own), gcc, "{command}");
                 compiler.compile(
                     "k",
                     "double f(double x) { return __builtin_exp(x); }",
