@@ -70,7 +70,7 @@ fn over_buffer(mut plan: Plan, input: usize, result: usize) -> Option<Plan> {
                 }
             }
             Step::Copy { from, to } => [from, to].into_iter().for_each(rename),
-            Step::Allocate(_) | Step::Zero(_) | Step::Release(_) => {}
+            Step::Allocate(buffer) | Step::Zero(buffer) | Step::Release(buffer) => rename(buffer),
         }
     }
     plan.results.iter_mut().flat_map(|it| &mut it.buffers).for_each(rename);

@@ -61,7 +61,7 @@ impl SortTile<'_> {
         let (items, warps) = (i64::from(self.plan.items), i64::from(threads) / LANES);
         let int = [ScalarType::I32];
         // By warp and value: how many elements, and then where they begin.
-        let table = Cells::shared(&int, warps * values);
+        let table = self.shared("table", ScalarType::I32, warps * values);
         effects::parallel(Exp::<i64>::from(warps * values).term(), |place| {
             table.write(Exp::<i64>::from_term(place), &integer(0));
         });
@@ -76,7 +76,7 @@ impl SortTile<'_> {
         effects::sync();
         let own = values_of_thread(values, threads);
         let (counts, sums) = (Cells::private(&int, own), Cells::private(&int, 1));
-        let totals = Cells::shared(&int, warps);
+        let totals = self.shared("totals", ScalarType::I32, warps);
         each_thread(threads, |thread| {
             (0..own).for_each(|place| counts.write(place, &integer(0)));
             each_value(values, threads, thread, |value, place| {
@@ -94,7 +94,7 @@ impl SortTile<'_> {
             }
         });
         effects::sync();
-        let starts = Cells::shared(&int, values + 1);
+        let starts = self.shared("starts", ScalarType::I32, values + 1);
         each_thread(threads, |thread| {
             let before = (0..warps - 1).map(|warp| {
                 let total = number::<i32>(&totals.read(warp));
@@ -132,9 +132,9 @@ impl SortTile<'_> {
     fn rank_by_threads(&self, value_of: ValueOf<'_>, places: &Cells, tell: &dyn Fn(Ix, Ix)) -> Cells {
         let (count, values, items) =
             (i64::from(self.plan.threads), self.plan.digits(), i64::from(self.plan.items));
-        let (int, bits) = ([ScalarType::I32], self.plan.bits);
+        let (int, bits) = (ScalarType::I32, self.plan.bits);
         // By value and thread: how many elements, and then where they begin.
-        let table = Cells::shared(&int, values * count);
+        let table = self.shared("table", int, values * count);
         each_thread(self.plan.threads, |thread| {
             (0..values).for_each(|value| table.write(thread + value * count, &integer(0)));
             for item in 0..items {
@@ -148,7 +148,8 @@ impl SortTile<'_> {
         });
         effects::sync();
         // A thread now has neighbouring counts of that table.
-        let (sums, groups) = (Cells::shared(&int, count), Cells::shared(&int, (count + GROUP - 1) / GROUP));
+        let sums = self.shared("sums", int, count);
+        let groups = self.shared("groups", int, (count + GROUP - 1) / GROUP);
         let add_up = |cells: &Cells, from: Ix, to: Ix, sum: Exp<i32>| {
             let one = Exp::<i64>::from(1).term();
             let sum = effects::sequential(from.term()..to.term(), one, &[sum.term()], |place, sum| {
@@ -183,7 +184,7 @@ impl SortTile<'_> {
             });
         });
         effects::sync();
-        let starts = Cells::shared(&int, values + 1);
+        let starts = self.shared("starts", ScalarType::I32, values + 1);
         each_thread(self.plan.threads, |thread| {
             for item in 0..items {
                 let word = number::<u32>(&places.read(item));

@@ -12,6 +12,8 @@ use crate::skeletons::scan::Write;
 use crate::{effects, named};
 use pumice_program::{AtomicOp, MemoryId, WARP};
 use pumice_scalar::{Exp, Op, ScalarType};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 const LANES: i64 = WARP as i64;
 /// Blocks that a multiprocessor has at once: while one waits for others' counts, another one ranks.
@@ -26,6 +28,8 @@ pub(super) struct SortTile<'a> {
     length: Ix,
     /// A mask for each bit of a value.
     pub masks: Vec<Exp<u32>>,
+    /// Shared memory that every pass takes again, by what it is for and by type.
+    taken: RefCell<HashMap<(&'static str, ScalarType), Cells>>,
 }
 
 /// Where a tile learns, for each value of a digit, how many elements of its row stand before its own.
@@ -51,7 +55,13 @@ impl<'a> SortTile<'a> {
         // Here, and not in a branch, so that they are arguments of the launch and take no registers.
         let masks = (1..=plan.bits).map(|bit| (sort.digits >> bit).term()).collect::<Vec<_>>();
         let masks = effects::compute(&masks).into_iter().map(Exp::from_term).collect();
-        SortTile { sort, plan, row, start, length, masks }
+        SortTile { sort, plan, row, start, length, masks, taken: RefCell::default() }
+    }
+
+    /// Memory that the threads of the block share: the same for all passes, which have a barrier between them.
+    pub fn shared(&self, purpose: &'static str, ty: ScalarType, length: i64) -> Cells {
+        let mut taken = self.taken.borrow_mut();
+        taken.entry((purpose, ty)).or_insert_with(|| Cells::shared(&[ty], length)).clone()
     }
 
     /// The place in the tile of an element that a thread has.
@@ -116,7 +126,8 @@ impl<'a> SortTile<'a> {
     fn exchange(&self, own: &Cells, places: &Cells) {
         for column in &own.0 {
             let own = Cells(vec![*column]);
-            let staged = self.stage(&own, places);
+            let staged = self.shared("staged", column.1, self.plan.tile);
+            self.stage(&own, places, &staged);
             effects::sync();
             self.each_place(Arrangement::Ranked, |item, place| own.write(item, &staged.read(place)));
             effects::sync();
@@ -124,13 +135,10 @@ impl<'a> SortTile<'a> {
     }
 
     /// Writes the elements to shared memory, at their places in the tile.
-    fn stage(&self, own: &Cells, places: &Cells) -> Cells {
-        let types: Vec<ScalarType> = own.0.iter().map(|(_, ty)| *ty).collect();
-        let staged = Cells::shared(&types, self.plan.tile);
+    fn stage(&self, own: &Cells, places: &Cells, staged: &Cells) {
         self.each_place(Arrangement::Ranked, |item, _| {
             staged.write(number::<u32>(&places.read(item)).cast::<i64>(), &own.read(item));
         });
-        staged
     }
 
     /// Does something if the tile has elements. Rows may be shorter than they were planned for; nobody asks for the counts of
@@ -166,7 +174,8 @@ impl<'a> SortTile<'a> {
             let kept = |item: i64| number(&places.read(item));
             self.rank([&kept, &kept], &places, &tell)
         };
-        let staged = self.stage(&own, &places);
+        let staged = Cells::shared(&self.sort.types, self.plan.tile);
+        self.stage(&own, &places, &staged);
         // From the place of an element in the tile to that in its row.
         let ty = if self.plan.wide { ScalarType::I64 } else { ScalarType::I32 };
         let offsets = Cells::shared(&[ty], values);
