@@ -465,7 +465,10 @@ impl Nested {
                 None => None,
             },
         };
-        let Some(until) = until else { return Ok(None) };
+        // Told here, so that no kernels are compiled for rounds which are run one by one after all; a deadline is for single plans.
+        let Some(until) = until.filter(|until| until.is_worth_while() && clock.limit.is_none()) else {
+            return Ok(None);
+        };
         let mut given = given.clone();
         // What is computed before the first round is only computed if there is one.
         if let Some(once) = once {

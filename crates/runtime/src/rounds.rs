@@ -42,6 +42,13 @@ pub enum Until<'a> {
 /// Fewer rounds than these are not worth a copy of the state.
 const FEWEST_ROUNDS: u64 = 8;
 
+impl Until<'_> {
+    /// Whether there are so many rounds, as far as one knows, that binding them once is worth while.
+    pub fn is_worth_while(&self) -> bool {
+        !matches!(self, Until::Count(rounds) if *rounds < FEWEST_ROUNDS)
+    }
+}
+
 impl UniformLoop<'_> {
     /// Whether its rounds are alike: nothing is read between them, the state has the same extents after each, and there is no
     /// deadline, which is for single plans.
@@ -56,9 +63,10 @@ impl UniformLoop<'_> {
             Until::Condition(_, plan) => {
                 whole(plan) && plan.plan().results().first().is_some_and(|result| fixed(result, &[]))
             }
-            Until::Count(rounds) => *rounds >= FEWEST_ROUNDS,
+            Until::Count(_) => true,
         };
         until
+            && self.until.is_worth_while()
             && whole(&self.step.1)
             && results.len() == state.len()
             && results.iter().zip(state).all(|(result, data)| fixed(result, data.extents()))

@@ -67,8 +67,8 @@ impl Memories {
                 }
                 _ => {
                     let own: HashSet<Var> = stmt.defines().into_iter().collect();
-                    let lists = stmt.children().into_iter();
-                    lists.into_iter().all(|list| self.are_in_step(list, own.clone(), &HashSet::new()))
+                    let mut lists = stmt.children().into_iter();
+                    lists.all(|list| self.are_in_step(list, own.clone(), &HashSet::new()))
                 }
             };
             if !fits {
