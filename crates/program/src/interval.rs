@@ -188,12 +188,16 @@ impl Analysis<'_> {
                 let next = self.get(carried.next);
                 let full = self.ty(carried.var).range();
                 // The first round shows values that do not build on each other. A bound that moves after that goes all
-                // the way, so that there is an end.
+                // the way, so that there is an end; but what shrinks, as lengths do, is not negative for that.
                 let new = match rounds {
                     1 => union(known, next),
                     MAX_ROUNDS.. => full,
                     _ => (
-                        if next.0 < known.0 { full.0 } else { known.0 },
+                        match next.0 < known.0 {
+                            true if next.0 >= 0 => 0,
+                            true => full.0,
+                            false => known.0,
+                        },
                         if next.1 > known.1 { full.1 } else { known.1 },
                     ),
                 };

@@ -6,12 +6,12 @@
 //! divisor is about the dividend, and in a branch its condition holds. To prove that a sum is not negative, its smallest
 //! value by intervals is looked at; if that does not do, multiples of facts are taken away that make an atom disappear
 //! (from a multiple of the sum, where it takes that). What is left must be proved then. It is a search that gives up early, so it is cheap, and it proves what kernels
-//! contain: with `length = min(size, n - start)` and `i < length`, that `start + i < n`.
+//! contain: with `length = min(size, n - start)` and `i < length`, that `start + i < n`, and the same of `i < size` where `length == size` holds.
 //!
 //! A fact holds wherever the variable that it defines can be read, in the iteration in which it was found. So facts about
 //! values that are defined inside a loop or a branch need not be forgotten after it: nobody can ask any more.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pumice_scalar::{Op, ScalarType};
 
@@ -21,7 +21,7 @@ use crate::ir::{Operand, Program, Var};
 /// Longer sums count as atoms.
 const MAX_TERMS: usize = 8;
 
-/// How many sums one proof may look at.
+/// How many sums one proof may look at; those that kernels need take less than 20.
 const MAX_STEPS: usize = 64;
 
 /// How many facts one proof may use in a row.
@@ -276,8 +276,11 @@ impl<'a> Prover<'a> {
         };
         // Not negative: the larger minus the smaller, and minus one where they differ.
         let mut add = |larger: &Form, smaller: &Form, constant: i128| {
-            let fact = larger.plus(smaller, -1).and_then(|form| form.plus_constant(constant));
-            self.conditions.extend(fact);
+            if let Some(fact) = larger.plus(smaller, -1).and_then(|form| form.plus_constant(constant)) {
+                let consequences = self.consequences(&fact);
+                self.conditions.push(fact);
+                self.conditions.extend(consequences);
+            }
         };
         match (op, holds) {
             (Op::Lt, true) => add(&b, &a, -1),
@@ -290,6 +293,22 @@ impl<'a> Prover<'a> {
             }
             _ => {}
         }
+    }
+
+    /// What a condition and the definitions of its atoms say together: of `min(a, b) >= c`, that `a >= c` and `b >= c`. A search
+    /// would not find it, because it only looks at facts about atoms of what is to be proved.
+    fn consequences(&self, fact: &Form) -> Vec<Form> {
+        let of_atom = |(atom, &count): (&Var, &i128)| {
+            let definitions = self.definitions.get(atom).into_iter().flatten();
+            let eliminated = definitions.filter_map(move |definition| {
+                let &other = definition.terms.get(atom).filter(|&&other| (other > 0) != (count > 0))?;
+                let scaled = Form::default().plus(fact, other.checked_abs()?)?;
+                scaled.plus(definition, count.checked_abs()?)
+            });
+            eliminated.collect::<Vec<_>>()
+        };
+        let all = fact.terms.iter().flat_map(of_atom);
+        all.filter(|form| self.smallest(form).is_none_or(|smallest| smallest < 0)).collect()
     }
 
     /// What a comparison gives, if that can be proved.
@@ -334,33 +353,39 @@ impl<'a> Prover<'a> {
         larger.plus(smaller, -1).is_some_and(|form| self.not_negative(&form))
     }
 
+    /// Whether a sum is surely not negative. Of the sums that facts leave of it, the one whose smallest value is largest is looked
+    /// at first: it is nearest to a proof.
     fn not_negative(&self, form: &Form) -> bool {
-        self.search(form, MAX_DEPTH, &mut MAX_STEPS.clone())
-    }
-
-    fn search(&self, form: &Form, depth: usize, steps: &mut usize) -> bool {
-        if self.smallest(form).is_some_and(|smallest| smallest >= 0) {
+        let Some(smallest) = self.smallest(form) else { return false };
+        if smallest >= 0 {
             return true;
         }
-        let Some(left) = steps.checked_sub(1) else {
-            return false;
-        };
-        *steps = left;
-        if depth == 0 {
-            return false;
+        let (mut open, mut seen) = (vec![(smallest, MAX_DEPTH, form.clone())], HashSet::new());
+        while let Some(nearest) = (0..open.len()).max_by_key(|&at| (open[at].0, open[at].1)) {
+            let (_, depth, form) = open.swap_remove(nearest);
+            for rest in self.rests(&form) {
+                match self.smallest(&rest) {
+                    Some(0..) => return true,
+                    Some(smallest) if depth > 1 && seen.insert(rest.clone()) => {
+                        open.push((smallest, depth - 1, rest));
+                    }
+                    _ => {}
+                }
+                if seen.len() >= MAX_STEPS {
+                    return false;
+                }
+            }
         }
+        false
+    }
+
+    /// What is left of a sum when a fact makes one of its atoms disappear. If one of these is not negative, the sum is not.
+    fn rests(&self, form: &Form) -> impl Iterator<Item = Form> {
         // The latest atoms are the innermost: what they are bounded by was there before them.
-        form.terms.iter().rev().any(|(atom, &count)| {
+        form.terms.iter().rev().flat_map(move |(atom, &count)| {
             let definitions = self.definitions.get(atom).into_iter().flatten();
-            definitions.chain(&self.conditions).any(|fact| {
-                let rest = || {
-                    let &other = fact.terms.get(atom).filter(|&&other| (other > 0) == (count > 0))?;
-                    let common = common_divisor(count.checked_abs()?, other.checked_abs()?);
-                    let scaled = Form::default().plus(form, other.checked_abs()? / common)?;
-                    scaled.plus(fact, -(count.checked_abs()? / common))
-                };
-                rest().is_some_and(|rest| self.search(&rest, depth - 1, steps))
-            })
+            let facts = definitions.chain(&self.conditions);
+            facts.filter_map(move |fact| without(form, atom, count, fact))
         })
     }
 
@@ -371,6 +396,14 @@ impl<'a> Prover<'a> {
             sum.checked_add(count.checked_mul(if count > 0 { low } else { high })?)
         })
     }
+}
+
+/// A multiple of a sum without as many of a fact as make an atom disappear, of which there are `count` in the sum.
+fn without(form: &Form, atom: &Var, count: i128, fact: &Form) -> Option<Form> {
+    let &other = fact.terms.get(atom).filter(|&&other| (other > 0) == (count > 0))?;
+    let common = common_divisor(count.checked_abs()?, other.checked_abs()?);
+    let scaled = Form::default().plus(form, other.checked_abs()? / common)?;
+    scaled.plus(fact, -(count.checked_abs()? / common))
 }
 
 /// The greatest common divisor of two positive numbers.

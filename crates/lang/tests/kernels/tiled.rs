@@ -15,30 +15,44 @@ fn add(a: Exp<i32>, b: Exp<i32>) -> Exp<i32> {
     a + b
 }
 
-/// A length of whole tiles.
+/// A length of whole tiles; other lengths have tiles that are not whole.
 ///
-/// What differs: of other lengths, and of arrays whose length a loop of the kernel carries (`reduceGridWhile`), a kernel in `.pum` has the tests of the one in Rust and
-/// more. `tiles`, `halve`, `rowsOf` and their like are functions of the language there, whose `index` is tested unless an interval shows that it
-/// is in bounds; that a tile is whole is known from a branch's condition alone. Rust's are trusted to stay within their arrays. `vSwap`, `iSwap` and sorters of arrays
-/// that are no whole blocks write only what is in the array (`Push::clipped`), scans in one pass wait for other blocks, and `vsort` in registers is a network that Rust
-/// rearranges: `.pum` has none of these. `matMul` keeps 64 sums a thread: `memory <thread>` of more than 16 elements is filled in a loop of the kernel, and Rust's
-/// `accumulate` writes that out.
+/// `tiles`, `halve`, `rowsOf` and their like are functions of the language in `.pum`, whose `index` is tested, and Rust's are trusted to stay within their arrays. So
+/// kernels are the same where the tests are proved away for the lengths of a launch.
+///
+/// What has no counterpart in `.pum`: `vSwap`, `iSwap` and sorters of arrays that are no whole blocks, which write only what is in the array (`Push::clipped`); scans in one
+/// pass, which wait for other blocks; and `vsort` in registers, a network that Rust rearranges. `matMul` keeps 64 sums a thread: `memory <thread>` of more than 16
+/// elements is filled in a loop of the kernel, and Rust's `accumulate` writes that out.
 const WHOLE: usize = 2048;
 
 #[test]
 fn reductions_of_tiles() {
-    let reduced = of_one(&tiled(), "reduceTiles (+) 0 512 xs");
-    same_kernel(&reduced, 256, &[WHOLE], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
-        fcl::reduce_grid(add, 0.into(), 512, xs)
-    });
+    for length in [WHOLE, 1100, 100] {
+        let reduced = of_one(&tiled(), "reduceTiles (+) 0 512 xs");
+        same_kernel(&reduced, 256, &[length], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            fcl::reduce_grid(add, 0.into(), 512, xs)
+        });
+    }
+}
+
+#[test]
+fn reductions_in_a_loop_of_the_kernel() {
+    for length in [WHOLE, 1100, 100] {
+        let reduced = of_one(&tiled(), "reduceTilesWhile (+) 0 512 xs");
+        same_kernel(&reduced, 256, &[length], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            fcl::reduce_grid_while(add, 0.into(), 512, xs)
+        });
+    }
 }
 
 #[test]
 fn reductions_by_lanes() {
-    let reduced = of_one(&tiled(), "reduceTilesSeq (+) 0 64 16 xs");
-    same_kernel(&reduced, 64, &[WHOLE], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
-        fcl::reduce_grid_seq(add, 0.into(), 64, 16, xs)
-    });
+    for length in [WHOLE, 1100, 100] {
+        let reduced = of_one(&tiled(), "reduceTilesSeq (+) 0 64 16 xs");
+        same_kernel(&reduced, 64, &[length], |xs: Pull<i32, Ix>| -> Push<Grid, i32, Ix> {
+            fcl::reduce_grid_seq(add, 0.into(), 64, 16, xs)
+        });
+    }
 }
 
 #[test]
@@ -57,7 +71,7 @@ fn scans_of_tiles() {
         ("brentKung", scan::Network::BrentKung),
     ];
     for (name, network) in networks {
-        for length in [WHOLE, 64] {
+        for length in [WHOLE, 64, 1100, 10] {
             let scanned = of_one(&tiled(), &format!("scanTiles ({name} <block> (+)) 0 64 xs"));
             same_kernel(&scanned, 32, &[length], move |xs: Pull<i32, Ix>| {
                 let monoid = scan::Monoid { operator: add, neutral: 0.into() };
@@ -74,7 +88,7 @@ fn histogram_of_tiles() {
         "{}\nsig it : [i32] -> [i32] -> [i32]\nfun it bins xs = histogramTiles 16 64 32 bins xs",
         tiled()
     );
-    for length in [4096, 6144] {
+    for length in [4096, 6144, 5000, 100] {
         same_kernel(&counted, 64, &[16, length], move |bins: Mutable<i32>, xs: Pull<i32, Ix>| {
             histogram::histogram(division, bins, xs);
         });
@@ -103,7 +117,7 @@ fn transposition_in_tiles() {
     for (name, layout) in
         [("Padded", Layout::Padded), ("Plain", Layout::Plain), ("Swizzled", Layout::Swizzled)]
     {
-        for (rows, columns) in [(64, 96), (32, 64)] {
+        for (rows, columns) in [(64, 96), (32, 64), (50, 70), (10, 20)] {
             let turned = of_one(&tiled(), &format!("transposeTiles {name} 32 {columns} xs"));
             same_kernel(&turned, 256, &[rows * columns], move |xs: Pull<i32, Ix>| {
                 matrix::transpose_tiled(32, layout, xs, (columns as i64).into())
@@ -119,15 +133,15 @@ fn product(call: &str) -> String {
 
 #[test]
 fn products_of_matrices() {
-    let [rows, inner, columns] = [64, 640, 96];
-    let lengths = [rows * inner, inner * columns];
     let ix = |number: usize| Exp::from(number as i64);
-    same_kernel(
-        &product(&format!("matMulTiles 32 {inner} {columns}")),
-        1024,
-        &lengths,
-        move |xs: Pull<f32, Ix>, ys: Pull<f32, Ix>| matrix::mat_mul_tiled(xs, ys, ix(inner), ix(columns)),
-    );
+    for [rows, inner, columns] in [[64, 640, 96], [50, 70, 90]] {
+        same_kernel(
+            &product(&format!("matMulTiles 32 {inner} {columns}")),
+            1024,
+            &[rows * inner, inner * columns],
+            move |xs: Pull<f32, Ix>, ys: Pull<f32, Ix>| matrix::mat_mul_tiled(xs, ys, ix(inner), ix(columns)),
+        );
+    }
 }
 
 #[test]

@@ -479,6 +479,92 @@ mod tests {
         decided(&setup, "%t: bool = le 0:i64, %at", Some(true));
     }
 
+    /// Whether the comparison `%in` of a list is decided, and how.
+    #[track_caller]
+    fn decided_in(list: &str, expected: Option<bool>) {
+        let store = "%v: i64 = select %in, 1:i64, 0:i64 store @out[%at] = %v";
+        let text = settled(&list.replace("STORE", store));
+        assert!(text.contains("store"), "{list}");
+        let found = text.contains("= 1:i64").then_some(true).or(text.contains("= 0:i64").then_some(false));
+        assert_eq!(found, expected, "{list}\n{text}");
+    }
+
+    #[test]
+    fn a_whole_tile_is_within_its_array() {
+        let tile = |beyond: i64| {
+            format!(
+                "%start: i64 = mul %block, 256:i64 %rest: i64 = sub %n, %start
+                 %length: i64 = min 256:i64, %rest %whole: bool = eq %length, 256:i64
+                 if %whole {{ parallel %i: i64 < 128:i64 {{ %at: i64 = add %start, %i
+                 %u: i64 = add %at, {beyond}:i64 %in: bool = lt %u, %n STORE }} }}"
+            )
+        };
+        decided_in(&tile(128), Some(true));
+        decided_in(&tile(129), None);
+    }
+
+    #[test]
+    fn tiles_of_a_matrix_are_within_its_array() {
+        // Tiles of 4 × 4 of a matrix of 8 × 8: not all that are asked for are there.
+        let setup = "%first_row: i64 = mul %block, 4:i64 %first_column: i64 = mul %m, 4:i64
+            %rest: i64 = sub 8:i64, %first_row %height: i64 = min %rest, 4:i64
+            %right: i64 = sub 8:i64, %first_column %width: i64 = min %right, 4:i64";
+        let whole = "%high: bool = eq %height, 4:i64 %wide: bool = eq %width, 4:i64
+            %whole: bool = and %high, %wide
+            if %whole { parallel %t: i64 < 8:i64 { %r: i64 = div %t, 4:i64 %c: i64 = rem %t, 4:i64
+            %y: i64 = add %r, 2:i64";
+        let edge = "parallel %t: i64 < 16:i64 { %y: i64 = div %t, 4:i64 %c: i64 = rem %t, 4:i64
+            %low: bool = lt %y, %height %left: bool = lt %c, %width %both: bool = and %low, %left
+            if %both {";
+        let place = "%row: i64 = add %first_row, %y %column: i64 = add %first_column, %c
+            %before: i64 = mul %row, 8:i64 %at: i64 = add %before, %column";
+        for (part, beyond, expected) in
+            [(whole, 0, Some(true)), (whole, 1, None), (edge, 0, Some(true)), (edge, 1, None)]
+        {
+            let test = format!("%z: i64 = add %at, {beyond}:i64 %in: bool = lt %z, 64:i64");
+            decided_in(&format!("{setup} {part} {place} {test} STORE }} }}"), expected);
+        }
+    }
+
+    #[test]
+    fn windows_of_a_matrix_are_within_its_array() {
+        // A window of 4 × 4 of a matrix of 10 columns, in a loop over windows below each other.
+        let setup = "%rows: i64 = div %n, 10:i64 %sum: i64 = add %rows, 3:i64 %rounds: i64 = div %sum, 4:i64
+            %across: i64 = rem %block, 3:i64 %first_column: i64 = mul %across, 4:i64 %limit: i64 = sub %rows, 4:i64
+            for %k: i64 in 0:i64..%rounds step 1:i64 { %first_row: i64 = mul %k, 4:i64";
+        let whole = "%high: bool = le %first_row, %limit %wide: bool = le %first_column, 6:i64
+            %whole: bool = and %high, %wide
+            if %whole { parallel %t: i64 < 16:i64 { %y: i64 = div %t, 4:i64 %c: i64 = rem %t, 4:i64
+            %row: i64 = add %first_row, %y %column: i64 = add %first_column, %c";
+        let edge = "parallel %t: i64 < 16:i64 { %y: i64 = div %t, 4:i64 %c: i64 = rem %t, 4:i64
+            %row: i64 = add %first_row, %y %column: i64 = add %first_column, %c
+            %low: bool = lt %row, %rows %left: bool = lt %column, 10:i64 %both: bool = and %low, %left
+            if %both {";
+        let place = "%before: i64 = mul %row, 10:i64 %at: i64 = add %before, %column";
+        for (part, beyond, expected) in
+            [(whole, 0, Some(true)), (whole, 1, None), (edge, 0, Some(true)), (edge, 1, None)]
+        {
+            let test = format!("%z: i64 = add %at, {beyond}:i64 %in: bool = lt %z, %n");
+            decided_in(&format!("{setup} {part} {place} {test} STORE }} }} }}"), expected);
+        }
+    }
+
+    #[test]
+    fn a_length_that_a_loop_halves_stays_one() {
+        let round = |test: &str| {
+            format!(
+                "while carry %length: i64 = 256:i64 {{ %more: bool = ne %length, 1:i64 }} test %more {{
+                   %half: i64 = div %length, 2:i64 %rest: i64 = sub %length, %half
+                   %same: bool = eq %half, %rest %next: i64 = select %same, %half, 0:i64
+                   parallel %i: i64 < %next {{ %at: i64 = add %half, %i {test} STORE }}
+                   next %next }}"
+            )
+        };
+        decided_in(&round("%in: bool = lt %at, %length"), Some(true));
+        decided_in(&round("%u: i64 = add %at, 1:i64 %in: bool = lt %u, %length"), None);
+        decided_in(&round("%in: bool = le 0:i64, %at"), Some(true));
+    }
+
     #[test]
     fn indices_of_arguments_are_bounded_by_them() {
         let setup = "%product: i64 = mul %n, %m parallel %i: i64 < %product { %at: i64 = add %i, 0:i64";
