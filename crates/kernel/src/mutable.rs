@@ -16,6 +16,9 @@ use pumice_program::MemoryId;
 use pumice_scalar::{Constant, Exp, Place, ScalarType, Term};
 use std::marker::PhantomData;
 
+/// Memory of a thread with more elements than this is in no registers: no GPU has so many.
+const MOST_REGISTERS: usize = 256;
+
 /// An array in memory that changes.
 ///
 /// ```
@@ -93,8 +96,13 @@ impl<T: Storable> Mutable<T> {
         at_place(place, || {
             let array = Mutable::allocate(&initial, effects::allocate_private);
             let memories = array.memories();
-            Block::each(Exp::from(i64::from(effects::block_threads())), &|_| {
-                initial.clone().push::<Thread>().write_in(&memories);
+            Block::each(Exp::from(i64::from(effects::block_threads())), &|_| match initial.len() {
+                // In a loop of the kernel the index would not be known.
+                length @ ..=MOST_REGISTERS => (0..length as i64).for_each(|k| {
+                    let index = Exp::from(k);
+                    effects::store_element(&memories, index.term(), &T::terms(&initial.get(index)));
+                }),
+                _ => initial.clone().push::<Thread>().write_in(&memories),
             });
             array
         })

@@ -21,8 +21,7 @@ fn add(a: Exp<i32>, b: Exp<i32>) -> Exp<i32> {
 /// kernels are the same where the tests are proved away for the lengths of a launch.
 ///
 /// What has no counterpart in `.pum`: `vSwap`, `iSwap` and sorters of arrays that are no whole blocks, which write only what is in the array (`Push::clipped`); scans in one
-/// pass, which wait for other blocks; and `vsort` in registers, a network that Rust rearranges. `matMul` keeps 64 sums a thread: `memory <thread>` of more than 16
-/// elements is filled in a loop of the kernel, and Rust's `accumulate` writes that out.
+/// pass, which wait for other blocks; and `vsort` in registers, a network that Rust rearranges.
 const WHOLE: usize = 2048;
 
 #[test]
@@ -140,6 +139,22 @@ fn products_of_matrices() {
             1024,
             &[rows * inner, inner * columns],
             move |xs: Pull<f32, Ix>, ys: Pull<f32, Ix>| matrix::mat_mul_tiled(xs, ys, ix(inner), ix(columns)),
+        );
+    }
+}
+
+#[test]
+fn products_of_matrices_in_registers() {
+    let ix = |number: usize| Exp::from(number as i64);
+    for [rows, inner, columns] in [[128, 64, 256], [50, 70, 90]] {
+        same_kernel(
+            &product(&format!("matMul 64 16 {inner} {columns}")),
+            64,
+            &[rows * inner, inner * columns],
+            move |xs: Pull<f32, Ix>, ys: Pull<f32, Ix>| {
+                let division = matrix::Division { tile: 64, depth: 16 };
+                matrix::mat_mul(division, xs, ys, ix(inner), ix(columns))
+            },
         );
     }
 }
