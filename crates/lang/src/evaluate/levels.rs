@@ -68,6 +68,7 @@ impl Evaluator {
             "appendPush" => self.append_push(&arguments[0], &arguments[1], span),
             "unpairPush" => self.unpair_push(&arguments[0], &self.element_type(call)?.0, span),
             "ixMap" => self.index_map(&arguments[0], &arguments[1], span),
+            "takePush" => self.take_push(number(0)?, &arguments[1], span),
             "perform" => self.perform(&arguments[0], span),
             "concat" => self.concat(self.level_above(call)?, number(0)?, None, array(1)?, span),
             "interleave" => {

@@ -10,7 +10,7 @@ use super::{Evaluator, Mode, Outcome};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::types::Type;
-use pumice_kernel::{self as kernel, AnyLevel, Dynamic, Length, Pull, Push, Scalars, written_at};
+use pumice_kernel::{self as kernel, AnyLevel, Dynamic, Grid, Length, Pull, Push, Scalars, written_at};
 use pumice_scalar::{Constant, Exp, Op, Term};
 use std::rc::Rc;
 
@@ -190,6 +190,14 @@ impl Evaluator {
             push.ix_map(move |index| this.index_of(&f, &[index], span))
         });
         Ok(Value::Push(mapped, element))
+    }
+
+    /// `takePush`: the elements whose indices are below a length. Only of the grid: lanes that exchange what is left of a warp's would not
+    /// all be there.
+    pub(super) fn take_push(&self, length: Term, value: &Value, span: Span) -> Outcome<Value> {
+        let (push, element) = self.as_push(value, span)?;
+        let taken = Push::<Grid, Dynamic, Length>::clipped(as_length(length), move |write| push.write(write));
+        Ok(Value::Push(taken.any_level(), element))
     }
 
     /// The index that a function of indices gives.

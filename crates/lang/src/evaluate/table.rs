@@ -89,6 +89,7 @@ pub(super) const BUILTINS: &[(&str, Meaning)] = &[
     ("appendPush", Everywhere(Evaluator::levelled)),
     ("unpairPush", Everywhere(Evaluator::levelled)),
     ("ixMap", Everywhere(Evaluator::levelled)),
+    ("takePush", Everywhere(Evaluator::levelled)),
     ("scatterPush", Everywhere(Evaluator::levelled)),
     ("filterPush", Everywhere(Evaluator::levelled)),
     ("pairwise", Everywhere(Evaluator::levelled)),

@@ -150,9 +150,9 @@ fn subject(name: &str) -> Option<Subject> {
         "length" | "lengthPull" => Subject::Length,
         "shape" => Subject::Shape,
         "push" | "pushBy" | "pairwise" | "scatterPush" | "filterPush" | "concat" | "interleave"
-        | "concatTiles" | "concatTiles2D" | "concatOwned" | "mapPush" | "ixMap" | "appendPush"
-        | "unpairPush" | "shuffle" | "shuffleUp" | "shuffleDown" | "shuffleXor" | "ballot" | "anyLane"
-        | "allLanes" => Subject::Push,
+        | "concatTiles" | "concatTiles2D" | "concatOwned" | "mapPush" | "ixMap" | "takePush"
+        | "appendPush" | "unpairPush" | "shuffle" | "shuffleUp" | "shuffleDown" | "shuffleXor" | "ballot"
+        | "anyLane" | "allLanes" => Subject::Push,
         "lengthPush" | "force" | "forceWithin" | "forceAs" | "forceTile" | "forceWindows" | "ifWhole"
         | "perform" | "while" | "whileWithin" | "power" => Subject::Level,
         "inPlace"

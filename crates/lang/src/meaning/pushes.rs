@@ -52,6 +52,7 @@ impl<'p> Evaluator<'p> {
             }
             ("mapPush", [f, of]) => (push(of)?.length, PushKind::Mapped(f.clone(), push(of)?)),
             ("ixMap", [place, of]) => (push(of)?.length, PushKind::Placed(place.clone(), push(of)?)),
+            ("takePush", [length, of]) => (extent(length)?, PushKind::Taken(push(of)?)),
             ("appendPush", [first, second]) => {
                 let (first, second) = (push(first)?, push(second)?);
                 (first.length.saturating_add(second.length), PushKind::Appended(first, second))
@@ -70,6 +71,7 @@ impl<'p> Evaluator<'p> {
         let level = match &kind {
             PushKind::Mapped(_, of)
             | PushKind::Placed(_, of)
+            | PushKind::Taken(of)
             | PushKind::Appended(of, _)
             | PushKind::Unpaired(of)
             | PushKind::Exchanged(_, of) => of.level,

@@ -76,6 +76,10 @@ impl<'p> Evaluator<'p> {
                 let target = self.apply(place, whole(number), own)?;
                 write(self.within(&target, length, "ixMap", own)?, value)
             }),
+            PushKind::Taken(of) => self.run_push(of, span, &mut |number, value| match number < length {
+                true => write(number, value),
+                false => Ok(()),
+            }),
             PushKind::Appended(first, second) => {
                 self.run_push(first, span, write)?;
                 self.run_push(second, span, &mut |number, value| {

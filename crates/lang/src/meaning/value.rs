@@ -206,6 +206,8 @@ pub(super) enum PushKind<'p> {
     Mapped(Value<'p>, Rc<Push<'p>>),
     /// Each element where a function of its index says.
     Placed(Value<'p>, Rc<Push<'p>>),
+    /// Those whose indices are in the array.
+    Taken(Rc<Push<'p>>),
     /// One after the other.
     Appended(Rc<Push<'p>>, Rc<Push<'p>>),
     /// Both parts of pairs.

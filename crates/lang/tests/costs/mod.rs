@@ -262,6 +262,7 @@ fn threads_take_what_their_push_array_says() {
     takes("appendPush (push <block> [1, 2]) (push <block> [3])", 2, 3);
     takes("unpairPush (push <block> [(1, 2), (3, 4)])", 2, 4);
     takes("ixMap (fn i => 1 - i) (push <block> [1, 2])", 2, 4);
+    takes("takePush 1 (push <grid> [1, 2])", 1, 1);
     takes("scatterPush <block> 2 [(1, 5)]", 1, 1);
     // The conditions, a scan of four numbers, and two writes.
     let filtered = "filterPush <block> (fn x => x > 1) (generate 4 (fn i => i))";

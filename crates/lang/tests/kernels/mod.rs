@@ -114,6 +114,9 @@ fn filters_and_arrays_one_after_the_other() {
         "splitUp 3 [1, 2, 3] |> map (fn p => ixMap (fn i => 2 - i) (push <block> p)) |> concat 3",
         "[3, 2, 1]",
     );
+    is("", "concat 4 (map (push <block>) (splitUp 4 (iota 8))) |> takePush 6", "[0, 1, 2, 3, 4, 5]");
+    is("", "takePush 3 (push <grid> [7, 8])", "[7, 8, 0]");
+    is("", "takePush (0 - 1 + 1) (push <grid> [1, 2])", "[]");
     is(
         "",
         "splitUp 2 [7, 8] |> map (fn p => scatterPush <block> 4 (map (fn x => (x - 5, x)) p)) |> concat 4",

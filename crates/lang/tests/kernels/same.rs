@@ -3,6 +3,7 @@
 use super::super::PAPER;
 use super::normal::normal;
 use pumice_algorithms::obsidian::{self, whole_blocks};
+use pumice_algorithms::sort::{Small, on_blocks};
 use pumice_algorithms::{bitonic, combinators::Threading, fcl, histogram, networks, scan};
 use pumice_array::operations::KernelCall;
 use pumice_kernel::{
@@ -259,6 +260,22 @@ fn sorters() {
         for (threading, how, threads) in [(Threading::One, "one", 16), (Threading::Two, "two", 8)] {
             let function = format!("sorters::{name} (sorters::{how} <block>) 4");
             same_block(&function, threads, threading.network::<i32>(network(4), 4));
+        }
+    }
+}
+
+#[test]
+fn sorters_of_arrays_of_any_length() {
+    for (small, name) in [
+        (Small::Tsort1, "tsort (sorters::one"),
+        (Small::Tsort2, "tsort (sorters::two"),
+        (Small::Vsort1, "vsort (sorters::one"),
+    ] {
+        let call = format!("sorters::sortTiles maxValue 16 (sorters::{name} <block>) 4) xs");
+        let threads = small.threading(0).threads(4);
+        for length in [96, 100, 5] {
+            let sorted = on_blocks::<i32>(4, small.block(4, 0));
+            same_kernel(&of_one("import sorters", &call), threads, &[length], sorted);
         }
     }
 }

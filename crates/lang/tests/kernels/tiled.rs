@@ -20,8 +20,8 @@ fn add(a: Exp<i32>, b: Exp<i32>) -> Exp<i32> {
 /// `tiles`, `halve`, `rowsOf` and their like are functions of the language in `.pum`, whose `index` is tested, and Rust's are trusted to stay within their arrays. So
 /// kernels are the same where the tests are proved away for the lengths of a launch.
 ///
-/// What has no counterpart in `.pum`: `vSwap`, `iSwap` and sorters of arrays that are no whole blocks, which write only what is in the array (`Push::clipped`); scans in one
-/// pass, which wait for other blocks; and `vsort` in registers, a network that Rust rearranges.
+/// What has no counterpart in `.pum`: `vSwap` and `iSwap`, where a thread of the grid says of each of its two elements where it goes; scans in one pass, which wait for
+/// other blocks; and `vsort` in registers, a network that Rust rearranges.
 const WHOLE: usize = 2048;
 
 #[test]
@@ -157,6 +157,23 @@ fn products_of_matrices_in_registers() {
             },
         );
     }
+}
+
+#[test]
+fn one_element_too_far_is_still_a_failure() {
+    let whole = "fun beyond xs =
+  let first tile = push <block> (generate 4 (fn i => index xs (length xs - length tile + 1 + i)))
+  in tiles 4 xs |> map (ifWhole 4 first (push <block>)) |> concatTiles 4 (length xs)";
+    super::fails(whole, "beyond (iota 8)", "index 8 out of bounds for length 8");
+    let halved = "fun beyond part =
+  let step xs = push <block> (generate (length xs div 2) (fn i => index xs (length xs div 2 + 1 + i)))
+      last = whileWithin 8 (fn xs => length xs != 1) step (push <block> part)
+  in push <block> (generate 1 (fn _ => index last 0))";
+    super::fails(
+        halved,
+        "splitUp 8 (iota 8) |> map beyond |> concat 1",
+        "index 8 out of bounds for length 8",
+    );
 }
 
 #[test]
