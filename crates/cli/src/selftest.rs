@@ -163,14 +163,15 @@ impl KernelCompiler {
         }
     }
 
-    /// Compiles programs side by side.
+    /// Compiles programs side by side, some of them as one text.
     fn compile_all(&self, programs: &[Arc<Verified>]) -> Outcome {
+        let units: Vec<&[Arc<Verified>]> = programs.chunks(UNIT).collect();
         let threads =
-            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(programs.len()));
+            std::thread::available_parallelism().map_or(1, |threads| threads.get().min(units.len()));
         let next = AtomicUsize::new(0);
         let work = || {
-            let mut rest = std::iter::from_fn(|| programs.get(next.fetch_add(1, Ordering::Relaxed)));
-            rest.try_for_each(|program| self.compile(program))
+            let mut rest = std::iter::from_fn(|| units.get(next.fetch_add(1, Ordering::Relaxed)));
+            rest.try_for_each(|unit| self.compile_unit(unit))
         };
         std::thread::scope(|scope| {
             // Where a thread cannot be had, the others and this one do its work.
@@ -184,30 +185,44 @@ impl KernelCompiler {
         })
     }
 
-    fn compile(&self, program: &Verified) -> Outcome {
-        let mut first = None;
+    /// Compiles programs as one text. If that fails, each is compiled by itself, so that one knows which one it was.
+    fn compile_unit(&self, programs: &[Arc<Verified>]) -> Outcome {
+        let mut programs: Vec<&Verified> = programs.iter().map(|program| &**program).collect();
         for fast_math in [false, true] {
             let options = emit::EmitOptions { fast_math };
-            let source = emit::emit(program, self.dialect(), &options).map_err(|error| error.to_string())?;
-            if first.as_ref() == Some(&source.text) {
-                break;
+            if fast_math {
+                let text = |program: &Verified, fast_math: bool| {
+                    let source = emit::emit(program, self.dialect(), &emit::EmitOptions { fast_math });
+                    source.map(|source| source.text).ok()
+                };
+                programs.retain(|program| text(program, true) != text(program, false));
             }
-            match self {
-                KernelCompiler::Device(_, device) => device.build(program, &options),
-                KernelCompiler::Nvrtc(nvrtc) => nvrtc.compile(
-                    &program.name,
-                    &source.text,
-                    nvrtc::DEFAULT_ARCHITECTURE,
-                    fast_math,
-                    source.effort,
-                ),
+            if let Err(error) = self.compile(&programs, &options) {
+                programs.iter().try_for_each(|program| self.compile(&[*program], &options))?;
+                return Err(error);
             }
-            .map_err(|error| error.to_string())?;
-            first = Some(source.text);
         }
         Ok(())
     }
+
+    fn compile(&self, programs: &[&Verified], options: &emit::EmitOptions) -> Outcome {
+        let [first, ..] = programs else { return Ok(()) };
+        match self {
+            KernelCompiler::Device(_, device) => device.build_unit(programs, options).map(drop),
+            KernelCompiler::Nvrtc(nvrtc) => {
+                let sources = emit::emit_unit(programs, Dialect::Cuda, options);
+                let sources = sources.map_err(|error| error.to_string())?;
+                let Some(source) = sources.first() else { return Ok(()) };
+                let (architecture, fast_math) = (nvrtc::DEFAULT_ARCHITECTURE, options.fast_math);
+                nvrtc.compile(&first.name, &source.text, architecture, fast_math, source.effort).map(drop)
+            }
+        }
+        .map_err(|error| error.to_string())
+    }
 }
+
+/// Programs that are compiled as one text.
+const UNIT: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -63,6 +63,7 @@ pub const BUILD: &str = "build";
 const COMPOSED: &str = "composed::structs,comprehensions::,inner_arrays::,irregular::,ragged::,whole::";
 const OPENCL_1: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "1/2"];
 const OPENCL_2: &[&str] = &["selftest", "--device", "opencl", "--skip", COMPOSED, "--shard", "2/2"];
+const CUDA: &[&str] = &["selftest", "--compile-only", "cuda", "--skip", COMPOSED];
 
 const RUSTDOC: &[&str] = &[
     "doc",
@@ -74,7 +75,7 @@ const RUSTDOC: &[&str] = &[
 ];
 
 /// All stages, in the order in which they are started. Long ones that need no cargo come early, so that they run beside
-/// those that do; OpenCL's compiler works on one core, so its cases are in two parts. It takes its time, so what is
+/// those that do; OpenCL's compiler works on one core, so its cases are in two parts. It takes its time, as CUDA's does, so what is
 /// [`COMPOSED`] is left to the other devices.
 pub const STAGES: &[Stage] = &[
     cargo("format", &["fmt", "--all", "--check"]),
@@ -87,7 +88,7 @@ pub const STAGES: &[Stage] = &[
     pumice("conformance-cpu", Need::Nothing, &["selftest", "--device", "cpu"]),
     pumice("conformance-sim", Need::Nothing, &["selftest", "--device", "sim"]),
     pumice("conformance-unfused", Need::Nothing, &["selftest", "--device", "sim", "--unfused"]),
-    pumice("cuda-kernels", Need::Nvrtc, &["selftest", "--compile-only", "cuda"]),
+    pumice("cuda-kernels", Need::Nvrtc, CUDA),
     cargo("clippy", &["clippy", "--workspace", "--all-features", "--all-targets", "--", "-D", "warnings"]),
     // Every page of the crates is made, and no link in them is broken.
     cargo("rustdoc", RUSTDOC),
@@ -142,7 +143,7 @@ mod tests {
         }
         assert!(runs(OPENCL_1) && runs(OPENCL_2));
         assert!(runs(&["selftest", "--device", "sim", "--unfused"]));
-        assert!(runs(&["selftest", "--compile-only", "cuda"]));
+        assert!(runs(CUDA));
     }
 
     fn leaked(words: &[&str]) -> &'static [&'static str] {
