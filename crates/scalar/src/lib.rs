@@ -57,9 +57,8 @@ pub use types::{Constant, ScalarType};
 #[doc(hidden)]
 pub mod derived {
     pub use crate::composed::{
-        Fields, ReadVariants, Tag, WrittenVariants, add_field_columns, add_field_constants, add_field_types,
-        add_variant_constants, add_variant_terms, add_variant_types, debug_expression, either, make_variant,
-        read_fields, take_variants, variant,
+        ReadVariants, Tag, WrittenVariants, add_variant_constants, add_variant_terms, add_variant_types,
+        debug_expression, either, make_variant, take_variants, unequal, variant,
     };
     pub use crate::{Constant, ScalarType, Term};
     pub use std::borrow::Cow;
