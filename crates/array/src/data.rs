@@ -39,7 +39,9 @@ pub fn stretch_of<'a>(
         })
     };
     let cut: Option<Vec<_>> = columns.into_iter().zip(types).map(cut).collect();
-    cut.ok_or_else(|| Error::Program(format!("an array has no elements with the numbers {elements:?}")))
+    cut.ok_or_else(|| {
+        Error::Program(format!("an array has no elements with the numbers {elements:?}").into())
+    })
 }
 
 /// The columns of an array; an error if they are not as many and as long as it says.
@@ -192,10 +194,11 @@ impl<D: Shape, T: Elt> Array<D, T> {
     pub fn from_fn(extents: D::Extents, mut f: impl FnMut(D::Extents) -> T) -> Result<Self, Error> {
         let sides = extents.as_ref();
         let count = sides.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
-        let count =
-            count.ok_or_else(|| Error::Shape(format!("an array of extents {sides:?} is too large")))?;
+        let count = count
+            .ok_or_else(|| Error::Shape(format!("an array of extents {sides:?} is too large").into()))?;
         let mut values = Vec::new();
-        let no_room = |_| Error::Shape(format!("there is no memory for an array of extents {sides:?}"));
+        let no_room =
+            |_| Error::Shape(format!("there is no memory for an array of extents {sides:?}").into());
         values.try_reserve_exact(count).map_err(no_room)?;
         let mut index = vec![0; D::RANK];
         for _ in 0..count {
@@ -360,7 +363,9 @@ impl<D: Shape, T: Elt> Array<D, T> {
 fn check_count(extents: &[usize], count: usize) -> Result<(), Error> {
     match extents.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent)) {
         Some(wanted) if wanted == count => Ok(()),
-        _ => Err(Error::Shape(format!("an array of extents {extents:?} cannot hold {count} elements"))),
+        _ => {
+            Err(Error::Shape(format!("an array of extents {extents:?} cannot hold {count} elements").into()))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can be wrong with an array program or its data.
 
+use pumice_scalar::{Place, PlacedMessage};
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
@@ -8,11 +9,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub enum Error {
     /// Shapes or element types that do not fit each other; names the operation and the place.
-    Shape(String),
+    Shape(PlacedMessage),
     /// A program that cannot be compiled.
-    Program(String),
+    Program(PlacedMessage),
     /// A check that failed while the program ran; names the operation and the place.
-    Failure(String),
+    Failure(PlacedMessage),
     /// The host has no memory for an array's elements.
     HostMemory {
         /// The size that was asked for.
@@ -91,10 +92,60 @@ impl Error {
             Error::Device(_) => device,
         }
     }
+
+    /// Returns where the user wrote the operation that it is about, where it is about one. What is wrong with an array of the host has
+    /// no place; that of a device's error is known to `pumice::Error`, which this becomes by `?`.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let failed = pumice::run(use_(&[1, 0]).map(|x| 7 / x))?.to_vec().expect_err("a division by zero");
+    /// assert!(failed.place().is_some_and(|place| place.file().ends_with(".rs") && place.line() > 0));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Error::Shape(message) | Error::Program(message) | Error::Failure(message) => message.place(),
+            Error::HostMemory { .. } | Error::File { .. } | Error::Device(_) => None,
+        }
+    }
+
+    /// Returns the name of the operation that it is about, as the user knows it; see [`place`](Error::place).
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let failed = pumice::run(use_(&[1, 0]).map(|x| 7 / x))?.to_vec().expect_err("a division by zero");
+    /// assert_eq!(failed.operation(), Some("division"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn operation(&self) -> Option<&'static str> {
+        self.place().map(Place::operation)
+    }
+
+    /// Returns what to do about it, as a sentence.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let wrong = Matrix::from_vec([2, 2], vec![1, 2, 3]).expect_err("a matrix of three elements");
+    /// assert_eq!(wrong.help(), "change the extents or the elements, so that they fit each other");
+    /// ```
+    pub fn help(&self) -> &'static str {
+        match self {
+            Error::Shape(_) => "change the extents or the elements, so that they fit each other",
+            Error::Program(_) => "change the program as the message says",
+            Error::Failure(_) => {
+                "correct the index, division or size at the place that the message names, or guard it with a condition"
+            }
+            Error::HostMemory { .. } => {
+                "look at a part of the array, or fold or filter it on the device first"
+            }
+            Error::File { .. } => "see that the file is there, whole, and of the type that is asked for",
+            Error::Device(_) => "turn it into a `pumice::Error`, which knows what the device's error needs",
+        }
+    }
 }
 
 impl From<pumice_scalar::TooDeep> for Error {
     fn from(error: pumice_scalar::TooDeep) -> Error {
-        Error::Program(error.to_string())
+        Error::Program(error.to_string().into())
     }
 }

@@ -13,7 +13,8 @@ use crate::operation::{Listens, Nature};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_scalar::{
-    Constant, ElementOf, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, Variable,
+    Constant, ElementOf, Environment, Evaluator, Function, Id, Node as ScalarNode, Place, PlacedMessage,
+    Variable,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -258,7 +259,7 @@ impl Shapes<'_> {
     pub fn argument(&self, number: u32) -> Result<Vec<Extent>, Unplanned> {
         let extents = self.source.argument(number).ok_or(Unplanned::NeedsArguments)?;
         if extents.len() != self.rank {
-            return Err(Error::Program(format!("array argument {number} is missing")).into());
+            return Err(Error::Program(format!("array argument {number} is missing").into()).into());
         }
         Ok(extents.iter().map(|extent| Extent::Number(*extent as i64)).collect())
     }
@@ -275,7 +276,7 @@ impl Shapes<'_> {
 
     /// A mistake in the shapes of the operation.
     pub fn mistake(&self, message: String) -> Unplanned {
-        Unplanned::Error(Error::Shape(format!("{message} in {}", self.place)))
+        Unplanned::Error(Error::Shape(PlacedMessage::at(message, self.place)))
     }
 }
 
@@ -406,7 +407,7 @@ impl Extents {
                 match node.operation.extents(&shapes) {
                     Err(Unplanned::NeedsArguments) => {
                         let message = format!("an argument is missing for {}", node.place);
-                        return Err(Error::Program(message).into());
+                        return Err(Error::Program(PlacedMessage::naming(node.place, message)).into());
                     }
                     other => other?,
                 }
@@ -434,9 +435,9 @@ impl Extents {
                 Extent::Same { array, dimension } => {
                     let array = NodeId(u32::try_from(array).unwrap_or(u32::MAX));
                     self.class(array, dimension).ok_or_else(|| {
-                        Error::Program(format!(
-                            "an extent of an array that is not part of the program in {}",
-                            node.place
+                        Error::Program(PlacedMessage::at(
+                            "an extent of an array that is not part of the program",
+                            node.place,
                         ))
                     })?
                 }
@@ -445,7 +446,10 @@ impl Extents {
         let bounds: Vec<i64> = classes.iter().map(|class| self.length(*class).bound).collect();
         let size = bounds.iter().try_fold(1i64, |product, extent| product.checked_mul(*extent));
         if classes.len() != node.rank || size.is_none_or(|size| size > MOST_ELEMENTS) {
-            return Err(Error::Shape(format!("extents {bounds:?} are too large in {}", node.place)));
+            return Err(Error::Shape(PlacedMessage::at(
+                format!("extents {bounds:?} are too large"),
+                node.place,
+            )));
         }
         self.classes.push(classes);
         // What was seen to be equal is one class from here on: kernels take one argument for both.

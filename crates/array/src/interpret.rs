@@ -9,8 +9,8 @@ use crate::extents::{Extents, Knowledge, Unplanned};
 use crate::program::{Node, NodeId};
 use crate::verify::CheckedProgram;
 use pumice_scalar::{
-    CheckFailure, Constant, ElementOf, Environment, Evaluator, FailureKind, Function, ScalarType, Site,
-    Variable,
+    CheckFailure, Constant, ElementOf, Environment, Evaluator, FailureKind, Function, PlacedMessage,
+    ScalarType, Site, Variable,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Environment for Interpreter<'_> {
 }
 
 fn not_computed(node: &Node) -> Error {
-    Error::Program(format!("nothing computes {}", node.place))
+    Error::Program(PlacedMessage::naming(node.place, format!("nothing computes {}", node.place)))
 }
 
 fn failure(failure: CheckFailure) -> Error {

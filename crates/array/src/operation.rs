@@ -12,7 +12,7 @@ use crate::fuser::{Element, Fuser};
 use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Common, Hearing, Listeners, Lowering, Step};
 use crate::program::{Node, NodeId};
-use pumice_scalar::{Function, ScalarType, Term};
+use pumice_scalar::{Function, PlacedMessage, ScalarType, Term};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ pub trait Operation: Send + Sync + 'static {
         _common: &Common,
         _group: Vec<Listeners>,
     ) -> Result<Hearing<'a>, Error> {
-        Err(Error::Program(format!("nothing hears the elements of `{}`", self.keyword())))
+        Err(Error::Program(format!("nothing hears the elements of `{}`", self.keyword()).into()))
     }
 
     /// Instructions, roughly, that one element of the result takes besides those of its inputs' elements.
@@ -180,12 +180,15 @@ pub trait Operation: Send + Sync + 'static {
     /// The steps that compute the elements of a push and hand them to listeners. There is one entry for this operation,
     /// or several of the same keyword that share what [`Operation::shares`] says.
     fn produce(&self, _lowering: &Lowering<'_>, _group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
-        Err(Error::Program(format!("nothing produces the elements of `{}`", self.keyword())))
+        Err(Error::Program(format!("nothing produces the elements of `{}`", self.keyword()).into()))
     }
 
     /// The steps that write its result to memory, for operations that do that in a way of their own.
     fn consume(&self, _lowering: &Lowering<'_>, node: &Node) -> Result<Vec<Step>, Error> {
-        Err(Error::Program(format!("nothing writes the elements of {}", node.place)))
+        Err(Error::Program(PlacedMessage::naming(
+            node.place,
+            format!("nothing writes the elements of {}", node.place),
+        )))
     }
 
     /// Its meaning: the elements of its result, row by row.

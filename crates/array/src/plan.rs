@@ -83,10 +83,10 @@ impl Launch {
         });
         let scalars: Vec<Constant> = scalars.collect();
         let blocks = self.program.blocks_for(&scalars);
-        let blocks = blocks.map_err(|error| Error::Program(format!("{error} in {}", self.place)))?;
+        let blocks = blocks.map_err(|error| Error::Program(format!("{error} in {}", self.place).into()))?;
         match blocks <= MAX_BLOCKS as u64 {
             true => Ok(blocks),
-            false => Err(Error::Program(format!("{} needs {blocks} blocks, too many", self.place))),
+            false => Err(Error::Program(format!("{} needs {blocks} blocks, too many", self.place).into())),
         }
     }
 }

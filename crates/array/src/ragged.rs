@@ -45,7 +45,7 @@ impl<T> Ragged<T> {
             false => Err(Error::Shape(format!(
                 "offsets of rows begin with 0, do not fall, and end with the number of elements, which is {}",
                 values.len()
-            ))),
+            ).into())),
         }
     }
 
@@ -73,7 +73,7 @@ impl<T> Ragged<T> {
             }
             _ => Err(Error::Shape(format!(
                 "offsets of rows are at least one, do not fall, and are between 0 and the number of elements, which is {count}"
-            ))),
+            ).into())),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::operation::{Operation, Signature, ensure};
 use crate::operations::{Fold, ZipWith};
 use crate::program::{ArrayProgram, Node, NodeId, read};
 use pumice_scalar::{
-    Constant, ElementOf, Function, Id, Node as ScalarNode, Op, ScalarType, Variable, function,
+    Constant, ElementOf, Function, Id, Node as ScalarNode, Op, PlacedMessage, ScalarType, Variable, function,
 };
 use std::ops::Deref;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Deref for CheckedProgram {
 fn check_program(program: &ArrayProgram) -> Result<(), Error> {
     for node in program.nodes() {
         node.programs().iter().try_for_each(check_program)?;
-        check(program, node).map_err(|mistake| Error::Program(format!("{mistake} in {}", node.place)))?;
+        check(program, node).map_err(|mistake| Error::Program(PlacedMessage::at(mistake, node.place)))?;
     }
     match program.results().iter().all(|id| (id.0 as usize) < program.nodes().len()) {
         true => Ok(()),

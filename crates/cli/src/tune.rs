@@ -116,7 +116,7 @@ fn prepare(
     prepared.run()?;
     prepared
         .check()?
-        .map_err(|wrong| pumice::Error::Invalid(format!("{} is wrong: {wrong}", program.name)))?;
+        .map_err(|wrong| pumice::Error::Invalid(format!("{} is wrong: {wrong}", program.name).into()))?;
     (0..WARM_UP_RUNS).try_for_each(|_| prepared.run())?;
     Ok(prepared)
 }

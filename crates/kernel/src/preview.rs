@@ -74,7 +74,9 @@ pub fn preview<T: Elt, U: Elt, S: Size>(
     simulated.report.map_err(error)?;
     if let Some(failure) = simulated.failure {
         let unknown = || format!("an unknown check failed ({})", failure.code);
-        return Err(error(failure.message(&definition.kernel.sites).unwrap_or_else(unknown)));
+        return Err(error(
+            failure.message(&definition.kernel.sites).map_or_else(unknown, |message| message.to_string()),
+        ));
     }
     U::from_columns(&mut simulated.result.iter().map(Vec::as_slice), length).map_err(error)
 }

@@ -43,7 +43,9 @@ where
     let run = |program: &Program, bindings: &[Binding]| {
         let simulated = run_program(program, bindings, length, scalars, count);
         simulated.map_err(|failure| {
-            failure.message(&definition.kernel().sites).unwrap_or_else(|| "a failure of nobody".into())
+            failure
+                .message(&definition.kernel().sites)
+                .map_or_else(|| "a failure of nobody".into(), |told| told.to_string())
         })
     };
     let described = run(&plain, definition.bindings());

@@ -55,7 +55,7 @@ fn add_result(
             text.push_str(" }");
         }
         _ => {
-            let missing = || Error::Program("a result is missing".to_string());
+            let missing = || Error::Program("a result is missing".into());
             let array = arrays.next().ok_or_else(missing)?;
             let extents = array.extents().to_vec();
             let columns = array.columns()?;

@@ -6,7 +6,7 @@
 //!
 //! [`Failure::base`]: crate::Failure::base
 
-use pumice_scalar::Site;
+use pumice_scalar::{PlacedMessage, Site};
 
 /// Words of a failure record.
 pub const FAILURE_WORDS: usize = 3;
@@ -48,7 +48,7 @@ impl FailureRecord {
     }
 
     /// Returns what the user is told, given the run's sites; nothing if none of them has this code.
-    pub fn message(&self, sites: &[Site]) -> Option<String> {
+    pub fn message(&self, sites: &[Site]) -> Option<PlacedMessage> {
         Some(sites.get(self.site()?)?.message(self.index, self.bound))
     }
 }

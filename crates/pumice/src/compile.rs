@@ -367,7 +367,7 @@ impl Compiler {
     /// use pumice::Compiler;
     /// use pumice::layers::{array::ArrayProgram, runtime::Inputs};
     /// let text = "a0: [_] (i64) = use [3] {1, 2, 3}\nreturn a0\n";
-    /// let program = text.parse::<ArrayProgram>().map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+    /// let program = text.parse::<ArrayProgram>().map_err(|error| pumice::Error::Invalid(error.to_string().into()))?;
     /// let numbers = Compiler::on("sim")?.compile_program(program)?.run(&Inputs::default())?;
     /// assert_eq!(numbers.extents(), [3]);
     /// # Ok::<(), pumice::Error>(())

@@ -82,7 +82,7 @@ impl Compiler {
         f: F,
     ) -> Result<Kernel<P, <F::Result as KernelResult>::Elt>> {
         let definition = pumice_kernel::define(name, threads, f)
-            .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}")))?;
+            .map_err(|error| Error::Invalid(format!("kernel `{name}` cannot be built: {error}").into()))?;
         let engine = Engine::of(self.device().clone());
         let callable = Callable::new(engine, definition, self.passes(), self.emit_options())?;
         let callable = callable.with_deadline(self.limit()).at(Place::caller(name));

@@ -71,7 +71,7 @@ impl Module {
     /// ```
     pub fn load(texts: &[(&str, &str)]) -> Result<Module> {
         let [(name, text), imports @ ..] = texts else {
-            return Err(Error::Invalid("a module has a text".to_string()));
+            return Err(Error::Invalid("a module has a text".into()));
         };
         let import = |name: &str| match imports.iter().find(|(imported, _)| *imported == name) {
             Some((_, text)) => Ok(text.to_string()),
@@ -111,7 +111,7 @@ impl Module {
         if let Some(function) = known(&self.functions.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(function);
         }
-        let export = self.interface.export(name).map_err(Error::Invalid)?.clone();
+        let export = self.interface.export(name).map_err(|mistake| Error::Invalid(mistake.into()))?.clone();
         let options = evaluate::Options::default();
         let compiled = evaluate::compile(&self.program, &self.checked, export.function, &[], options)
             .map_err(|error| wrong(&self.program.sources, &[error]))?;
@@ -162,7 +162,7 @@ impl ModuleFunction {
 
 fn wrong(sources: &Sources, errors: &[Diagnostic]) -> Error {
     let errors: Vec<String> = errors.iter().map(|error| error.render(sources, false)).collect();
-    Error::Invalid(errors.join("\n"))
+    Error::Invalid(errors.join("\n").into())
 }
 
 /// A module whose texts are part of a Rust program. It is checked when a function of it is first called.

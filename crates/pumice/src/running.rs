@@ -237,5 +237,5 @@ impl<V> Drop for Running<V> {
 fn panicked(panic: &(dyn Any + Send)) -> Error {
     let message = panic.downcast_ref::<&str>().copied();
     let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Error::Invalid(format!("a run panicked: {}", message.unwrap_or("without a message")))
+    Error::Invalid(format!("a run panicked: {}", message.unwrap_or("without a message")).into())
 }

@@ -49,12 +49,13 @@ impl Compiler {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn load<P: Parameters, R: ProgramResult>(&self, text: &str) -> Result<Compiled<P, R>> {
-        let program = parse_program(text, "text").map_err(|error| Error::Invalid(error.to_string()))?;
+        let program =
+            parse_program(text, "text").map_err(|error| Error::Invalid(error.to_string().into()))?;
         let untyped = self.compile_program(program)?;
-        check(untyped.written(), &P::types()).map_err(Error::Invalid)?;
+        check(untyped.written(), &P::types()).map_err(|mistake| Error::Invalid(mistake.into()))?;
         let mut results = Vec::new();
         R::add_types(&mut results);
-        check_results(untyped.written(), &results).map_err(Error::Invalid)?;
+        check_results(untyped.written(), &results).map_err(|mistake| Error::Invalid(mistake.into()))?;
         Ok(Compiled::of(untyped))
     }
 }

@@ -421,7 +421,7 @@ impl<F: FnMut(&Choice) -> Result<f64>> Search<'_, F> {
         let choice = self.space.choice(point);
         let timings = (0..TIMINGS).map(|_| match (self.time)(&choice) {
             Ok(time) if time.is_finite() && time >= 0.0 => Ok(time),
-            Ok(time) => Err(Error::Invalid(format!("{time} milliseconds are no time"))),
+            Ok(time) => Err(Error::Invalid(format!("{time} milliseconds are no time").into())),
             Err(error) => Err(error),
         });
         let time = match timings.collect::<Result<Vec<f64>>>() {
@@ -494,7 +494,7 @@ impl<F: FnMut(&Choice) -> Result<f64>> Search<'_, F> {
                 Ok(Tuned { best: choice, milliseconds, measurements, infeasible })
             }
             (None, Some(error)) => {
-                Err(Error::Invalid(format!("none of {infeasible} choices can run: {error}")))
+                Err(Error::Invalid(format!("none of {infeasible} choices can run: {error}").into()))
             }
             (None, None) => Err(Error::Invalid("no choice was tried".into())),
         }

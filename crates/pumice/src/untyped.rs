@@ -246,7 +246,7 @@ impl Untyped {
         clock: &Clock<'_>,
     ) -> Result<()> {
         let node = self.program.node(id);
-        let lost = || Error::Invalid(format!("{} has nothing to run", node.place));
+        let lost = || Error::Invalid(format!("{} has nothing to run", node.place).into());
         let control = node.operation.control().ok_or_else(lost)?;
         let nested = self.nested.get(&id);
         let programs = nested.map_or(&[][..], |nested| &nested.programs);

@@ -106,7 +106,7 @@ fn the_best_choice_is_remembered_and_a_damaged_file_is_not() -> Result<()> {
     assert_eq!(best(&Compiler::on("cpu")?, &name, &space()), None);
     assert_eq!(best(&compiler, "another program", &space()), None);
     let Some(file) = kept_in(&compiler, &name, &space()) else { return Ok(()) };
-    let host = |error: std::io::Error| Error::Invalid(error.to_string());
+    let host = |error: std::io::Error| Error::Invalid(error.to_string().into());
     let whole = std::fs::read(&file).map_err(host)?;
     let mut flipped = whole.clone();
     if let Some(byte) = flipped.last_mut() {

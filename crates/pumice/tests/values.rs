@@ -34,6 +34,48 @@ fn failures_of_a_called_program_name_the_place_where_it_was_written() -> pumice:
 }
 
 #[test]
+fn errors_tell_their_operation_place_and_what_to_do() -> pumice::Result<()> {
+    let compiler = sim()?;
+    let looked = |array: Vector<i32>| array.to_vec().expect_err("a failure");
+    let line = line!();
+    let divided = looked(compiler.run(use_(&[1, 0]).map(|x| 7 / x))?);
+    let outside = looked(compiler.run(use_(&[9]).map(|i| [constant(1), constant(2)].at(i)))?);
+    let reshaped = compiler.run(use_(&[1, 2, 3]).reshape((2, 2))).expect_err("three elements of four");
+    let shape = Matrix::from_vec([2, 2], vec![1, 2, 3]).expect_err("three elements of four");
+    let file = Vector::<i32>::read_npy("no/such/file.npy").expect_err("no file");
+    let device = ArrayError::Device(Arc::new(Error::Cancelled));
+    let of_arrays = [
+        (divided, "P0501", Some("division"), line + 1),
+        (outside, "P0501", Some("at"), line + 2),
+        (shape, "P0602", None, 0),
+        (file, "P0604", None, 0),
+        (ArrayError::HostMemory { bytes: 7 }, "P0302", None, 0),
+        (device, "P0404", None, 0),
+        (ArrayError::Program("a mistake".into()), "P0603", None, 0),
+    ];
+    for (error, code, operation, line) in of_arrays {
+        let place = error.place().map_or(0, |place| place.line());
+        assert_eq!((error.code(), error.operation(), place), (code, operation, line), "{error}");
+        assert!(error.help().len() > 20, "{error}: {}", error.help());
+        let same = Error::from(error);
+        assert_eq!((same.operation(), same.place().map_or(0, |place| place.line())), (operation, line));
+    }
+    let of_runs = [
+        (reshaped, "P0601", Some("reshape"), line + 3),
+        (Error::Invalid("a mistake".into()), "P0601", None, 0),
+        (Error::Fault("a race".into()), "P0504", None, 0),
+        (Compiler::on("gpu").err().unwrap_or(Error::Cancelled), "P0103", None, 0),
+        (Error::Cancelled, "P0503", None, 0),
+    ];
+    for (error, code, operation, line) in of_runs {
+        let place = error.place().map_or(0, |place| place.line());
+        assert_eq!((error.code(), error.operation(), place), (code, operation, line), "{error}");
+        assert!(error.help().len() > 20, "{error}: {}", error.help());
+    }
+    Ok(())
+}
+
+#[test]
 fn a_called_program_is_fused_with_its_caller() -> pumice::Result<()> {
     let doubled = sim()?.compile(|xs: Acc<Vector<f32>>| xs.map(|x| x + x))?;
     let sum = sim()?.compile(|xs: Acc<Vector<f32>>| doubled.call(doubled.call(xs)).sum())?;

@@ -94,7 +94,9 @@ impl Callable {
         passes: Passes,
         options: EmitOptions,
     ) -> Result<Callable> {
-        definition.fits(engine.device().profile()).map_err(|error| Error::Invalid(error.to_string()))?;
+        definition
+            .fits(engine.device().profile())
+            .map_err(|error| Error::Invalid(error.to_string().into()))?;
         let columns = |kind: &ParameterKind| match kind {
             ParameterKind::Array { types, .. } => types.as_slice().into(),
             ParameterKind::Scalar(_) => [].into(),
@@ -152,7 +154,7 @@ impl Callable {
     pub fn specialised(&self, given: &[Given<'_>]) -> Result<Arc<pumice_program::Verified>> {
         let profile = self.engine.device().profile();
         let special = self.definition.specialise(&self.actual(given)?, profile, self.passes);
-        Ok(special.map_err(|error| Error::Invalid(error.to_string()))?.program)
+        Ok(special.map_err(|error| Error::Invalid(error.to_string().into()))?.program)
     }
 
     /// What is known of the arguments, as far as kernels are made for it; refuses what does not fit.
@@ -161,9 +163,9 @@ impl Callable {
         if kinds.len() != given.len() {
             let name = self.definition.name();
             let (wanted, found) = (kinds.len(), given.len());
-            return Err(Error::Invalid(format!(
-                "kernel `{name}` takes {wanted} arguments, {found} were given"
-            )));
+            return Err(Error::Invalid(
+                format!("kernel `{name}` takes {wanted} arguments, {found} were given").into(),
+            ));
         }
         let one = |(number, (given, kind)): (usize, (&Given<'_>, &ParameterKind))| {
             let array = |data: &Arc<dyn ArrayData>, types: &[ScalarType]| {
@@ -185,7 +187,9 @@ impl Callable {
             };
             actual.ok_or_else(|| {
                 let name = self.definition.name();
-                Error::Invalid(format!("argument {number} of kernel `{name}` does not fit its parameter"))
+                Error::Invalid(
+                    format!("argument {number} of kernel `{name}` does not fit its parameter").into(),
+                )
             })
         };
         given.iter().zip(kinds).enumerate().map(one).collect()
@@ -199,13 +203,13 @@ impl Callable {
         }
         let device = self.engine.device();
         let special = self.definition.specialise(&actual, device.profile(), self.passes);
-        let special = special.map_err(|error| Error::Invalid(error.to_string()))?;
+        let special = special.map_err(|error| Error::Invalid(error.to_string().into()))?;
         let most = pumice_program::MAX_BLOCKS as u64;
         if special.blocks > most {
             let (name, blocks) = (&special.program.name, special.blocks);
-            return Err(Error::Invalid(format!(
-                "kernel `{name}` needs {blocks} blocks, and the limit is {most}"
-            )));
+            return Err(Error::Invalid(
+                format!("kernel `{name}` needs {blocks} blocks, and the limit is {most}").into(),
+            ));
         }
         let program = &special.program;
         let kernel = self.engine.kernel(program, &self.options, self.limit.is_some())?;

@@ -97,7 +97,7 @@ pub trait Device: Send + Sync {
 
     /// Compiles a program to a binary that can be kept on disk.
     fn build(&self, program: &Verified, options: &EmitOptions) -> Result<Vec<u8>> {
-        let lost = || Error::Invalid(format!("kernel `{}` was compiled to nothing", program.name));
+        let lost = || Error::Invalid(format!("kernel `{}` was compiled to nothing", program.name).into());
         self.build_unit(&[program], options)?.pop().ok_or_else(lost)
     }
 
@@ -208,10 +208,9 @@ impl DeviceMemory {
         if bytes <= self.bytes {
             return Ok(());
         }
-        Err(Error::Invalid(format!(
-            "{what} of {bytes} bytes, but the memory on `{}` has {}",
-            self.device, self.bytes
-        )))
+        Err(Error::Invalid(
+            format!("{what} of {bytes} bytes, but the memory on `{}` has {}", self.device, self.bytes).into(),
+        ))
     }
 
     /// An error unless `bytes` bytes that begin at `first` are inside.

@@ -249,7 +249,7 @@ pub(crate) fn with_stop(program: &Verified, stoppable: bool) -> Result<Cow<'_, V
     if !stoppable {
         return Ok(Cow::Borrowed(program));
     }
-    make_stoppable(program).map(Cow::Owned).map_err(|error| Error::Invalid(error.to_string()))
+    make_stoppable(program).map(Cow::Owned).map_err(|error| Error::Invalid(error.to_string().into()))
 }
 
 /// An error of the array language as one of the runtime.
@@ -261,7 +261,7 @@ pub fn from_array_error(error: ArrayError) -> Error {
         ArrayError::File { action, path, reason } => Error::File { action, path, reason },
         ArrayError::Device(inner) => {
             let any: Option<&Error> = inner.downcast_ref();
-            any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string()))
+            any.cloned().unwrap_or_else(|| Error::Invalid(inner.to_string().into()))
         }
     }
 }

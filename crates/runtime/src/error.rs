@@ -4,6 +4,7 @@
 //! to change. Errors are plain data (cloneable, no handles), so that a failure can be remembered and told again. No
 //! device code may panic instead of returning one of these.
 
+use pumice_scalar::{Place, PlacedMessage};
 use thiserror::Error as ThisError;
 
 use crate::identity::DeviceName;
@@ -163,7 +164,7 @@ pub enum Error {
 
     /// A check in the running program failed: an index out of bounds, a division by zero.
     #[error("{0}")]
-    Failure(String),
+    Failure(PlacedMessage),
 
     /// The run took longer than its deadline allows, and was stopped.
     #[error("the run did not end within {limit:?}, the deadline of its compiler, and was stopped in {place}")]
@@ -184,7 +185,7 @@ pub enum Error {
 
     /// The program or its arguments are invalid.
     #[error("{0}")]
-    Invalid(String),
+    Invalid(PlacedMessage),
 }
 
 /// A device that is not `device`, though it may have its name: simulators and openings of tests do.
@@ -212,6 +213,11 @@ macro_rules! codes {
             }
 
             /// Returns what to do about it, as a sentence.
+            ///
+            /// ```
+            /// let unknown = pumice::Compiler::on("gpu").err().map(|error| error.help());
+            /// assert_eq!(unknown, Some("choose one of the devices that `pumice doctor` lists"));
+            /// ```
             pub fn help(&self) -> &'static str {
                 match self {
                     $(Error::$variant $fields => $help,)*
@@ -242,6 +248,35 @@ codes! {
 }
 
 impl Error {
+    /// Returns where the user wrote the operation that it is about: that of a failure, or one that makes no sense. Errors of devices,
+    /// kernels and files are about none; their fields have what they are about.
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let sums = pumice::compile(|xs: Acc<Vector<i32>>, ys: Acc<Vector<i32>>| xs.zip_with(ys, |x, y| x / y).sum())?;
+    /// let error = sums.run((&[1, 2], &[1, 0]))?.to_vec().map_err(pumice::Error::from).expect_err("a division by zero");
+    /// assert!(error.place().is_some_and(|place| place.operation() == "division" && place.line() > 0));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Error::Failure(message) | Error::Invalid(message) => message.place(),
+            _ => None,
+        }
+    }
+
+    /// Returns the name of the operation that it is about, as the user knows it; see [`place`](Error::place).
+    ///
+    /// ```
+    /// use pumice::prelude::*;
+    /// let error = pumice::run(use_(&[1, 2]).zip_with(use_(&[1, 2]), |x, y| x / (y - y)))?.to_vec().expect_err("a division by zero");
+    /// assert_eq!(pumice::Error::from(error).operation(), Some("division"));
+    /// # Ok::<(), pumice::Error>(())
+    /// ```
+    pub fn operation(&self) -> Option<&'static str> {
+        self.place().map(Place::operation)
+    }
+
     /// The error of a device that could not allocate so many bytes; whoever knows more adds it.
     pub(crate) fn out_of_memory(device: DeviceName, bytes: usize) -> Error {
         Error::OutOfMemory { device, bytes, in_use: None, limit: None }

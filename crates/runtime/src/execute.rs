@@ -13,7 +13,7 @@ use crate::work::{self, Launched, Memo, Work};
 use pumice_array::{ArrayData, ArrayProgram, Given, NodeId, Plan, PlanArgument, ResultArray, Step};
 use pumice_emit::EmitOptions;
 use pumice_program::{FAILURE_BYTES, Stmt, Verified};
-use pumice_scalar::{Constant, ScalarType};
+use pumice_scalar::{Constant, PlacedMessage, ScalarType};
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -138,14 +138,16 @@ impl PreparedPlan {
         let mut before = Vec::new();
         let mut given_data = HashMap::new();
         for input in plan.inputs() {
-            let data = given(program, input.node, inputs)
-                .ok_or_else(|| Error::Invalid(format!("{} has no array", input.place)))?;
+            let data = given(program, input.node, inputs).ok_or_else(|| {
+                Error::Invalid(PlacedMessage::naming(input.place, format!("{} has no array", input.place)))
+            })?;
             let fits =
                 |buffer: &usize| plan.buffers()[*buffer].length == data.extents().iter().product::<usize>();
             let types: Vec<ScalarType> =
                 input.buffers.iter().map(|buffer| plan.buffers()[*buffer].ty).collect();
             if !input.buffers.iter().all(fits) || data.types() != types {
-                return Err(Error::Invalid(format!("{} is given another array than planned", input.place)));
+                let message = format!("{} is given another array than planned", input.place);
+                return Err(Error::Invalid(PlacedMessage::naming(input.place, message)));
             }
             let (columns, status) = profile::at(input.place, || engine.resident(data))?;
             before.extend(status);
@@ -192,7 +194,7 @@ impl PreparedPlan {
                     };
                     let arguments = launch.arguments.iter().map(argument).collect::<Option<Vec<_>>>();
                     let arguments = arguments.ok_or_else(|| {
-                        Error::Invalid(format!("an argument of {} is missing", launch.place))
+                        Error::Invalid(format!("an argument of {} is missing", launch.place).into())
                     })?;
                     if let Some((kernel, blocks)) = compiled.next() {
                         let (kernel, blocks, step) = (kernel.clone(), *blocks, position);

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::pool::Pooled;
 use crate::status::Status;
 use pumice_array::{Acc, Array, ArrayData, Arrays, Error as ArrayError, Shape, foreign_by};
-use pumice_scalar::{Elt, Place, Primitive, ScalarType};
+use pumice_scalar::{Elt, Place, PlacedMessage, Primitive, ScalarType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ pub unsafe fn foreign_on<D: Shape, T: Elt, E: Shape, U: Elt>(
             let known = RAW_KINDS.join("`, `");
             let mistake =
                 format!("functions work on devices of the kinds `{known}`, not on `{kind}`, in {place}");
-            return Some(Err(ArrayError::Program(mistake)));
+            return Some(Err(ArrayError::Program(mistake.into())));
         }
         let given: &dyn Any = &**arrays.first()?;
         let given = given.downcast_ref::<DeviceArray>()?;
@@ -127,12 +127,14 @@ fn call_with(
 ) -> Result<Arc<dyn ArrayData>> {
     let engine = &given.engine;
     let device = engine.device();
-    let too_large = || Error::Invalid(format!("an array of extents {extents:?} is too large in {place}"));
+    let too_large =
+        || Error::Invalid(PlacedMessage::at(format!("an array of extents {extents:?} is too large"), place));
     let count =
         extents.iter().try_fold(1usize, |all, extent| all.checked_mul(*extent)).ok_or_else(too_large)?;
     let column = |ty: &ScalarType| engine.allocate(count.checked_mul(ty.bytes()).ok_or_else(too_large)?);
     let columns = types.iter().map(column).collect::<Result<Vec<_>>>()?;
-    let refused = || Error::Invalid(format!("device `{}` has no memory for other code", device.name()));
+    let refused =
+        || Error::Invalid(format!("device `{}` has no memory for other code", device.name()).into());
     let queue = device.raw_queue()?.ok_or_else(refused)?;
     let handles = |columns: &[Arc<Pooled>]| -> Result<Vec<u64>> {
         let handle = |column: &Arc<Pooled>| device.raw_memory(column.memory()?)?.ok_or_else(refused);
@@ -144,7 +146,7 @@ fn call_with(
     if let Err(message) = function(&DeviceCall { queue, input, output }) {
         // If what it was given is a failure, that is the reason.
         given.status.check()?;
-        return Err(Error::Failure(format!("{message} in {place}")));
+        return Err(Error::Failure(PlacedMessage::at(message, place)));
     }
     let status = Status::new(device.clone(), None, [].into(), [given.status.clone()]);
     Ok(Arc::new(DeviceArray::new(engine.clone(), extents.to_vec(), types.into(), columns, status)))

@@ -101,7 +101,7 @@ mod tests {
         let work = |number: usize| {
             begun.fetch_add(1, Ordering::Relaxed);
             match number {
-                3.. => Err(Error::Invalid(format!("number {number}"))),
+                3.. => Err(Error::Invalid(format!("number {number}").into())),
                 _ => Ok(()),
             }
         };

@@ -88,7 +88,9 @@ impl Status {
         let Some(failure) = FailureRecord::read(&bytes) else { return Ok(()) };
         Err(match failure.message(&self.sites) {
             Some(message) => Error::Failure(message),
-            None => Error::Invalid(format!("the device recorded an unknown failure ({})", failure.code)),
+            None => {
+                Error::Invalid(format!("the device recorded an unknown failure ({})", failure.code).into())
+            }
         })
     }
 }

@@ -38,7 +38,8 @@ fn run_files(device: &dyn Device, folder: &str) -> Result<usize, String> {
                     Param::Scalar(_) => scalar.next().copied().map(LaunchArgument::Scalar),
                 };
                 let arguments: Vec<LaunchArgument<'_>> = program.params.iter().filter_map(argument).collect();
-                let blocks = program.blocks_for(&case.scalars).map_err(|e| Error::Invalid(e.to_string()))?;
+                let blocks =
+                    program.blocks_for(&case.scalars).map_err(|e| Error::Invalid(e.to_string().into()))?;
                 // SAFETY: the simulator ran the same case and found every access in bounds.
                 unsafe { device.launch(&kernel, blocks, &arguments)? };
                 for (memory, bytes) in memories.iter().zip(&mut contents) {

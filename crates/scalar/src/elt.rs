@@ -34,19 +34,40 @@ use std::fmt::Debug;
 pub trait Elt: Copy + Debug + PartialEq + Send + Sync + IntoExp<Self> + 'static {
     /// The form of a value inside a program: `Exp<f32>` for `f32`, a tuple of expressions for a tuple.
     type Exp: Lift<Elt = Self>;
+    /// The type that has the same scalars in the same order: the tuple of its fields for a struct, the type itself for what
+    /// lays out its scalars with methods of its own.
+    ///
+    /// A derived struct says how to become its parts and nothing else, because rustc checks what is derived in the user's crate.
+    #[doc(hidden)]
+    type Parts: Elt;
+
+    /// Takes a value apart.
+    #[doc(hidden)]
+    fn parts(self) -> Self::Parts;
+    /// Puts a value together.
+    #[doc(hidden)]
+    fn from_parts(parts: Self::Parts) -> Self;
 
     /// Adds the scalar types that the type consists of, in order.
-    fn add_types(types: &mut Vec<ScalarType>);
+    fn add_types(types: &mut Vec<ScalarType>) {
+        Self::Parts::add_types(types);
+    }
     /// Adds the scalars of this value, in order.
-    fn add_constants(self, constants: &mut Vec<Constant>);
+    fn add_constants(self, constants: &mut Vec<Constant>) {
+        self.parts().add_constants(constants);
+    }
     /// Adds one column of bytes for each scalar type.
-    fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>);
+    fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
+        Self::Parts::add_component(values, |value| value.parts(), columns);
+    }
     /// Reads `count` values back from columns, taking as many columns as the type has scalars. Fails if there is no memory
     /// for them.
     fn from_columns(
         columns: &mut dyn Iterator<Item = &[u8]>,
         count: usize,
-    ) -> Result<Vec<Self>, TryReserveError>;
+    ) -> Result<Vec<Self>, TryReserveError> {
+        Self::Parts::collect_columns(columns, count, Self::from_parts)
+    }
 
     /// The scalar types that the type consists of.
     fn types() -> Vec<ScalarType> {
@@ -97,10 +118,25 @@ pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
     /// The type of the value that the expression stands for.
     type Elt: Elt<Exp = Self>;
 
+    /// The expression of the element's parts, which has the same scalar expressions in the same order.
+    #[doc(hidden)]
+    type Parts: Lift;
+
+    /// Takes an expression apart.
+    #[doc(hidden)]
+    fn parts(self) -> Self::Parts;
+    /// Puts an expression together.
+    #[doc(hidden)]
+    fn from_parts(parts: Self::Parts) -> Self;
+
     /// Adds the scalar expressions, in order.
-    fn add_terms(self, terms: &mut Vec<Term>);
+    fn add_terms(self, terms: &mut Vec<Term>) {
+        self.parts().add_terms(terms);
+    }
     /// Makes the expression of scalar ones, taking as many as the type has scalars.
-    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self;
+    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
+        Self::from_parts(Self::Parts::from_terms(terms))
+    }
 
     /// The scalar expressions.
     fn terms(self) -> Vec<Term> {
@@ -109,6 +145,20 @@ pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
         terms
     }
 }
+
+/// Says in an implementation of [`Elt`] or [`Lift`] that the type is its own parts: it lays out its scalars itself.
+macro_rules! own_parts {
+    () => {
+        type Parts = Self;
+        fn parts(self) -> Self {
+            self
+        }
+        fn from_parts(parts: Self) -> Self {
+            parts
+        }
+    };
+}
+pub(crate) use own_parts;
 
 /// A scalar type of the language.
 ///
@@ -127,7 +177,7 @@ pub trait Lift: Copy + Debug + IntoExp<<Self as Lift>::Elt> + 'static {
             twelve, arrays `[T; N]`, `Option`, `Result`",
     note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
-pub trait Primitive: Elt<Exp = Exp<Self>> + Into<Constant> + Default {
+pub trait Primitive: Elt<Exp = Exp<Self>, Parts = Self> + Into<Constant> + Default {
     /// Which one.
     const TYPE: ScalarType;
     /// Returns the bytes of a column.
@@ -170,6 +220,7 @@ primitive! {
 // be an `Exp`, and closures on it need no annotation.
 impl<T: Primitive> Elt for T {
     type Exp = Exp<T>;
+    own_parts!();
     fn add_types(types: &mut Vec<ScalarType>) {
         types.push(T::TYPE);
     }
@@ -189,6 +240,7 @@ impl<T: Primitive> Elt for T {
 
 impl<T: Primitive> Lift for Exp<T> {
     type Elt = T;
+    own_parts!();
     fn add_terms(self, terms: &mut Vec<Term>) {
         terms.push(self.term());
     }

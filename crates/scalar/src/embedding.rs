@@ -41,9 +41,13 @@ pub trait Kind: Sized {
     /// The kind of what is computed from both: plain only if both are.
     type Join<K: Kind>: Kind;
 
-    /// Evaluates the function for arguments of this kind; `plain` has a value wherever all arguments have one.
+    /// Evaluates the function of this name for arguments of this kind; `plain` has a value wherever all arguments have one.
     #[doc(hidden)]
-    fn call<T: Elt>(plain: impl FnOnce() -> Option<T>, lifted: impl FnOnce() -> T::Exp) -> Self::Of<T>;
+    fn call<T: Elt>(
+        name: &str,
+        plain: impl FnOnce() -> Option<T>,
+        lifted: impl FnOnce() -> T::Exp,
+    ) -> Self::Of<T>;
 }
 
 /// The [`Kind`] of plain values.
@@ -58,7 +62,7 @@ impl Kind for Plain {
     type Of<T: Elt> = T;
     type Join<K: Kind> = K;
 
-    fn call<T: Elt>(plain: impl FnOnce() -> Option<T>, _: impl FnOnce() -> T::Exp) -> T {
+    fn call<T: Elt>(_: &str, plain: impl FnOnce() -> Option<T>, _: impl FnOnce() -> T::Exp) -> T {
         match plain() {
             Some(value) => value,
             // A call is of this kind only if each argument is, and `Argument<T, Plain>` is implemented for `T` alone.
@@ -71,8 +75,11 @@ impl Kind for Lifted {
     type Of<T: Elt> = T::Exp;
     type Join<K: Kind> = Lifted;
 
-    fn call<T: Elt>(_: impl FnOnce() -> Option<T>, lifted: impl FnOnce() -> T::Exp) -> T::Exp {
-        lifted()
+    fn call<T: Elt>(name: &str, _: impl FnOnce() -> Option<T>, lifted: impl FnOnce() -> T::Exp) -> T::Exp {
+        match enter() {
+            Some(_call) => lifted(),
+            None => endless(name),
+        }
     }
 }
 
@@ -109,6 +116,42 @@ impl<L: Lift> Argument<L::Elt, Lifted> for L {
     fn lifted(self) -> L {
         self
     }
+}
+
+/// The kind of what is computed from values of these kinds.
+macro_rules! joined {
+    ($kind:ident) => { $kind };
+    ($kind:ident $($others:ident)+) => { <$kind as Kind>::Join<joined!($($others)+)> };
+}
+
+/// Functions rather than closures in the user's crate, which rustc would check one by one. They take pointers to functions, so that embedded
+/// functions with the same types share the code.
+macro_rules! calls {
+    ($($call:ident: $($kind:ident $element:ident $form:ident $argument:ident)+;)*) => { $(
+        /// Calls an embedded function of as many parameters as the name says, for plain values or for expressions.
+        #[doc(hidden)]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $call<R: Elt, $($kind: Kind, $element: Elt, $form: Argument<$element, $kind>),+>(
+            name: &str,
+            plain: fn($($element),+) -> R,
+            lifted: fn($($element::Exp),+) -> R::Exp,
+            $($argument: $form),+
+        ) -> <joined!($($kind)+) as Kind>::Of<R> {
+            <joined!($($kind)+) as Kind>::call(
+                name,
+                || Some(plain($($argument.plain()?),+)),
+                || lifted($($argument.lifted()),+),
+            )
+        }
+    )* };
+}
+calls! {
+    call_1: K0 A0 F0 a0;
+    call_2: K0 A0 F0 a0 K1 A1 F1 a1;
+    call_3: K0 A0 F0 a0 K1 A1 F1 a1 K2 A2 F2 a2;
+    call_4: K0 A0 F0 a0 K1 A1 F1 a1 K2 A2 F2 a2 K3 A3 F3 a3;
+    call_5: K0 A0 F0 a0 K1 A1 F1 a1 K2 A2 F2 a2 K3 A3 F3 a3 K4 A4 F4 a4;
+    call_6: K0 A0 F0 a0 K1 A1 F1 a1 K2 A2 F2 a2 K3 A3 F3 a3 K4 A4 F4 a4 K5 A5 F5 a5;
 }
 
 /// Functions that call each other without end are noticed at this depth.

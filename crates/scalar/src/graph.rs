@@ -4,6 +4,7 @@
 //! graph is untyped data: [`crate::Exp`] is the typed way to write it. It knows nothing of arrays but their numbers.
 
 use crate::Op;
+use crate::message::PlacedMessage;
 use crate::place::Place;
 use crate::simplify;
 use crate::types::{Constant, ScalarType};
@@ -116,9 +117,9 @@ impl FailureKind {
 
 impl Site {
     /// The message for a failure here with these particulars.
-    pub fn message(&self, index: i64, bound: i64) -> String {
+    pub fn message(&self, index: i64, bound: i64) -> PlacedMessage {
         let (what, help) = self.kind.describe(index, bound);
-        format!("{what} in {}{help}", self.place)
+        PlacedMessage::at(what, self.place).followed_by(&help)
     }
 }
 

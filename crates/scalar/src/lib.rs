@@ -21,6 +21,7 @@ mod floats;
 mod function;
 mod graph;
 mod integers;
+mod message;
 mod number;
 mod op;
 mod option;
@@ -46,6 +47,7 @@ pub use float::FloatOrder;
 pub use function::Function;
 pub use graph::{ElementOf, FailureKind, Graph, Id, Node, Operands, Site, Variable};
 pub use half::{bf16, f16};
+pub use message::PlacedMessage;
 pub use number::{Bits, Float, Integer, Number, Ordered, Signed, number};
 pub use op::Op;
 pub use option::{OptionExp, none, some};
@@ -57,9 +59,8 @@ pub use types::{Constant, ScalarType};
 #[doc(hidden)]
 pub mod derived {
     pub use crate::composed::{
-        Fields, ReadVariants, Tag, WrittenVariants, add_field_columns, add_field_constants, add_field_types,
-        add_variant_constants, add_variant_terms, add_variant_types, debug_expression, either, make_variant,
-        read_fields, take_variants, variant,
+        ReadVariants, Tag, WrittenVariants, add_variant_constants, add_variant_terms, add_variant_types,
+        debug_expression, either, make_variant, take_variants, unequal, variant,
     };
     pub use crate::{Constant, ScalarType, Term};
     pub use std::borrow::Cow;

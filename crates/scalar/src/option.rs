@@ -5,7 +5,7 @@
 
 use crate::arena::Term;
 use crate::composed::{either, equal, zero};
-use crate::elt::{Elt, Lift};
+use crate::elt::{Elt, Lift, own_parts};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
@@ -183,6 +183,7 @@ impl<L: Lift> From<L> for OptionExp<L> {
 
 impl<L: Lift> Lift for OptionExp<L> {
     type Elt = Option<L::Elt>;
+    own_parts!();
     fn add_terms(self, terms: &mut Vec<Term>) {
         self.present.add_terms(terms);
         self.value.add_terms(terms);
@@ -206,6 +207,7 @@ impl<T: Elt> IntoExp<Option<T>> for Option<T> {
 
 impl<T: Elt> Elt for Option<T> {
     type Exp = OptionExp<T::Exp>;
+    own_parts!();
 
     fn add_types(types: &mut Vec<ScalarType>) {
         types.push(ScalarType::Bool);

@@ -202,7 +202,7 @@ impl<T: Key> Sorter<T> {
         let length = xs.len();
         if length > self.longest {
             let longest = self.longest;
-            return Err(Error::Invalid(format!("{length} elements for a sorter of {longest}")));
+            return Err(Error::Invalid(format!("{length} elements for a sorter of {longest}").into()));
         }
         for launch in self.method.launches(length) {
             xs = match launch {
@@ -210,7 +210,7 @@ impl<T: Key> Sorter<T> {
                 Launch::Merge => self.merge.run(&xs)?,
                 Launch::Exchange(pass, stride) => match self.exchanges.get(&pass) {
                     Some(kernel) => kernel.run((&xs, stride as i64))?,
-                    None => return Err(Error::Invalid(format!("a sorter without {}", pass.name()))),
+                    None => return Err(Error::Invalid(format!("a sorter without {}", pass.name()).into())),
                 },
             };
         }

@@ -127,13 +127,13 @@ impl<T: ArrowElt> Vector<T> {
         if nulls > 0 && !T::IS_NULLABLE {
             return Err(Error::Shape(format!(
                 "a column of Arrow has {nulls} nulls, which are no elements of type {name}; read it as `Option<{name}>`"
-            )));
+            ).into()));
         }
         T::read(column).ok_or_else(|| {
             let (found, wanted) = (column.data_type(), T::data_type());
             Error::Shape(format!(
                 "a column of Arrow is of type {found}, and {wanted} was asked for; Arrow's `cast` converts"
-            ))
+            ).into())
         })
     }
 
@@ -178,11 +178,13 @@ impl<T: ArrowElt> Ragged<T> {
             let nulls = column.null_count();
             return Err(Error::Shape(format!(
                 "a list column of Arrow has {nulls} null rows; fill them with empty lists, or leave them out"
-            )));
+            ).into()));
         }
         rows::<i32, T>(column).or_else(|| rows::<i64, T>(column)).unwrap_or_else(|| {
             let found = column.data_type();
-            Err(Error::Shape(format!("a column of Arrow is of type {found}, and a list was asked for")))
+            Err(Error::Shape(
+                format!("a column of Arrow is of type {found}, and a list was asked for").into(),
+            ))
         })
     }
 
@@ -193,7 +195,7 @@ impl<T: ArrowElt> Ragged<T> {
         let field = Arc::new(Field::new_list_field(T::data_type(), T::IS_NULLABLE));
         let values = T::write(self.values().to_vec());
         LargeListArray::try_new(field, OffsetBuffer::new(offsets.into()), values, None)
-            .map_err(|error| Error::Shape(error.to_string()))
+            .map_err(|error| Error::Shape(error.to_string().into()))
     }
 }
 
@@ -221,11 +223,12 @@ pub fn column<'a, T: ArrowElt>(
             let schema = batch.schema();
             let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             let known = known.join(", ");
-            return Err(Error::Shape(format!(
-                "there is no column `{name}` in a table of Arrow, which has {known}"
-            )));
+            return Err(Error::Shape(
+                format!("there is no column `{name}` in a table of Arrow, which has {known}").into(),
+            ));
         };
-        Vector::<T>::from_arrow(column).map_err(|error| Error::Shape(format!("column `{name}`: {error}")))
+        Vector::<T>::from_arrow(column)
+            .map_err(|error| Error::Shape(format!("column `{name}`: {error}").into()))
     };
     let parts = batches.into_iter().map(part).collect::<Result<Vec<Vector<T>>, Error>>()?;
     if let [only] = &parts[..] {

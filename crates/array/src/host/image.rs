@@ -97,9 +97,9 @@ impl<T: Elt> Matrix<T> {
         let [height, width] = self.extents();
         let channels = self.iter()?.flat_map(|element| element.to_pixel().channels().to_vec()).collect();
         let (Ok(columns), Ok(rows)) = (u32::try_from(width), u32::try_from(height)) else {
-            return Err(Error::Shape(format!("{height} x {width} pixels are too many for a picture")));
+            return Err(Error::Shape(format!("{height} x {width} pixels are too many for a picture").into()));
         };
-        let lost = || Error::Shape(format!("{height} x {width} pixels are no picture"));
+        let lost = || Error::Shape(format!("{height} x {width} pixels are no picture").into());
         ImageBuffer::from_raw(columns, rows, channels).ok_or_else(lost)
     }
 }

@@ -60,8 +60,9 @@ impl<D: Shape, T: Elt> Array<D, T> {
             // Smaller than the number of elements.
             parts.fold(0, |number, (part, extent)| number * extent + part)
         });
-        let none =
-            || Error::Shape(format!("there is no element {index:?} in an array of extents {extents:?}"));
+        let none = || {
+            Error::Shape(format!("there is no element {index:?} in an array of extents {extents:?}").into())
+        };
         number.and_then(|number| self.as_slice().map(|all| all.get(number)).transpose()).ok_or_else(none)?
     }
 }

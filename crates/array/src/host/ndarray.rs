@@ -80,9 +80,10 @@ impl<D: NdShape, T: Elt> Array<D, T> {
             true => Ok(copied(array)),
             false => {
                 let (found, wanted) = (array.ndim(), D::RANK);
-                Err(Error::Shape(format!(
-                    "an `ndarray` array of {found} dimensions is no array of {wanted} dimensions"
-                )))
+                Err(Error::Shape(
+                    format!("an `ndarray` array of {found} dimensions is no array of {wanted} dimensions")
+                        .into(),
+                ))
             }
         }
     }
@@ -98,7 +99,7 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     pub fn to_ndarray(&self) -> Result<::ndarray::Array<T, D::Dimension>, Error> {
         let dynamic = ::ndarray::ArrayD::from_shape_vec(self.data().extents().to_vec(), self.to_vec()?);
         let fixed = dynamic.and_then(|array| array.into_dimensionality());
-        fixed.map_err(|error| Error::Shape(error.to_string()))
+        fixed.map_err(|error| Error::Shape(error.to_string().into()))
     }
 
     /// The elements as a view of `ndarray`, without a copy of what [`Array::as_slice`] gives. Fails as that does.
@@ -112,7 +113,7 @@ impl<D: NdShape, T: Elt> Array<D, T> {
     pub fn as_ndarray(&self) -> Result<ArrayView<'_, T, D::Dimension>, Error> {
         let dynamic = ArrayViewD::from_shape(self.data().extents(), self.as_slice()?);
         let fixed = dynamic.and_then(|array| array.into_dimensionality());
-        fixed.map_err(|error| Error::Shape(error.to_string()))
+        fixed.map_err(|error| Error::Shape(error.to_string().into()))
     }
 }
 

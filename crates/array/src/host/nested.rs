@@ -55,7 +55,7 @@ fn found(extents: &mut [Option<usize>], count: usize) -> Result<&mut [Option<usi
         known => Err(Error::Shape(format!(
             "a row of {count} elements stands behind one of {known}, and rows of an array have one length; \
              `Ragged::from` takes rows of different lengths"
-        ))),
+        ).into())),
     }
 }
 

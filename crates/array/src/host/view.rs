@@ -64,7 +64,9 @@ impl ArrayData for View {
         let shifted = own.start.saturating_add(elements.start)..own.start.saturating_add(elements.end);
         match shifted.end <= own.end {
             true => self.base.stretch(shifted),
-            false => Err(Error::Program(format!("an array has no elements with the numbers {elements:?}"))),
+            false => {
+                Err(Error::Program(format!("an array has no elements with the numbers {elements:?}").into()))
+            }
         }
     }
 }
@@ -85,9 +87,9 @@ impl<D: Shape, T: Elt> Array<D, T> {
         let (count, wanted) = (self.len(), extents.as_ref());
         let found = wanted.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
         if found != Some(count) {
-            return Err(Error::Shape(format!(
-                "reshape: {count} elements are not an array of extents {wanted:?}"
-            )));
+            return Err(Error::Shape(
+                format!("reshape: {count} elements are not an array of extents {wanted:?}").into(),
+            ));
         }
         Array::from_data(Arc::new(View::new(self.data(), 0, wanted.to_vec())))
     }
@@ -123,9 +125,9 @@ impl<D: Larger, T: Elt> Array<D, T> {
         };
         if first > end || end > *count {
             let all = self.extents();
-            return Err(Error::Shape(format!(
-                "slice: there is no part {first}..{end} of an array of extents {all:?}"
-            )));
+            return Err(Error::Shape(
+                format!("slice: there is no part {first}..{end} of an array of extents {all:?}").into(),
+            ));
         }
         *count = end - first;
         Self::from_data(Arc::new(View::new(self.data(), first * size, extents)))
@@ -148,7 +150,9 @@ impl<D: Larger, T: Elt> Array<D, T> {
             }
             _ => {
                 let all = self.extents();
-                Err(Error::Shape(format!("row: there is no row {number} in an array of extents {all:?}")))
+                Err(Error::Shape(
+                    format!("row: there is no row {number} in an array of extents {all:?}").into(),
+                ))
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::program::Node;
 use pumice_kernel::skeletons::{Listener, hand_on};
 use pumice_kernel::{BuiltKernel, Dynamic, Grid, Ix, Known, Passes, Push, build, comment, on_behalf, ready};
 use pumice_program::Param;
-use pumice_scalar::{Constant, Site};
+use pumice_scalar::{Constant, PlacedMessage, Site};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,8 +61,9 @@ impl Lowering<'_> {
         let KernelName { node, name, skeleton, threads } = name;
         if threads > self.profile.max_threads {
             let (place, most) = (node.place, self.profile.max_threads);
-            return Err(Error::Program(format!(
-                "skeleton `{skeleton}` has {threads} threads in a block, and the limit is {most}, in {place}"
+            return Err(Error::Program(PlacedMessage::at(
+                format!("skeleton `{skeleton}` has {threads} threads in a block, and the limit is {most},"),
+                place,
             )));
         }
         let parameters = Rc::new(Parameters::new(self.extents, self.cells));
@@ -75,7 +76,7 @@ impl Lowering<'_> {
             comment(node.place.to_string());
             on_behalf(place, || describe(&parameters));
         });
-        let kernel = built.map_err(|error| Error::Program(format!("{error} in {}", node.place)))?;
+        let kernel = built.map_err(|error| Error::Program(PlacedMessage::at(error, node.place)))?;
         let skeleton = std::iter::once(skeleton).chain(ways.iter().map(String::as_str));
         let skeleton = skeleton.collect::<Vec<_>>().join(", ");
         self.ready(node, kernel, skeleton, &parameters)
@@ -93,7 +94,7 @@ impl Lowering<'_> {
         let columns = parameters.columns.borrow();
         let scalars = parameters.scalars.borrow();
         let (mut next_column, mut next_scalar) = (columns.iter(), scalars.iter());
-        let lost = || Error::Program(format!("a kernel's parameters are lost in {}", node.place));
+        let lost = || Error::Program(PlacedMessage::at("a kernel's parameters are lost", node.place));
         let mut arguments = Vec::new();
         let mut known = Known::default();
         let first_site = Constant::from(self.sites.borrow().len() as i64);
@@ -147,9 +148,9 @@ impl Lowering<'_> {
             PlanArgument::Buffer(_) | PlanArgument::Failure => None,
         };
         let launch: Vec<Constant> = arguments.iter().filter_map(scalar).collect();
-        kernel.check_launch(&launch).map_err(|error| Error::Shape(format!("{error} in {}", node.place)))?;
+        kernel.check_launch(&launch).map_err(|error| Error::Shape(PlacedMessage::at(error, node.place)))?;
         let ready = ready(program.clone(), self.profile, self.passes(), &known)
-            .map_err(|error| Error::Program(format!("{error} in {}", node.place)))?;
+            .map_err(|error| Error::Program(PlacedMessage::at(error, node.place)))?;
         let arguments = ready.bind(arguments, PlanArgument::Constant);
         // Where every check was proved away, nothing can fail.
         if ready.program.failure.is_some() {

@@ -45,7 +45,7 @@ use crate::plan::{Buffers, PlanOptions};
 use crate::program::{ArrayProgram, Node, NodeId};
 use consumers::Write;
 use pumice_kernel::{Ix, Profile};
-use pumice_scalar::{Exp, ScalarType, Site};
+use pumice_scalar::{Exp, PlacedMessage, ScalarType, Site};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -92,9 +92,9 @@ impl Lowering<'_> {
             Some(Form::Push { producer, .. }) => {
                 let operation = &self.program.node(*producer).operation;
                 if operation.hands_on_loose() {
-                    return Err(Error::Program(format!(
-                        "nothing gives an index to the elements of {}",
-                        node.place
+                    return Err(Error::Program(PlacedMessage::naming(
+                        node.place,
+                        format!("nothing gives an index to the elements of {}", node.place),
                     )));
                 }
                 operation.produce(self, vec![self.writing(node, slot)])
@@ -153,7 +153,7 @@ impl Lowering<'_> {
 
     /// The slot of an array in memory.
     pub fn slot(&self, node: NodeId) -> Result<usize, Error> {
-        let missing = || Error::Program(format!("{} is not in memory", self.program.node(node).place));
+        let missing = || Error::Program(format!("{} is not in memory", self.program.node(node).place).into());
         self.fuser.slots.get(&node).copied().ok_or_else(missing)
     }
 

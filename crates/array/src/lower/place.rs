@@ -7,7 +7,7 @@ use crate::reduction::Reduction;
 use pumice_kernel::skeletons::{Compact, CompactPlan, CompactTask, ScanKind, ScanPhases, ScanState, ScanWay};
 use pumice_kernel::{Ix, Scalars, parts_for, read, store};
 use pumice_program::Access;
-use pumice_scalar::{Exp, Function, Op, ScalarType, Term, function};
+use pumice_scalar::{Exp, Function, Op, PlacedMessage, ScalarType, Term, function};
 use std::rc::Rc;
 
 impl Lowering<'_> {
@@ -16,7 +16,7 @@ impl Lowering<'_> {
         let space = self.fuser.space(node.id);
         let elements = self.fuser.linear(node.id);
         if !elements.loose {
-            return Err(Error::Program(format!("there is nothing to leave out in {}", node.place)));
+            return Err(Error::Program(PlacedMessage::at("there is nothing to leave out", node.place)));
         }
         let cell = self.extents.lengths(node.id).first().and_then(|length| length.cell);
         let placing = Placing {

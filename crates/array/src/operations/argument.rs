@@ -50,7 +50,7 @@ impl Operation for Argument {
     fn interpret(&self, interpreter: &Interpreter<'_>, node: &Node) -> Result<Elements, Error> {
         match interpreter.argument(self.0) {
             Some(data) => interpreter.stored(node, &**data),
-            None => Err(Error::Program(format!("array argument {} is missing", self.0))),
+            None => Err(Error::Program(format!("array argument {} is missing", self.0).into())),
         }
     }
     fn as_any(&self) -> &dyn Any {

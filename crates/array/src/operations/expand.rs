@@ -11,7 +11,7 @@ use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Listeners, Lowering, Step};
 use crate::operation::{Listens, Nature, Operation, RANK, Signature, ensure, fits, next};
 use crate::program::Node;
-use pumice_scalar::{Constant, Function, ScalarType};
+use pumice_scalar::{Constant, Function, PlacedMessage, ScalarType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Operation for Expand {
         for source in interpreter.input(node, 0) {
             let size = size(source)?.first().and_then(|size| size.as_integer()).unwrap_or(0);
             if size > i128::from(MOST_ELEMENTS) - all.len() as i128 {
-                return Err(Error::Shape(format!("there are too many elements in {}", node.place)));
+                return Err(Error::Shape(PlacedMessage::at("there are too many elements", node.place)));
             }
             for number in 0..size as i64 {
                 all.push(get(&[&source[..], &[Constant::from(number)]].concat())?);

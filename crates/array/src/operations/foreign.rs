@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::operation::{Operation, Signature, ensure};
 use crate::program::ArrayProgram;
 use pumice_scalar::Place;
+use pumice_scalar::PlacedMessage;
 use std::sync::Arc;
 
 /// What a user's function gives for arrays: nothing if it declines.
@@ -78,9 +79,10 @@ impl Control for Foreign {
         let found = (result.extents().len(), result.types().to_vec());
         match self.gives().first() == Some(&found) {
             true => Ok(vec![result]),
-            false => {
-                Err(Error::Program(format!("a function gives another array than its fallback in {place}")))
-            }
+            false => Err(Error::Program(PlacedMessage::at(
+                "a function gives another array than its fallback",
+                place,
+            ))),
         }
     }
     fn foresee(&self, _: &[Vec<usize>], programs: &[Option<Vec<Vec<usize>>>]) -> Option<Vec<Vec<usize>>> {

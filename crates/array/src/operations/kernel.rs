@@ -16,7 +16,7 @@ use pumice_kernel::{
     simulate_bound,
 };
 use pumice_program::{Access, simulate};
-use pumice_scalar::{Constant, Function, Node as ScalarNode, ScalarType, Variable};
+use pumice_scalar::{Constant, Function, Node as ScalarNode, PlacedMessage, ScalarType, Variable};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct KernelCall {
 const CHANGED: usize = 0;
 
 fn lost(node: &Node) -> Error {
-    Error::Program(format!("a kernel's parameters are lost in {}", node.place))
+    Error::Program(PlacedMessage::at("a kernel's parameters are lost", node.place))
 }
 
 /// The scalar argument that a function from no parameters is, if it is just that.
@@ -245,7 +245,7 @@ impl Operation for KernelCall {
         let (program, bindings) = (&definition.kernel().program, definition.bindings());
         let simulated =
             simulate_bound(program, bindings, &arguments, result, &options).ok_or_else(|| lost(node))?;
-        simulated.report.map_err(|fault| Error::Program(format!("{fault} in {}", node.place)))?;
+        simulated.report.map_err(|fault| Error::Program(PlacedMessage::at(fault, node.place)))?;
         if let Some(record) = simulated.failure
             && let Some(message) = record.message(&definition.kernel().sites)
         {
@@ -279,7 +279,7 @@ impl KernelCall {
         };
         let values = self.scalars.iter().map(value).collect::<Result<Vec<_>, Error>>()?.concat();
         let mut actual = actual(definition, &sizes, &values);
-        let mistake = |error: BuildError| Error::Program(format!("{error} in {}", node.place));
+        let mistake = |error: BuildError| Error::Program(PlacedMessage::at(error, node.place));
         definition.fits(lowering.profile).map_err(mistake)?;
         let (mut scalars, mut inputs) = (self.scalars.iter(), node.inputs.iter());
         let mut sources = Vec::new();

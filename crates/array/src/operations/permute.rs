@@ -15,7 +15,7 @@ use pumice_kernel::skeletons::{CombinePlan, CombineTask, Combiner, Listener, Rou
 use pumice_kernel::{Dynamic, Ix, Mutable, Profile, Scalars};
 use pumice_program::Access;
 use pumice_scalar::{
-    Constant, Exp, Function, Node as ScalarNode, Place, ScalarType, Term, Variable, function,
+    Constant, Exp, Function, Node as ScalarNode, Place, PlacedMessage, ScalarType, Term, Variable, function,
 };
 use std::any::Any;
 use std::rc::Rc;
@@ -130,7 +130,7 @@ impl Operation for Permute {
             let (Some(permute), [defaults, source]) =
                 (node.operation.as_any().downcast_ref::<Permute>(), &node.inputs[..])
             else {
-                return Err(Error::Program(format!("arrays are missing in {}", node.place)));
+                return Err(Error::Program(PlacedMessage::at("arrays are missing", node.place)));
             };
             before.extend(begin(lowering, node, *defaults)?);
             let consumer = permute.consumer(lowering, node, common, &mut before)?;

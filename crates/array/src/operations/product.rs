@@ -16,7 +16,7 @@ use crate::program::{Node, NodeId};
 use crate::reduction::{Reduction, instantiate};
 use pumice_kernel::skeletons::{Operand, Product as ProductSkeleton, ProductPlan, ProductTask};
 use pumice_kernel::{Ix, Scalars};
-use pumice_scalar::{Exp, Function, Op, ScalarType, Term, function};
+use pumice_scalar::{Exp, Function, Op, PlacedMessage, ScalarType, Term, function};
 use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Operation for Product {
         for listeners in group {
             let node = lowering.program.node(listeners.producer);
             let [left, right] = node.inputs[..] else {
-                return Err(Error::Program(format!("matrices are missing in {}", node.place)));
+                return Err(Error::Program(PlacedMessage::at("matrices are missing", node.place)));
             };
             steps.extend(Job::new(self, lowering, node, left, right).steps(&listeners)?);
         }
@@ -262,7 +262,7 @@ impl<'a, 'b> Job<'a, 'b> {
         let (extents, fuser) = (lowering.extents, &lowering.fuser);
         let ([.., rows, inner], [.., columns]) = (&extents.classes(left)[..], &extents.classes(right)[..])
         else {
-            return Err(Error::Program(format!("{RANK} in {}", node.place)));
+            return Err(Error::Program(PlacedMessage::at(RANK, node.place)));
         };
         let outer = node.rank.saturating_sub(2);
         let tiled = Tiled {
@@ -285,7 +285,7 @@ impl<'a, 'b> Job<'a, 'b> {
         let fuser = &lowering.fuser;
         let extents = lowering.extents.bounds(node.id);
         let [.., rows, columns] = extents[..] else {
-            return Err(Error::Program(format!("{RANK} in {}", node.place)));
+            return Err(Error::Program(PlacedMessage::at(RANK, node.place)));
         };
         let inner = lowering.extents.bounds(left).last().copied().unwrap_or(0);
         let size = (lowering.extents.size(node.id), inner);

@@ -12,7 +12,7 @@ use crate::interpret::{Elements, Interpreter};
 use crate::lower::{Listeners, Lowering, SortJob, Step};
 use crate::operation::{Nature, Operation, RANK, Signature, TYPES, ensure, fits, next};
 use crate::program::Node;
-use pumice_scalar::{Constant, Function, ScalarType};
+use pumice_scalar::{Constant, Function, PlacedMessage, ScalarType};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Operation for Sort {
         let mut steps = Vec::new();
         for listeners in &group {
             let node = lowering.program.node(listeners.producer);
-            let lost = || Error::Program(format!("a sort has no array in {}", node.place));
+            let lost = || Error::Program(PlacedMessage::at("a sort has no array", node.place));
             let input = *node.inputs.first().ok_or_else(lost)?;
             let order = match &self.order {
                 Order::Keys(keys) => Order::Keys(lowering.fuser.with_classes(keys)),

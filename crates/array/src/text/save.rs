@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::operation::Given;
 use crate::program::ArrayProgram;
 use crate::verify::CheckedProgram;
+use pumice_scalar::PlacedMessage;
 
 impl CheckedProgram {
     /// The program as text, with all elements of the arrays that it holds. An error names an operation that no text says (a
@@ -19,7 +20,7 @@ impl CheckedProgram {
 fn check(program: &ArrayProgram) -> Result<(), Error> {
     for node in program.nodes() {
         node.programs().iter().try_for_each(check)?;
-        let refused = |why: String| Err(Error::Program(format!("{why} in {}", node.place)));
+        let refused = |why: String| Err(Error::Program(PlacedMessage::at(why, node.place)));
         if !node.operation.is_said_by_text() {
             let keyword = node.operation.keyword();
             return refused(format!("`{keyword}` calls a Rust function, so no text says the program"));

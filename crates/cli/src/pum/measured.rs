@@ -60,7 +60,7 @@ impl Prepared {
     /// Runs it once; gives the milliseconds.
     pub fn time(&self) -> pumice::Result<f64> {
         let times = self.program.time(&self.inputs, 1)?;
-        times.first().copied().ok_or_else(|| pumice::Error::Invalid("a run has no time".to_string()))
+        times.first().copied().ok_or_else(|| pumice::Error::Invalid("a run has no time".into()))
     }
 
     /// Runs it as often as makes sense.

@@ -143,8 +143,9 @@ impl Calls<'_> {
                 other => {
                     progress.step(number, of, &choice.to_string());
                     number += 1;
-                    let prepared =
-                        self.prepare(choice).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+                    let prepared = self
+                        .prepare(choice)
+                        .map_err(|error| pumice::Error::Invalid(error.to_string().into()))?;
                     &mut other.insert((choice.clone(), prepared)).1
                 }
             };
@@ -161,7 +162,7 @@ fn keep(compiler: &Compiler, path: &str, entry: &str, tuned: &Tuned) -> Result<S
     tune(compiler, &name, &sizes, Strategy::Exhaustive, |choice| {
         let same = tuned.measurements.iter().filter(|found| found.choice.get(NAME) == choice.get(NAME));
         let fastest = same.map(|found| found.milliseconds).min_by(f64::total_cmp);
-        fastest.ok_or_else(|| pumice::Error::Invalid("it was not tried".to_string()))
+        fastest.ok_or_else(|| pumice::Error::Invalid("it was not tried".into()))
     })?;
     let kept = kept_in(compiler, &name, &sizes);
     let kept = kept.map_or("nowhere".into(), |file| file.display().to_string());

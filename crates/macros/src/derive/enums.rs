@@ -107,7 +107,7 @@ fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
 
 /// The definition of the expression type.
 fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
-    let Element { name, exp, vis, generics, .. } = element;
+    let Element { name, exp, vis, generics, allowed, .. } = element;
     let bounds = &generics.where_clause;
     let about = format!("An expression of type [`{name}`], which `match_` takes apart.");
     // A field of its own for each, and not a tuple a variant: a type that is no element is reported once, at its place.
@@ -116,6 +116,7 @@ fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     quote! {
         #[doc = #about]
         #[allow(non_snake_case)]
+        #allowed
         #vis struct #exp #generics #bounds {
             tag: ::pumice::Exp<::pumice::derived::Tag>,
             // All payloads are in the same columns: what one has in a column, those that share it have, too.
@@ -126,7 +127,7 @@ fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
 
 /// What users call.
 fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
-    let Element { exp, vis, .. } = element;
+    let Element { exp, vis, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let own = variants.iter().map(|named| {
         let Named { variant, number, constructor, is, .. } = named;
@@ -154,6 +155,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let chosen = chosen(variants);
     quote! {
         #[automatically_derived]
+        #allowed
         #[allow(dead_code, clippy::too_many_arguments, clippy::wrong_self_convention)]
         impl #generics #exp #arguments #bounds {
             #(#own)*
@@ -175,13 +177,14 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
     if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
         return TokenStream::new();
     }
-    let Element { exp, vis, generics: own, .. } = element;
+    let Element { exp, vis, generics: own, allowed, .. } = element;
     let (generics, arguments, bounds) = own.split_for_impl();
     let fields = format_ident!("__{exp}{}", variant.name);
     let members: Vec<&Member> = variant.fields.iter().map(|field| &field.member).collect();
     let lifted = variant.fields.iter().map(Field::lifted);
     quote! {
         #[doc(hidden)]
+        #allowed
         #vis struct #fields #own #bounds {
             #(#vis #members: #lifted,)*
             // So that each parameter is used.
@@ -189,6 +192,7 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
         }
 
         #[automatically_derived]
+        #allowed
         #[allow(dead_code)]
         impl #generics #exp #arguments #bounds {
             #[doc(hidden)]
@@ -221,18 +225,34 @@ fn chosen(variants: &[Named<'_>]) -> TokenStream {
     })
 }
 
+/// An enum lays out its scalars itself, and is its own parts.
+fn own_parts() -> TokenStream {
+    quote! {
+        type Parts = Self;
+        fn parts(self) -> Self {
+            self
+        }
+        fn from_parts(parts: Self) -> Self {
+            parts
+        }
+    }
+}
+
 /// The expression as scalars.
 fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
-    let Element { name, exp, .. } = element;
+    let Element { name, exp, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let held = variants.iter().map(Named::held);
     let slots: Vec<&Ident> = variants.iter().flat_map(|variant| &variant.slots).collect();
     let taken = variants.iter().map(|Named { slots, .. }| quote!((#(#slots,)*)));
+    let own_parts = own_parts();
     quote! {
         #[automatically_derived]
+        #allowed
         #[allow(non_snake_case, clippy::let_unit_value)]
         impl #generics ::pumice::Lift for #exp #arguments #bounds {
             type Elt = #name #arguments;
+            #own_parts
             fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {
                 let payloads = ::std::vec![#(::pumice::Lift::terms(#held)),*];
                 ::pumice::derived::add_variant_terms::<Self>(self.tag, payloads, terms);
@@ -248,7 +268,7 @@ fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
 
 /// The value as scalars. There is a variant: `Element::read` refuses others.
 fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
-    let Element { name, exp, .. } = element;
+    let Element { name, exp, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let payloads: Vec<TokenStream> = variants.iter().map(Named::payload).collect();
     let patterns: Vec<TokenStream> = variants.iter().map(Named::pattern).collect();
@@ -257,13 +277,16 @@ fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let numbers: Vec<&Literal> = variants.iter().map(|variant| &variant.number).collect();
     let iterators: Vec<&Ident> = variants.iter().map(|variant| &variant.payloads).collect();
     let last = Literal::usize_unsuffixed(variants.len() - 1);
+    let own_parts = own_parts();
     // The last variant is there where no other one is, so that its tag is any.
     let tags = numbers[..variants.len() - 1].iter().map(|number| quote!(#number)).chain([quote!(_)]);
     quote! {
         #[automatically_derived]
+        #allowed
         #[allow(unreachable_patterns, clippy::let_unit_value)]
         impl #generics ::pumice::Elt for #name #arguments #bounds {
             type Exp = #exp #arguments;
+            #own_parts
             fn add_types(types: &mut ::std::vec::Vec<::pumice::derived::ScalarType>) {
                 ::pumice::derived::add_variant_types(&[#(<#payloads as ::pumice::Elt>::add_types),*], types);
             }

@@ -1,7 +1,9 @@
 //! What `#[derive(Elt)]` is given: a type that can be an element, or a message at the token that says why it cannot.
 
+use crate::embed::is_scalar_type;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, format_ident, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use std::collections::HashSet;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, Fields, GenericParam, Generics, Item, LitStr, Member, Type, Visibility};
 
@@ -11,8 +13,10 @@ pub struct Element {
     /// The name of its expression type.
     pub exp: Ident,
     pub vis: Visibility,
-    /// Its generics, whose types are elements.
+    /// Its generics, whose types are elements, and the bounds of its fields ([`require_elements`]).
     pub generics: Generics,
+    /// The attribute of all that has these bounds.
+    pub allowed: Option<TokenStream>,
     pub body: Body,
 }
 
@@ -35,16 +39,42 @@ pub struct Field {
 }
 
 impl Field {
-    /// The type as an element: `<T as Elt>`, which rustc refuses at the field.
-    pub fn element(&self) -> TokenStream {
-        let ty = &self.ty;
-        quote_spanned!(ty.span()=> <#ty as ::pumice::Elt>)
-    }
-
-    /// The type of its expression.
+    /// The type of its expression. That of a scalar is written out, so that rustc need not find it again and again.
     pub fn lifted(&self) -> TokenStream {
-        let element = self.element();
-        quote_spanned!(self.ty.span()=> #element::Exp)
+        let (ty, span) = (&self.ty, self.ty.span());
+        match is_scalar_type(ty) {
+            true => quote_spanned!(span=> ::pumice::Exp<#ty>),
+            false => quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp),
+        }
+    }
+}
+
+/// Bounds all that is derived by the types of the fields being elements.
+///
+/// Where one is not, rustc reports the bound, at the field, and takes it for granted in whatever has it: without it, each function that has to
+/// do with the field would be reported. The same message for the same place is printed once.
+fn require_elements(generics: &mut Generics, body: &Body) {
+    let parameters: Vec<Ident> = generics
+        .type_params()
+        .map(|parameter| parameter.ident.clone())
+        .chain(generics.const_params().map(|parameter| parameter.ident.clone()))
+        .collect();
+    let fields: Vec<&Field> = match body {
+        Body::Struct(fields) => fields.iter().collect(),
+        Body::Enum(variants) => variants.iter().flat_map(|variant| &variant.fields).collect(),
+    };
+    let mut bounded = HashSet::new();
+    for Field { ty, .. } in fields {
+        let tokens = ty.to_token_stream();
+        // Whether a type with parameters is an element follows from the bounds of those, and may depend on them.
+        let is_open = parameters.iter().any(|parameter| mention(tokens.clone(), parameter).is_some());
+        if is_open || is_scalar_type(ty) || !bounded.insert(tokens.to_string()) {
+            continue;
+        }
+        // From the first token of the type to the last, which is all that a message points at.
+        let end = tokens.into_iter().last().map_or(ty.span(), |token| token.span());
+        let bound = quote_spanned!(end=> ::pumice::Elt);
+        generics.make_where_clause().predicates.push(syn::parse_quote_spanned!(end=> #ty: #bound));
     }
 }
 
@@ -91,8 +121,12 @@ impl Element {
                 GenericParam::Const(_) => {}
             }
         }
+        require_elements(&mut generics, &body);
+        // The bounds depend on no parameters and may be of private types, which rustc advises against in code that is written by hand.
+        let allowed =
+            generics.where_clause.as_ref().map(|_| quote!(#[allow(trivial_bounds, private_bounds)]));
         let exp = expression_name(&attributes)?.unwrap_or_else(|| format_ident!("{name}Exp"));
-        Ok(Element { name, exp, vis, generics, body })
+        Ok(Element { name, exp, vis, generics, allowed, body })
     }
 }
 

@@ -26,11 +26,12 @@ pub fn element(input: TokenStream) -> syn::Result<TokenStream> {
 
 /// What structs and enums have alike.
 fn common(element: &Element) -> TokenStream {
-    let Element { name, exp, vis, .. } = element;
+    let Element { name, exp, vis, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let called = exp.to_string();
     quote! {
         #[automatically_derived]
+        #allowed
         impl #generics ::core::clone::Clone for #exp #arguments #bounds {
             fn clone(&self) -> Self {
                 *self
@@ -38,10 +39,12 @@ fn common(element: &Element) -> TokenStream {
         }
 
         #[automatically_derived]
+        #allowed
         impl #generics ::core::marker::Copy for #exp #arguments #bounds {}
 
         // The fields are not mentioned: a type that is no element would be reported once more.
         #[automatically_derived]
+        #allowed
         impl #generics ::core::fmt::Debug for #exp #arguments #bounds {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::pumice::derived::debug_expression::<Self>(self, #called, f)
@@ -49,6 +52,7 @@ fn common(element: &Element) -> TokenStream {
         }
 
         #[automatically_derived]
+        #allowed
         #[allow(dead_code, clippy::should_implement_trait)]
         impl #generics #exp #arguments #bounds {
             /// Whether the two are equal.
@@ -58,11 +62,12 @@ fn common(element: &Element) -> TokenStream {
 
             /// Whether the two differ.
             #vis fn ne(self, other: impl ::pumice::IntoExp<#name #arguments>) -> ::pumice::Exp<bool> {
-                !::pumice::equal(self, other)
+                ::pumice::derived::unequal(self, other)
             }
         }
 
         #[automatically_derived]
+        #allowed
         impl #generics ::pumice::IntoExp<#name #arguments> for #exp #arguments #bounds {
             fn into_exp(self) -> Self {
                 self
@@ -70,6 +75,7 @@ fn common(element: &Element) -> TokenStream {
         }
 
         #[automatically_derived]
+        #allowed
         impl #generics ::pumice::IntoExp<#name #arguments> for #name #arguments #bounds {
             fn into_exp(self) -> #exp #arguments {
                 ::pumice::constant(self)

@@ -9,62 +9,46 @@ use syn::Member;
 const LARGEST_TUPLE: usize = 12;
 
 pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
-    let Element { name, exp, .. } = element;
+    let Element { name, exp, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
     let definition = definition(element, fields);
-    let members: Vec<&Member> = fields.iter().map(|field| &field.member).collect();
-    let variables: Vec<Ident> = (0..fields.len()).map(|number| format_ident!("part_{number}")).collect();
-    let types = fields.iter().map(|field| field.ty.to_token_stream()).collect();
-    let parts = tuple(types);
-    let taken = tuple(members.iter().map(|member| quote!(self.#member)).collect());
-    let given = tuple(variables.iter().map(|variable| quote!(#variable)).collect());
+    let types = tuple(fields.iter().map(|field| field.ty.to_token_stream()).collect());
+    let lifted_types = tuple(fields.iter().map(Field::lifted).collect());
+    let conversions = conversions(fields);
     quote! {
         #definition
 
         #[automatically_derived]
+        #allowed
         impl #generics ::pumice::Lift for #exp #arguments #bounds {
             type Elt = #name #arguments;
-            fn add_terms(self, terms: &mut ::std::vec::Vec<::pumice::derived::Term>) {
-                #(::pumice::Lift::add_terms(self.#members, terms);)*
-            }
-            fn from_terms(terms: &mut dyn ::core::iter::Iterator<Item = ::pumice::derived::Term>) -> Self {
-                #exp { #(#members: ::pumice::Lift::from_terms(terms),)* }
-            }
+            type Parts = #lifted_types;
+            #conversions
         }
 
         #[automatically_derived]
-        #[allow(clippy::unused_unit)]
-        impl #generics ::pumice::derived::Fields for #name #arguments #bounds {
-            type Parts = #parts;
-            fn parts(self) -> #parts {
-                #taken
-            }
-            fn from_parts(#given: #parts) -> Self {
-                #name { #(#members: #variables,)* }
-            }
-        }
-
-        #[automatically_derived]
+        #allowed
         impl #generics ::pumice::Elt for #name #arguments #bounds {
             type Exp = #exp #arguments;
-            fn add_types(types: &mut ::std::vec::Vec<::pumice::derived::ScalarType>) {
-                ::pumice::derived::add_field_types::<Self>(types)
-            }
-            fn add_constants(self, constants: &mut ::std::vec::Vec<::pumice::derived::Constant>) {
-                ::pumice::derived::add_field_constants::<Self>(self, constants)
-            }
-            fn add_columns<'a>(
-                values: &'a [Self],
-                columns: &mut ::std::vec::Vec<::pumice::derived::Cow<'a, [u8]>>,
-            ) {
-                ::pumice::derived::add_field_columns::<Self>(values, columns)
-            }
-            fn from_columns(
-                columns: &mut dyn ::core::iter::Iterator<Item = &[u8]>,
-                count: usize,
-            ) -> ::core::result::Result<::std::vec::Vec<Self>, ::pumice::derived::TryReserveError> {
-                ::pumice::derived::read_fields::<Self>(columns, count)
-            }
+            type Parts = #types;
+            #conversions
+        }
+    }
+}
+
+/// Takes a value or an expression apart and puts it together: all that differs from struct to struct.
+fn conversions(fields: &[Field]) -> TokenStream {
+    let members: Vec<&Member> = fields.iter().map(|field| &field.member).collect();
+    let variables: Vec<Ident> = (0..fields.len()).map(|number| format_ident!("part_{number}")).collect();
+    let taken = tuple(members.iter().map(|member| quote!(self.#member)).collect());
+    let given = tuple(variables.iter().map(|variable| quote!(#variable)).collect());
+    quote! {
+        #[allow(clippy::unused_unit)]
+        fn parts(self) -> Self::Parts {
+            #taken
+        }
+        fn from_parts(#given: Self::Parts) -> Self {
+            Self { #(#members: #variables,)* }
         }
     }
 }
@@ -79,7 +63,7 @@ fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
 
 /// The definition of the expression type. Fields are as visible as they are in the struct.
 fn definition(element: &Element, fields: &[Field]) -> TokenStream {
-    let Element { name, exp, vis, generics, .. } = element;
+    let Element { name, exp, vis, generics, allowed, .. } = element;
     let bounds = &generics.where_clause;
     let about = format!("An expression of type [`{name}`].");
     let field = |field: &Field| {
@@ -102,6 +86,7 @@ fn definition(element: &Element, fields: &[Field]) -> TokenStream {
     };
     quote! {
         #[doc = #about]
+        #allowed
         #vis struct #exp #generics #body
     }
 }

@@ -10,6 +10,9 @@ use syn::{
     PathArguments, ReceiverKind, Result, ReturnType, Safety, Signature, Type,
 };
 
+/// The most parameters of a function that the library has a function to call it for.
+const MOST_SHARED: usize = 6;
+
 /// A function that is called with plain values or with expressions.
 pub fn function(item: &ItemFn) -> Result<TokenStream> {
     let sig = &item.sig;
@@ -28,16 +31,11 @@ pub fn function(item: &ItemFn) -> Result<TokenStream> {
     let kinds: Vec<Ident> = (0..parameters.len()).map(|number| format_ident!("__K{number}")).collect();
     let names: Vec<&Ident> = parameters.iter().map(|parameter| &parameter.name).collect();
     let types: Vec<&Type> = parameters.iter().map(|parameter| parameter.ty).collect();
-    let kind = kinds.iter().rev().fold(None, |joined: Option<TokenStream>, kind| {
-        Some(match joined {
-            Some(joined) => quote!(<#kind as ::pumice::embedding::Kind>::Join<#joined>),
-            None => quote!(#kind),
-        })
-    });
+    let kind = joined(&kinds);
     let lifted_types = types.iter().map(|ty| expression_type(ty, None)).collect::<Result<Vec<_>>>()?;
     let lifted_output = expression_type(output, None)?;
     let body = lowered(sig, &item.block, None, &parameters)?;
-    let turbofish = type_arguments(sig).map(|arguments| quote!(::<#arguments>));
+    let call = call(sig, &names, &kind);
     Ok(quote! {
         #(#attrs)*
         #vis fn #name<#own_parameters #comma #(#kinds: ::pumice::embedding::Kind),*>(
@@ -48,12 +46,35 @@ pub fn function(item: &ItemFn) -> Result<TokenStream> {
             fn __embed_lifted #own_generics(#(#names: #lifted_types),*) -> #lifted_output #bounds {
                 #body
             }
-            <#kind as ::pumice::embedding::Kind>::call(
-                || ::core::option::Option::Some(__embed_plain #turbofish(#(::pumice::embedding::Argument::plain(#names)?),*)),
-                || __embed_lifted #turbofish(#(::pumice::embedding::Argument::lifted(#names)),*),
-            )
+            #call
         }
     })
+}
+
+/// The kind of what is computed from values of these kinds.
+fn joined(kinds: &[Ident]) -> TokenStream {
+    let mut backwards = kinds.iter().rev();
+    let last = backwards.next().map(ToTokens::to_token_stream).unwrap_or_default();
+    backwards.fold(last, |joined, kind| quote!(<#kind as ::pumice::embedding::Kind>::Join<#joined>))
+}
+
+/// Calls the version that the kind of the arguments asks for.
+fn call(sig: &Signature, names: &[&Ident], kind: &TokenStream) -> TokenStream {
+    let name = sig.ident.to_string();
+    let turbofish = type_arguments(sig).map(|arguments| quote!(::<#arguments>));
+    if names.len() <= MOST_SHARED {
+        let function = format_ident!("call_{}", names.len());
+        return quote! {
+            ::pumice::embedding::#function(#name, __embed_plain #turbofish, __embed_lifted #turbofish, #(#names),*)
+        };
+    }
+    quote! {
+        <#kind as ::pumice::embedding::Kind>::call(
+            #name,
+            || ::core::option::Option::Some(__embed_plain #turbofish(#(::pumice::embedding::Argument::plain(#names)?),*)),
+            || __embed_lifted #turbofish(#(::pumice::embedding::Argument::lifted(#names)),*),
+        )
+    }
 }
 
 /// An `impl` block, and the same one for the type of the expressions.
@@ -125,10 +146,14 @@ fn method(function: &ImplItemFn, item: &ItemImpl) -> Result<TokenStream> {
     let this = sig.receiver().map(|receiver| quote_spanned!(receiver.self_token.span=> self,));
     let output = expression_type(output(sig)?, own)?;
     let body = lowered(sig, &function.block, own, &parameters)?;
+    let (called, call) = (name.to_string(), Ident::new("_call", Span::mixed_site()));
     Ok(quote! {
         #[doc = #about]
         #(#attrs)*
         #vis fn #name #generics(#this #(#names: #types),*) -> #output #bounds {
+            let ::core::option::Option::Some(#call) = ::pumice::embedding::enter() else {
+                return ::pumice::embedding::endless(#called);
+            };
             #body
         }
     })
@@ -171,14 +196,7 @@ fn lowered(
         takes_self: sig.receiver().is_some(),
         body,
     };
-    let (name, body) = (sig.ident.to_string(), lower::function(&source)?);
-    let call = Ident::new("_call", Span::mixed_site());
-    Ok(quote! {
-        let ::core::option::Option::Some(#call) = ::pumice::embedding::enter() else {
-            return ::pumice::embedding::endless(#name);
-        };
-        #body
-    })
+    lower::function(&source)
 }
 
 fn output(sig: &Signature) -> Result<&Type> {

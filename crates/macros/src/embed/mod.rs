@@ -12,7 +12,7 @@ mod names;
 mod render;
 mod steps;
 
-pub use names::slot;
+pub use names::{is_scalar_type, slot};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Item, Result};

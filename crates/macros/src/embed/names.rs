@@ -19,10 +19,20 @@ pub fn is_upper_case(name: &Ident) -> bool {
 }
 
 /// The scalar types.
+const SCALARS: [&str; 14] =
+    ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "char"];
+
+/// Whether this is the name of a scalar type.
 pub fn is_scalar(name: &Ident) -> bool {
-    let names =
-        ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "char"];
-    names.iter().any(|scalar| name == scalar)
+    SCALARS.iter().any(|scalar| name == scalar)
+}
+
+/// Whether a type is a scalar one, by its name alone.
+pub fn is_scalar_type(ty: &Type) -> bool {
+    match ty {
+        Type::Path(path) => path.qself.is_none() && path.path.get_ident().is_some_and(is_scalar),
+        _ => false,
+    }
 }
 
 /// The type of a derived type's expressions: `ShapeExp` of `Shape`.
@@ -54,9 +64,12 @@ pub fn replace_self(tokens: TokenStream, own: Option<&Type>) -> TokenStream {
     tokens.into_iter().flat_map(replaced).collect()
 }
 
-/// The type of the expressions of a type.
+/// The type of the expressions of a type. That of a scalar is written out, so that rustc need not look for it.
 pub fn expression_type(ty: &Type, own: Option<&Type>) -> Result<TokenStream> {
     check_type(ty)?;
+    if is_scalar_type(ty) {
+        return Ok(quote_spanned!(ty.span()=> ::pumice::Exp<#ty>));
+    }
     let (span, ty) = (ty.span(), replace_self(ty.to_token_stream(), own));
     Ok(quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp))
 }

@@ -23,7 +23,8 @@ use crate::identity::DeviceName;
 /// Returns a program as a device can run it; refuses one that needs more than it has. What comes out of the pipeline is
 /// legal already and stays as it is.
 fn legal<'p>(program: &'p Verified, profile: &Profile) -> Result<Cow<'p, Verified>> {
-    pumice_program::legal(program, &profile.target()).map_err(|error| Error::Invalid(error.to_string()))
+    pumice_program::legal(program, &profile.target())
+        .map_err(|error| Error::Invalid(error.to_string().into()))
 }
 
 /// Refuses a program whose threads need more private memory than this, all threads of a block together.
@@ -39,7 +40,7 @@ fn check_private(program: &Verified, limit: u64) -> Result<()> {
         return Err(Error::Invalid(format!(
             "kernel `{name}` needs {all} bytes of private memory for a block ({each} for each of {threads} threads), \
              and the limit is {limit}"
-        )));
+        ).into()));
     }
     Ok(())
 }
@@ -62,7 +63,7 @@ fn emit(
         [program] => pumice_emit::emit(program, dialect, options).map(|source| vec![source]),
         programs => pumice_emit::emit_unit(programs, dialect, options),
     };
-    sources.map_err(|error| Error::Invalid(error.to_string()))
+    sources.map_err(|error| Error::Invalid(error.to_string().into()))
 }
 
 /// Compiles sources that share a text, and gives each the code with its own entry point. `compile` is told a name for
@@ -258,7 +259,7 @@ body {
             return Ok(());
         }
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../emit/tests/programs");
-        let host = |error: std::io::Error| Error::Invalid(error.to_string());
+        let host = |error: std::io::Error| Error::Invalid(error.to_string().into());
         let mut texts = vec![ADD.to_owned()];
         for entry in std::fs::read_dir(folder).map_err(host)? {
             texts.push(std::fs::read_to_string(entry.map_err(host)?.path()).map_err(host)?);
@@ -278,7 +279,7 @@ body {
         for unit in all.chunks(1).chain([&all[..]]) {
             for fast_math in [false, true] {
                 let sources = pumice_emit::emit_unit(unit, Dialect::Cuda, &EmitOptions { fast_math });
-                let sources = sources.map_err(|error| Error::Invalid(error.to_string()))?;
+                let sources = sources.map_err(|error| Error::Invalid(error.to_string().into()))?;
                 let architecture = cuda::nvrtc::DEFAULT_ARCHITECTURE;
                 let binaries = compile_unit(unit, &sources, |name, source| {
                     cuda::nvrtc::compile(name, &source.text, architecture, fast_math, source.effort)

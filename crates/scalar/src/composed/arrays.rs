@@ -3,7 +3,7 @@
 
 use super::{add_component, zero};
 use crate::arena::Term;
-use crate::elt::{Elt, Lift};
+use crate::elt::{Elt, Lift, own_parts};
 use crate::exp::{Exp, IntoExp};
 use crate::graph::{FailureKind, Site};
 use crate::place::Place;
@@ -14,6 +14,7 @@ use std::collections::TryReserveError;
 
 impl<T: Elt, const N: usize> Elt for [T; N] {
     type Exp = [T::Exp; N];
+    own_parts!();
 
     fn add_types(types: &mut Vec<ScalarType>) {
         for _ in 0..N {
@@ -48,6 +49,7 @@ impl<T: Elt, const N: usize> Elt for [T; N] {
 
 impl<L: Lift, const N: usize> Lift for [L; N] {
     type Elt = [L::Elt; N];
+    own_parts!();
     fn add_terms(self, terms: &mut Vec<Term>) {
         for value in self {
             value.add_terms(terms);

@@ -4,15 +4,11 @@
 //! by operation, so results on the host and on devices agree to the bit; functions are as accurate as those of `Exp` that they
 //! are made of.
 
-use super::{add_component, equal};
-use crate::arena::Term;
+use super::equal;
 use crate::elt::{Elt, Lift};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::number::Float;
-use crate::types::{Constant, ScalarType};
 use num_complex::Complex;
-use std::borrow::Cow;
-use std::collections::TryReserveError;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// An expression of type `Complex<T>`.
@@ -260,12 +256,12 @@ real_operators! {
 
 impl<T: Float> Lift for ComplexExp<T> {
     type Elt = Complex<T>;
-    fn add_terms(self, terms: &mut Vec<Term>) {
-        self.re.add_terms(terms);
-        self.im.add_terms(terms);
+    type Parts = (Exp<T>, Exp<T>);
+    fn parts(self) -> (Exp<T>, Exp<T>) {
+        (self.re, self.im)
     }
-    fn from_terms(terms: &mut dyn Iterator<Item = Term>) -> Self {
-        ComplexExp { re: Exp::from_terms(terms), im: Exp::from_terms(terms) }
+    fn from_parts((re, im): (Exp<T>, Exp<T>)) -> Self {
+        ComplexExp { re, im }
     }
 }
 
@@ -283,26 +279,12 @@ impl<T: Float> IntoExp<Complex<T>> for Complex<T> {
 
 impl<T: Float> Elt for Complex<T> {
     type Exp = ComplexExp<T>;
-
-    fn add_types(types: &mut Vec<ScalarType>) {
-        types.extend([T::TYPE; 2]);
+    type Parts = (T, T);
+    fn parts(self) -> (T, T) {
+        (self.re, self.im)
     }
-
-    fn add_constants(self, constants: &mut Vec<Constant>) {
-        constants.extend([self.re.into(), self.im.into()]);
-    }
-
-    fn add_columns<'a>(values: &'a [Self], columns: &mut Vec<Cow<'a, [u8]>>) {
-        add_component(values, |value| value.re, columns);
-        add_component(values, |value| value.im, columns);
-    }
-
-    fn from_columns(
-        columns: &mut dyn Iterator<Item = &[u8]>,
-        count: usize,
-    ) -> Result<Vec<Self>, TryReserveError> {
-        let parts = <(T, T)>::from_columns(columns, count)?;
-        Ok(parts.into_iter().map(|(re, im)| Complex::new(re, im)).collect())
+    fn from_parts((re, im): (T, T)) -> Self {
+        Complex::new(re, im)
     }
 }
 
@@ -310,6 +292,7 @@ impl<T: Float> Elt for Complex<T> {
 mod tests {
     use super::*;
     use crate::option::tests::{constants, evaluate};
+    use crate::types::{Constant, ScalarType};
 
     type Z = Complex<f64>;
 

@@ -7,7 +7,6 @@
 mod arrays;
 #[cfg(feature = "num-complex")]
 mod complex;
-mod fields;
 mod result;
 mod tuples;
 mod variants;
@@ -15,9 +14,6 @@ mod variants;
 pub use arrays::ElementArray;
 #[cfg(feature = "num-complex")]
 pub use complex::ComplexExp;
-pub use fields::{
-    Fields, add_field_columns, add_field_constants, add_field_types, debug_expression, read_fields,
-};
 pub use result::{ResultExp, err, ok};
 pub use variants::{
     ReadVariants, Tag, WrittenVariants, add_variant_constants, add_variant_terms, add_variant_types,
@@ -32,6 +28,7 @@ use crate::op::Op;
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
 use std::collections::TryReserveError;
+use std::fmt;
 
 /// Whether two values are equal: whether all their scalars are, as `==` of a type that derives `PartialEq`.
 ///
@@ -48,6 +45,11 @@ pub fn equal<L: Lift>(a: L, b: impl crate::IntoExp<L::Elt>) -> Exp<bool> {
     equal.reduce(|a, b: Exp<bool>| a & b).unwrap_or(Exp::from(true))
 }
 
+/// Whether two values differ: `ne` of derived expressions.
+pub fn unequal<L: Lift>(a: L, b: impl crate::IntoExp<L::Elt>) -> Exp<bool> {
+    !equal(a, b)
+}
+
 /// Returns the value whose scalars are zero.
 pub fn zero<L: Lift>() -> L {
     L::from_terms(&mut L::Elt::types().into_iter().map(|ty| Term::from(Constant::zero(ty))))
@@ -60,6 +62,16 @@ pub fn either<L: Lift>(condition: Exp<bool>, then: impl FnOnce() -> L, otherwise
         Some(_) => otherwise(),
         None => cond(condition, then, otherwise),
     }
+}
+
+/// Prints an expression: the name of its type, and the scalar expressions that it consists of.
+pub fn debug_expression<L: Lift>(expression: &L, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    debug_terms(&expression.terms(), name, f)
+}
+
+fn debug_terms(terms: &[Term], name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(name)?;
+    f.debug_list().entries(terms).finish()
 }
 
 /// Returns `count` values, as long as there are any.

@@ -5,7 +5,7 @@
 
 use super::{either, equal, zero};
 use crate::arena::Term;
-use crate::elt::{Elt, Lift};
+use crate::elt::{Elt, Lift, own_parts};
 use crate::exp::{Exp, IntoExp, constant};
 use crate::option::OptionExp;
 use crate::types::{Constant, ScalarType};
@@ -169,6 +169,7 @@ impl<L: Lift, M: Lift> ResultExp<L, M> {
 
 impl<L: Lift, M: Lift> Lift for ResultExp<L, M> {
     type Elt = Result<L::Elt, M::Elt>;
+    own_parts!();
     fn add_terms(self, terms: &mut Vec<Term>) {
         self.succeeded.add_terms(terms);
         self.value.add_terms(terms);
@@ -197,6 +198,7 @@ impl<T: Elt, E: Elt> IntoExp<Result<T, E>> for Result<T, E> {
 
 impl<T: Elt, E: Elt> Elt for Result<T, E> {
     type Exp = ResultExp<T::Exp, E::Exp>;
+    own_parts!();
 
     fn add_types(types: &mut Vec<ScalarType>) {
         <Option<T>>::add_types(types);

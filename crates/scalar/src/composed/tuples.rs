@@ -2,7 +2,7 @@
 
 use super::collect;
 use crate::arena::Term;
-use crate::elt::{Elt, Lift};
+use crate::elt::{Elt, Lift, own_parts};
 use crate::exp::IntoExp;
 use crate::types::{Constant, ScalarType};
 use std::borrow::Cow;
@@ -12,6 +12,7 @@ macro_rules! tuples {
     ($($name:ident $part:ident $index:tt)*) => {
         impl<$($name: Elt),*> Elt for ($($name,)*) {
             type Exp = ($($name::Exp,)*);
+            own_parts!();
             #[allow(unused_variables)]
             fn add_types(types: &mut Vec<ScalarType>) {
                 $($name::add_types(types);)*
@@ -49,6 +50,7 @@ macro_rules! tuples {
         }
         impl<$($name: Lift),*> Lift for ($($name,)*) {
             type Elt = ($($name::Elt,)*);
+            own_parts!();
             #[allow(unused_variables)]
             fn add_terms(self, terms: &mut Vec<Term>) {
                 $(self.$index.add_terms(terms);)*

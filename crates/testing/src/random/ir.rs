@@ -104,8 +104,10 @@ impl PlannedKernel {
                 LaunchArgument::Memory(_) => None,
             })
             .collect();
-        let blocks =
-            self.program.blocks_for(&scalars).map_err(|error| pumice::Error::Invalid(error.to_string()))?;
+        let blocks = self
+            .program
+            .blocks_for(&scalars)
+            .map_err(|error| pumice::Error::Invalid(error.to_string().into()))?;
         // SAFETY: the simulator ran the program with these arguments and found every access inside its memory; the passes
         // add none, and each memory is passed once.
         unsafe { device.launch(kernel, blocks, &arguments)? };

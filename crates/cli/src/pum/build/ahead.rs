@@ -125,6 +125,6 @@ impl ArrayData for Unseen {
         &self.types
     }
     fn columns(&self) -> std::result::Result<Vec<Cow<'_, [u8]>>, ArrayError> {
-        Err(ArrayError::Program("an array that stands for others of its size has no elements".to_string()))
+        Err(ArrayError::Program("an array that stands for others of its size has no elements".into()))
     }
 }

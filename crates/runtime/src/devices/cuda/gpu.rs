@@ -255,7 +255,7 @@ impl Gpu {
 
     /// The driver's functions for graphs.
     pub(super) fn graphs(&self) -> Result<&GraphFunctions> {
-        let lacks = || Error::Invalid(format!("the driver of `{}` has no graphs", self.name));
+        let lacks = || Error::Invalid(format!("the driver of `{}` has no graphs", self.name).into());
         self.driver.graphs.as_ref().ok_or_else(lacks)
     }
 

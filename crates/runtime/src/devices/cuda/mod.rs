@@ -246,7 +246,7 @@ impl Device for CudaDevice {
     unsafe fn load(&self, program: &Verified, binary: &[u8]) -> Result<CompiledKernel> {
         let (entry, code) = super::unpack(self.id.name(), program, binary)?;
         let shared = pumice_emit::dynamic_shared(program, Dialect::Cuda);
-        let shared = shared.map_err(|error| Error::Invalid(error.to_string()))?;
+        let shared = shared.map_err(|error| Error::Invalid(error.to_string().into()))?;
         self.load_entry(Signature::of(program), entry, code, shared)
     }
 

@@ -86,8 +86,9 @@ impl OpenClDevice {
     pub fn open(position: usize) -> Result<OpenClDevice> {
         static OPENING: Mutex<()> = Mutex::new(());
         let found = find::found()?.get(position).cloned();
-        let find::Found { platform, model, info, .. } =
-            found.ok_or_else(|| Error::Invalid(format!("there is no OpenCL device of number {position}")))?;
+        let find::Found { platform, model, info, .. } = found.ok_or_else(|| {
+            Error::Invalid(format!("there is no OpenCL device of number {position}").into())
+        })?;
         let id = DeviceId::new(DeviceName::numbered(KIND, position as u32));
         let driver = |call| failed(id.name(), call);
         // PoCL prepares a device when it is first used, and is not made for two threads that do so at once.
