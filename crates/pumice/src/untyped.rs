@@ -14,7 +14,7 @@ use pumice_runtime::work::Memo;
 use pumice_runtime::{
     Choices, Device, Engine, Error, Execution, Inputs, Plans, PreparedPlan, Result, UniformLoop, Until,
 };
-use pumice_scalar::{Constant, Place};
+use pumice_scalar::{Constant, Place, PlacedMessage};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -559,7 +559,9 @@ impl Clock<'_> {
         self.check_cancelled()?;
         let taken = self.start.elapsed().saturating_sub(self.preparing.get());
         match self.limit.filter(|limit| taken > *limit) {
-            Some(limit) => Err(Error::Deadline { limit, place: place.to_string() }),
+            Some(limit) => {
+                Err(Error::Deadline { limit, place: PlacedMessage::naming(place, place.to_string()) })
+            }
             None => Ok(()),
         }
     }

@@ -103,6 +103,7 @@ fn an_endless_loop_is_stopped_and_the_next_one_runs() -> pumice::Result<()> {
         let stopped = program.run([3, -1]).and_then(|result| result.to_vec().map_err(Error::from));
         let Err(error @ Error::Deadline { .. }) = stopped else { panic!("{stopped:?} on {name}") };
         assert!(error.to_string().contains("awhile at crates/pumice/tests/loops.rs:"), "{error}");
+        assert_eq!(error.operation(), Some("awhile"), "{error}");
         assert!(start.elapsed() < Duration::from_secs(60), "{:?} on {name}", start.elapsed());
         assert_eq!(program.run([5, 5])?.to_vec()?, [0, 0], "{name}");
     }

@@ -39,7 +39,7 @@ impl Deadline {
     pub(crate) fn check(&self, device: &dyn Device) -> Result<()> {
         match read(device, self.record.memory()?)? {
             [0, ..] => Ok(()),
-            _ => Err(Error::Deadline { limit: self.limit, place: self.place.to_string() }),
+            _ => Err(Error::Deadline { limit: self.limit, place: (*self.place).into() }),
         }
     }
 }

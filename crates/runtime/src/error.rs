@@ -172,7 +172,7 @@ pub enum Error {
         /// The time that a run may take.
         limit: std::time::Duration,
         /// What ran: the operations that may go on for ever with their places, or a kernel's name.
-        place: String,
+        place: PlacedMessage,
     },
 
     /// The run was cancelled before all of it had begun.
@@ -248,7 +248,7 @@ codes! {
 }
 
 impl Error {
-    /// Returns where the user wrote the operation that it is about: that of a failure, or one that makes no sense. Errors of devices,
+    /// Returns where the user wrote the operation that it is about: that of a failure, one that makes no sense, or a loop that was stopped. Errors of devices,
     /// kernels and files are about none; their fields have what they are about.
     ///
     /// ```
@@ -260,7 +260,9 @@ impl Error {
     /// ```
     pub fn place(&self) -> Option<Place> {
         match self {
-            Error::Failure(message) | Error::Invalid(message) => message.place(),
+            Error::Failure(message) | Error::Invalid(message) | Error::Deadline { place: message, .. } => {
+                message.place()
+            }
             _ => None,
         }
     }

@@ -292,7 +292,7 @@ impl<T: Float> Elt for Complex<T> {
 mod tests {
     use super::*;
     use crate::option::tests::{constants, evaluate};
-    use crate::types::{Constant, ScalarType};
+    use crate::types::Constant;
 
     type Z = Complex<f64>;
 
