@@ -38,9 +38,9 @@ fn errors_tell_their_operation_place_and_what_to_do() -> pumice::Result<()> {
     let compiler = sim()?;
     let looked = |array: Vector<i32>| array.to_vec().expect_err("a failure");
     let line = line!();
-    let divided = looked(compiler.run(use_(&[1, 0]).map(|x| 7 / x))?);
-    let outside = looked(compiler.run(use_(&[9]).map(|i| [constant(1), constant(2)].at(i)))?);
-    let reshaped = compiler.run(use_(&[1, 2, 3]).reshape((2, 2))).expect_err("three elements of four");
+    let divided = looked(compiler.run(use_([1, 0]).map(|x| 7 / x))?);
+    let outside = looked(compiler.run(use_([9]).map(|i| [constant(1), constant(2)].at(i)))?);
+    let reshaped = compiler.run(use_([1, 2, 3]).reshape((2, 2))).expect_err("three elements of four");
     let shape = Matrix::from_vec([2, 2], vec![1, 2, 3]).expect_err("three elements of four");
     let file = Vector::<i32>::read_npy("no/such/file.npy").expect_err("no file");
     let device = ArrayError::Device(Arc::new(Error::Cancelled));
