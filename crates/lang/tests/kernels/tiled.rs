@@ -20,7 +20,7 @@ fn add(a: Exp<i32>, b: Exp<i32>) -> Exp<i32> {
 /// `tiles`, `halve`, `rowsOf` and their like are functions of the language in `.pum`, whose `index` is tested, and Rust's are trusted to stay within their arrays. So
 /// kernels are the same where the tests are proved away for the lengths of a launch.
 ///
-/// What has no counterpart in `.pum`: `vSwap` and `iSwap`, where a thread of the grid says of each of its two elements where it goes; scans in one pass, which wait for
+/// What has no counterpart in `.pum`: `vSwap` and `iSwap` where a thread of the grid says of each of its two elements where it goes (`examples/pum/obsidian.pum` has them with one); scans in one pass, which wait for
 /// other blocks; and `vsort` in registers, a network that Rust rearranges.
 const WHOLE: usize = 2048;
 
