@@ -40,13 +40,13 @@ const FILES: &[&str] = &[
     include_str!("../../../examples/pum/mandelbrot.pum"),
 ];
 
-/// Of so many inputs one is a random program whose types are right.
+/// One in so many inputs is a random program whose types are right.
 const TYPED: u64 = 64;
 
-/// Of so many inputs one that is read is typed and evaluated.
+/// One in so many inputs that can be parsed is typed and evaluated.
 const EVALUATED: u64 = 16;
 
-/// The steps that an evaluation takes at most.
+/// Maximum number of evaluation steps.
 const MOST_STEPS: u64 = 20_000;
 
 const WORDS: &[&str] = &[
@@ -260,7 +260,7 @@ fn check(text: &str, render: bool) -> bool {
     true
 }
 
-/// How far inputs came.
+/// Numbers of inputs that came as far as each stage.
 #[derive(Clone, Copy, Default)]
 struct Reached {
     programs: u64,

@@ -1,5 +1,5 @@
-//! What a program's own file has without it being written there: items that were typed at a prompt and replace those of the same name,
-//! and values that were computed before. Knows no types but those of the values, and reads nothing.
+//! Additions to a program's own file that are not written in it: items that were typed at a prompt and replace those of the same name,
+//! and values that were computed before. Knows no types but those of the values, and reads no files.
 
 use crate::ast::{Expr, ExprId, ExprKind, Function, Module};
 use crate::program::Expression;
@@ -7,10 +7,10 @@ use crate::source::FileId;
 use crate::types::Type;
 use pumice_scalar::Constant;
 
-/// What is added to a program's own file.
+/// Additions to a program's own file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Additions<'a> {
-    /// Texts of items, in order. An item replaces what has its name before it; a signature may wait for its function.
+    /// Texts of items, in order. An item replaces an earlier one of the same name; a signature may come before its function.
     pub texts: &'a [Text],
     /// Functions that are left out, with their signatures.
     pub without: &'a [String],
@@ -20,28 +20,28 @@ pub struct Additions<'a> {
     pub expression: Option<Expression<'a>>,
 }
 
-/// A text, and what messages call the place where it was typed.
+/// A text, with the name of the place where it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// What it is called.
+    /// Its name in messages.
     pub name: String,
-    /// What is written in it.
+    /// The source text.
     pub text: String,
 }
 
-/// A value from outside. Its arrays are arguments of the program that is made; its numbers are part of that, as literals are.
+/// A value from outside. Its arrays are arguments of the compiled program; its numbers are compiled into the program, as literals are.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Given {
-    /// What the program calls it.
+    /// Its name in the program.
     pub name: String,
     /// Its type, which has no variables.
     pub ty: Type,
-    /// The scalars of all its parts that are no arrays, in the order of the type.
+    /// The scalars of all its parts that are not arrays, in the order of the type.
     pub scalars: Vec<Constant>,
 }
 
 impl Given {
-    /// The value's signature.
+    /// Returns the value's signature, as source text.
     pub(crate) fn signature(&self) -> String {
         format!("sig {} : {}", self.name, self.ty)
     }
@@ -51,7 +51,7 @@ impl Given {
 pub(crate) fn replace_items(module: &mut Module, added: Module) {
     let is_new = |name: &str| added.functions.iter().any(|function| &*function.name.name == name);
     let is_signed = |name: &str| added.signatures.iter().any(|signature| &*signature.name.name == name);
-    // A signature whose function was still to come is that of the new one.
+    // A signature that has no function yet is the signature of the new function.
     let waits =
         |module: &Module, name: &str| !module.functions.iter().any(|function| &*function.name.name == name);
     let kept = |signature: &crate::ast::Signature| {
@@ -69,7 +69,7 @@ pub(crate) fn replace_items(module: &mut Module, added: Module) {
     module.types.extend(added.types);
 }
 
-/// Adds a value, of which `signed` has the signature: a function without parameters whose body nobody evaluates.
+/// Adds a value whose signature is in `signed`: a function without parameters whose body is never evaluated.
 pub(crate) fn add_given(module: &mut Module, mut signed: Module, next_expression: &mut u32) {
     for signature in &signed.signatures {
         let body = Expr { id: ExprId(*next_expression), span: signature.span, kind: ExprKind::Error };

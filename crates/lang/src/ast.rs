@@ -5,15 +5,15 @@ use crate::source::Span;
 use pumice_scalar::ScalarType;
 use std::sync::Arc;
 
-/// What something is called.
+/// A name of a value, type, field, level or file.
 pub type Name = Arc<str>;
 
-/// A name, and where it is written.
+/// A name with its place in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ident {
     /// The name.
     pub name: Name,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
 }
 
@@ -31,7 +31,7 @@ pub struct Path {
 pub struct Module {
     /// The comments at its beginning.
     pub docs: Option<String>,
-    /// What it imports.
+    /// Its imports.
     pub imports: Vec<Import>,
     /// `sig`.
     pub signatures: Vec<Signature>,
@@ -46,9 +46,9 @@ pub struct Module {
 pub struct Import {
     /// The file's name.
     pub module: Ident,
-    /// What is also known without the file's name.
+    /// Names that can also be used without the file's name.
     pub names: Vec<Ident>,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
 }
 
@@ -63,7 +63,7 @@ pub struct Signature {
     pub constraints: Vec<(Ident, Ident)>,
     /// Its type.
     pub ty: TypeExpr,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
 }
 
@@ -76,9 +76,9 @@ pub struct Function {
     pub name: Ident,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
-    /// What it gives.
+    /// The expression that it evaluates to.
     pub body: Expr,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
 }
 
@@ -100,13 +100,13 @@ pub struct TypeDeclaration {
     pub name: Ident,
     /// Its parameters.
     pub parameters: Vec<Ident>,
-    /// What it is.
+    /// Its definition: an alias or a sum.
     pub kind: TypeDeclarationKind,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
 }
 
-/// What a declared type is.
+/// The definition of a declared type.
 #[derive(Clone, Debug)]
 pub enum TypeDeclarationKind {
     /// Another name.
@@ -124,16 +124,16 @@ pub struct ExprId(pub u32);
 pub struct Expr {
     /// Its number.
     pub id: ExprId,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
-    /// What it is.
+    /// Its syntactic form.
     pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// The syntactic form of an expression.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
-    /// What could not be read; an error was told.
+    /// Text that could not be parsed; an error has been reported.
     Error,
     /// An integer literal, with the type of its suffix.
     Integer(u64, Option<ScalarType>),
@@ -188,7 +188,7 @@ pub enum Binding {
     Function(Function),
 }
 
-/// What stands behind the bar of a comprehension.
+/// A qualifier of a comprehension: a part behind the bar.
 #[derive(Clone, Debug)]
 pub enum Qualifier {
     /// `p <- xs`, and further ones that are drawn from in step: `p <- xs | q <- ys`.
@@ -207,7 +207,7 @@ pub enum Qualifier {
     Distinct(Span),
 }
 
-/// What a variable of a comprehension is drawn from.
+/// The source of a generator of a comprehension.
 #[derive(Clone, Debug)]
 pub enum Drawn {
     /// The elements of an array.
@@ -245,7 +245,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// How an operator is written.
+    /// Returns the operator as it is written in source text.
     pub fn sign(self) -> &'static str {
         match self {
             Operator::Pipe => "|>",
@@ -277,16 +277,16 @@ impl Operator {
 /// A pattern.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
-    /// What it is.
+    /// Its syntactic form.
     pub kind: PatternKind,
 }
 
-/// What a pattern is.
+/// The syntactic form of a pattern.
 #[derive(Clone, Debug)]
 pub enum PatternKind {
-    /// What could not be read; an error was told.
+    /// Text that could not be parsed; an error has been reported.
     Error,
     /// `_`.
     Any,
@@ -307,16 +307,16 @@ pub enum PatternKind {
 /// A type as it is written.
 #[derive(Clone, Debug)]
 pub struct TypeExpr {
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
-    /// What it is.
+    /// Its syntactic form.
     pub kind: TypeExprKind,
 }
 
-/// What a written type is.
+/// The syntactic form of a written type.
 #[derive(Clone, Debug)]
 pub enum TypeExprKind {
-    /// What could not be read; an error was told.
+    /// Text that could not be parsed; an error has been reported.
     Error,
     /// A scalar type, a variable, or a declared type with its arguments; also `mem a`.
     Name(Path, Vec<TypeExpr>),

@@ -1,20 +1,20 @@
-//! What documentation has for tools: tests, `>>> expression` and below it what it gives, and calls to time, `bench: expression`.
+//! Documentation that tools read: tests, which are `>>> expression` with the expected result below, and calls to time, `bench: expression`.
 
 /// A test in a documentation comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
     /// The expression, as it is written.
     pub expression: String,
-    /// What it gives, as it is written; empty if nothing is.
+    /// The expected result, as it is written; empty if there is none.
     pub expected: String,
-    /// On which line of the documentation the expression is, from 0.
+    /// Line of the documentation that has the expression, from 0.
     pub line: usize,
 }
 
-/// How a line begins that has a call to time.
+/// Prefix of a line that has a call to time.
 const BENCH: &str = "bench:";
 
-/// The calls to time of a documentation comment, `bench: dotp xs ys`, each with its line, from 0.
+/// Returns the calls to time of a documentation comment, `bench: dotp xs ys`, each with its line, from 0.
 ///
 /// ```
 /// use pumice_lang::cases::benches;
@@ -26,8 +26,8 @@ pub fn benches(docs: &str) -> Vec<(usize, &str)> {
     lines.filter_map(|(line, text)| Some((line, text.trim().strip_prefix(BENCH)?.trim()))).collect()
 }
 
-/// The tests of a documentation comment, as a [`crate::ast::Module`] has it. What an expression gives may take several lines; it goes as
-/// far as the next empty line, the next test or the next call to time.
+/// Returns the tests of a documentation comment, as a [`crate::ast::Module`] has it. An expected result may take several lines: it ends
+/// at the next empty line, test or call to time.
 ///
 /// ```
 /// use pumice_lang::cases::cases;

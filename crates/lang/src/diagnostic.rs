@@ -1,37 +1,37 @@
-//! What is wrong with a program, with the places that show it and what to write instead. Every stage of the front end tells
-//! its errors so, and nothing else prints source text.
+//! Errors in a program, with the places that show them and what to write instead. Every stage of the front end reports its errors
+//! in this form, and nothing else prints source text.
 
 use crate::source::{Sources, Span};
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, in a sentence without a full stop.
+    /// The error, in a sentence without a full stop.
     pub message: String,
-    /// Where, and what to say there; may be empty.
+    /// Place of the error. The label says something about it there, and may be empty.
     pub span: Span,
     /// See [`Diagnostic::span`].
     pub label: String,
-    /// Other places that belong to it.
+    /// Further places that belong to the error.
     pub others: Vec<(Span, String)>,
-    /// What to write instead, if there is an answer.
+    /// What to write instead, if that is known.
     pub help: Option<String>,
-    /// The same as a change of the text, for editors.
+    /// The help as a change of the text, for editors.
     pub fix: Option<Box<Fix>>,
 }
 
-/// A change of the text after which something is no longer wrong.
+/// A change of the text that mends an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does, in a few words.
+    /// The change in a few words.
     pub title: String,
-    /// What is written in place of what, at places that do not overlap.
+    /// Replacements of source text, at spans that do not overlap.
     pub edits: Vec<(Span, String)>,
 }
 
 impl Diagnostic {
-    /// Something wrong at a place.
+    /// Creates an error at a place.
     pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic {
             message: message.into(),
@@ -43,36 +43,36 @@ impl Diagnostic {
         }
     }
 
-    /// A type that is too large, at a place.
+    /// Creates the error for a type that is too large.
     pub(crate) fn too_large(span: Span) -> Diagnostic {
         Diagnostic::new(span, "the type of this is too large").help("use arrays in place of so many parts")
     }
 
-    /// With words at its place.
+    /// Adds words to the place of the error.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = label.into();
         self
     }
 
-    /// With another place.
+    /// Adds another place.
     pub fn other(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
         self.others.push((span, label.into()));
         self
     }
 
-    /// With what to write instead.
+    /// Adds what to write instead.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// With a change of the text.
+    /// Adds a change of the text that mends the error.
     pub fn fix(mut self, title: impl Into<String>, edits: Vec<(Span, String)>) -> Diagnostic {
         self.fix = Some(Box::new(Fix { title: title.into(), edits }));
         self
     }
 
-    /// The message with the source that it is about.
+    /// Renders the message with the source text that it is about.
     pub fn render(&self, sources: &Sources, colours: bool) -> String {
         let mut group = Group::with_title(Level::ERROR.primary_title(self.message.clone()));
         let mut files = vec![self.span.file];

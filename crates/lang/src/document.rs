@@ -55,10 +55,10 @@ pub fn page(program: &Program, checked: &Checked, title: &str, modules: &[Loaded
 struct Item<'a> {
     kind: ItemKind,
     name: &'a str,
-    /// What stands behind the name: a function's type.
+    /// Text behind the name: a function's type.
     scheme: String,
     docs: Vec<&'a str>,
-    /// How it is written, signature and function; empty if it is not.
+    /// Its source text, signature and function; empty if it has none.
     text: String,
     start: u32,
 }
@@ -91,7 +91,7 @@ impl Item<'_> {
     }
 }
 
-/// What a file declares, in its order.
+/// Returns the items that a file declares, in source order.
 fn items<'a>(program: &'a Program, checked: &'a Checked, loaded: &'a LoadedModule) -> Vec<Item<'a>> {
     let module: &Module = &loaded.module;
     let text = |span: Span| program.sources.text(span);
@@ -121,7 +121,7 @@ fn items<'a>(program: &'a Program, checked: &'a Checked, loaded: &'a LoadedModul
             start: signature.map_or(function.span.start, |signature| signature.span.start),
         });
     }
-    // What the language has by itself has no text.
+    // Built-ins have no source text.
     items.extend(
         signatures.into_values().map(|signature| Item {
             kind: ItemKind::Function,
@@ -260,7 +260,7 @@ impl Writer<'_> {
     }
 }
 
-/// What a line of documentation belongs to.
+/// Kind of block that a line of documentation belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Block {
     None,

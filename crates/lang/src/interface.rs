@@ -1,4 +1,4 @@
-//! What a file offers to other languages: its functions on numbers, arrays and records, with the types that are seen from outside. Says why
+//! Functions of a file that other languages can call, on numbers, arrays and records, with the types that are seen from outside. Says why
 //! the others are not offered; writes no text of any language (`bindings/` does) and runs nothing.
 
 use crate::ast::{Function, Name, Parameter, PatternKind};
@@ -6,10 +6,10 @@ use crate::program::Program;
 use crate::types::{Checked, FunctionId, Kind, Level, Scheme, Size, Type};
 use pumice_scalar::ScalarType;
 
-/// More scalars than this no parameter or result is made of.
+/// Maximum number of scalars in a parameter or result.
 const MOST_LEAVES: usize = 1024;
 
-/// How deep types may be in each other.
+/// Maximum nesting depth of types.
 const MOST_DEEP: usize = 64;
 
 /// The level of the grid above that of threads.
@@ -47,7 +47,7 @@ pub struct Interface {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Export {
-    /// Which function it is.
+    /// The function in the checked program.
     pub function: FunctionId,
     /// Its name in the file.
     pub name: Name,
@@ -57,11 +57,11 @@ pub struct Export {
     pub scheme: String,
     /// Its parameters.
     pub parameters: Vec<(Name, Datum)>,
-    /// What it gives.
+    /// Its result.
     pub result: Datum,
 }
 
-/// What a parameter or a result is, for languages that know no types of the file.
+/// Data type of a parameter or result, for languages that do not know the types of the file.
 ///
 /// ```
 /// use pumice_lang::{interface::{Datum, Interface}, program::Program, types::check};

@@ -1,10 +1,10 @@
-//! The tree of a program as S-expressions, without places and numbers: two texts that print alike are the same program. Tests and
-//! the formatter's checks compare with it.
+//! The syntax tree as S-expressions, without places and numbers: two texts that print alike are the same program. Used by tests and
+//! by the formatter's checks.
 
 use crate::ast::*;
 use std::fmt::Write;
 
-/// A module, one item a line.
+/// Prints a module, one item per line.
 ///
 /// ```
 /// use pumice_lang::{print, source::FileId, syntax};
@@ -85,7 +85,7 @@ fn parameter(parameter: &Parameter) -> String {
     }
 }
 
-/// An expression.
+/// Prints an expression.
 pub fn expression(expr: &Expr) -> String {
     let e = expression;
     match &expr.kind {
@@ -122,7 +122,7 @@ pub fn expression(expr: &Expr) -> String {
     }
 }
 
-/// An application with all of its arguments behind the function.
+/// Prints an application with all of its arguments behind the function.
 fn application(expr: &Expr) -> String {
     let mut arguments = Vec::new();
     let mut function = expr;
@@ -194,7 +194,7 @@ fn pattern(shown: &Pattern) -> String {
     }
 }
 
-/// A type.
+/// Prints a type.
 fn ty(shown: &TypeExpr) -> String {
     match &shown.kind {
         TypeExprKind::Error => "ERROR".to_string(),

@@ -1,4 +1,4 @@
-//! A program: its file, what that imports, the prelude and the built-ins. Reads and parses; says nothing about types.
+//! A program: its file, the files that it imports, the prelude and the built-ins. Reads and parses; does not check types.
 
 use crate::additions::{Additions, Given, add_given, leave_out, replace_items};
 use crate::ast::{Function, Ident, Module, Name, Parameter, Pattern, PatternKind};
@@ -8,10 +8,10 @@ use crate::syntax::{parse, parse_expression};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-/// How many files a program may have.
+/// Maximum number of files in a program.
 const MAX_FILES: usize = 1_000;
 
-/// What every program can use: the signatures of what the language has by itself, then what is written in the language.
+/// Standard files that every program can use: first the signatures of the built-ins, then functions written in the language.
 pub const STANDARD: [(&str, &str); 9] = [
     ("builtins", include_str!("../pum/builtins.pum")),
     ("scalars", include_str!("../pum/scalars.pum")),
@@ -39,30 +39,30 @@ pub struct Program {
     pub sources: Sources,
     /// The files of [`STANDARD`] and those of the user: each after those that it imports, so the program's own is the last.
     pub modules: Vec<LoadedModule>,
-    /// How many expressions there are in all files.
+    /// Number of expressions in all files.
     pub expressions: u32,
     /// Values from outside that the program's own file uses by name.
     pub given: Arc<[Given]>,
 }
 
-/// What [`Checked::entry`](crate::types::Checked::entry) calls the function of an [`Expression`]. No file can use or declare it.
+/// Name under which [`Checked::entry`](crate::types::Checked::entry) finds the function of an [`Expression`]. No file can use or declare it.
 pub const EXPRESSION: &str = "(expression)";
 
 /// An expression over the names of a program's own file, which is not written in it: a command line, a test in a comment.
 #[derive(Clone, Copy, Debug)]
 pub struct Expression<'a> {
-    /// Where it is written, for messages.
+    /// Name of the place where it is written, for messages.
     pub name: &'a str,
     /// Names that it mentions and that are given when it is run; it is at least as many bytes long as there are.
     pub parameters: &'a [String],
     /// The expression.
     pub text: &'a str,
-    /// Where it begins in the text: what stands before, a command at a prompt, is only shown in messages.
+    /// Byte offset of the expression in the text. The text before it, such as a command at a prompt, is only shown in messages.
     pub start: usize,
 }
 
 impl Expression<'_> {
-    /// The text with blanks for what stands before the expression, so that places stay what they are.
+    /// Returns the text with blanks in place of everything before the expression, so that byte offsets stay the same.
     fn read(&self) -> String {
         let (before, own) = self.text.split_at_checked(self.start).unwrap_or(("", self.text));
         let blanks = before.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' });
@@ -75,9 +75,9 @@ impl Expression<'_> {
 pub struct LoadedModule {
     /// The file.
     pub file: FileId,
-    /// What imports call it.
+    /// Its name in imports.
     pub name: Name,
-    /// What is written in it.
+    /// Its syntax tree.
     pub module: Arc<Module>,
 }
 
@@ -89,7 +89,7 @@ impl LoadedModule {
 }
 
 impl Program {
-    /// Reads a program of a file and all that it imports; `read` gives the text of a file that is imported by this name.
+    /// Reads a program: a file and all that it imports. `read` returns the text of the file that is imported under a name.
     ///
     /// ```
     /// use pumice_lang::program::Program;
@@ -109,7 +109,7 @@ impl Program {
         Program::load_more(Additions::default(), name, text, read)
     }
 
-    /// As [`Program::load`], for editors: what could be read, and what is wrong with the rest. Files that cannot be imported are missing.
+    /// Reads a program as [`Program::load`] does, for editors: returns what could be read, and all errors. Files that cannot be imported are missing.
     pub fn load_with_errors(
         name: &str,
         text: &str,
@@ -118,7 +118,7 @@ impl Program {
         Program::read(Additions::default(), name, text, read)
     }
 
-    /// As [`Program::load`], with an expression as one more function of the file: [`EXPRESSION`].
+    /// Reads a program as [`Program::load`] does, with an expression as one more function of the file: [`EXPRESSION`].
     ///
     /// ```
     /// use pumice_lang::program::{EXPRESSION, Expression, Program};
@@ -139,7 +139,7 @@ impl Program {
         Program::load_more(additions, name, text, read)
     }
 
-    /// As [`Program::load`], with all that is added to the file without being written in it.
+    /// Reads a program as [`Program::load`] does, with additions to the file that are not written in it.
     ///
     /// ```
     /// use pumice_lang::{additions::{Additions, Text}, program::Program, types::check};
@@ -174,13 +174,13 @@ impl Program {
     }
 }
 
-/// The name and the text of a file that comes with the language.
+/// Returns the path and the text of a file that comes with the language.
 fn shipped(name: &str) -> Option<(String, String)> {
     let known = LIBRARY.iter().find(|(known, _)| *known == name);
     known.map(|(name, text)| (format!("{name}.pum"), text.to_string()))
 }
 
-/// The files of [`STANDARD`], which every program begins with, read once. That nothing is wrong with them is a test.
+/// The files of [`STANDARD`], with which every program begins, parsed once. A test checks that they have no errors.
 static BUILT_IN: LazyLock<Program> = LazyLock::new(|| {
     let program =
         Program { sources: Sources::default(), modules: Vec::new(), expressions: 0, given: [].into() };
@@ -264,7 +264,7 @@ impl Loader {
         }
     }
 
-    /// Adds to a file what is not written in it.
+    /// Adds to a file the items and values that are not written in it.
     fn add_all(&mut self, additions: Additions<'_>, module: &mut Module) {
         let own = self.program.sources.len();
         for text in additions.texts {
@@ -286,7 +286,7 @@ impl Loader {
         let file = self.program.sources.add(Source::new(expression.name, expression.text));
         let (body, errors) = parse_expression(file, &expression.read(), &mut self.program.expressions);
         self.errors.extend(errors);
-        // Parameters are written nowhere, and each has a place of its own: binders are told apart by their places.
+        // Parameters are not written in the source, so each gets a span of its own: binders are told apart by their spans.
         let parameter = |(at, name): (u32, &String)| {
             let span = Span { file, start: at, end: at };
             Parameter::Value(Pattern { span, kind: PatternKind::Name(name.as_str().into()) })
@@ -309,7 +309,7 @@ impl Loader {
     }
 }
 
-/// The error for files that import each other, with the import of each.
+/// Returns the error for files that import each other, with the import of each.
 fn cycle(chain: &[(Name, Span)]) -> Diagnostic {
     let Some(((_, last), rest)) = chain.split_last() else {
         return Diagnostic::new(Span { file: FileId(0), start: 0, end: 0 }, "a file imports itself");

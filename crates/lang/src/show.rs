@@ -9,17 +9,17 @@ use std::sync::Arc;
 /// Arrays of more elements than this are abbreviated by [`show_briefly`].
 const MOST_SHOWN: usize = 1_000;
 
-/// How many of a dimension's elements are left at each end of an array that is abbreviated.
+/// Number of elements that an abbreviated array keeps at each end of a dimension.
 const ENDS: usize = 10;
 
-/// What a program gave, as text. The arrays are those of its result, in order.
+/// Writes the result of a program as text. `arrays` are the arrays of the result, in order.
 pub fn show(ty: &Type, arrays: &[Arc<dyn ArrayData>], sums: &[SumDeclaration]) -> Result<String, Error> {
     let mut text = String::new();
     add_result(ty, &mut arrays.iter(), sums, usize::MAX, &mut text)?;
     Ok(text)
 }
 
-/// As [`show`], for people: of arrays of more than 1,000 elements, the first and last ten of each dimension.
+/// Writes a result as [`show`] does, for people: of arrays of more than 1,000 elements, the first and last ten of each dimension.
 pub fn show_briefly(
     ty: &Type,
     arrays: &[Arc<dyn ArrayData>],
@@ -95,7 +95,7 @@ fn add_result(
     Ok(())
 }
 
-/// Where rows begin, and where the last one ends.
+/// Reads the offsets at which rows begin, and the end of the last row.
 fn offsets_of(array: &dyn ArrayData) -> Result<Vec<usize>, Error> {
     let columns = array.columns()?;
     let bytes = columns.first().map_or(&[][..], |column| &column[..]);
@@ -103,7 +103,7 @@ fn offsets_of(array: &dyn ArrayData) -> Result<Vec<usize>, Error> {
     Ok(bytes.chunks_exact(8).map(|bytes| number(bytes).map_or(0, |number| number.max(0) as usize)).collect())
 }
 
-/// Rows of different lengths; of many, and of long ones, only both ends.
+/// Writes rows of different lengths; of many rows, and of long ones, only both ends.
 fn add_ragged(
     offsets: &[usize],
     most: usize,

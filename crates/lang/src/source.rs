@@ -1,4 +1,4 @@
-//! Source files and places in them. Knows nothing of what is written there.
+//! Source files and places in them. Does not know the language.
 
 use pumice_scalar::Place;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
 
-/// A stretch of a file, in bytes.
+/// A range of bytes in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
     /// The file.
@@ -20,55 +20,55 @@ pub struct Span {
 }
 
 impl Span {
-    /// From the beginning of this to the end of another one.
+    /// Returns the span from the beginning of this one to the end of another.
     pub fn to(self, other: Span) -> Span {
         Span { end: other.end.max(self.end), ..self }
     }
 
-    /// The place before its first byte.
+    /// Returns the empty span before its first byte.
     pub fn before(self) -> Span {
         Span { end: self.start, ..self }
     }
 
-    /// The place behind its last byte.
+    /// Returns the empty span behind its last byte.
     pub fn behind(self) -> Span {
         Span { start: self.end, ..self }
     }
 
-    /// As a range of bytes.
+    /// Returns the span as a range of bytes.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// A file: what it is called, and its text.
+/// A file: its name and its text.
 #[derive(Clone, Debug)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
-    /// Where each line begins.
+    /// Byte offset of the beginning of each line.
     lines: Arc<[u32]>,
 }
 
 impl Source {
-    /// A file with this text.
+    /// Creates a file with this text.
     pub fn new(name: &str, text: &str) -> Source {
         let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
         let lines = std::iter::once(0).chain(after).collect();
         Source { name: name.into(), text: text.into(), lines }
     }
 
-    /// What it is called in messages.
+    /// Returns its name in messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is written in it.
+    /// Returns its text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The line and column of a byte, from 1; columns count characters.
+    /// Returns the line and column of a byte, from 1; columns count characters.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let line = self.lines.partition_point(|start| *start <= offset).max(1) - 1;
         let start = self.lines.get(line).copied().unwrap_or(0) as usize;
@@ -88,7 +88,7 @@ impl Sources {
         FileId(self.0.len() as u32 - 1)
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -98,22 +98,22 @@ impl Sources {
         self.0.is_empty()
     }
 
-    /// A file.
+    /// Returns a file.
     pub fn get(&self, file: FileId) -> Option<&Source> {
         self.0.get(file.0 as usize)
     }
 
-    /// All files with their numbers.
+    /// Iterates over all files with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &Source)> {
         self.0.iter().enumerate().map(|(number, source)| (FileId(number as u32), source))
     }
 
-    /// What is written at a place.
+    /// Returns the source text of a span.
     pub fn text(&self, span: Span) -> &str {
         self.get(span.file).and_then(|source| source.text().get(span.range())).unwrap_or("")
     }
 
-    /// A place for the layers below: comments, failures and reports name it.
+    /// Returns a place for the layers below, which name it in comments, failures and reports.
     pub fn place(&self, operation: &str, span: Span) -> Place {
         let (file, (line, column)) = match self.get(span.file) {
             Some(source) => (source.name(), source.line_column(span.start)),

@@ -1,4 +1,4 @@
-//! What the checker tells the evaluator, and that it has an answer for every text.
+//! The checker's answers for the evaluator, and that it has an answer for every text.
 
 use proptest::prelude::*;
 use pumice_lang::ast::{Binding, Expr, ExprId, ExprKind, Parameter, PatternKind};

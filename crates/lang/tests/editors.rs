@@ -1,4 +1,4 @@
-//! What editors are told of the language is the language.
+//! Editor grammars agree with the language.
 
 const GUIDE: &str = include_str!("../../../docs/pum.md");
 const GRAMMAR: &str = include_str!("../../../editors/vscode/syntaxes/pum.tmLanguage.json");

@@ -17,12 +17,12 @@ use pumice_scalar::{Constant, Op, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What an expression is in a program, or what is wrong.
+/// Evaluates an expression in a program, or returns the error.
 fn value(program: &str, expression: &str) -> Result<String, String> {
     value_of(&format!("{program}\nfun it = {expression}\n"))
 }
 
-/// What `it` is in a program, or what is wrong. The two evaluators must agree on it.
+/// Evaluates `it` in a program, or returns the error. The two evaluators must agree.
 fn value_of(text: &str) -> Result<String, String> {
     let read = |name: &str| match name {
         "shapes" => Ok(typed::SHAPES.to_string()),
@@ -58,12 +58,12 @@ fn value_of(text: &str) -> Result<String, String> {
         (Ok(found), Ok(meant)) => {
             assert_eq!(*found, shown(&meant.result, meant.arrays)?, "the two evaluators differ on {text}");
         }
-        // What cannot be told without a device says so.
+        // Expressions whose value depends on a device have no meaning in the semantics.
         (Ok(_), Err(error)) if error.message.contains("has no meaning in the semantics") => {}
         (Ok(_), Err(error)) => {
             panic!("{text} has no meaning: {}", error.render(&program.sources, false))
         }
-        // What fails when it runs has no meaning.
+        // A program that fails when it runs has no meaning.
         (Err(error), Ok(_)) => panic!("{text} has a meaning, and fails: {error}"),
         (Err(_), Err(_)) => {}
     }
@@ -435,7 +435,7 @@ fn the_program_in_the_documentation_runs() {
     is(kernels, "counts 3 2 [0, 2, 2]", "[1, 0, 2]");
 }
 
-/// What an expression is in a program that is given the vector `xs = [3, 1, 2]`, the number `n = 2` and the pair `p = (xs, n)`.
+/// Evaluates an expression in a program that is given the vector `xs = [3, 1, 2]`, the number `n = 2` and the pair `p = (xs, n)`.
 fn with_given(program: &str, expression: &str) -> Result<String, String> {
     let int = || Type::Scalar(ScalarType::I64);
     let vector = || Type::Array { element: Box::new(int()), sizes: vec![Size::Any], level: None };
@@ -499,7 +499,7 @@ fn random_programs_mean_what_they_compute() {
         tried.set(tried.get() + 1);
         match value_of(&text) {
             Ok(_) => computed.set(computed.get() + 1),
-            // What kernels cannot do is told while they are built; types are right in any case.
+            // Code that kernels cannot contain is reported while they are built; types are right in any case.
             Err(error) => {
                 prop_assert!(
                     !error.contains("expected") && !error.contains("fault of Pumice"),

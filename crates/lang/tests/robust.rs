@@ -1,4 +1,4 @@
-//! Whatever a text is, reading it ends, quickly, with a tree that has all of it.
+//! Parsing of any text ends, quickly, with a tree that has all of it.
 
 use proptest::prelude::*;
 use pumice_lang::source::{FileId, Source, Sources};
@@ -22,7 +22,7 @@ fn check(text: &str) -> usize {
         error.render(&sources, false);
     }
     print::module(&parsed.module);
-    // Who walks the tree may recur.
+    // Recursive walks over the tree do not overflow the stack.
     assert!(!std::format!("{:?}", parsed.module.clone()).is_empty());
     let (expression, errors) = syntax::parse_expression(file, text, &mut 0);
     for error in errors.iter().take(5) {
@@ -127,7 +127,7 @@ fn what_is_nested_or_chained_too_far_is_told_and_overflows_nothing() {
         let begin: String = text.chars().take(40).collect();
         assert!(check(&text) > 0, "{begin}");
     }
-    // What is long, but not deep, is no mistake.
+    // Text that is long, but not deep, is not an error.
     let cases = [
         format!("fun f = [{}1]", "1, ".repeat(many)),
         format!("fun f {} = 1", "x ".repeat(many)),

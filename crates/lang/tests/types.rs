@@ -116,7 +116,7 @@ fun find{at} p xs =
     text
 }
 
-/// How long this thread has computed, or, where the system does not say, how late it is.
+/// Returns the CPU time of this thread, or, where the system does not say, the time since `since`.
 fn computed(since: Instant) -> Duration {
     let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = statistics.and_then(|text| text.split(' ').next()?.parse().ok());

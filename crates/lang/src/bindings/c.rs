@@ -81,7 +81,7 @@ pub fn source(library: &Library<'_>) -> String {
     text
 }
 
-/// What functions return, by number, as `pumice-library` numbers it.
+/// Status codes that functions return, as `pumice-library` numbers them: a name and a meaning for each.
 const STATUSES: [(&str, &str); 5] = [
     ("OK", "it worked"),
     ("INVALID", "an argument is missing, or of the wrong size"),
@@ -316,7 +316,7 @@ impl Function {
     }
 }
 
-/// Which constructor has which tag, for each sum.
+/// Records the tags of the constructors of each sum in a value.
 fn add_sums(datum: &Datum, sums: &mut BTreeSet<String>) {
     match datum {
         Datum::Scalar(_) => {}

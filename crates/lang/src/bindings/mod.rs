@@ -1,5 +1,5 @@
-//! Text of other languages that calls the functions of a file: a header and its source in C, a module for Python, and one for Rust. What is
-//! offered is for [`interface`](crate::interface) to say; compiling and linking is for whoever writes the text to files.
+//! Text of other languages that calls the functions of a file: a header and its source in C, a module for Python, and one for Rust. The
+//! functions are chosen in [`interface`](crate::interface); the caller writes the text to files, compiles and links.
 //!
 //! Records, tuples and sums are taken apart for C: each scalar, and each column of an array, is a parameter of its own
 //! ([`Datum::leaves`](crate::interface::Datum::leaves)). An array of records is as many arrays as it has columns, because that is how it lies
@@ -17,10 +17,10 @@ pub use rust::{RustText, Unsupported, module as rust};
 
 use crate::interface::Export;
 
-/// What is written as a library for another language.
+/// A library that is written for another language.
 #[derive(Clone, Copy, Debug)]
 pub struct Library<'a> {
-    /// Its name, which is an identifier ([`is_library_name`]): what its functions begin with in C.
+    /// Its name, which is an identifier ([`is_library_name`]) and the prefix of its functions in C.
     pub name: &'a str,
     /// The comments at the beginning of its file.
     pub docs: Option<&'a str>,
@@ -35,13 +35,13 @@ pub struct Library<'a> {
 /// The text of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileText<'a> {
-    /// What the file is called in messages; for one that is imported, what imports call it.
+    /// The file's name in messages; of an imported file, its name in imports.
     pub name: &'a str,
-    /// What is written in it.
+    /// Its source text.
     pub text: &'a str,
 }
 
-/// The lines of a documentation, without cases (`>>>` and what they give) and empty lines at its ends.
+/// Returns the lines of a documentation, without cases (`>>>` and their results) and without empty lines at its ends.
 fn doc_lines(docs: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut in_case = false;

@@ -79,7 +79,7 @@ impl Records {
     }
 }
 
-/// How the runtime names something, and the type hint for it.
+/// A value's description for the Python runtime, and its type hint.
 struct PythonValue {
     value: String,
     hint: String,

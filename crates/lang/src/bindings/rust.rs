@@ -18,12 +18,12 @@ const MOST_PARTS: usize = 8;
 /// The most dimensions of an array.
 const MOST_DIMENSIONS: usize = 5;
 
-/// How the texts of files come into the module.
+/// The way in which the texts of files are included in the module.
 #[derive(Clone, Copy, Debug)]
 pub enum RustText<'a> {
-    /// As literals.
+    /// String literals.
     Literal,
-    /// By `include_str!`, of files with these paths, in the order of the library's texts.
+    /// `include_str!` of files with these paths, in the order of the library's texts.
     Included(&'a [String]),
 }
 

@@ -139,7 +139,7 @@ impl Evaluator {
         }
     }
 
-    /// What is wrong with an operation of the array language that stands inside of something else.
+    /// Returns the error for an operation of the array language that is used inside of something else.
     fn only_outside(&self, call: &Call) -> Box<Diagnostic> {
         let message =
             format!("`{}` is scheduled automatically, and this is inside of something else", call.name);

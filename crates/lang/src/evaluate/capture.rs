@@ -1,7 +1,7 @@
-//! From a push array of the grid, outside, to a call of a kernel: what it uses from outside becomes the kernel's parameters.
+//! Turns a push array of the grid, outside of kernels, into a call of a kernel: the values that it captures become the kernel's parameters.
 //!
-//! Pulls are not parameters themselves: their elements are computed in the kernel, of what they are made of. Everything else that is an
-//! array outside is memory that the kernel reads.
+//! Pulls are not parameters themselves: the kernel computes their elements from their definitions. Every other array outside is
+//! memory that the kernel reads.
 
 use super::environment::{Definition, Environment, Meaning};
 use super::layout::columns;
@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a kernel takes from outside, in the order in which it is met.
+/// Values that a kernel captures from outside, in the order in which they are met.
 #[derive(Default)]
 pub(super) struct Captured {
     kinds: Vec<ParameterKind>,
@@ -31,22 +31,22 @@ pub(super) struct Captured {
     scalar_numbers: HashMap<Id, usize>,
 }
 
-/// Parameters of a kernel that is being built, by what they stand for.
+/// Parameters of a kernel that is being built, by the captured values that they represent.
 pub(super) struct Given<'a> {
     captured: &'a Captured,
     values: &'a [kernel::Value],
 }
 
-/// How the kernel gets a number from outside.
+/// The source of a captured number in a kernel.
 enum Source {
-    /// It computes it, of lengths of its arrays and other parameters.
+    /// Computed by the kernel, from lengths of its arrays and other parameters.
     Computed(Function),
-    /// It is a parameter.
+    /// A parameter.
     Parameter,
 }
 
 impl Given<'_> {
-    /// The memory that the kernel changes, if it does.
+    /// Returns the memory that the kernel changes, if it does.
     pub(super) fn changed(&self) -> Option<kernel::Mutable<kernel::Dynamic>> {
         match self.values.first() {
             Some(kernel::Value::Memory(memory)) => Some(memory.clone()),
@@ -100,7 +100,7 @@ impl Evaluator {
         let mut captured = Captured::default();
         self.collect(&suspended.function, &mut captured, span)?;
         self.collect(&suspended.argument, &mut captured, span)?;
-        // The kernel is what the function describes; who applied it may be no file at all, but a command line.
+        // The kernel is reported at its function: the application may be in no file, but on a command line.
         let described_at = match &suspended.function {
             Value::Function(function) => match &**function {
                 FunctionValue::Closure { body, .. } => body.span,
@@ -120,8 +120,8 @@ impl Evaluator {
         Ok(suspended.forced.get_or_init(|| array).clone())
     }
 
-    /// Describes a kernel that takes this from outside and gives columns of the first types, or changes memory and gives none. The
-    /// array that comes of a call of it has elements of the second.
+    /// Describes a kernel with these captured values that gives columns of the first types, or changes memory and gives none. The
+    /// result of calling it is an array with elements of the second types.
     pub(super) fn kernel_call(
         self: &Rc<Self>,
         mut captured: Captured,

@@ -1,4 +1,4 @@
-//! What names and type variables mean where an expression is evaluated.
+//! Environments: bindings of names and type variables where an expression is evaluated.
 
 use super::value::Value;
 use crate::ast::{Expr, Name, Parameter};
@@ -8,15 +8,15 @@ use pumice_kernel::AnyLevel;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What variables of a scheme stand for.
+/// Arguments for the variables of a scheme.
 pub type Instance = HashMap<Variable, Argument>;
 
-/// What names and type variables mean. Cloning is free.
+/// Bindings of names and type variables. Cloning is free.
 #[derive(Clone, Default)]
 pub struct Environment {
     names: Option<Rc<Bound>>,
     types: Rc<Instance>,
-    /// Where the user called the function of [`crate::program::STANDARD`] whose body this is.
+    /// Span of the user's call of the function of [`crate::program::STANDARD`] whose body this is.
     caller: Option<Span>,
 }
 
@@ -26,14 +26,14 @@ struct Bound {
     before: Option<Rc<Bound>>,
 }
 
-/// What a name means.
+/// The binding of a name.
 #[derive(Clone)]
 pub enum Meaning {
     /// A value.
     Value(Value),
     /// A level.
     Level(AnyLevel),
-    /// Something that is evaluated where it is used, because it is of another type in each place or calls itself.
+    /// A definition that is evaluated at each use, because it has another type at each or calls itself.
     Definition(Rc<Definition>),
 }
 
@@ -41,37 +41,37 @@ pub enum Meaning {
 pub struct Definition {
     /// The name itself, if it may occur in the body.
     pub own_name: Option<Name>,
-    /// The parameters; none of a value.
+    /// The parameters; a value has none.
     pub parameters: Rc<[Parameter]>,
     /// The body.
     pub body: Rc<Expr>,
-    /// What the body's names mean.
+    /// Bindings of the names in the body.
     pub environment: Environment,
 }
 
 impl Environment {
-    /// With one more name, which hides others that are called the same.
+    /// Adds a name, which hides others of the same name.
     pub fn with(&self, name: &Name, meaning: Meaning) -> Environment {
         let bound = Bound { name: name.clone(), meaning, before: self.names.clone() };
         Environment { names: Some(Rc::new(bound)), ..self.clone() }
     }
 
-    /// Without names, and with these type variables.
+    /// Creates an environment without names and with these type variables.
     pub fn of_types(types: Instance) -> Environment {
         Environment { names: None, types: Rc::new(types), caller: None }
     }
 
-    /// For the body of a function that the user called here and did not write.
+    /// Marks the environment of a body that the user did not write, with the span of the user's call.
     pub fn called_at(self, caller: Span) -> Environment {
         Environment { caller: Some(caller), ..self }
     }
 
-    /// The user's place for what is written at a place: the call of whatever the user did not write.
+    /// Returns the span to report for code at `written`: the user's call, if the user did not write that code.
     pub fn users_place(&self, written: Span) -> Span {
         self.caller.unwrap_or(written)
     }
 
-    /// With more type variables.
+    /// Adds type variables.
     pub fn with_types(&self, more: Instance) -> Environment {
         if more.is_empty() {
             return self.clone();
@@ -81,7 +81,7 @@ impl Environment {
         Environment { types: Rc::new(types), ..self.clone() }
     }
 
-    /// What a name means.
+    /// Looks up a name.
     pub fn get(&self, name: &str) -> Option<&Meaning> {
         let mut bound = self.names.as_deref();
         while let Some(here) = bound {
@@ -93,7 +93,7 @@ impl Environment {
         None
     }
 
-    /// The same with the meaning of these names changed.
+    /// Changes the bindings of these names; drops all other names.
     pub fn map(&self, names: &[Name], f: &mut dyn FnMut(&Meaning) -> Meaning) -> Environment {
         let mut mapped = Environment { names: None, ..self.clone() };
         for name in names {
@@ -104,7 +104,7 @@ impl Environment {
         mapped
     }
 
-    /// A type without variables, as far as they stand for something here.
+    /// Substitutes the type variables of this environment in a type.
     pub fn resolve(&self, ty: &Type) -> Type {
         let all = |types: &[Type]| types.iter().map(|ty| self.resolve(ty)).collect();
         match ty {
@@ -149,7 +149,7 @@ impl Environment {
         }
     }
 
-    /// What variables stand for, without those that stand for something here.
+    /// Substitutes the type variables of this environment in the arguments of a scheme's variables.
     pub fn resolve_all(&self, instance: impl IntoIterator<Item = (Variable, Argument)>) -> Instance {
         let resolved = |argument: Argument| match argument {
             Argument::Type(ty) => Argument::Type(self.resolve(&ty)),

@@ -1,4 +1,4 @@
-//! What each expression evaluates to.
+//! Evaluation of each form of expression.
 
 use super::builtins::Call;
 use super::environment::{Definition, Environment, Instance, Meaning};
@@ -554,7 +554,7 @@ impl Evaluator {
     }
 }
 
-/// What a function of any number of arguments gives in the end.
+/// Returns the type that a function of any number of arguments gives when it has them all.
 fn result_of(ty: &Type) -> &Type {
     match ty {
         Type::Function(_, to) | Type::LevelFunction(_, to) => result_of(to),

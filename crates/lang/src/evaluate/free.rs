@@ -6,7 +6,7 @@ use super::{Evaluator, Names};
 use crate::ast::{Binding, Drawn, Expr, ExprKind, Name, Parameter, Pattern, PatternKind, Qualifier};
 
 impl Evaluator {
-    /// The names that a function with these parameters, of which some were given, takes from outside, levels and those included.
+    /// Returns the free names of a function with these parameters, of which some are applied, levels and the applied parameters included.
     pub(super) fn free_names(&self, parameters: &[Parameter], given: usize, body: &Expr) -> Names {
         if let Some(names) = self.free.borrow().get(&(body.id, given)) {
             return names.clone();
@@ -120,7 +120,7 @@ impl Free {
         }
     }
 
-    /// What is bound within `f` is not bound behind it.
+    /// Restores the bound names after `f`.
     fn scoped(&mut self, f: impl FnOnce(&mut Self)) {
         let before = self.bound.len();
         f(self);

@@ -30,7 +30,7 @@ impl Evaluator {
         })
     }
 
-    /// As [`Evaluator::element_function`], from the scalars that it gives.
+    /// Builds a function as [`Evaluator::element_function`] does, from the scalars of its result.
     pub(super) fn function_of(
         self: &Rc<Self>,
         types: &[ScalarType],
@@ -45,7 +45,7 @@ impl Evaluator {
         self.kept(built)
     }
 
-    /// A function without parameters, of values outside.
+    /// Builds a function without parameters, of values outside.
     pub(super) fn constant_function(&self, terms: Vec<Term>) -> Function {
         building(|| function(&[], |_| terms))
     }
@@ -384,7 +384,7 @@ impl Evaluator {
     }
 }
 
-/// Which dimension of its array each dimension of a transposed one is.
+/// Returns the permutation of a transposition: the dimension of the array for each dimension of the transposed one.
 fn dimensions(name: &str) -> &'static [usize] {
     match name {
         "transposeInner" => &[0, 2, 1],
@@ -393,7 +393,7 @@ fn dimensions(name: &str) -> &'static [usize] {
     }
 }
 
-/// Where a stretch of an array begins and how many elements it has, as generators of comprehensions in Rust have it.
+/// Returns the offset and the length of a segment of an array, with the checks that generators of comprehensions in Rust have.
 fn stretch(from: Scalar, to: Scalar, length: Scalar, place: Place) -> (Exp<i64>, Exp<i64>) {
     let [from, to, length] = [from, to, length].map(|scalar| Exp::<i64>::from_term(scalar.term));
     stretch_within((from, from + checked_size(to - from, place)), length, place)

@@ -53,7 +53,7 @@ impl Evaluator {
         self.keep(item, || self.no_item(ty))
     }
 
-    /// Something of a type, where there was an error.
+    /// Creates a value of a type in place of one that could not be built.
     fn no_item(&self, ty: &Type) -> kernel::Value {
         match ty {
             Type::Array { element, level: None, .. } => {

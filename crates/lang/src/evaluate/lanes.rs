@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: their elements are exchanged without memory, and they vote.
+//! Warp operations: the lanes exchange elements without memory, and vote.
 
 use super::builtins::Call;
 use super::value::Value;
@@ -40,7 +40,7 @@ impl Evaluator {
         Ok(Value::Push(result, to))
     }
 
-    /// What a lane gets of the others.
+    /// Computes the value that a lane receives from the others.
     fn exchanged(
         self: &Rc<Self>,
         name: &str,

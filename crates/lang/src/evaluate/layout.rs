@@ -1,4 +1,4 @@
-//! How values that can be stored are made of scalars: a column for each, in the order of the type. A sum has a tag and the columns
+//! Layout of values that can be stored: one column per scalar, in the order of the type. A sum has a tag and the columns
 //! of all its constructors.
 
 use super::Sums;

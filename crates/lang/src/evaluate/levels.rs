@@ -95,7 +95,7 @@ impl Evaluator {
         }
     }
 
-    /// A list of push arrays. Each is described where it is asked for, by those who are at work there: it may write memory on the way.
+    /// Creates a list of push arrays. Each is described where it is used, at the execution scope there, because that may write memory.
     pub(super) fn list_of_pushes(
         self: &Rc<Self>,
         parts: &[Expr],
@@ -118,7 +118,7 @@ impl Evaluator {
         self.make(Made { name: LIST, span, instance: Rc::default(), arguments }, element.clone(), 1)
     }
 
-    /// The push array of a list with this number.
+    /// Returns the push array of a list with this number.
     pub(super) fn listed(self: &Rc<Self>, parts: &[Value], index: Term, span: Span) -> Outcome<Value> {
         let number = match (index.integer(), parts.len()) {
             (_, 1) => Some(0),

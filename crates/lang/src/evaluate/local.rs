@@ -97,7 +97,7 @@ impl Evaluator {
                 from_terms(&local.element, self.sums(), false, &mut chosen.into_iter())
                     .ok_or_else(|| self.wrong(span, "an element of no type"))
             }
-            // What the rows of a matrix are is checked where their elements are asked for.
+            // The rows of a matrix are checked where their elements are used.
             _ => Ok(element),
         }
     }

@@ -69,7 +69,7 @@ impl Evaluator {
         }
     }
 
-    /// What stands for the arrays of a value that could not be built: the program is refused anyway.
+    /// Adds placeholders for the arrays of a value that could not be built; the program is rejected anyway.
     fn mistaken(&self, ty: &Type, span: Span, leaves: &mut Leaves) {
         let (rank, types) = match ty {
             Type::Array { element, sizes, .. } => (sizes.len(), columns(element, self.sums())),
@@ -83,7 +83,7 @@ impl Evaluator {
         leaves.push(Described::mistaken("this could not be built", rank, types, place));
     }
 
-    /// One of two values with arrays in them, of which only that one is computed; nothing if there are none.
+    /// Chooses one of two values with arrays in them, and computes only that one; `None` if the type has no arrays, or parts that cannot be stored.
     pub(super) fn choose_arrays(
         self: &Rc<Self>,
         condition: Scalar,

@@ -1,6 +1,6 @@
-//! Memory that changes: a block's or a thread's own, and the result of a kernel that changes a copy of an array.
+//! Mutable memory: a block's or a thread's own, and the result of a kernel that changes a copy of an array.
 //!
-//! What is done to it is done where it is evaluated, in order: these functions add statements to the kernel that is being built,
+//! Effects on it happen where they are evaluated, in order: these functions add statements to the kernel that is being built,
 //! and have no meaning anywhere else.
 
 use super::builtins::Call;

@@ -1,9 +1,9 @@
-//! From a program with types to an array program: functions are applied while it is built, and what is left are operations of the
+//! Evaluation of a checked program into an array program: functions are applied while it is built, which leaves operations of the
 //! array language and kernels of the kernel language.
 //!
-//! An expression is evaluated in one of three surroundings (`Mode`): outside, where arrays are those of the array language; inside a
-//! function on elements; and inside a kernel. The same function may be evaluated in all of them. Whatever a program says, evaluation
-//! ends: it takes a number of steps and goes a number of calls deep at most.
+//! An expression is evaluated in one of three modes (`Mode`): outside, where arrays are those of the array language; inside a
+//! function on elements; and inside a kernel. The same function may be evaluated in all of them. Evaluation of every program ends:
+//! the number of steps and the depth of calls are bounded.
 
 mod builtins;
 mod capture;
@@ -56,7 +56,7 @@ pub(crate) use table::names;
 pub(crate) use table::{operation_of, without_rank};
 use value::{Array, Host, Value};
 
-/// What is wrong, or a value.
+/// A value, or an error.
 pub(crate) type Outcome<T> = Result<T, Box<Diagnostic>>;
 
 /// Names that an expression takes from outside.
@@ -65,12 +65,12 @@ pub(crate) type Names = Rc<[Name]>;
 /// The declared sums, by number.
 pub(crate) type Sums = [SumDeclaration];
 
-/// How programs are built.
+/// Options for building programs.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The threads of a block of kernels that a program describes itself: `#BlockSize`.
+    /// Threads per block (`#BlockSize`) of the kernels that a program describes itself.
     pub block_size: u32,
-    /// How many steps evaluation takes at most.
+    /// Maximum number of evaluation steps.
     pub most_steps: u64,
 }
 
@@ -80,31 +80,31 @@ impl Default for Options {
     }
 }
 
-/// How deep calls and expressions may be in each other; the stack of [`compile`]'s thread has room for it.
+/// Maximum nesting depth of calls and expressions; the stack of [`compile`]'s thread has room for it.
 const MOST_DEEP: u32 = 10_000;
 
-/// What kernels are called.
+/// Name of generated kernels.
 const KERNEL: &str = "kernel";
 
-/// Room for each of them.
+/// Stack size for so many nested calls.
 const STACK: usize = 1 << 30;
 
-/// A function as an array program.
+/// A function that has been compiled to an array program.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The program. Its arguments are the arrays of what is given, then the leaves of the parameters, in order: an array for each, a scalar
-    /// for each number.
+    /// The program. Its arguments are the arrays of given values, then the leaves of the parameters, in order: one array per array, one scalar
+    /// per number.
     pub program: ArrayProgram,
-    /// Which values of [`Program::given`] it uses.
+    /// The values of [`Program::given`] that it uses, by number.
     pub given: Vec<usize>,
     /// The function's parameters.
     pub parameters: Vec<(Name, Type)>,
-    /// What it gives: an array of the program for each of its leaves, of no dimension for a value that is none; for an array of arrays
-    /// two, its elements and where each row begins, with the end of the last one behind it.
+    /// The type of the result. The program gives one array per leaf, of rank 0 for a leaf that is not an array. An array of arrays gives
+    /// two: its elements, and the offsets at which rows begin, with the end of the last row behind them.
     pub result: Type,
 }
 
-/// Makes an array program of a function, whose type variables stand for `types`.
+/// Compiles a function to an array program; `types` are arguments for its type variables.
 ///
 /// ```
 /// use pumice_array::{ArrayData, CheckedProgram, interpret};
@@ -145,10 +145,10 @@ pub fn compile(
     }
 }
 
-/// What an expression is evaluated in.
+/// The surroundings in which an expression is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Outside of everything.
+    /// Outside of functions on elements and of kernels.
     Host,
     /// A function on elements of an array operation.
     Element,
@@ -166,19 +166,19 @@ pub(crate) struct Evaluator {
     depth: Cell<u32>,
     /// Reductions of an expression that is computed for every row of a comprehension, directly around what is evaluated.
     hoisting: RefCell<Option<comprehension::Hoisting>>,
-    /// What went wrong inside a Rust function that cannot say so.
+    /// The first error inside a Rust function that cannot return one.
     failure: RefCell<Option<Box<Diagnostic>>>,
     /// Bodies of functions, shared by their closures.
     bodies: RefCell<HashMap<ExprId, Rc<Expr>>>,
-    /// The names that a body takes from outside.
+    /// The free names of function bodies.
     free: RefCell<HashMap<(ExprId, usize), Names>>,
-    /// Arrays that were described, by number: what a kernel takes from outside mentions their extents.
+    /// Arrays that have been described, by number, kept alive: captured values of kernels mention their extents.
     alive: RefCell<HashMap<u64, Arc<Described>>>,
-    /// The schemes of functions of the language and how many arguments they take, once they were asked for.
+    /// The schemes and numbers of arguments of built-in functions, computed on first use.
     signatures: RefCell<HashMap<&'static str, (Rc<Scheme>, usize)>>,
-    /// How many kernels there are.
+    /// Number of kernels so far.
     kernels: Cell<u32>,
-    /// The values from outside, as they are seen where an expression is evaluated.
+    /// The values from outside, in the form that they have where an expression is evaluated.
     given: RefCell<BTreeMap<FunctionId, Value>>,
 }
 
@@ -210,7 +210,7 @@ impl Evaluator {
         self.program.sources.place(operation, span)
     }
 
-    /// Evaluates in other surroundings, in which nothing is computed for every row of a comprehension.
+    /// Evaluates in another mode, in which no reduction is hoisted for the rows of a comprehension.
     fn within<R>(&self, mode: Mode, f: impl FnOnce() -> R) -> R {
         let (before, hoisting) = (self.mode.replace(mode), self.hoisting.take());
         let result = f();
@@ -219,12 +219,12 @@ impl Evaluator {
         result
     }
 
-    /// Evaluates what is computed only sometimes, or more than once.
+    /// Evaluates code that may run never or more than once, so that no reduction is hoisted out of it.
     fn sometimes<R>(&self, f: impl FnOnce() -> R) -> R {
         self.within(self.mode.get(), f)
     }
 
-    /// The value, or else this one: the error is told when Rust functions that cannot fail are through.
+    /// Returns the value, or else the substitute: the error is recorded, and reported after Rust functions that cannot fail have returned.
     fn keep<T>(&self, outcome: Outcome<T>, otherwise: impl FnOnce() -> T) -> T {
         outcome.unwrap_or_else(|diagnostic| {
             self.failure.borrow_mut().get_or_insert(diagnostic);
@@ -232,7 +232,7 @@ impl Evaluator {
         })
     }
 
-    /// An error that was kept, if there is one.
+    /// Returns the recorded error, if there is one.
     fn kept<T>(&self, value: T) -> Outcome<T> {
         match self.failure.borrow_mut().take() {
             Some(diagnostic) => Err(diagnostic),
@@ -247,7 +247,7 @@ impl Evaluator {
         let environment = Environment::of_types(with_defaults(types, &scheme));
         let mut ty = environment.resolve(&scheme.ty);
         let (mut parameters, mut leaves) = (Vec::new(), Leaves::default());
-        // Before anything is evaluated: what is described inside of a loop's function would belong to the loop.
+        // Before anything is evaluated: arrays that are described inside of a loop's function would belong to the loop.
         let given = self.bind_given(id, &mut leaves)?;
         let mut value = self.global(id, environment.clone())?;
         while let Type::Function(from, to) = ty {
@@ -270,7 +270,7 @@ impl Evaluator {
         Ok(Compiled { program, given, parameters, result: ty })
     }
 
-    /// Makes values of what a function uses of all that the program is given, and says which those are.
+    /// Creates the given values that a function uses, and returns their numbers.
     fn bind_given(&self, function: FunctionId, leaves: &mut Leaves) -> Outcome<Vec<usize>> {
         let (mut used, mut bound) = (None, Vec::new());
         for (number, given) in self.program.given.iter().enumerate() {
@@ -292,7 +292,7 @@ impl Evaluator {
         Ok(bound)
     }
 
-    /// A value from outside: arrays are the next arguments of the program, numbers are there.
+    /// Creates a value from outside: its arrays are the next arguments of the program, its numbers are constants.
     fn given_value(
         &self,
         ty: &Type,
@@ -396,7 +396,7 @@ impl Evaluator {
     }
 }
 
-/// What variables stand for of which nobody has said it: `double` for floats, `int` for everything else.
+/// Sets variables without an argument to their defaults: `double` for floats, the grid for levels, any size, `int` for everything else.
 fn with_defaults(mut types: Instance, scheme: &Scheme) -> Instance {
     for (variable, kind, _) in &scheme.variables {
         types.entry(*variable).or_insert_with(|| match kind {
@@ -409,7 +409,7 @@ fn with_defaults(mut types: Instance, scheme: &Scheme) -> Instance {
     types
 }
 
-/// How many arguments of a program there are so far.
+/// Numbers of arguments of a program so far.
 #[derive(Default)]
 struct Leaves {
     arrays: u32,
@@ -417,7 +417,7 @@ struct Leaves {
 }
 
 impl Host {
-    /// An array of the array language.
+    /// Creates an array of the array language.
     pub(crate) fn given(element: Type, described: Arc<Described>) -> Host {
         let rank = described.rank();
         Host { element, rank, made: None, described: OnceCell::from(described) }

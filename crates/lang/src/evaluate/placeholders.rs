@@ -1,14 +1,14 @@
-//! Arguments for functions that nobody gave any, to see what becomes of them: arrays of zeros, and numbers that may be lengths.
+//! Placeholder arguments for functions that are run without any, to see what they do: arrays of zeros, and numbers that may be lengths.
 
 use super::columns;
 use crate::types::{Size, SumDeclaration, Type};
 use pumice_array::HostData;
 use pumice_scalar::{Constant, ScalarType};
 
-/// More bytes than this a column of an array does not have.
+/// Maximum number of bytes of a column of an array.
 const MOST_BYTES: usize = 1 << 36;
 
-/// What integers and extents are that nobody gave.
+/// Integers and extents of placeholder arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// The extents of arrays, by their number of dimensions: of vectors, of matrices, of more.

@@ -117,7 +117,7 @@ impl Evaluator {
         Ok(Value::scalar(Term::from(constant), true))
     }
 
-    /// A number whose bits go round, of which those that leave at one end come in at the other; the distance is taken modulo the width.
+    /// Rotates the bits of a number; the distance is taken modulo the width.
     pub(super) fn rotated(&self, call: &Call, to_left: bool) -> Outcome<Value> {
         let distance = self.scalar(&call.arguments[0], call.span)?;
         let x = self.scalar(&call.arguments[1], call.span)?;

@@ -31,7 +31,7 @@ impl Evaluator {
         }
     }
 
-    /// What a binary operator gives; both operands are there.
+    /// Applies a binary operator to both operands.
     pub(super) fn binary(
         self: &Rc<Self>,
         operator: Operator,

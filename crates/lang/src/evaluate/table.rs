@@ -1,5 +1,5 @@
-//! Which functions the language has by itself, and what each means: one row a function. Their types, and with these how many arguments they
-//! take, are in `pum/builtins.pum`; what rows name is in the file of its subject.
+//! Table of the built-in functions of the language with their meanings, one row per function. Their types and numbers of arguments
+//! are in `pum/builtins.pum`; the Rust functions in rows are in the files of their subjects.
 
 use super::builtins::Call;
 use super::whole::Whole;
@@ -8,7 +8,7 @@ use pumice_array::operations::Gives;
 use pumice_scalar::{Op, ScalarType};
 use std::rc::Rc;
 
-/// What a function means.
+/// The meaning of a built-in function.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     /// An operation on scalars, all of the first one's type.
@@ -17,9 +17,9 @@ pub(super) enum Meaning {
     Cast(ScalarType),
     /// A pull, which is described by its extents and its elements (`host.rs`).
     Pull,
-    /// Something that is told apart from its surroundings by itself.
+    /// A function that handles every mode itself.
     Everywhere(fn(&Rc<Evaluator>, Call) -> Outcome<Value>),
-    /// An operation of the array language, outside of everything.
+    /// An operation of the array language, only outside of functions on elements and kernels.
     Outside(fn(&Whole<'_>) -> Outcome<Value>),
 }
 

@@ -187,8 +187,8 @@ impl Evaluator {
         Ok(Value::Push(kernel::Value::from(all).push(), self.element_type(call)?.0))
     }
 
-    /// The row and column of a thread's element with a number. Those of threads whose number is known are computed once: that all of a tile
-    /// are somebody's is found out by asking for each.
+    /// Returns a function to the row and column of a thread's element with a number. Results for constant thread numbers are cached, because
+    /// each is asked for in the check that every element of a tile belongs to a thread.
     fn places(self: &Rc<Self>, f: &Value, span: Span) -> impl Fn(Ix, usize) -> (Ix, Ix) + 'static {
         let (this, f) = (self.clone(), f.clone());
         let known = RefCell::new(HashMap::<(i64, usize), (i64, i64)>::new());

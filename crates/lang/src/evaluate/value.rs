@@ -1,7 +1,7 @@
-//! What expressions evaluate to while a program is built: numbers in the making, functions, and arrays in one of four forms.
+//! Values of expressions during evaluation: scalar terms, functions, and arrays in one of four forms.
 //!
-//! - [`Array::Host`]: an array of the array language, or a pull that could be one. What it was made of is kept, so a kernel that
-//!   uses a pull computes its elements itself.
+//! - [`Array::Host`]: an array of the array language, or a pull that could be one. A pull keeps its definition, so a kernel that
+//! uses it computes its elements itself.
 //! - [`Array::Local`]: a pull inside a function on elements: a length and a Rust function.
 //! - [`Array::Kernel`]: a pull of the kernel language.
 //! - [`Array::Stream`]: the elements of an inner comprehension, which are not numbered and can only be folded.
@@ -28,7 +28,7 @@ pub enum Value {
     Tuple(Rc<[Value]>),
     /// A record, in the order of names.
     Record(Rc<[(Name, Value)]>),
-    /// One of several constructors: its number, and the fields of all of them, of which those of the others mean nothing.
+    /// One of several constructors: its number, and the fields of all of them. Fields of other constructors have no meaning.
     Sum(Rc<Sum>),
     /// A function.
     Function(Rc<Function>),
@@ -36,13 +36,13 @@ pub enum Value {
     Array(Array),
     /// A push array of a kernel that is being built.
     Push(kernel::Push<kernel::AnyLevel, kernel::Dynamic, kernel::Length>, Type),
-    /// Memory that changes, of a kernel that is being built, and the type of its elements.
+    /// Mutable memory of a kernel that is being built, and the type of its elements.
     Memory(kernel::Mutable<kernel::Dynamic>, Type),
-    /// A push array outside of any kernel: what will describe it when it is forced.
+    /// A push array outside of any kernel: the application that describes it when it is forced.
     Suspended(Rc<Suspended>),
 }
 
-/// A number in the making.
+/// A number, as a term of the program that is being built.
 #[derive(Clone, Copy)]
 pub struct Scalar {
     /// The number.
@@ -53,7 +53,7 @@ pub struct Scalar {
 
 /// A value of a declared sum.
 pub struct Sum {
-    /// Which sum.
+    /// The declared sum.
     pub id: SumId,
     /// The number of the constructor.
     pub tag: Scalar,
@@ -63,48 +63,48 @@ pub struct Sum {
 
 /// A function.
 pub enum Function {
-    /// `fn` and local and global functions: parameters that are still to come, and the body.
+    /// A `fn`, or a local or global function: its parameters, some of which may be applied, and its body.
     Closure {
         /// All parameters.
         parameters: Rc<[Parameter]>,
-        /// How many of them were given.
+        /// Number of parameters that have been applied.
         given: usize,
-        /// What it gives.
+        /// The body.
         body: Rc<Expr>,
-        /// What its names mean.
+        /// Bindings of the names in the body.
         environment: Environment,
     },
-    /// A function of the language itself, with the arguments that were given.
+    /// A built-in function of the language, with the arguments so far.
     Builtin {
         /// Its name.
         name: &'static str,
-        /// Where it is used.
+        /// Source span of the use.
         span: Span,
-        /// What its variables stand for.
+        /// Arguments for the variables of its scheme.
         instance: Rc<Instance>,
         /// The level that it was applied to.
         level: Option<kernel::AnyLevel>,
         /// Its arguments so far.
         arguments: Vec<Value>,
     },
-    /// A constructor with the fields that were given.
+    /// A constructor with the fields so far.
     Constructor {
-        /// Of which sum.
+        /// The sum of the constructor.
         sum: SumId,
         /// Its number.
         number: usize,
-        /// What the sum's parameters stand for.
+        /// Arguments for the sum's parameters.
         types: Rc<[Type]>,
         /// Its fields so far.
         fields: Vec<Value>,
     },
-    /// `(+)`, with the operands that were given.
+    /// `(+)`, with the operands so far.
     Operator {
-        /// Which.
+        /// The operator.
         operator: Operator,
-        /// Where it is written.
+        /// Source span of the operator.
         span: Span,
-        /// The left operand, if it was given.
+        /// The left operand, if it has been applied.
         left: Option<Value>,
     },
     /// `f . g`.
@@ -115,13 +115,13 @@ pub enum Function {
 pub struct Suspended {
     /// The function.
     pub function: Value,
-    /// What it will be applied to.
+    /// The argument of the application.
     pub argument: Value,
     /// The element's type.
     pub element: Type,
-    /// Where the application is written.
+    /// Source span of the application.
     pub span: Span,
-    /// The array, once it was forced: a kernel is run once however often it is used.
+    /// The array, once it has been forced: a kernel is run once however often it is used.
     pub forced: OnceCell<Array>,
 }
 
@@ -144,28 +144,28 @@ pub struct Host {
     pub element: Type,
     /// The number of dimensions.
     pub rank: usize,
-    /// What it was made of, if a kernel may compute its elements itself.
+    /// Its definition, if a kernel may compute its elements itself.
     pub made: Option<Made>,
-    /// The array of the array language, once somebody has asked for it.
+    /// The array of the array language, computed on first use.
     pub described: OnceCell<Arc<Described>>,
 }
 
-/// The name of what makes a list of push arrays, which wait until they are asked for.
+/// Name of the built-in that makes a list of push arrays. These are evaluated on demand.
 pub const LIST: &str = "list";
 
-/// A pull as a function of the language and its arguments.
+/// A pull as a built-in function and its arguments.
 pub struct Made {
     /// The function.
     pub name: &'static str,
-    /// Where it is used.
+    /// Source span of the use.
     pub span: Span,
-    /// What its variables stand for.
+    /// Arguments for the variables of its scheme.
     pub instance: Rc<Instance>,
     /// Its arguments.
     pub arguments: Vec<Value>,
 }
 
-/// An element by its index in each dimension.
+/// Returns an element by its index in each dimension.
 pub type Get = Rc<dyn Fn(&[Term]) -> Outcome<Value>>;
 
 /// A pull inside a function on elements.
@@ -176,7 +176,7 @@ pub struct Local {
     pub extents: Vec<Term>,
     /// The elements.
     pub get: Get,
-    /// If it is a stretch of an array of which others have stretches too, one after the other: how many elements all have at most.
+    /// Upper bound for the total length of all segments, if this is one of several consecutive segments of an array.
     pub most: Option<Term>,
 }
 
@@ -190,26 +190,26 @@ pub struct InKernel {
     pub pull: kernel::Pull<kernel::Any, kernel::Length>,
 }
 
-/// Combines the elements of a part of a stream, in order, with what there is so far, of a type.
+/// Combines the elements of a part of a stream, in order, with the accumulator, whose type is given.
 pub type FoldPart = Rc<dyn Fn(Term, Value, &Type, &dyn Fn(Value, Value) -> Outcome<Value>) -> Outcome<Value>>;
 
 /// Elements that come one after the other, in parts.
 pub struct Stream {
     /// The element's type.
     pub element: Type,
-    /// How many parts there are: as many as the first variable has values.
+    /// Number of parts: as many as the first variable has values.
     pub size: Term,
-    /// The elements of a part, by its number.
+    /// Folds the elements of a part, by its number.
     pub part: FoldPart,
 }
 
 impl Value {
-    /// A number.
+    /// Creates a number.
     pub fn scalar(term: Term, outside: bool) -> Value {
         Value::Scalar(Scalar { term, outside: outside || term.constant().is_some() })
     }
 
-    /// The scalars of a value that can be stored, in the order of its type's columns; nothing if it cannot be.
+    /// Returns the scalars of a value that can be stored, in the order of its type's columns; `None` if it cannot be stored.
     pub fn terms(&self) -> Option<Vec<Term>> {
         let mut terms = Vec::new();
         self.add_terms(&mut terms).then_some(terms)
@@ -237,7 +237,7 @@ impl Value {
 }
 
 impl Array {
-    /// The type of an element.
+    /// Returns the type of an element.
     pub fn element(&self) -> &Type {
         match self {
             Array::Host(host) => &host.element,
@@ -247,7 +247,7 @@ impl Array {
         }
     }
 
-    /// The columns of an element, if it can be stored.
+    /// Returns the columns of an element, if it can be stored.
     pub fn columns(&self, sums: &super::Sums) -> Option<Vec<ScalarType>> {
         columns(self.element(), sums)
     }

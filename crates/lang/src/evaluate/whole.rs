@@ -97,24 +97,24 @@ impl<'a> Whole<'a> {
         Ok(self.evaluator.scalar(self.argument(number)?, self.call.span)?.term)
     }
 
-    /// The scalars of an element of a type.
+    /// Returns the scalar types of an element of a type.
     pub fn types(&self, ty: &Type) -> Outcome<Vec<ScalarType>> {
         columns(ty, self.evaluator.sums()).ok_or_else(|| self.evaluator.not_stored(ty, self.call.span))
     }
 
-    /// The next value of a type.
+    /// Takes the scalars of the next value of a type and returns that value.
     pub fn value(&self, ty: &Type, terms: &mut dyn Iterator<Item = Term>) -> Outcome<Value> {
         from_terms(ty, self.evaluator.sums(), false, terms)
             .ok_or_else(|| self.evaluator.wrong(self.call.span, "an element of no type"))
     }
 
-    /// An argument that is a function, of elements of these types.
+    /// Builds the function of an argument, on elements of these types.
     pub fn function(&self, number: usize, from: &[&Type]) -> Outcome<Function> {
         let types = from.iter().map(|ty| self.types(ty)).collect::<Outcome<Vec<_>>>()?.concat();
         self.evaluator.function_of(&types, |terms| self.applied(number, from, terms))
     }
 
-    /// What an argument that is a function gives for values of these types, inside a function of the array language.
+    /// Applies an argument to values of these types, inside a function of the array language, and returns the scalars of the result.
     pub fn applied(&self, number: usize, from: &[&Type], terms: &[Term]) -> Outcome<Vec<Term>> {
         let mut terms = terms.iter().copied();
         let values = from.iter().map(|ty| self.value(ty, &mut terms)).collect::<Outcome<Vec<_>>>()?;
@@ -125,30 +125,30 @@ impl<'a> Whole<'a> {
         })
     }
 
-    /// What an argument gives of the scalars of elements, for functions that are built while an array is described. What goes wrong is
-    /// told by [`Whole::given`].
+    /// Applies an argument to the scalars of elements, in functions that are built while an array is described. [`Whole::given`] reports
+    /// an error.
     pub fn of_element(&self, number: usize, from: &[&Type], terms: &[Term]) -> Vec<Term> {
         let applied = self.evaluator.within(Mode::Element, || self.applied(number, from, terms));
         self.evaluator.keep(applied, Vec::new)
     }
 
-    /// An array of the elements that the operation gives, unless something went wrong as it was described.
+    /// Returns the array that the operation gives, or the error of a function that was built for it.
     pub fn given(&self, described: Arc<Described>) -> Outcome<Value> {
         let described = self.evaluator.alive(self.evaluator.kept(described)?);
         Ok(Value::Array(Array::Host(Rc::new(Host::given(self.element.clone(), described)))))
     }
 
-    /// Where the user wrote it.
+    /// Returns the place in the user's source.
     pub fn place(&self) -> Place {
         self.evaluator.place(self.call.name, self.call.span)
     }
 
-    /// An argument that is an operator on elements of what is given.
+    /// Builds the function of an argument that is an operator on elements of the result.
     pub fn operator(&self, number: usize) -> Outcome<Function> {
         self.function(number, &[&self.element, &self.element])
     }
 
-    /// An operator on numbers.
+    /// Builds an operator on numbers.
     pub fn arithmetic(&self, op: Op) -> Outcome<Function> {
         let (evaluator, span) = (self.evaluator, self.call.span);
         evaluator.operator(&self.element, span, &|a, b| {
@@ -157,13 +157,13 @@ impl<'a> Whole<'a> {
         })
     }
 
-    /// An argument that is an element of what is given, as what a fold begins with.
+    /// Builds the initial value of a fold from an argument that is an element of the result.
     pub fn initial(&self, number: usize) -> Outcome<Function> {
         let terms = self.evaluator.stored(self.argument(number)?, self.call.span)?;
         Ok(self.evaluator.constant_function(terms))
     }
 
-    /// What an operation gives.
+    /// Applies an operation to arrays.
     pub fn give(&self, operation: impl Operation, inputs: Vec<Arc<Described>>) -> Outcome<Value> {
         let of = (&self.element, self.rank);
         self.evaluator.operation(self.call.name, operation, inputs, of, self.call.span)

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 #[derive(Default)]
 pub(super) struct Comments {
-    /// Comments on lines of their own, by where the next word begins.
+    /// Comments on lines of their own, by the offset of the next word.
     before: HashMap<u32, Vec<String>>,
-    /// Comments on the line of a word, by where it ends.
+    /// Comments on the line of a word, by the offset of its end.
     behind: HashMap<u32, String>,
-    /// Where words begin that have an empty line before them.
+    /// Offsets of words that have an empty line before them.
     gaps: HashMap<u32, ()>,
 }
 
@@ -109,7 +109,7 @@ impl Comments {
     }
 }
 
-/// What the walk has seen since the last word.
+/// State of the walk since the last word.
 struct State {
     last_end: u32,
     newlines: usize,

@@ -5,7 +5,7 @@
 #[derive(Clone, Debug)]
 pub(super) struct Doc {
     kind: Kind,
-    /// How wide it is on one line.
+    /// Its width on one line.
     width: usize,
     /// Whether it cannot be on one line.
     breaks: bool,

@@ -14,14 +14,14 @@ use crate::syntax::node::{Node, Token};
 use comments::Comments;
 use doc::{Doc, concat, text};
 
-/// How wide lines are, where that is possible.
+/// Maximum width of lines, where that is possible.
 pub const WIDTH: usize = 100;
 
 /// Lays out a file. A text with errors is not touched.
 ///
 /// # Errors
 ///
-/// If the text cannot be parsed: what is wrong with it, as [`crate::syntax::parse`] tells it of file 0.
+/// If the text cannot be parsed: its errors, as [`crate::syntax::parse`] reports them of file 0.
 ///
 /// ```
 /// let text = "fun f x=let y=g x;z = 2 in y*z -- twice";
@@ -126,7 +126,7 @@ impl Formatter {
             tight = kind == SyntaxKind::LeftParen || kind == SyntaxKind::DotDot;
             docs.push(doc);
         }
-        // What goes on in another line is further right than what it belongs to.
+        // A continuation line is further right than the line that it belongs to.
         doc::nest(concat(docs))
     }
 }

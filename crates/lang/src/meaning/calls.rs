@@ -113,7 +113,7 @@ impl<'p> Evaluator<'p> {
     }
 }
 
-/// What the rules of a function are about.
+/// The group of rules that a built-in function belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Pull,
@@ -138,7 +138,7 @@ enum Subject {
     List,
 }
 
-/// What a function of the language is about, if it has a meaning.
+/// Returns the group of rules of a built-in function, if it has a meaning.
 fn subject(name: &str) -> Option<Subject> {
     if operation_of(name).is_some() {
         return Some(Subject::Scalar);
@@ -203,7 +203,7 @@ fn subject(name: &str) -> Option<Subject> {
     })
 }
 
-/// How many arguments a function takes, levels aside.
+/// Returns the number of arguments that a function takes, without levels.
 fn arity(ty: &Type) -> usize {
     let (mut ty, mut count) = (ty, 0);
     loop {

@@ -1,12 +1,12 @@
-//! What an evaluation costs: the clock of parallel steps, and counts by place and level. Knows no expression and no value; which rule
-//! costs what is said in `docs/semantics-of-pum.md`.
+//! Costs of an evaluation: the clock of parallel steps, and counts by place and level. Knows no expression and no value; the costs
+//! of each rule are in `docs/semantics-of-pum.md`.
 
 use crate::source::{FileId, Sources, Span};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::AddAssign;
 
-/// The level that something is done at, or whose memory it is about.
+/// The level of an operation, or of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CostLevel {
     /// One thread.
@@ -22,27 +22,27 @@ pub enum CostLevel {
 }
 
 impl CostLevel {
-    /// All of them.
+    /// All levels, from the lowest.
     pub const ALL: [CostLevel; 5] =
         [CostLevel::Thread, CostLevel::Warp, CostLevel::Block, CostLevel::Grid, CostLevel::Array];
 
-    /// The level that is so many above a thread.
+    /// Returns the level that is so many above a thread.
     pub fn above_thread(count: u32) -> Option<CostLevel> {
         CostLevel::ALL.get(..4)?.get(count as usize).copied()
     }
 
-    /// The level below, if there is one.
+    /// Returns the level below, if there is one.
     pub(super) fn below(self) -> Option<CostLevel> {
         CostLevel::above_thread((self as u32).checked_sub(1)?)
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         ["thread", "warp", "block", "grid", "array"][self as usize]
     }
 }
 
-/// CostCounts of one place or level.
+/// Counts of one place or level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CostCounts {
     /// Steps of all threads that run there.
@@ -72,7 +72,7 @@ impl AddAssign for CostCounts {
 pub struct LevelCosts {
     /// The level.
     pub level: CostLevel,
-    /// CostCounts of all places.
+    /// Counts of all places.
     pub counts: CostCounts,
     /// The greatest number of bytes that one location of the level has alive at a time.
     pub memory: u64,
@@ -95,35 +95,35 @@ pub struct LineCosts {
     pub counts: CostCounts,
 }
 
-/// What an evaluation costs.
+/// Costs of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeaningCosts {
-    /// Parallel steps: what is done side by side counts as its longest part.
+    /// Parallel steps: work that is done side by side counts as its longest part.
     pub steps: u64,
     /// Steps of all threads.
     pub work: u64,
-    /// Steps that are done when a program is built: applications, projections, rearrangements of pull arrays.
+    /// Steps that are taken when a program is built: applications, projections, rearrangements of pull arrays.
     pub administrative: u64,
-    /// Costs by level, without levels that nothing happened at.
+    /// Costs by level, without levels at which nothing happened.
     pub levels: Vec<LevelCosts>,
     /// Costs by line and level, in the order of files and lines.
     pub lines: Vec<LineCosts>,
 }
 
 impl MeaningCosts {
-    /// The costs at a level; all zero if nothing happened there.
+    /// Returns the costs at a level; all zero if nothing happened there.
     pub fn at(&self, level: CostLevel) -> LevelCosts {
         let nothing = LevelCosts { level, counts: CostCounts::default(), memory: 0, busy: 0, idle: 0 };
         self.levels.iter().find(|costs| costs.level == level).copied().unwrap_or(nothing)
     }
 }
 
-/// CostCounts while a program is evaluated.
+/// Counts while a program is evaluated.
 #[derive(Default)]
 pub(super) struct Meter {
     clock: Cell<u64>,
     administrative: Cell<u64>,
-    /// By the first byte of a place.
+    /// Counts by the first byte of a place, and the level.
     counts: RefCell<HashMap<(FileId, u32, CostLevel), CostCounts>>,
     alive: [Cell<u64>; 5],
     memory: [Cell<u64>; 5],
@@ -136,52 +136,52 @@ fn add(cell: &Cell<u64>, count: u64) {
 }
 
 impl Meter {
-    /// The parallel steps so far.
+    /// Returns the parallel steps so far.
     pub fn clock(&self) -> u64 {
         self.clock.get()
     }
 
-    /// Goes on from this time: what is done side by side begins at the same one.
+    /// Sets the clock: parallel parts begin at the same time.
     pub fn set_clock(&self, clock: u64) {
         self.clock.set(clock);
     }
 
-    /// CostCounts a step that costs nothing when the program runs.
+    /// Counts a step that costs nothing when the program runs.
     pub fn administrative(&self) {
         add(&self.administrative, 1);
     }
 
-    /// CostCounts steps: so many in all, which take this long.
+    /// Counts steps: the work of all threads, and the time that they take.
     pub fn steps(&self, span: Span, level: CostLevel, work: u64, time: u64) {
         add(&self.clock, time);
         self.count(span, level, CostCounts { work, ..CostCounts::default() });
     }
 
-    /// CostCounts something at a place.
+    /// Adds counts at a place.
     pub fn count(&self, span: Span, level: CostLevel, counts: CostCounts) {
         *self.counts.borrow_mut().entry((span.file, span.start, level)).or_default() += counts;
     }
 
-    /// CostCounts threads with and without something to do.
+    /// Counts busy and idle threads.
     pub fn threads(&self, level: CostLevel, busy: u64, idle: u64) {
         add(&self.busy[level as usize], busy);
         add(&self.idle[level as usize], idle);
     }
 
-    /// CostCounts memory that is taken.
+    /// Counts memory that is allocated.
     pub fn taken(&self, level: CostLevel, bytes: u64) {
         let (alive, memory) = (&self.alive[level as usize], &self.memory[level as usize]);
         add(alive, bytes);
         memory.set(memory.get().max(alive.get()));
     }
 
-    /// CostCounts memory that nothing refers to any more.
+    /// Counts memory that is freed.
     pub fn freed(&self, level: CostLevel, bytes: u64) {
         let alive = &self.alive[level as usize];
         alive.set(alive.get().saturating_sub(bytes));
     }
 
-    /// Everything that was counted.
+    /// Returns all costs.
     pub fn costs(&self, sources: &Sources) -> MeaningCosts {
         let mut lines: BTreeMap<(FileId, u32, CostLevel), CostCounts> = BTreeMap::new();
         let mut by_level = [CostCounts::default(); 5];

@@ -131,7 +131,7 @@ impl<'p> Evaluator<'p> {
         types.entry(expr.id).or_insert_with(|| Rc::new(self.checked.type_of(expr.id))).clone()
     }
 
-    /// What the variables of a polymorphic name stand for at a use.
+    /// Returns the arguments for the variables of a polymorphic name at a use.
     fn instance(&self, expr: &Expr, environment: &Environment<'p>) -> Outcome<Vec<(Variable, Argument)>> {
         let mut instances = self.instances.borrow_mut();
         let instance = instances.entry(expr.id).or_insert_with(|| self.checked.instance(expr.id).into());

@@ -10,11 +10,11 @@ use crate::types::Type;
 use pumice_scalar::{Constant, Op};
 use std::rc::Rc;
 
-/// What combines two elements.
+/// A binary operator on elements.
 type Operator<'o, 'p> = &'o dyn Fn(Value<'p>, Value<'p>) -> Outcome<Value<'p>>;
 
 impl<'p> Evaluator<'p> {
-    /// An operation on numbers as an operator.
+    /// Returns an operation on numbers as an operator.
     pub(super) fn arithmetic(
         &self,
         op: Op,

@@ -1,5 +1,5 @@
-//! What the lanes of a warp do together (rules 90 and 91): each has an element, gets one of another lane or the outcome of a vote, and makes
-//! something of both.
+//! Warp operations (rules 90 and 91): each lane has an element, receives one of another lane or the outcome of a vote, and combines
+//! both.
 
 use super::costs::CostLevel;
 use super::pulls::whole;
@@ -21,7 +21,7 @@ struct Lane<'p> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// Computes the elements of all lanes, exchanges them round by round, and hands what becomes of them to a writer.
+    /// Computes the elements of all lanes, exchanges them round by round, and hands the results to a writer.
     pub(super) fn run_exchange(
         &self,
         exchange: &Exchange<'p>,

@@ -38,7 +38,7 @@ impl<'p> Evaluator<'p> {
         Ok(all)
     }
 
-    /// CostCounts steps that are no operations of the program: this many, which take this long where they are side by side.
+    /// Counts steps that are not operations of the program: their number, and the time that they take in parallel.
     pub(super) fn charge(&self, work: u64, time: u64, span: Span) {
         let time = if self.is_outside() { time } else { work };
         self.meter.steps(span, self.location.get().level(), work, time);

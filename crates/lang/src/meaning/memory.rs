@@ -102,7 +102,7 @@ impl<'p> Evaluator<'p> {
         self.made(array.shape, Elements::Stored(memory.finished()), 0, span)
     }
 
-    /// What reads, writes or updates an element (rules 95 and 96).
+    /// Reads, writes or updates an element (rules 95 and 96).
     fn accessed(
         &self,
         call: &Call<'p>,

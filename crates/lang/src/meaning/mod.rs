@@ -1,12 +1,12 @@
-//! What programs mean, and what that costs: an evaluator of checked programs on actual values, by the small-step rules of FCL and those
+//! Reference semantics of programs and their costs: evaluates checked programs on actual values, by the small-step rules of FCL and those
 //! that `docs/semantics-of-pum.md` adds. It is independent of `evaluate/`, which makes array programs and kernels: it shares the tree,
 //! types and scalar operations with it and nothing else, and the two are tested against each other.
 //!
 //! Rules become an environment machine: `Evaluator` evaluates an expression to a value at a location, and counts the steps of the
 //! rules (`costs.rs`). `expressions.rs`, `functions.rs` and `scalars.rs` have the rules of expressions, and `calls.rs` says which rule is behind
-//! each function. `pulls.rs`, `pushes.rs`, `running.rs` and `lanes.rs` have those of arrays and levels, `memory.rs` those of memory that changes,
+//! each function. `pulls.rs`, `pushes.rs`, `running.rs` and `lanes.rs` have those of arrays and levels, `memory.rs` those of mutable memory,
 //! `lists.rs`, `folds.rs`, `sorting.rs` and `placing.rs` the meanings of operations of whole arrays, `rows.rs` those of comprehensions, and
-//! `results.rs` what goes in and out. Whatever a program says, evaluation ends: steps, depth and memory are bounded.
+//! `results.rs` arguments and results. Evaluation of every program ends: steps, depth and memory are bounded.
 
 mod calls;
 mod costs;
@@ -45,25 +45,25 @@ use value::{Environment, Value};
 
 type Outcome<T> = Result<T, Box<Diagnostic>>;
 
-/// What the variables of a polymorphic name stand for where it is used, in variables of what is around it.
+/// Arguments for the variables of a polymorphic name at a use, in variables of its surroundings.
 type Instance = Rc<[(Variable, Argument)]>;
 
-/// The lanes of a warp.
+/// Number of lanes of a warp.
 const WARP: usize = 32;
 
-/// How deep expressions and elements may be in each other, and how deep values may refer to each other; the stack of
+/// Maximum nesting depth of expressions and elements, and of values that refer to each other; the stack of
 /// [`evaluate`]'s thread has room for it.
 const MOST_DEEP: u32 = 10_000;
 
-/// The stack's bytes.
+/// Stack size in bytes.
 const STACK: usize = 1 << 30;
 
-/// The machine that programs are evaluated on, and what evaluation may take.
+/// The machine on which programs are evaluated, and the limits of an evaluation.
 #[derive(Clone, Copy, Debug)]
 pub struct MeaningOptions {
-    /// The threads of a block: `#BlockSize`.
+    /// Threads per block: `#BlockSize`.
     pub block_size: u32,
-    /// How many steps evaluation takes at most, administrative ones included.
+    /// Maximum number of evaluation steps, administrative ones included.
     pub most_steps: u64,
 }
 
@@ -73,13 +73,13 @@ impl Default for MeaningOptions {
     }
 }
 
-/// What a program gives, and what it costs.
+/// The result of a program, and its costs.
 pub struct Evaluated {
     /// The type of the result.
     pub result: Type,
-    /// The arrays of the result, in order; of no dimension for a value that is none.
+    /// The arrays of the result, in order; of rank 0 for a value that is not an array.
     pub arrays: Vec<HostData>,
-    /// What it costs.
+    /// Its costs.
     pub costs: MeaningCosts,
 }
 
@@ -127,10 +127,10 @@ pub fn evaluate(
     }
 }
 
-/// Where something is evaluated.
+/// The location of an evaluation: the host, a group of threads, or a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Location {
-    /// Outside of everything.
+    /// Outside of threads and groups.
     Host,
     /// A warp, block or grid as a whole.
     Group(CostLevel),
@@ -139,7 +139,7 @@ enum Location {
 }
 
 impl Location {
-    /// The level that costs are counted at.
+    /// Returns the level at which costs are counted.
     fn level(self) -> CostLevel {
         match self {
             Location::Host => CostLevel::Array,
@@ -155,19 +155,19 @@ struct Evaluator<'p> {
     options: MeaningOptions,
     meter: Rc<Meter>,
     location: Cell<Location>,
-    /// The number of the thread in its block that is at work; of a group, that of its first thread.
+    /// Number of the current thread in its block; for a group, that of its first thread.
     thread: Cell<usize>,
-    /// The number of its block.
+    /// Number of the current block.
     block: Cell<usize>,
-    /// How often threads have waited for each other.
+    /// Number of barriers so far.
     barriers: Cell<u64>,
     taken: Cell<u64>,
     depth: Cell<u32>,
-    /// Types of expressions, once they were asked for.
+    /// Types of expressions, computed on first use.
     types: RefCell<HashMap<ExprId, Rc<Type>>>,
-    /// What variables stand for at uses of polymorphic names.
+    /// Arguments for the variables of polymorphic names at their uses.
     instances: RefCell<HashMap<ExprId, Instance>>,
-    /// Functions of the language.
+    /// Schemes of built-in functions.
     builtins: RefCell<HashMap<Name, Rc<Scheme>>>,
 }
 
@@ -219,12 +219,12 @@ impl<'p> Evaluator<'p> {
         result
     }
 
-    /// CostCounts steps of the thread that is at work.
+    /// Counts a step of the current thread.
     fn step(&self, span: Span) {
         self.meter.steps(span, self.location.get().level(), 1, 1);
     }
 
-    /// Takes steps of those that evaluation may take.
+    /// Takes steps from the budget of the evaluation, or fails when it is spent.
     fn take(&self, count: u64, span: Span) -> Outcome<()> {
         let taken = self.taken.get().saturating_add(count);
         if taken > self.options.most_steps {
@@ -236,7 +236,7 @@ impl<'p> Evaluator<'p> {
         Ok(())
     }
 
-    /// Evaluates something that is part of something else.
+    /// Evaluates a part of an expression, one level deeper.
     fn nested<T>(&self, span: Span, f: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
         self.take(1, span)?;
         let depth = self.depth.get() + 1;
@@ -247,7 +247,7 @@ impl<'p> Evaluator<'p> {
         result
     }
 
-    /// A depth that is not too great.
+    /// Returns the depth, or an error if it is too great.
     fn bounded(&self, depth: u32, span: Span) -> Outcome<u32> {
         if depth <= MOST_DEEP {
             return Ok(depth);
@@ -260,12 +260,12 @@ impl<'p> Evaluator<'p> {
         Box::new(Diagnostic::new(span, message))
     }
 
-    /// What cannot be if types are right.
+    /// Returns the error for a case that the type checker excludes.
     fn fault(&self, span: Span, message: impl std::fmt::Display) -> Box<Diagnostic> {
         self.wrong(span, format!("{message}: that is a fault of Pumice"))
     }
 
-    /// A number that is wanted.
+    /// Returns a number, or an error if the value is not one.
     fn scalar(&self, value: &Value<'p>, span: Span) -> Outcome<pumice_scalar::Constant> {
         match value {
             Value::Scalar(scalar) => Ok(*scalar),
@@ -273,7 +273,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// An integer that is wanted.
+    /// Returns an integer, or an error if the value is not one.
     fn integer(&self, value: &Value<'p>, span: Span) -> Outcome<i64> {
         let integer = self.scalar(value, span)?.as_integer();
         integer

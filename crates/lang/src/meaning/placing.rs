@@ -129,7 +129,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// How many elements each value is replaced by.
+    /// Returns how many elements replace each value.
     fn sizes(&self, call: &Call<'p>, size: &Value<'p>, values: &[Value<'p>]) -> Outcome<Vec<usize>> {
         let span: Span = call.span;
         let sizes = self.each(values.len(), |number| {

@@ -106,7 +106,7 @@ impl<'p> Evaluator<'p> {
         self.made(shape, elements, depth, span)
     }
 
-    /// Where elements from one number to below another begin in an array of so many, and how many they are.
+    /// Returns the offset and the length of a segment of an array, or the error if it is out of bounds.
     pub(super) fn stretch(
         &self,
         from: i64,

@@ -153,7 +153,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The elements of which a condition holds (rule 87): threads of the level find out which.
+    /// Returns the elements for which a condition holds (rule 87); the threads of the level evaluate it.
     fn kept(&self, keep: &Value<'p>, array: &Value<'p>, level: CostLevel, span: Span) -> Outcome<Value<'p>> {
         let (of, mut kept) = (self.pull(array, span)?, Vec::new());
         let count = of.shape.count();

@@ -1,4 +1,4 @@
-//! What goes into an evaluation and comes out of it: arrays of scalars.
+//! Arguments and results of an evaluation: arrays of scalars.
 
 use super::costs::CostLevel;
 use super::pulls::whole;

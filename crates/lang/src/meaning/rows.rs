@@ -1,4 +1,4 @@
-//! Comprehensions (rules 76 to 82): lists of rows, a row being what the names so far stand for. What is left in the end is a pull array
+//! Comprehensions (rules 76 to 82): lists of rows, where a row binds the names so far. The result is a pull array
 //! whose elements are the head in each row, not evaluated.
 
 use super::pulls::whole;
@@ -10,7 +10,7 @@ use pumice_scalar::{Constant, Op};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// What one name is drawn from.
+/// The source of one name's values.
 enum Drawing<'p> {
     Array(Rc<Pull<'p>>),
     From(Constant),
@@ -18,12 +18,12 @@ enum Drawing<'p> {
 
 /// The rows so far.
 struct Rows<'p> {
-    /// What is outside of the comprehension.
+    /// The environment outside of the comprehension.
     outside: Environment<'p>,
     rows: Vec<Environment<'p>>,
     /// Whether anything is drawn so far.
     drawn: bool,
-    /// The places of the names that are bound so far.
+    /// The spans of the names that are bound so far.
     bound: Vec<Span>,
 }
 
@@ -152,7 +152,7 @@ impl<'p> Evaluator<'p> {
         Ok(())
     }
 
-    /// What is drawn in a row, and how many there are: as few as the shortest has.
+    /// Evaluates the sources in a row, and returns them with the number of elements: as many as the shortest has.
     fn drawn(
         &self,
         draws: &'p [(Pattern, Drawn)],

@@ -1,5 +1,5 @@
-//! Runs what push arrays describe (rules 40 to 42, 85 to 91): elements and parts are dealt out to as many locations as the group has, in
-//! rounds. What is done with an element, the thread that computed it does.
+//! Runs push arrays (rules 40 to 42, 85 to 91): elements and parts are dealt out to as many locations as the group has, in
+//! rounds. The thread that computed an element also writes it, or does with it whatever else is to be done.
 
 use super::costs::CostLevel;
 use super::pulls::whole;

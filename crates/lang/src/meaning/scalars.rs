@@ -1,5 +1,5 @@
-//! Scalar operations (rule 56), comparisons of whatever can be compared, and the order that sorting uses. What an operation means is
-//! `pumice_scalar`'s evaluation of constants.
+//! Scalar operations (rule 56), comparisons of all values that can be compared, and the order that sorting uses. Operations mean what
+//! `pumice_scalar` computes for constants.
 
 use super::value::{Call, Value};
 use super::{Evaluator, Outcome};
@@ -60,8 +60,8 @@ impl<'p> Evaluator<'p> {
         Op::Cast.evaluate(ty, &[value])
     }
 
-    /// Functions on scalars, with all their arguments. What an operation is, and constants and random numbers of a type, are facts that both
-    /// evaluators share.
+    /// Applies a function on scalars to all its arguments. Both evaluators share the operation of each name, and the constants and random
+    /// numbers of a type.
     pub(super) fn scalar_function(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let (span, name) = (call.span, &*call.name);
         let given = call.arguments.iter().map(|argument| self.scalar(argument, span));
@@ -206,7 +206,7 @@ impl<'p> Evaluator<'p> {
     /// The order of sorting: that of numbers, with -0.0 before 0.0 and what is not a number last, also where it is falling.
     pub(super) fn order(&self, left: &Value<'p>, right: &Value<'p>, falls: bool) -> Ordering {
         let mut pairs = Vec::new();
-        // What cannot be compared cannot be a key.
+        // Values that cannot be compared cannot be keys.
         if self
             .pairs(left, right, Span { file: crate::source::FileId(0), start: 0, end: 0 }, &mut pairs)
             .is_err()

@@ -1,4 +1,4 @@
-//! What is in memory: elements that were written once, and memory that changes, with who accessed it since the last barrier. Only data, as in
+//! Contents of memory: elements that were written once, and mutable memory, with the accesses to it since the last barrier. Only data, as in
 //! `value.rs`; the rules are in `pushes.rs` and `memory.rs`.
 
 use super::costs::{CostLevel, Meter};
@@ -42,24 +42,24 @@ impl<'p> Memory<'p> {
     }
 }
 
-/// Memory that changes: one for all who have it, or one for each thread.
+/// Mutable memory: one that is shared by all threads, or one per thread.
 #[derive(Clone)]
 pub(super) struct Changing<'p> {
     pub level: CostLevel,
     initial: Rc<[Value<'p>]>,
-    /// What was changed, by thread; memory that all have is that of thread 0.
+    /// The changed elements, by thread; shared memory has those of thread 0.
     changed: RefCell<HashMap<usize, Vec<Value<'p>>>>,
-    /// Who accessed each element, as far as others may race with it.
+    /// The accesses to each element that a later one may race with.
     accesses: RefCell<HashMap<usize, Vec<Access>>>,
     room: Rc<Room>,
 }
 
-/// An access to an element of memory that changes.
+/// An access to an element of mutable memory.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     pub block: usize,
     pub thread: usize,
-    /// How many barriers there were before.
+    /// Number of barriers before it.
     pub barriers: u64,
     pub modifies: bool,
     pub atomic: bool,
@@ -89,7 +89,7 @@ impl<'p> Changing<'p> {
         }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn length(&self) -> usize {
         self.initial.len()
     }
@@ -103,7 +103,7 @@ impl<'p> Changing<'p> {
         !self.changed.borrow().contains_key(&self.owner(thread))
     }
 
-    /// An element, as a thread sees it.
+    /// Returns an element, as a thread sees it.
     pub fn get(&self, thread: usize, number: usize) -> Option<Value<'p>> {
         match self.changed.borrow().get(&self.owner(thread)) {
             Some(changed) => changed.get(number).cloned(),
@@ -111,7 +111,7 @@ impl<'p> Changing<'p> {
         }
     }
 
-    /// Replaces an element, if it is there.
+    /// Replaces an element, if the index is in bounds.
     pub fn set(&self, thread: usize, number: usize, value: Value<'p>) {
         let mut changed = self.changed.borrow_mut();
         let own = changed.entry(self.owner(thread)).or_insert_with(|| self.initial.to_vec());
@@ -120,7 +120,7 @@ impl<'p> Changing<'p> {
         }
     }
 
-    /// Notes an access to an element that several threads have; gives whether it races with an earlier one.
+    /// Records an access to an element that several threads share. Returns whether it races with an earlier one.
     pub fn races(&self, number: usize, access: Access) -> bool {
         if self.level == CostLevel::Thread {
             return false;
@@ -133,14 +133,14 @@ impl<'p> Changing<'p> {
         others.retain(|other| other.block != access.block || other.barriers == access.barriers);
         let same_thread = |other: &&Access| (other.block, other.thread) == (access.block, access.thread);
         let alike = others.iter().filter(|other| other.is_alike(&access));
-        // Whoever comes later is none of two threads, and races with one of them if at all.
+        // Accesses of two threads are enough: a later one is by another thread than one of them, and races with that one if with any.
         if alike.clone().count() < 2 && !alike.clone().any(|other| same_thread(&other)) {
             others.push(access);
         }
         false
     }
 
-    /// All elements in the end, in the same room.
+    /// Returns the final elements, in the same room.
     pub fn finished(&self) -> Memory<'p> {
         let changed = self.changed.borrow_mut().remove(&0);
         let values = changed.unwrap_or_else(|| self.initial.to_vec());

@@ -46,7 +46,7 @@ fn resolve_level(level: Level, types: &Types) -> Level {
     }
 }
 
-/// What a variable stands for, in variables of what is around its use.
+/// Substitutes variables in an argument.
 pub(super) fn resolve_argument(argument: &Argument, types: &Types) -> Argument {
     match argument {
         Argument::Type(ty) => Argument::Type(resolve(ty, types)),
@@ -55,7 +55,7 @@ pub(super) fn resolve_argument(argument: &Argument, types: &Types) -> Argument {
     }
 }
 
-/// What the variables of a program's entry stand for: `double` for floats, the grid for levels, `int` for everything else.
+/// Returns default arguments for the variables of a program's entry: `double` for floats, the grid for levels, `int` for everything else.
 pub(super) fn defaults(scheme: &Scheme) -> Types {
     let default = |kind: Kind| match kind {
         Kind::Float => Argument::Type(Type::Scalar(ScalarType::F64)),

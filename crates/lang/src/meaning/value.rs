@@ -1,5 +1,5 @@
 //! Values of the semantics: base values, functions, pull arrays of elements that are not evaluated, push arrays, delayed
-//! concatenations, arrays in memory, and memory that changes. Only data: the rules are in the files beside it.
+//! concatenations, arrays in memory, and mutable memory. Only data: the rules are in the files beside it.
 
 use super::costs::CostLevel;
 use super::stores::{Changing, Memory};
@@ -10,7 +10,7 @@ use pumice_scalar::Constant;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What type variables stand for.
+/// Arguments for type variables.
 pub(super) type Types = Rc<HashMap<Variable, Argument>>;
 
 /// A value.
@@ -18,7 +18,7 @@ pub(super) type Types = Rc<HashMap<Variable, Argument>>;
 pub(super) enum Value<'p> {
     Scalar(Constant),
     Tuple(Rc<[Value<'p>]>),
-    /// In the order of names.
+    /// A record, in the order of names.
     Record(Rc<[(Name, Value<'p>)]>),
     /// A constructor, by its number in its sum, with its fields.
     Sum(usize, Rc<[Value<'p>]>),
@@ -29,7 +29,7 @@ pub(super) enum Value<'p> {
 }
 
 impl Value<'_> {
-    /// How deep functions and arrays refer to each other. It is bounded, because values are dropped recursively.
+    /// Returns how deep functions and arrays refer to each other. The depth is bounded, because values are dropped recursively.
     pub fn depth(&self) -> u32 {
         match self {
             Value::Scalar(_) | Value::Memory(_) => 0,
@@ -41,7 +41,7 @@ impl Value<'_> {
         }
     }
 
-    /// The bytes that it takes in memory.
+    /// Returns its size in memory, in bytes.
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Scalar(scalar) => scalar.ty().bytes() as u64,
@@ -68,7 +68,7 @@ pub(super) enum FunctionKind<'p> {
     Composed(Value<'p>, Value<'p>),
 }
 
-/// A function of the language with the arguments that it has so far.
+/// A built-in function of the language with the arguments so far.
 #[derive(Clone)]
 pub(super) struct Call<'p> {
     pub name: Name,
@@ -78,24 +78,24 @@ pub(super) struct Call<'p> {
     pub arguments: Vec<Value<'p>>,
 }
 
-/// The most dimensions that an array has.
+/// Maximum number of dimensions of an array.
 pub(super) const MOST_DIMENSIONS: usize = 5;
 
 /// The extents of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub rank: usize,
-    /// Those behind the rank are 1.
+    /// The extents of all dimensions; those beyond the rank are 1.
     pub extents: [usize; MOST_DIMENSIONS],
 }
 
 impl Shape {
-    /// A vector.
+    /// Creates the shape of a vector.
     pub fn vector(length: usize) -> Shape {
         Shape::of(&[length])
     }
 
-    /// The extents.
+    /// Creates a shape with these extents.
     pub fn of(extents: &[usize]) -> Shape {
         let mut shape = Shape { rank: extents.len().min(MOST_DIMENSIONS), extents: [1; MOST_DIMENSIONS] };
         for (to, from) in shape.extents.iter_mut().zip(extents) {
@@ -104,22 +104,22 @@ impl Shape {
         shape
     }
 
-    /// The extents that there are.
+    /// Returns the extents of its dimensions.
     pub fn known(&self) -> &[usize] {
         &self.extents[..self.rank]
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn count(&self) -> usize {
         self.extents.iter().fold(1, |count: usize, extent| count.saturating_mul(*extent))
     }
 
-    /// The number of the element at an index, row by row.
+    /// Returns the number of the element at an index, row by row.
     pub fn number(&self, index: [usize; MOST_DIMENSIONS]) -> usize {
         index.iter().zip(self.extents).fold(0, |number, (index, extent)| number * extent + index)
     }
 
-    /// The index of an element by its number.
+    /// Returns the index of an element by its number.
     pub fn index(&self, number: usize) -> [usize; MOST_DIMENSIONS] {
         let (mut index, mut rest) = ([0; MOST_DIMENSIONS], number);
         for (index, extent) in index.iter_mut().zip(self.extents).rev() {
@@ -129,7 +129,7 @@ impl Shape {
         index
     }
 
-    /// The extents of what has one element for each row, and the elements of a row: what the last dimension has.
+    /// Returns the extents of an array with one element per row, and the length of a row: the last extent.
     pub fn rows(&self) -> (Shape, usize) {
         match self.known().split_last() {
             Some((columns, others)) => (Shape::of(others), *columns),
@@ -142,12 +142,12 @@ impl Shape {
 pub(super) struct Pull<'p> {
     pub shape: Shape,
     pub elements: Elements<'p>,
-    /// What makes it.
+    /// Span of the expression that makes it.
     pub span: Span,
     pub depth: u32,
 }
 
-/// What the elements of a pull array are, none of them evaluated but those in memory.
+/// The elements of a pull array. None of them are evaluated but those in memory.
 pub(super) enum Elements<'p> {
     /// `[e1, e2]`.
     List(&'p [Expr], Environment<'p>),
@@ -157,7 +157,7 @@ pub(super) enum Elements<'p> {
     Mapped(Value<'p>, Rc<Pull<'p>>),
     /// `f a b`.
     Zipped(Value<'p>, Rc<Pull<'p>>, Rc<Pull<'p>>),
-    /// With a dimension and the one behind it exchanged.
+    /// A transposition that exchanges a dimension and the one behind it.
     Transposed(Rc<Pull<'p>>, usize),
     /// The same elements in another shape.
     Reshaped(Rc<Pull<'p>>),
@@ -165,16 +165,16 @@ pub(super) enum Elements<'p> {
     Rows(Rc<Pull<'p>>),
     /// One row of a matrix.
     Row(Rc<Pull<'p>>, usize),
-    /// Two vectors behind each other.
+    /// The concatenation of two vectors.
     Appended(Rc<Pull<'p>>, Rc<Pull<'p>>),
     /// The elements from a number on.
     Slice(Rc<Pull<'p>>, usize),
-    /// The elements of these numbers.
+    /// The elements with these numbers.
     Selected(Rc<Pull<'p>>, Vec<usize>),
     /// The head of a comprehension for each of its rows.
     Comprehended(&'p Expr, Vec<Environment<'p>>),
     Stored(Memory<'p>),
-    /// Memory that changed, as it was once; nothing changes this copy.
+    /// A copy of mutable memory, which nothing changes.
     Frozen(Changing<'p>),
 }
 
@@ -184,7 +184,7 @@ pub(super) struct Push<'p> {
     /// The number of elements.
     pub length: usize,
     pub kind: PushKind<'p>,
-    /// What makes it.
+    /// Span of the expression that makes it.
     pub span: Span,
     pub depth: u32,
 }
@@ -192,27 +192,27 @@ pub(super) struct Push<'p> {
 pub(super) enum PushKind<'p> {
     /// `[e1, e2]<level>`.
     Elements(Rc<Pull<'p>>),
-    /// So many neighbours to a thread.
+    /// A number of neighbouring elements per thread.
     Neighbours { items: usize, of: Rc<Pull<'p>> },
-    /// A function of elements and their partners at the lower index, and one at the upper; indices of partners differ in these bits.
+    /// Functions for the lower and the upper index of a pair, of elements and their partners; indices of partners differ in the bits of the mask.
     Pairwise { mask: usize, functions: [Value<'p>; 2], of: Rc<Pull<'p>> },
     /// Pairs of an index and the element there.
     Scattered(Rc<Pull<'p>>),
     /// `concatDelay size parts`.
     Concat { size: usize, parts: Rc<Pull<'p>> },
-    /// Parts, with the function that says where each element is written.
+    /// Parts, with the function that computes the index of each element.
     Interleave { place: Value<'p>, parts: Rc<Pull<'p>> },
     /// `mapPush f`.
     Mapped(Value<'p>, Rc<Push<'p>>),
-    /// Each element where a function of its index says.
+    /// A permutation: each element at the index that a function of its index gives.
     Placed(Value<'p>, Rc<Push<'p>>),
-    /// Those whose indices are in the array.
+    /// The elements whose indices are in bounds.
     Taken(Rc<Push<'p>>),
-    /// One after the other.
+    /// The concatenation of two push arrays.
     Appended(Rc<Push<'p>>, Rc<Push<'p>>),
-    /// Both parts of pairs.
+    /// Both parts of pairs, as separate elements.
     Unpaired(Rc<Push<'p>>),
-    /// What the lanes of a warp make of their elements and those of others.
+    /// The results of an exchange between the lanes of a warp.
     Exchanged(Exchange<'p>, Rc<Push<'p>>),
     /// Tiles of a matrix.
     Tiles(Tiles<'p>),
@@ -224,23 +224,23 @@ pub(super) struct Tiles<'p> {
     pub sides: [usize; 2],
     pub rows: usize,
     pub columns: usize,
-    /// Where the element with a number belongs that a thread has; tiles are rows of elements where there is none.
+    /// Function from a thread and an element's number to the element's row and column; without one, tiles are rows of elements.
     pub place: Option<Value<'p>>,
     /// Rows of tiles.
     pub of: Rc<Pull<'p>>,
 }
 
-/// What the lanes of a warp do together.
+/// A collective operation of the lanes of a warp.
 pub(super) struct Exchange<'p> {
-    /// The function that says what a lane gets.
+    /// Name of the built-in: a shuffle or a vote.
     pub name: Name,
-    /// Its first argument: of which lane, or a condition.
+    /// Its first argument: the source lane, or a condition.
     pub how: Value<'p>,
-    /// What becomes of an index, the element there, and what its lane got.
+    /// Function of an index, the element there, and the value that its lane received.
     pub combine: Value<'p>,
 }
 
-/// What names and type variables mean. Cloning is free.
+/// Bindings of names and type variables. Cloning is free.
 #[derive(Clone, Default)]
 pub(super) struct Environment<'p> {
     bound: Option<Rc<Bound<'p>>>,
@@ -253,14 +253,14 @@ struct Bound<'p> {
     depth: u32,
 }
 
-/// What a name means.
+/// The binding of a name.
 #[derive(Clone)]
 pub(super) enum Meaning<'p> {
-    /// What is bound at a place.
+    /// A value, by the span of the name where it is bound.
     Value(Span, Value<'p>),
     /// A level, by its name.
     Level(Name, CostLevel),
-    /// What is evaluated where it is used, because it calls itself or is of another type in each place.
+    /// A definition that is evaluated at each use, because it calls itself or has another type at each.
     Definition(Span, Rc<Definition<'p>>),
 }
 
@@ -276,17 +276,17 @@ pub(super) enum Defined<'p> {
 }
 
 impl<'p> Environment<'p> {
-    /// Without names.
+    /// Creates an environment without names.
     pub fn of_types(types: Types) -> Environment<'p> {
         Environment { bound: None, types }
     }
 
-    /// How deep what is bound refers to other values.
+    /// Returns how deep the bound values refer to other values.
     pub fn depth(&self) -> u32 {
         self.bound.as_ref().map_or(0, |bound| bound.depth)
     }
 
-    /// With one more meaning.
+    /// Adds a binding.
     pub fn with(&self, meaning: Meaning<'p>) -> Environment<'p> {
         let own = match &meaning {
             Meaning::Value(_, value) => value.depth(),
@@ -298,7 +298,7 @@ impl<'p> Environment<'p> {
         Environment { bound: Some(Rc::new(bound)), types: self.types.clone() }
     }
 
-    /// With more type variables.
+    /// Adds type variables.
     pub fn with_types(&self, more: impl IntoIterator<Item = (Variable, Argument)>) -> Environment<'p> {
         let mut more = more.into_iter().peekable();
         if more.peek().is_none() {
@@ -309,7 +309,7 @@ impl<'p> Environment<'p> {
         Environment { bound: self.bound.clone(), types: Rc::new(types) }
     }
 
-    /// What the name means that is bound at a place.
+    /// Returns the binding of the name that is bound at a span.
     pub fn get(&self, place: Span) -> Option<&Meaning<'p>> {
         self.find(|meaning| match meaning {
             Meaning::Value(span, _) | Meaning::Definition(span, _) => *span == place,
@@ -317,7 +317,7 @@ impl<'p> Environment<'p> {
         })
     }
 
-    /// The level of a name.
+    /// Looks up a level by name.
     pub fn level(&self, name: &str) -> Option<CostLevel> {
         let found = self.find(|meaning| matches!(meaning, Meaning::Level(known, _) if &**known == name));
         match found? {

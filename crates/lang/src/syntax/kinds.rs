@@ -19,13 +19,13 @@ macro_rules! kinds {
 }
 
 kinds! {
-    // What stands between words.
-    // The mark of the byte order that some editors write is a blank.
+    // Trivia: text between words.
+    // The byte order mark that some editors write is a blank.
     #[regex(r"[ \t\r\n\f\u{feff}]+")]
     Whitespace,
     #[regex(r"--[^\n]*", allow_greedy = true)]
     Comment,
-    // A comment of another language: an error, but no word.
+    // A comment of another language: an error, but not a word.
     #[regex(r"//[^\n]*", allow_greedy = true)]
     ForeignComment,
 
@@ -172,8 +172,8 @@ kinds! {
     #[regex(r#""[^"\n]*"?"#)]
     #[regex(r"'[^'\n]?'?", priority = 3)]
     Quoted,
-    // What nothing else is; words with letters that names do not have are not torn apart. What stands before such a letter is a word
-    // by itself: the lexer does not go far and then back again.
+    // Everything else. A word with letters that names do not have is one token. Its part before such a letter is a token
+    // by itself, so that the lexer never goes far and then back again.
     #[regex(r"([A-Za-z_][A-Za-z0-9_']*)?[^\x00-\x7F]([^\x00-\x7F]|[A-Za-z0-9_'])*", priority = 1)]
     Unknown,
     EndOfFile,
@@ -247,9 +247,9 @@ kinds! {
     ConstructorPattern,
     LiteralPattern,
 
-    // What stands where something else had to stand; the tree has the place of what is missing.
+    // Text in place of something else that was expected; the tree has the place of what is missing.
     Error,
-    // What was left out, and stands for nothing.
+    // Text that was skipped and has no meaning.
     Skipped,
 }
 

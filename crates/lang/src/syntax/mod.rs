@@ -1,13 +1,13 @@
-//! From text to the tree of a program: `lexer.rs` cuts the text into tokens, `grammar/` arranges all of them, blanks and comments
-//! included, in a lossless syntax tree (`kinds.rs`), and `lower/` makes an [`ast::Module`] of that. Every text has a tree; what is wrong
-//! with it is a list of messages.
+//! Parsing, from text to the tree of a program: `lexer.rs` cuts the text into tokens, `grammar/` arranges all of them, blanks and comments
+//! included, in a lossless syntax tree (`kinds.rs`), and `lower/` lowers that to an [`ast::Module`]. Every text has a tree; its errors
+//! are a list of messages.
 //!
 //! Bounds, so that no text overflows the stack or takes long:
 //! - a file has at most [`MAX_BYTES`];
 //! - brackets, `let`, `fn` and the like are nested at most [`MAX_NESTING`] deep;
 //! - a tree of an expression or type is at most about [`MAX_HEIGHT`] + [`MAX_NESTING`] high, so chains such as `a + a + …` and
 //!   `f x x …` have at most [`MAX_HEIGHT`] parts, and recursion over the tree, [`Drop`] also, goes no deeper;
-//! - at most [`MAX_ERRORS`] errors are told.
+//! - at most [`MAX_ERRORS`] errors are reported.
 
 mod grammar;
 mod kinds;
@@ -29,21 +29,21 @@ pub use kinds::{Pum, SyntaxKind, SyntaxNode, SyntaxToken};
 
 /// The largest file, in bytes.
 pub const MAX_BYTES: usize = 16 << 20;
-/// How deep expressions, types and patterns may be nested.
+/// Maximum nesting depth of expressions, types and patterns.
 pub const MAX_NESTING: u32 = 200;
-/// How many parts a chain may have, and so how high a tree may grow by chains.
+/// Maximum number of parts of a chain, and so the maximum height of a tree that chains build.
 pub const MAX_HEIGHT: u32 = 1000;
-/// How many errors of one file are told.
+/// Maximum number of reported errors of one file.
 pub const MAX_ERRORS: usize = 100;
 
-/// A file that was read.
+/// A parsed file.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The syntax tree, with every byte of the text; empty if the file is too large.
     pub syntax: SyntaxNode,
     /// The program. Where `errors` has something, parts of it may be missing or [`ast::ExprKind::Error`].
     pub module: ast::Module,
-    /// What is wrong.
+    /// The errors.
     pub errors: Vec<Diagnostic>,
 }
 

@@ -29,7 +29,7 @@ impl<'t> Node<'t> {
         self.start + u32::from(self.green.text_len())
     }
 
-    /// All that it has, in order.
+    /// Iterates over its nodes and tokens, in order.
     pub fn children(self) -> impl Iterator<Item = NodeOrToken<Node<'t>, Token<'t>>> {
         let mut start = self.start;
         self.green.children().map(move |child| {

@@ -12,10 +12,10 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use rowan::{Checkpoint, GreenNode, GreenNodeBuilder, Language};
 
-/// How far left a line may begin that goes on with an application.
+/// The leftmost column of a line that continues an application.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Layout {
-    /// Everywhere: this is a lone expression.
+    /// Any column: this is a lone expression.
     Free,
     /// Right of the column of the item.
     Item(u32),
@@ -32,16 +32,16 @@ pub(super) struct Parser<'t> {
     /// For each opening bracket the number of the closing one.
     matching: Vec<u32>,
     at: usize,
-    /// How many raw tokens are in the tree.
+    /// Number of raw tokens that are in the tree.
     built: usize,
     builder: GreenNodeBuilder<'static>,
     errors: Vec<Diagnostic>,
-    /// The token at which the last error was told: one is enough.
+    /// The token at which the last error was reported: one is enough.
     told_at: Option<usize>,
     nesting: u32,
     /// The column in which the bindings of the innermost `let` begin, or else the item.
     pub layout: Layout,
-    /// A word that ends an application here, though it is no keyword elsewhere.
+    /// A word that ends an application here, though it is not a keyword elsewhere.
     pub stop_word: Option<&'static str>,
 }
 
@@ -75,7 +75,7 @@ impl<'t> Parser<'t> {
         (self.builder.finish(), errors)
     }
 
-    // What stands here.
+    // The current token.
 
     pub fn token(&self) -> Token {
         self.ahead(0)
@@ -121,7 +121,7 @@ impl<'t> Parser<'t> {
         token.kind == SyntaxKind::EndOfFile || (token.kind.begins_item() && token.first_on_line)
     }
 
-    /// How many tokens further the bracket here is closed.
+    /// Returns after how many tokens the bracket there is closed.
     pub fn closed_after(&self, ahead: usize) -> Option<usize> {
         match self.matching.get(self.at + ahead) {
             Some(&closing) if closing != UNMATCHED => Some(closing as usize - self.at),
@@ -178,7 +178,7 @@ impl<'t> Parser<'t> {
         here
     }
 
-    /// What stands between words, up to here.
+    /// Adds the trivia before the current token to the tree.
     pub fn build_trivia(&mut self) {
         while self.built < self.token().raw as usize {
             self.build_raw();
@@ -208,7 +208,7 @@ impl<'t> Parser<'t> {
         self.span(self.token())
     }
 
-    /// What stands here, for a message.
+    /// Describes the current token for a message.
     pub fn found(&self) -> String {
         match self.kind() {
             SyntaxKind::EndOfFile => "the end".to_string(),
@@ -226,7 +226,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Tells an error, if none was told at this token.
+    /// Reports an error, if none was reported at this token.
     pub fn error(&mut self, error: Diagnostic) {
         if self.told_at != Some(self.at) && self.errors.len() < MAX_ERRORS {
             self.errors.push(error);

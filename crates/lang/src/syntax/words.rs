@@ -51,8 +51,8 @@ pub(super) fn significant(text: &str, raw: &[RawToken]) -> Vec<Token> {
     tokens
 }
 
-/// For each token, the number of the bracket that closes it. Brackets do not go beyond an item, and one that is closed by
-/// another kind of bracket is closed by none.
+/// Returns, for each token, the number of the bracket that closes it. Brackets do not go beyond an item, and one that is closed by
+/// another kind of bracket has no match.
 pub(super) fn match_brackets(tokens: &[Token]) -> Vec<u32> {
     let mut matching = vec![UNMATCHED; tokens.len()];
     let mut open: Vec<(usize, SyntaxKind)> = Vec::new();

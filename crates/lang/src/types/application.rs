@@ -10,12 +10,12 @@ use super::ty::Kind;
 use crate::ast::{Expr, ExprKind, LevelExpr, Operator};
 use crate::source::Span;
 
-/// What a function is applied to.
+/// An argument of an application: a value or a level.
 #[derive(Clone, Copy)]
 pub enum Operand<'e> {
     Value(&'e Expr),
     Level(&'e LevelExpr),
-    /// An expression whose type is known: what is piped.
+    /// An expression whose type is known: the value that is piped in.
     Known(&'e Expr, Ty),
 }
 
@@ -23,7 +23,7 @@ pub enum Operand<'e> {
 pub type Step<'e> = (Operand<'e>, &'e Expr);
 
 impl<'p> Checker<'p> {
-    /// An application, and what is piped into it.
+    /// Infers the type of an application, with the values that are piped into it.
     pub fn application<'e>(&mut self, expr: &'e Expr, piped: Vec<Step<'e>>) -> Ty {
         let (head, mut steps) = spine(expr);
         steps.extend(piped);
@@ -36,7 +36,7 @@ impl<'p> Checker<'p> {
         };
         let outer = self.region;
         if self.is_concat(head) {
-            // What is piped was inferred in a region that was made for it.
+            // A piped value was inferred in a region that was made for it.
             let inner = match steps.last() {
                 Some((Operand::Known(..), _)) => self.piped_region,
                 _ => self.new_region(outer),
@@ -120,7 +120,7 @@ impl<'p> Checker<'p> {
             self.record(whole, ty);
         }
         self.postponed(head, &mut postponed);
-        // What comes of a wrong argument would only be told again.
+        // Errors that follow from a wrong argument would only repeat it.
         if self.errors.len() > before { self.unknown() } else { ty }
     }
 
@@ -143,7 +143,7 @@ impl<'p> Checker<'p> {
                 .is_some_and(|signature| matches!(&*signature.name.name, "concat" | "interleave"))
     }
 
-    /// A chain of operators, which may be long, from its left end.
+    /// Infers the type of a chain of operators, which may be long, from its left end.
     pub fn operators(&mut self, expr: &Expr) -> Ty {
         let (mut chain, mut left) = (Vec::new(), expr);
         let outer = self.region;
@@ -211,7 +211,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// An operator as a function.
+    /// Returns the type of an operator as a function.
     pub fn section(&mut self, operator: Operator) -> Ty {
         let (parameters, result) = match operator {
             Operator::Pipe => {
@@ -234,7 +234,7 @@ impl<'p> Checker<'p> {
     }
 }
 
-/// The function of an application, and its arguments with the expressions that end with them.
+/// Splits an application into its function and its arguments, each with the expression that ends with it.
 pub fn spine(expr: &Expr) -> (&Expr, Vec<Step<'_>>) {
     let (mut head, mut steps) = (expr, Vec::new());
     loop {
@@ -259,7 +259,7 @@ fn is_comparison(operator: Operator) -> bool {
     matches!(operator, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
 }
 
-/// What both operands of an operator must be.
+/// Returns the kind that both operands of an operator must have.
 fn operand_kind(operator: Operator) -> Kind {
     match operator {
         Operator::Equal | Operator::NotEqual => Kind::Equal,

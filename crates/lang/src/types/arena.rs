@@ -1,5 +1,5 @@
-//! Types while they are inferred: nodes in one table, of which unification makes links (union-find). A node is small and can be
-//! copied; lists of parts are stretches of another table.
+//! Types during inference: nodes in one table, which unification links (union-find). A node is small and can be
+//! copied; lists of parts are ranges of another table.
 //!
 //! Depths say which variables a binding may generalise: a variable of a greater depth than the binding's surroundings occurs
 //! nowhere outside of it.
@@ -10,28 +10,28 @@ use pumice_scalar::ScalarType;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How many nodes one comparison of types may visit.
+/// Maximum number of nodes that one comparison of types may visit.
 const MAX_STEPS: u32 = 100_000;
 
 /// A node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ty(pub u32);
 
-/// A stretch of a table of parts.
+/// A range of the table of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     start: u32,
     length: u32,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
-    /// The same as another one.
+    /// A link to an equal node.
     Link(Ty),
-    /// The type of something wrong, which was told; fits everything.
+    /// The type of an erroneous expression, whose error has been reported; unifies with every type.
     Error,
-    /// Not known yet.
+    /// A unification variable.
     Flexible {
         kind: Kind,
         depth: u32,
@@ -70,7 +70,7 @@ pub struct LevelRef {
     pub variable: Option<LevelId>,
 }
 
-/// What a level variable is.
+/// The content of a level variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelNode {
     Link(LevelRef),
@@ -90,7 +90,7 @@ pub enum SizeRef {
     Variable(SizeId),
 }
 
-/// What a size variable is. Rigid ones are soft: what they are compared with is checked when the program runs.
+/// The content of a size variable. Rigid ones are soft: whether they equal another size is checked at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeNode {
     Link(SizeRef),
@@ -98,13 +98,13 @@ pub enum SizeNode {
     Rigid { variable: Variable },
 }
 
-/// What is needed to know of a sum to tell of which kinds it is.
+/// Facts about a sum that decide which kinds it is of.
 #[derive(Clone, Debug)]
 pub struct SumKind {
     pub name: Name,
     /// The narrowest kind that it is of if its arguments are.
     pub narrowest: Kind,
-    /// How many nodes its fields have together, and how deep they are nested.
+    /// Number of nodes in all fields together, and their nesting depth.
     pub size: (u32, u32),
 }
 
@@ -125,18 +125,18 @@ pub struct Arena {
     size_parts: Vec<SizeRef>,
     shapes: Vec<Arc<[Name]>>,
     shape_numbers: HashMap<Arc<[Name]>, u32>,
-    /// By their number.
+    /// Declared sums, by number.
     pub sums: Vec<SumKind>,
-    /// The names of rigid variables that somebody named.
+    /// The names of rigid variables that have one in the source.
     pub names: HashMap<Variable, Name>,
     next_variable: Variable,
-    /// How deep bindings are nested here.
+    /// Nesting depth of the current binding.
     pub depth: u32,
-    /// The changes since the beginning of what may be undone.
+    /// Changes since `begin`, for `undo`.
     trail: Vec<Change>,
-    /// How many more nodes may be visited before a type counts as too large.
+    /// Number of nodes that may still be visited before a type counts as too large.
     steps: u32,
-    /// For walks over shared nodes: the walk that saw each last.
+    /// Number of the walk that saw each node last, so that shared nodes are visited once.
     marks: Vec<u32>,
     walk: u32,
 }
@@ -147,14 +147,14 @@ impl Arena {
         Ty(self.nodes.len() as u32 - 1)
     }
 
-    /// The node that stands for this one, and what it is. Shortens the way there.
+    /// Returns the node that represents this one, and its content. Shortens the path there.
     pub fn find(&mut self, ty: Ty) -> (Ty, Node) {
         let (root, node) = self.look(ty);
         let mut at = ty;
-        // A way of one link needs no shortening.
+        // A path of one link needs no shortening.
         while let Node::Link(next) = self.nodes[at.0 as usize] {
             if next != root {
-                // Kept in the trail, because a link on the way may be undone.
+                // Recorded in the trail, because a link on the path may be undone.
                 self.set(at, Node::Link(root));
             }
             at = next;
@@ -162,7 +162,7 @@ impl Arena {
         (root, node)
     }
 
-    /// As `find`, and changes nothing.
+    /// Does what `find` does without shortening the path.
     pub fn look(&self, mut ty: Ty) -> (Ty, Node) {
         loop {
             match self.nodes[ty.0 as usize] {
@@ -177,7 +177,7 @@ impl Arena {
         self.trail.push(Change::Type(ty, before));
     }
 
-    /// A variable of its own.
+    /// Creates a unification variable.
     pub fn fresh(&mut self, kind: Kind) -> Ty {
         self.add(Node::Flexible { kind, depth: self.depth })
     }
@@ -191,7 +191,7 @@ impl Arena {
         variable
     }
 
-    /// The number that the next variable of a scheme will have.
+    /// Returns the number that the next variable of a scheme will have.
     pub fn next_variable(&self) -> Variable {
         self.next_variable
     }
@@ -209,7 +209,7 @@ impl Arena {
         self.add(Node::Tuple(parts))
     }
 
-    /// A record of fields in any order; of several of one name only one counts.
+    /// Creates a record of fields in any order; of several fields of one name only one counts.
     pub fn record(&mut self, mut fields: Vec<(Name, Ty)>) -> Ty {
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         fields.dedup_by(|a, b| a.0 == b.0);
@@ -228,12 +228,12 @@ impl Arena {
         self.add(Node::Record(shape, parts))
     }
 
-    /// The names of a record's fields, in their order.
+    /// Returns the names of a record's fields, in their order.
     pub fn shape(&self, shape: u32) -> Arc<[Name]> {
         self.shapes[shape as usize].clone()
     }
 
-    /// A pull array of one dimension whose size is not said.
+    /// Creates the type of a one-dimensional pull array of unspecified size.
     pub fn vector(&mut self, element: Ty) -> Ty {
         self.array(element, &[SizeRef::Any], None)
     }
@@ -291,7 +291,7 @@ impl Arena {
         self.trail.push(Change::Level(level, before));
     }
 
-    /// A level in variables that are not linked.
+    /// Expresses a level in variables that are not linked.
     pub fn find_level(&self, mut level: LevelRef) -> LevelRef {
         while let Some(LevelNode::Link(to)) = level.variable.map(|variable| self.levels[variable.0 as usize])
         {
@@ -324,13 +324,13 @@ impl Arena {
         size
     }
 
-    /// From here on changes can be undone, and steps are counted.
+    /// Starts to record changes for `undo` and to count steps.
     pub fn begin(&mut self) {
         self.trail.clear();
         self.steps = MAX_STEPS;
     }
 
-    /// Counts a visit of a node. False if there were too many: shared parts can make a type exponentially large.
+    /// Counts a visit of a node. Returns false after too many: shared parts can make a type exponentially large.
     pub fn step(&mut self) -> bool {
         self.steps = self.steps.saturating_sub(1);
         self.steps > 0

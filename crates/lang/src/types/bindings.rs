@@ -1,4 +1,4 @@
-//! Functions, `let`, and names: rules 24, 25, 28 and 29. What is bound here is generalised here, and used here.
+//! Functions, `let`, and names: rules 24, 25, 28 and 29. Generalises bindings, and instantiates them where they are used.
 
 use super::arena::{LevelRef, Node, Ty};
 use super::checked::Use;
@@ -12,12 +12,12 @@ use crate::ast::{Binding, Expr, Function, Parameter, Pattern, PatternKind};
 use crate::source::Span;
 
 impl Checker<'_> {
-    /// The type of a function: that of its signature, if it has one.
+    /// Infers the type of a function; it is that of its signature, if there is one.
     pub fn function(&mut self, function: &Function, expected: Option<Ty>, why: Why<'_>) -> Ty {
         self.lambda(&function.parameters, &function.body, expected, why)
     }
 
-    /// A type for a function that is not known yet, with as many parameters as it has.
+    /// Creates a type of unknown parts for a function, with as many parameters as the function has.
     pub fn unknown_function(&mut self, function: &Function) -> Ty {
         let mut ty = self.arena.fresh(Kind::Type);
         for parameter in function.parameters.iter().rev() {
@@ -26,14 +26,14 @@ impl Checker<'_> {
                     let parameter = self.arena.fresh(Kind::Type);
                     self.arena.function(parameter, ty)
                 }
-                // What stands behind a level may depend on it.
+                // The type behind a level parameter may depend on that level.
                 Parameter::Level(_) => self.arena.fresh(Kind::Type),
             };
         }
         ty
     }
 
-    /// The type of a function that may use itself as of this type.
+    /// Infers the type of a function that may use itself, at type `itself`.
     pub fn recursive_function(&mut self, function: &Function, itself: Ty) -> Ty {
         let why = Why::Recursion(&function.name.name);
         let ty = self.function(function, Some(itself), why);
@@ -43,7 +43,7 @@ impl Checker<'_> {
         ty
     }
 
-    /// The type of a function of parameters; what is expected of them is what they are.
+    /// Infers the type of a function of parameters; an expected type gives the types of its parameters.
     pub fn lambda(
         &mut self,
         parameters: &[Parameter],
@@ -99,7 +99,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Rule 25: what a `let` binds is polymorphic in all that its surroundings do not know.
+    /// Rule 25: infers the types of `let` bindings and generalises them over all variables that are unknown outside.
     pub fn bindings(&mut self, bindings: &[Binding]) {
         for binding in bindings {
             match binding {
@@ -109,7 +109,7 @@ impl Checker<'_> {
                     let ty = self.infer(value);
                     self.arena.depth -= 1;
                     self.settle_fields(before);
-                    // What is general is evaluated wherever it is used, and memory is allocated once.
+                    // A polymorphic binding is evaluated at each use, but memory is allocated once.
                     if self.arena.has_memory(ty)
                         && let Err(clash) = self.arena.lower(ty, self.arena.depth)
                     {
@@ -138,12 +138,12 @@ impl Checker<'_> {
         }
     }
 
-    /// The scheme of a type in variables that are not known outside.
+    /// Generalises a type over the variables that are not known outside.
     pub fn generalise(&mut self, ty: Ty, span: Span) -> InferredScheme {
         self.generalise_in_group(ty, self.arena.next_variable(), span)
     }
 
-    /// The same for functions that use each other; `first` is the first variable of them all.
+    /// Generalises one of several functions that use each other; `first` is the first variable of them all.
     pub fn generalise_in_group(&mut self, ty: Ty, first: Variable, span: Span) -> InferredScheme {
         match self.arena.generalise_in_group(ty, first) {
             Some(scheme) => scheme,
@@ -154,7 +154,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a name where it is used, and whose it is.
+    /// Infers the type of a name at a use, and records the use.
     pub fn name(&mut self, expr: &Expr) -> Ty {
         let target = self.meanings.names.get(expr.id.0 as usize).copied().unwrap_or(Target::Nothing);
         match target {

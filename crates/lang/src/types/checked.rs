@@ -1,5 +1,5 @@
-//! What the checker found out about a program, for the evaluator and for printing. Types are kept as they were inferred and
-//! made data when somebody asks.
+//! Results of the checker, for the evaluator and for printing. Types are kept as they were inferred, and
+//! converted to data on request.
 
 use super::arena::{Arena, LevelId, Ty};
 use super::hash::NumberMap;
@@ -16,14 +16,14 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FunctionId(pub u32);
 
-/// What a name in an expression means.
+/// The definition that a name in an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
-    /// A parameter, or what a `let`, `case` or comprehension binds.
+    /// A parameter, or a name that a `let`, `case` or comprehension binds.
     Local,
     /// A `fun` of any file.
     Function(FunctionId),
-    /// What the language has by itself.
+    /// A built-in of the language.
     Builtin(Name),
     /// A constructor of a sum, by its number.
     Constructor(SumId, usize),
@@ -40,10 +40,10 @@ pub struct SumDeclaration {
     pub constructors: Vec<(Name, Vec<Type>)>,
 }
 
-/// What a use puts for the variables of what it uses.
+/// Instantiation of a polymorphic name at a use.
 #[derive(Clone, Debug)]
 pub(super) enum Use {
-    /// New types for the variables of its scheme.
+    /// Types, levels and sizes for the variables of its scheme.
     Chosen {
         of: Entity,
         chosen: Vec<Chosen>,
@@ -52,14 +52,14 @@ pub(super) enum Use {
         of: Span,
         chosen: Vec<Chosen>,
     },
-    /// The same as around it: a function that uses itself, or one that uses it.
+    /// The variables of the surrounding scheme: a function that uses itself, or one that uses it.
     Itself(FunctionId),
     ItselfLocal(Span),
 }
 
-/// What is known of a program's types: all of them, if nothing is wrong with it.
+/// A program with the types of its parts: all of them, if the program has no errors.
 pub struct Checked {
-    /// Whether nothing is wrong with the program.
+    /// Whether the program has no errors.
     pub(super) is_right: bool,
     pub(super) arena: Arena,
     pub(super) modules: Vec<(FileId, Arc<Module>)>,
@@ -71,14 +71,14 @@ pub struct Checked {
     pub(super) builtins: Vec<InferredScheme>,
     pub(super) constructors: Vec<Vec<InferredScheme>>,
     pub(super) bindings: NumberMap<Span, Scheme>,
-    /// The types of all that is bound, by the place of its name.
+    /// The types of all local names, by the span of the name where it is bound.
     pub(super) locals: NumberMap<Span, Ty>,
     pub(super) level_parameters: NumberMap<Span, LevelId>,
     pub(super) sums: Vec<SumDeclaration>,
 }
 
 impl Checked {
-    /// The type of an expression, in the variables of the bindings around it that are polymorphic.
+    /// Returns the type of an expression, in the variables of the polymorphic bindings around it.
     pub fn type_of(&self, expression: ExprId) -> Type {
         match self.types.get(expression.0 as usize) {
             Some(ty) => self.arena.export(*ty),
@@ -86,7 +86,7 @@ impl Checked {
         }
     }
 
-    /// What a name means; nothing for what is no name.
+    /// Returns the definition that a name refers to, or `None` if the expression is not a name.
     pub fn resolved(&self, expression: ExprId) -> Option<Resolved> {
         match self.meanings.names.get(expression.0 as usize)? {
             Target::Nothing => None,
@@ -95,7 +95,7 @@ impl Checked {
         }
     }
 
-    /// The place of the name that binds a local name; see [`Checked::scheme_of_binding`].
+    /// Returns the span of the name that binds a local name; see [`Checked::scheme_of_binding`].
     pub fn binding(&self, expression: ExprId) -> Option<Span> {
         match self.meanings.names.get(expression.0 as usize)? {
             Target::Local(span) => Some(*span),
@@ -103,14 +103,14 @@ impl Checked {
         }
     }
 
-    /// The constructor of a pattern, by the pattern's place.
+    /// Returns the constructor of a pattern, by the pattern's span.
     pub fn constructor_of_pattern(&self, pattern: Span) -> Option<(SumId, usize)> {
         let (sum, number) = self.meanings.patterns.get(&pattern)?;
         Some((self.arena.sum_id(*sum), *number as usize))
     }
 
-    /// What the variables of a polymorphic name stand for where it is used, in variables of its surroundings. Empty for all other
-    /// expressions. A function that uses itself, without a signature, has the variables that it has around the use.
+    /// Returns the arguments for the variables of a polymorphic name at a use, in variables of its surroundings. Empty for all other
+    /// expressions. A function that uses itself without a signature is instantiated with its own variables.
     pub fn instance(&self, expression: ExprId) -> Vec<(Variable, Argument)> {
         let itself = |scheme: Option<&Scheme>| {
             let variables = scheme.map_or(&[][..], |scheme| &scheme.variables);
@@ -139,12 +139,12 @@ impl Checked {
         }
     }
 
-    /// The scheme of a name that a `let` binds, by the name's place, if it is polymorphic.
+    /// Returns the scheme of a name that a `let` binds, by the name's span, if it is polymorphic.
     pub fn scheme_of_binding(&self, name: Span) -> Option<&Scheme> {
         self.bindings.get(&name)
     }
 
-    /// The variable that a level parameter is in the types around it, by the place of its name.
+    /// Returns the variable of a level parameter in the types around it, by the span of its name.
     pub fn level_parameter(&self, name: Span) -> Option<Variable> {
         let quantified = Quantified::Level(*self.level_parameters.get(&name)?);
         Some(self.arena.quantified(quantified)?.0)

@@ -50,7 +50,7 @@ impl Checker<'_> {
         names_of(pattern, bound);
     }
 
-    /// What the elements are that are drawn.
+    /// Infers the element type of a generator's source.
     fn drawn(&mut self, drawn: &Drawn) -> Ty {
         match drawn {
             Drawn::Range(from, to) => {

@@ -13,32 +13,32 @@ use crate::source::Span;
 use pumice_scalar::ScalarType;
 use std::collections::HashMap;
 
-/// How many nodes one written type may have, and how deep names for types may be nested.
+/// Maximum number of nodes of a written type, and maximum nesting depth of type aliases.
 const MAX_NODES: u32 = 4_000;
 const MAX_NESTED: u32 = 100;
 
-/// What the variables of written types stand for.
+/// Variables that are in scope in written types.
 #[derive(Clone, Default)]
 pub struct TypeScope {
     pub types: HashMap<Name, Ty>,
     pub levels: Vec<(Name, LevelRef)>,
     pub sizes: HashMap<Name, SizeRef>,
-    /// The declaration whose parameters are all that is known, if it is one.
+    /// The declaration, if these are the parameters of one; no other variables are in scope there.
     declaration: Option<Name>,
-    /// How deep new variables are, if not as deep as the binding at hand.
+    /// Depth of new variables, if it is not that of the current binding.
     depth: Option<u32>,
     nodes: u32,
     nested: u32,
 }
 
 impl TypeScope {
-    /// For the parameters of a declaration.
+    /// Creates the scope of a declaration.
     pub fn of_declaration(name: &Name) -> TypeScope {
         TypeScope { declaration: Some(name.clone()), ..TypeScope::default() }
     }
 
-    /// For types that are written in the body of a function: their variables are the function's, and no inner binding's. Levels are
-    /// known only as parameters.
+    /// Creates the scope for types in the body of a function: their variables belong to the function, not to an inner binding. Only levels
+    /// that are parameters are in scope.
     pub fn in_body(self) -> TypeScope {
         TypeScope { depth: Some(1), levels: Vec::new(), ..self }
     }
@@ -336,12 +336,12 @@ impl Checker<'_> {
     }
 }
 
-/// How many levels above `thread` a level is that has a name.
+/// Returns how many levels above `thread` a named level is.
 pub fn level_named(name: &str) -> Option<u32> {
     ["thread", "warp", "block", "grid"].iter().position(|level| *level == name).map(|above| above as u32)
 }
 
-/// So many arguments, in words.
+/// Writes a number of arguments in words.
 pub fn count(number: usize) -> String {
     match number {
         0 => "no arguments".to_string(),
@@ -350,7 +350,7 @@ pub fn count(number: usize) -> String {
     }
 }
 
-/// How many there are, in words.
+/// Writes "is" or "are" with a number, in words.
 pub fn are(number: usize) -> String {
     match number {
         0 => "are none".to_string(),

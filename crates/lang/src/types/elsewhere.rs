@@ -1,6 +1,6 @@
-//! What functions of other languages are called here: for messages about names that nobody has declared.
+//! Names of functions in other languages with their counterparts here: for messages about undeclared names.
 
-/// What to write for a name that NumPy, Haskell, R, Futhark or a C-like language has.
+/// Returns what to write for a name that NumPy, Haskell, R, Futhark or a C-like language has.
 pub(super) fn elsewhere(name: &str) -> Option<&'static str> {
     Some(match name {
         "take" => "`takeFirst n xs` has the first n elements",

@@ -4,9 +4,9 @@ use super::infer::Checker;
 use crate::ast::{Expr, ExprKind, Name, Pattern, PatternKind};
 use crate::diagnostic::Diagnostic;
 
-/// How many rows of patterns are looked at; the search can take exponential time.
+/// Maximum number of rows of patterns that are visited; the search can take exponential time.
 const MAX_STEPS: usize = 20_000;
-/// How many patterns a message names.
+/// Maximum number of patterns that a message names.
 const MAX_NAMED: usize = 4;
 
 /// A pattern, without what has nothing to do with matching.
@@ -16,7 +16,7 @@ enum Shape {
     Of(Head, Vec<Shape>),
 }
 
-/// What a value is at its outside.
+/// The outermost constructor of a value or pattern.
 #[derive(Clone, Debug, PartialEq)]
 enum Head {
     Tuple(usize),
@@ -28,11 +28,11 @@ enum Head {
 }
 
 impl Checker<'_> {
-    /// Tells values for which a `case` has no arm.
+    /// Reports values for which a `case` has no arm.
     pub fn check_exhaustive(&mut self, case: &Expr) {
         let ExprKind::Case(_, arms) = &case.kind else { return };
         let rows: Vec<Vec<Shape>> = arms.iter().map(|(pattern, _)| vec![self.shape(pattern)]).collect();
-        // What an unknown constructor matches nobody knows, and it has been told.
+        // It is unknown what an unknown constructor matches, and that error has been reported.
         if arms.iter().all(|(pattern, _)| self.is_known(pattern)) {
             self.check_reachable(arms, &rows);
         }
@@ -99,7 +99,7 @@ impl Checker<'_> {
         Some(false)
     }
 
-    /// What the first patterns of rows are at their outside; of records, all fields that one of them mentions.
+    /// Returns the outermost constructors of the first patterns of rows; of records, one with all fields that a pattern mentions.
     fn heads<'a>(&self, rows: impl Iterator<Item = &'a [Shape]>) -> Vec<Head> {
         let mut heads: Vec<Head> = Vec::new();
         let mut record: Option<Vec<Name>> = None;
@@ -208,7 +208,7 @@ impl Checker<'_> {
         Some(found)
     }
 
-    /// What a value may be besides these, as patterns.
+    /// Returns patterns for the values that none of these constructors matches.
     fn absent(&self, heads: &[Head]) -> Vec<String> {
         match heads.first() {
             None | Some(Head::Tuple(_) | Head::Record(_)) => Vec::new(),
@@ -258,7 +258,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a constructor is called.
+    /// Returns the name of a constructor.
     pub fn constructor_name(&self, sum: u32, number: u32) -> Name {
         let declared = self.names.declared[self.names.sums[sum as usize] as usize];
         match &self.program.modules[declared.module].module.types[declared.index].kind {
@@ -285,7 +285,7 @@ fn specialise(row: &[Shape], head: &Head, arity: usize) -> Option<Vec<Shape>> {
             all.iter().map(part).collect()
         }
         (Shape::Of(own, parts), head) if own == head => {
-            // A wrong number of parts was told.
+            // A wrong number of parts has been reported already.
             let mut parts = parts.clone();
             parts.resize(arity, Shape::Any);
             parts

@@ -1,4 +1,4 @@
-//! Types as data, for whoever needs no unification any more, and for messages.
+//! Conversion of inferred types to data, for messages and for all later stages, which do not unify.
 
 use super::arena::{Arena, LevelNode, LevelRef, Node, SizeNode, SizeRef, Ty};
 use super::scheme::{Chosen, InferredScheme, Quantified};
@@ -7,7 +7,7 @@ use super::unify::MAX_DEPTH;
 use pumice_scalar::ScalarType;
 
 impl Arena {
-    /// A type as data. What is still unknown is what it is by default.
+    /// Converts a type to data. Variables that are still unknown become their default.
     pub fn export(&self, ty: Ty) -> Type {
         self.export_at(ty, 0, Unknown::Default)
     }
@@ -93,7 +93,7 @@ impl Arena {
         }
     }
 
-    /// The number and kind of a variable of a scheme.
+    /// Returns the number and kind of a variable of a scheme.
     pub fn quantified(&self, variable: Quantified) -> Option<(Variable, Kind)> {
         match variable {
             Quantified::Type(ty) => match self.look(ty).1 {
@@ -111,7 +111,7 @@ impl Arena {
         }
     }
 
-    /// What a use puts for a variable, as data.
+    /// Converts the argument for a variable at a use to data.
     pub fn export_chosen(&self, chosen: Chosen) -> Argument {
         match chosen {
             Chosen::Type(ty) => Argument::Type(self.export(ty)),
@@ -120,7 +120,7 @@ impl Arena {
         }
     }
 
-    /// A scheme as data.
+    /// Converts a scheme to data.
     pub fn export_scheme(&self, scheme: &InferredScheme) -> Scheme {
         let variables = scheme.variables.iter().filter_map(|variable| self.quantified(*variable));
         let variables =
@@ -129,11 +129,11 @@ impl Arena {
     }
 }
 
-/// Numbers of variables that stand for what is unknown in a message; others are smaller. The first stands for what is wrong.
+/// Numbers of the variables that represent unknown types and levels in a message; others are smaller. The first represents an error.
 const UNKNOWN_TYPES: Variable = 1 << 30;
 const UNKNOWN_LEVELS: Variable = 1 << 31;
 
-/// Whether a type that was exported has no part of which something is wrong.
+/// Whether an exported type has no erroneous part.
 pub fn is_known(ty: &Type) -> bool {
     match ty {
         Type::Scalar(_) => true,
@@ -147,7 +147,7 @@ pub fn is_known(ty: &Type) -> bool {
     }
 }
 
-/// What becomes of what is unknown.
+/// Treatment of unknown variables when a type is exported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unknown {
     Default,

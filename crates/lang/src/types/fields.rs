@@ -11,27 +11,27 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use std::collections::HashSet;
 
-/// A field of what is not known yet.
+/// A use of a field of a value whose type is not known yet.
 #[derive(Clone)]
 pub struct PendingField {
     record: Ty,
     name: Name,
     span: Span,
-    /// Where the record is.
+    /// Source span of the record.
     whole: Span,
     /// The type of the field.
     ty: Ty,
-    /// Whether a pattern asks, which may say all fields of a record.
+    /// Whether the field is in a pattern. Patterns may name all fields of a record.
     pattern: bool,
 }
 
 impl Checker<'_> {
-    /// The type of a field of something of a type.
+    /// Infers the type of a field of a value of type `record`.
     pub fn field(&mut self, record: Ty, name: &Ident, whole: Span) -> Ty {
         self.field_or_wait(record, name, whole, false)
     }
 
-    /// The same for a field of a pattern.
+    /// Infers the type of a field in a pattern.
     pub fn pattern_field(&mut self, record: Ty, name: &Ident, whole: Span) -> Ty {
         self.field_or_wait(record, name, whole, true)
     }
@@ -54,7 +54,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The type of a field; nothing if the record is not known.
+    /// Returns the type of a field, or `None` if the record is not known.
     fn known_field(&mut self, record: Ty, name: &Name, span: Span, whole: Span) -> Option<Ty> {
         let (record, node) = self.arena.find(record);
         let error = match node {
@@ -110,7 +110,7 @@ impl Checker<'_> {
                 break;
             }
         }
-        // What still waits is known outside, and so is the type of its field.
+        // A field that stays pending belongs to a record that is known outside, and so does the type of the field.
         for at in from..self.pending.len() {
             let (record, ty, span) = (self.pending[at].record, self.pending[at].ty, self.pending[at].span);
             if let Node::Flexible { depth, .. } = self.arena.look(record).1
@@ -158,7 +158,7 @@ impl Checker<'_> {
         some
     }
 
-    /// Takes a record for what nobody says what it is.
+    /// Chooses a record type for a value whose type nothing else determines, or reports that there is none.
     fn decide(&mut self, record: Ty, same: &[PendingField], visible: &[u32]) {
         let has_all = |names: &[Name]| same.iter().all(|field| names.contains(&field.name));
         let mut candidates = visible
@@ -201,7 +201,7 @@ impl Checker<'_> {
             self.clash(same[0].span, clash);
         }
         if matches!(self.arena.look(record).1, Node::Flexible { .. }) {
-            // Whatever went wrong was told; it must not be asked again.
+            // The error has been reported; the field must not be looked up again.
             let unknown = self.unknown();
             self.arena.set(record, Node::Link(unknown));
         }

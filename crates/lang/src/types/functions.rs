@@ -17,10 +17,10 @@ use crate::source::Span;
 use pumice_scalar::ScalarType;
 use std::collections::HashMap;
 
-/// How many errors are told.
+/// Maximum number of reported errors.
 pub const MAX_ERRORS: usize = 100;
 
-/// Finds the types of a program, or what is wrong with it: of every function something, if several are wrong.
+/// Infers the types of a program, or returns its errors: some for each function, if several are wrong.
 ///
 /// ```
 /// use pumice_lang::{program::Program, types};
@@ -35,8 +35,8 @@ pub fn check(program: &Program) -> Result<Checked, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(checked) } else { Err(errors) }
 }
 
-/// As [`check`], for editors: what is known of a program although something is wrong with it. Only a program without errors may be
-/// evaluated.
+/// Infers types as [`check`] does, for editors: returns what is known of a program although it may have errors. Only a program without
+/// errors may be evaluated.
 ///
 /// ```
 /// use pumice_lang::{program::Program, types};
@@ -257,7 +257,7 @@ impl<'p> Checker<'p> {
         let unknown = InferredScheme::plain(self.unknown());
         let arena = &self.arena;
         let mut known = NumberMap::default();
-        // Where something is wrong, types may be too large to be written out.
+        // In a program with errors, types may be too large to be written out.
         let mut export = |scheme: &InferredScheme| match arena.is_small(scheme.ty, &mut known) {
             true => arena.export_scheme(scheme),
             false => arena.export_scheme(&unknown),

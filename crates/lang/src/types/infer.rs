@@ -1,5 +1,5 @@
-//! Types of expressions: rules 17 to 30 of FCL, for more expressions. What is expected of an expression goes down into it where
-//! that helps (`check`); otherwise types come up (`infer`) and are compared.
+//! Types of expressions: rules 17 to 30 of FCL, for more expressions. An expected type is passed down into an expression where
+//! that helps (`check`); otherwise types are synthesised bottom-up (`infer`) and compared.
 
 use super::arena::{Arena, LevelId, Node, SizeRef, SumKind, Ty};
 use super::checked::{FunctionId, Use};
@@ -30,7 +30,7 @@ pub struct Checker<'p> {
     /// The type of each expression.
     pub types: Vec<Ty>,
     pub uses: NumberMap<ExprId, Use>,
-    /// What functions are known to be: their signature's scheme, or what was inferred.
+    /// The schemes of functions: from their signatures, or inferred.
     pub schemes: Vec<Option<InferredScheme>>,
     /// The types of functions whose group is being inferred.
     pub group: NumberMap<FunctionId, Ty>,
@@ -40,13 +40,13 @@ pub struct Checker<'p> {
     pub fields: Vec<Vec<Vec<Ty>>>,
     pub parameters: Vec<Vec<Ty>>,
     pub parameter_kinds: Vec<Vec<Kind>>,
-    /// Declared types that contain themselves, which was told.
+    /// Declared types that contain themselves; the error has been reported.
     pub broken_types: HashSet<u32>,
     /// Other names of records, with the names of their fields.
     pub record_aliases: HashMap<u32, Arc<[Name]>>,
-    /// What is bound, by the place of its name.
+    /// Local names, by the span of the name where it is bound.
     pub locals: NumberMap<Span, Local>,
-    /// The levels that parameters are, by the place of their name.
+    /// The levels of level parameters, by the span of their name.
     pub level_parameters: NumberMap<Span, LevelId>,
     pub scalars: [Ty; ScalarType::ALL.len()],
     /// The variables of types that are written in the function's body.
@@ -60,11 +60,11 @@ pub struct Checker<'p> {
     /// Functions that are applied to levels: in the function at hand, and in those before.
     pub level_calls: Vec<LevelCall>,
     pub settled_calls: Vec<SettledCall>,
-    /// How far above a level parameter a function works inside.
+    /// Number of levels above a level parameter at which a function works inside.
     pub raises: HashMap<LevelParameter, u32>,
     pub regions: Vec<Region>,
     pub region: usize,
-    /// The region of what is piped into the application at hand.
+    /// The region of the value that is piped into the current application.
     pub piped_region: usize,
     /// The highest level at which each function works, as far as it is known.
     pub highest: Vec<Option<u32>>,
@@ -74,14 +74,14 @@ pub struct Checker<'p> {
     pub visited: Vec<ExprId>,
 }
 
-/// What a local name is.
+/// The binding of a local name.
 #[derive(Clone)]
 pub enum Local {
     /// A value of a type.
     Value(Ty),
     /// A local function inside of itself.
     Itself(Ty),
-    /// What a `let` binds, which may be polymorphic.
+    /// A name that a `let` binds, which may be polymorphic.
     Bound(InferredScheme),
 }
 

@@ -50,7 +50,7 @@ pub type LevelParameter = (FunctionId, usize);
 pub struct LevelCall {
     of: LevelParameter,
     level: LevelRef,
-    /// How far above the level its type says that it works.
+    /// Number of levels above the given level at which the function works, according to its type.
     told: u32,
     region: usize,
     span: Span,
@@ -105,10 +105,10 @@ impl Checker<'_> {
         }
     }
 
-    /// How many levels above a variable the levels in a type are, at most.
+    /// Returns how many levels above a variable the levels in a type are, at most.
     pub fn levels_above(&self, ty: Ty, variable: LevelId) -> u32 {
         let (mut above, mut waiting): (u32, Vec<Ty>) = (0, vec![ty]);
-        // A scheme is not large, so shared parts may be seen twice; of other types not more than a scheme may have is seen.
+        // A scheme is not large, so shared parts may be visited twice. Of other types, no more nodes are visited than a scheme may have.
         for _ in 0..MAX_SIZE {
             let Some(ty) = waiting.pop() else { break };
             match self.arena.look(ty).1 {
@@ -175,7 +175,7 @@ impl Checker<'_> {
     pub fn settle_levels(&mut self, group: &[FunctionId]) {
         let mut highest = None;
         let own = self.own_levels(group);
-        // Of what does not nest in a `concat` only the first is told: a `force` and its `push` have the same level.
+        // Of several uses that do not nest in a `concat` only the first is reported: a `force` and its `push` have the same level.
         let mut told = Vec::new();
         for LevelUse { level, region, span } in std::mem::take(&mut self.level_uses) {
             let level = self.arena.find_level(level);
@@ -238,7 +238,7 @@ impl Checker<'_> {
         own
     }
 
-    /// How far above a level parameter a function works inside, also through other functions.
+    /// Returns how many levels above a level parameter a function works inside, also through other functions.
     fn raise(&self, of: LevelParameter) -> u32 {
         self.raises.get(&of).copied().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
-//! What editors ask of a program, which may be wrong: where a name is defined, what is in scope, and types as they are written. Finds
-//! nothing out; where something is not known, says so.
+//! Queries of editors about a program, which may have errors: where a name is defined, what is in scope, and types as they are written.
+//! Infers nothing; says so where something is not known.
 
 use super::arena::Ty;
 use super::checked::{Checked, FunctionId, Resolved};
@@ -23,7 +23,7 @@ impl Checked {
     }
 
     fn known(&self, ty: Ty) -> Option<Type> {
-        // What is not decided where something is wrong may be anything still.
+        // In a program with errors, an undecided variable may still be anything.
         let export = || match self.is_right {
             true => self.arena.export(ty),
             false => self.arena.export_for_message(ty),
@@ -89,7 +89,7 @@ impl Checked {
         }
     }
 
-    /// What a name of a value means in a file, outside of its functions.
+    /// Returns the definition that a value's name refers to in a file, outside of its functions.
     pub fn value_named(&self, file: FileId, path: &Path) -> Option<Resolved> {
         let entity = self.names.value(self.module_of(file)?, path, &mut std::iter::empty()).ok()?;
         self.meaning(entity)
@@ -142,7 +142,7 @@ impl Checked {
         self.modules.get(declared.module)?.1.types.get(declared.index)
     }
 
-    /// What something that files define is, for those who know no tables.
+    /// Converts an entry of the name tables to a definition that needs no tables.
     pub(super) fn meaning(&self, entity: Entity) -> Option<Resolved> {
         match entity {
             Entity::Function(function) => Some(Resolved::Function(function)),

@@ -1,4 +1,4 @@
-//! What is told when types do not fit: what was needed and why, what is there, and what to write.
+//! Messages about type errors: what was needed and why, what is there, and what to write.
 
 use super::application::{Operand, Step};
 use super::arena::{LevelRef, Node, Ty};
@@ -14,44 +14,44 @@ use crate::ast::{Expr, ExprKind, Name};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// Why a type is expected.
+/// The reason why a type is expected.
 #[derive(Clone, Copy)]
 pub enum Why<'e> {
     Nothing,
-    /// It is an argument of a function, by its number from 0.
+    /// An argument of a function, by its number from 0.
     Argument {
         head: &'e Expr,
         number: usize,
     },
-    /// It is an operand.
+    /// An operand of an operator.
     Operator(&'static str),
     Condition,
     Guard,
-    /// The other branch is here.
+    /// The other branch, at this span.
     Branch(Span),
     Element,
-    /// The first element is here.
+    /// The first element, at this span.
     Elements(Span),
     Field(&'e Name),
     Annotation(Span),
-    /// The signature of this function says so.
+    /// The signature of this function.
     Signature(&'e Name, Span),
-    /// The function uses itself.
+    /// A function that uses itself.
     Recursion(&'e Name),
     Draw,
     Range,
     Take,
-    /// What it is the key of.
+    /// A key, of this clause.
     Key(&'static str),
 }
 
 impl Checker<'_> {
-    /// A type for a message.
+    /// Writes a type for a message.
     pub fn show(&self, ty: Ty) -> String {
         self.namer().show(&self.arena.export_for_message(ty))
     }
 
-    /// A level for a message.
+    /// Writes a level for a message.
     pub fn show_level(&self, level: LevelRef) -> String {
         self.namer().level(self.arena.export_level_for_message(level))
     }
@@ -99,7 +99,7 @@ impl Checker<'_> {
         (describe(a, x), describe(b, y))
     }
 
-    /// What an application's head is called, and its scheme.
+    /// Returns the name of an application's head, and its scheme.
     pub fn callee(&self, head: &Expr) -> Option<(Name, Option<Scheme>)> {
         let ExprKind::Name(path) = &head.kind else { return None };
         let scheme = match self.meanings.names.get(head.id.0 as usize)? {

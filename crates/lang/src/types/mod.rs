@@ -1,7 +1,7 @@
-//! What types the parts of a program have, or what is wrong with it.
+//! Type checking and inference: finds the types of a program's parts, or its errors.
 //!
 //! [`check`] goes over a program like this:
-//! - `names.rs`: what all files define; `resolve.rs`: what each name means, and which functions use which;
+//! - `names.rs`: the definitions of all files; `resolve.rs`: the definition that each name refers to, and which functions use which;
 //! - `declare.rs`, `elaborate.rs`: declared types and signatures, whose kinds are checked;
 //! - `order.rs`: functions in groups that use each other, those with a signature each by itself;
 //! - `infer.rs`, with `bindings.rs`, `application.rs`, `patterns.rs`, `fields.rs`, `comprehension.rs` and `exhaustive.rs`: the type of

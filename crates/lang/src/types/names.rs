@@ -1,4 +1,4 @@
-//! What names mean that files define: functions, built-ins, constructors and types, of the file itself, of files that it
+//! Tables of the names that files define: functions, built-ins, constructors and types, of the file itself, of files that it
 //! imports, and of the prelude and the built-ins, in this order.
 
 use super::checked::FunctionId;
@@ -9,13 +9,13 @@ use crate::program::{Program, STANDARD};
 use crate::source::Span;
 use std::collections::HashMap;
 
-/// What a name of a value means.
+/// The definition that a value's name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entity {
     Function(FunctionId),
     /// The signature's number in the file of built-ins.
     Builtin(u32),
-    /// The sum's number, and which of its constructors.
+    /// The sum's number, and the number of its constructor.
     Constructor(u32, u32),
 }
 
@@ -137,7 +137,7 @@ impl Names {
         }
     }
 
-    /// What a name means in a file, or the error.
+    /// Looks up a name in a file, or returns the error.
     pub fn value<'n>(
         &'n self,
         module: usize,
@@ -166,7 +166,7 @@ impl Names {
         })
     }
 
-    /// What a name of a type means in a file, or the error.
+    /// Looks up the name of a type in a file, or returns the error.
     pub fn ty(&self, module: usize, path: &Path) -> Result<u32, Diagnostic> {
         let name = &path.name;
         let scopes: Vec<&HashMap<Name, (u32, Span)>> = match &path.module {
@@ -297,7 +297,7 @@ pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n Name>) -> Option<
     near.min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1))).map(|(_, name)| name)
 }
 
-/// How many characters must be put in, left out, replaced or swapped with their neighbour to make one name of the other.
+/// Returns the edit distance of two names: insertions, deletions, replacements and swaps of neighbours that turn one into the other.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

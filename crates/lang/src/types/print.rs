@@ -1,4 +1,4 @@
-//! Types as they are written in a `sig`. Variables that nobody named are called a, b, …; levels l, l1, …; sizes n, n1, ….
+//! Types as they are written in a `sig`. Variables without a name of their own are called a, b, …; levels l, l1, …; sizes n, n1, ….
 
 use super::ty::{Kind, Level, Scheme, Size, Type, Variable};
 use pumice_scalar::ScalarType;
@@ -13,7 +13,7 @@ pub struct Namer {
 }
 
 impl Namer {
-    /// Gives a variable the name that somebody gave it, if it is free.
+    /// Gives a variable the name that it has in the source, if that is free.
     pub fn suggest(&mut self, variable: Variable, name: &str) {
         if !self.names.contains_key(&variable) && self.taken.insert(name.to_string()) {
             self.names.insert(variable, name.to_string());
@@ -142,13 +142,13 @@ impl Namer {
     }
 }
 
-/// Where a type stands, which decides whether it needs parentheses.
+/// The position of a type, which decides whether it needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     Anywhere,
     /// Before an arrow.
     Parameter,
-    /// As an argument of a declared type.
+    /// An argument of a declared type.
     Atom,
 }
 

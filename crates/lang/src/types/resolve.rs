@@ -1,4 +1,4 @@
-//! What every name in a function means, before types are known; tells names that mean nothing. Also finds which functions use
+//! Name resolution, before types are known: the definition of every name in a function. Reports undefined names. Also finds which functions use
 //! which, for the order of inference.
 
 use super::checked::FunctionId;
@@ -12,25 +12,25 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use std::collections::{HashMap, HashSet};
 
-/// What a name in an expression means.
+/// The definition that a name in an expression refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// What is bound here: the place of the name there.
+    /// A local binding: the span of the name there.
     Local(Span),
     Global(Entity),
-    /// Nothing, which was told.
+    /// No definition; the error has been reported.
     Nothing,
 }
 
-/// What the names of a program mean.
+/// The definitions that the names of a program refer to.
 pub struct Meanings {
-    /// By the number of the expression.
+    /// Definitions of names, by the number of the expression.
     pub names: Vec<Target>,
-    /// The sum and constructor of patterns, by the pattern's place.
+    /// The sum and constructor of patterns, by the pattern's span.
     pub patterns: NumberMap<Span, (u32, u32)>,
     /// The functions that each function uses.
     pub uses: Vec<Vec<FunctionId>>,
-    /// Functions in which a name means nothing.
+    /// Functions with an undefined name.
     pub broken: HashSet<FunctionId>,
 }
 
@@ -71,7 +71,7 @@ struct Resolver<'a> {
     meanings: &'a mut Meanings,
     module: usize,
     id: FunctionId,
-    /// Where each name is bound, innermost last.
+    /// The spans where each name is bound, innermost last.
     locals: HashMap<Name, Vec<Span>>,
     /// The names that are bound, in their order.
     bound: Vec<Name>,
@@ -151,7 +151,7 @@ impl Resolver<'_> {
         {
             return Target::Local(*span);
         }
-        // The nearest name takes its time, so it is not looked for again and again.
+        // The search for the nearest name is slow, so it is not repeated after so many errors.
         if self.errors.len() > MAX_ERRORS {
             return Target::Nothing;
         }

@@ -1,11 +1,11 @@
-//! Schemes: what a binding generalises, and what a use of it puts for the variables.
+//! Schemes: generalisation of bindings, and instantiation at their uses.
 
 use super::arena::{Arena, LevelId, LevelNode, LevelRef, Node, SizeId, SizeNode, SizeRef, Ty};
 use super::hash::NumberMap;
 use super::ty::Variable;
 use super::unify::MAX_DEPTH;
 
-/// How many nodes a type may have, written out.
+/// Maximum number of nodes of a type, written out.
 pub const MAX_SIZE: usize = 4_000;
 
 /// A variable of a scheme. All are rigid.
@@ -23,7 +23,7 @@ pub struct InferredScheme {
     pub ty: Ty,
 }
 
-/// What a use puts for a variable.
+/// The argument for a variable of a scheme at a use.
 #[derive(Clone, Copy, Debug)]
 pub enum Chosen {
     Type(Ty),
@@ -32,19 +32,19 @@ pub enum Chosen {
 }
 
 impl InferredScheme {
-    /// A type without variables of its own.
+    /// Creates a scheme without variables.
     pub fn plain(ty: Ty) -> InferredScheme {
         InferredScheme { variables: Vec::new(), ty }
     }
 }
 
 impl Arena {
-    /// Makes the variables of a type that nothing outside knows variables of a scheme; `None` if the type is too large.
+    /// Generalises a type over the variables that nothing outside knows; `None` if the type is too large.
     pub fn generalise(&mut self, ty: Ty) -> Option<InferredScheme> {
         self.generalise_in_group(ty, self.next_variable())
     }
 
-    /// The same for one of several types that share variables: those from `first` on are of one that was generalised before.
+    /// Generalises one of several types that share variables: those from `first` on are of one that was generalised before.
     pub fn generalise_in_group(&mut self, ty: Ty, first: Variable) -> Option<InferredScheme> {
         let mut quantifier = Quantifier { first, variables: Vec::new(), bound: Vec::new(), nodes: 0 };
         self.quantify(ty, &mut quantifier, 0)?;
@@ -121,7 +121,7 @@ impl Arena {
         }
     }
 
-    /// The type of a scheme with new variables, and which these are.
+    /// Instantiates a scheme with new variables, and returns these.
     pub fn instantiate(&mut self, scheme: &InferredScheme) -> (Ty, Vec<Chosen>) {
         if scheme.variables.is_empty() {
             return (scheme.ty, Vec::new());
@@ -151,14 +151,14 @@ impl Arena {
         (self.copy(scheme.ty, &mut copy, 0), chosen)
     }
 
-    /// A type with a level for a level variable that it binds; `None` if the type is too large.
+    /// Substitutes a level for a level variable that a type binds; `None` if the type is too large.
     pub fn substitute_level(&mut self, ty: Ty, variable: LevelId, level: LevelRef) -> Option<Ty> {
         let mut copy = Copy { levels: vec![(variable, level)], ..Copy::default() };
         let ty = self.copy(ty, &mut copy, 0);
         (!copy.too_large).then_some(ty)
     }
 
-    /// Parts without anything to replace are shared.
+    /// Copies a type with replacements. Parts without anything to replace are shared.
     fn copy(&mut self, ty: Ty, copy: &mut Copy, nested: u32) -> Ty {
         let (ty, node) = self.find(ty);
         if let Some(done) = copy.types.get(&ty) {
@@ -191,7 +191,7 @@ impl Arena {
                 if (p, r) == (self.look(parameter).0, self.look(result).0) { ty } else { self.function(p, r) }
             }
             Node::LevelFunction(bound, result) => {
-                // A level that is put in must not be taken for the one that is bound here.
+                // A substituted level must not be captured by the binder here.
                 let captured =
                     copy.levels.iter().any(|(_, level)| self.find_level(*level).variable == Some(bound));
                 let (bound, result) = if captured {
@@ -230,13 +230,13 @@ impl Arena {
         new
     }
 
-    /// A type without any sizes.
+    /// Copies a type without any sizes.
     pub fn without_sizes(&mut self, ty: Ty) -> Ty {
         let mut copy = Copy { no_sizes: true, ..Copy::default() };
         self.copy(ty, &mut copy, 0)
     }
 
-    /// How many nodes a type has, written out with the fields of its sums, and how deep it is nested; `known` has those of nodes that were asked for before.
+    /// Measures a type, written out with the fields of its sums: number of nodes and nesting depth. `known` caches the measures of nodes.
     pub fn measure(&self, ty: Ty, known: &mut NumberMap<Ty, (u32, u32)>, nested: u32) -> (u32, u32) {
         let (ty, node) = self.look(ty);
         if nested > MAX_DEPTH {
@@ -261,7 +261,7 @@ impl Arena {
             deep = deep.max(below);
         }
         if let Node::Sum(sum, _) = node {
-            // As if all fields had each of the arguments.
+            // An upper bound: as if all fields had each of the arguments.
             let fields = self.sums[sum as usize].size;
             nodes = nodes.saturating_mul(fields.0);
             deep = deep.saturating_add(fields.1);
@@ -273,7 +273,7 @@ impl Arena {
     /// Whether a value of a type is memory that changes, or has some as a part.
     pub fn has_memory(&self, ty: Ty) -> bool {
         let mut waiting = vec![ty];
-        // Shared parts may be seen twice; of a type that is too large, not more is seen than a scheme may have.
+        // Shared parts may be visited twice. Of a type that is too large, no more nodes are visited than a scheme may have.
         for _ in 0..MAX_SIZE {
             let Some(ty) = waiting.pop() else { break };
             match self.look(ty).1 {
@@ -286,7 +286,7 @@ impl Arena {
         false
     }
 
-    /// How large types are together, and whether that is too much.
+    /// Measures several types together, and says whether they are too large.
     pub fn measure_all(&self, types: &[Ty]) -> ((u32, u32), bool) {
         let (mut known, mut nodes, mut deep) = (NumberMap::default(), 1u32, 0);
         for ty in types {
@@ -322,10 +322,10 @@ impl Quantifier {
     }
 }
 
-/// What is replaced in a copy of a type.
+/// The replacements in a copy of a type.
 #[derive(Default)]
 struct Copy {
-    /// What nodes become, also those that are done.
+    /// Replacements of nodes, including nodes that are copied already.
     types: NumberMap<Ty, Ty>,
     levels: Vec<(LevelId, LevelRef)>,
     sizes: Vec<(SizeId, SizeRef)>,

@@ -1,4 +1,4 @@
-//! Types, levels, sizes and schemes, as data that needs no unification any more. They print as they are written.
+//! Types, levels, sizes and schemes, as data for the stages after unification. They print as they are written.
 
 use crate::ast::Name;
 use pumice_scalar::ScalarType;
@@ -6,7 +6,7 @@ use pumice_scalar::ScalarType;
 /// A variable of a scheme. No two schemes of a program have a variable of the same number.
 pub type Variable = u32;
 
-/// A type. What is not decided is a variable of the scheme of a function around it.
+/// A type. Undecided parts are variables of the scheme of a function around it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// A scalar.
@@ -37,8 +37,8 @@ pub enum Type {
 }
 
 impl Type {
-    /// Whether it has more parts than a value may have. The checker bounds types in each function; those that polymorphic functions are
-    /// used at, one inside another, are known only when a program is evaluated.
+    /// Whether it has more parts than a value may have. The checker bounds types in each function; the types at which polymorphic
+    /// functions are instantiated inside one another are known only when a program is evaluated.
     pub fn is_too_large(&self) -> bool {
         const MOST_PARTS: usize = 4_000;
         let (mut left, mut count) = (vec![self], 0);
@@ -64,25 +64,25 @@ impl Type {
 /// A declared sum, with its name for messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SumId {
-    /// Which of all sums of a program.
+    /// Its number among all sums of a program.
     pub number: u32,
-    /// What it is called where it is declared.
+    /// Its name in its declaration.
     pub name: Name,
 }
 
 /// A level: so many above a variable, or above `thread`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Level {
-    /// The variable; without one it is a level that is known.
+    /// The variable; without one the level is known.
     pub variable: Option<Variable>,
-    /// How many levels above it.
+    /// Number of levels above the variable.
     pub above: u32,
 }
 
 /// An extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Size {
-    /// Not said.
+    /// Unspecified.
     Any,
     /// A number.
     Number(u64),
@@ -90,7 +90,7 @@ pub enum Size {
     Variable(Variable),
 }
 
-/// What a variable of a scheme may stand for. Those from [`Kind::Type`] to [`Kind::Number`] are each part of the one before;
+/// The types that a variable of a scheme may stand for. Those from [`Kind::Type`] to [`Kind::Number`] are each part of the one before;
 /// `Integer` and `Float` are parts of `Number`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -98,11 +98,11 @@ pub enum Kind {
     Type,
     /// Any type but a function (GT).
     Ground,
-    /// What can be stored (BT).
+    /// Any type that can be stored (BT).
     Base,
-    /// What can be stored and `==` compares.
+    /// Any type that can be stored and compared with `==`.
     Equal,
-    /// What can be stored and `<` compares.
+    /// Any type that can be stored and compared with `<`.
     Ordered,
     /// An integer or a float.
     Number,
@@ -117,7 +117,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of what is of both kinds, if there is anything. Levels and sizes are of their own kind alone.
+    /// Returns the intersection of two kinds, unless it is empty. Levels and sizes are of their own kind alone.
     pub fn meet(self, other: Kind) -> Option<Kind> {
         if self.implies(other) {
             Some(self)
@@ -128,7 +128,7 @@ impl Kind {
         }
     }
 
-    /// Whether all that is of this kind is of the other kind too.
+    /// Whether everything of this kind is of the other kind too.
     pub fn implies(self, other: Kind) -> bool {
         match (self, other) {
             (Kind::Level | Kind::Size, _) | (_, Kind::Level | Kind::Size) | (Kind::Float, Kind::Integer) => {
@@ -138,7 +138,7 @@ impl Kind {
         }
     }
 
-    /// The class that a signature writes before a variable of this kind, if it needs one.
+    /// Returns the class that a signature writes before a variable of this kind, if it needs one.
     pub fn class(self) -> Option<&'static str> {
         match self {
             Kind::Type | Kind::Level | Kind::Size => None,
@@ -152,14 +152,14 @@ impl Kind {
         }
     }
 
-    /// The kind of a class.
+    /// Returns the kind of a class.
     pub fn of_class(class: &str) -> Option<Kind> {
         let all =
             [Kind::Ground, Kind::Base, Kind::Equal, Kind::Ordered, Kind::Number, Kind::Integer, Kind::Float];
         all.into_iter().find(|kind| kind.class() == Some(class))
     }
 
-    /// What is of this kind, in words: "the function works for …".
+    /// Describes this kind in words: "the function works for …".
     pub fn words(self) -> &'static str {
         match self {
             Kind::Type => "anything",
@@ -179,25 +179,25 @@ impl Kind {
 /// A type with its variables.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
-    /// Its variables, with what each may stand for, and what it is called where somebody said so.
+    /// Its variables, each with its kind and, if it has one in the source, its name.
     pub variables: Vec<(Variable, Kind, Option<Name>)>,
     /// The type.
     pub ty: Type,
 }
 
-/// What a variable of a scheme stands for where the scheme is used.
+/// The argument for a variable of a scheme where the scheme is used.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Argument {
-    /// Of a variable for types.
+    /// The type for a type variable.
     Type(Type),
-    /// Of a variable for levels.
+    /// The level for a level variable.
     Level(Level),
-    /// Of a variable for extents.
+    /// The extent for a size variable.
     Size(Size),
 }
 
 impl Argument {
-    /// A variable for itself.
+    /// Creates the argument that leaves a variable as it is.
     pub fn variable(variable: Variable, kind: Kind) -> Argument {
         match kind {
             Kind::Level => Argument::Level(Level { variable: Some(variable), above: 0 }),

@@ -1,19 +1,19 @@
-//! Makes two types the same, or says what is in the way. Equal nodes become links to each other, so that types that share parts
+//! Unifies two types, or says why they differ. Equal nodes become links to each other, so that types that share parts
 //! are not walked twice.
 
 use super::arena::{Arena, LevelId, LevelNode, LevelRef, Node, Parts, SizeNode, SizeRef, Ty};
 use super::ty::Kind;
 
-/// How deep types may be nested.
+/// Maximum nesting depth of types.
 pub const MAX_DEPTH: u32 = 300;
 
-/// Why two types are not the same. A clash names the smallest parts that differ: what was needed, then what there is.
+/// The reason why two types are not the same. A clash names the smallest parts that differ: the needed one, then the actual one.
 #[derive(Clone, Copy, Debug)]
 pub enum Clash {
     Different(Ty, Ty),
     /// A type is not of a kind that is needed.
     Kind(Ty, Kind),
-    /// No type is of both kinds.
+    /// Two kinds that have no type in common.
     Kinds(Kind, Kind),
     /// A type would have to contain itself.
     Occurs,
@@ -32,14 +32,14 @@ pub enum Clash {
 type Outcome<T> = Result<T, Clash>;
 
 impl Arena {
-    /// Makes a type what is needed, or changes nothing.
+    /// Makes a type equal to the needed one, or changes nothing.
     pub fn unify(&mut self, needed: Ty, there: Ty) -> Outcome<()> {
         self.begin();
         let mut sizes = Sizes { lenient: false, clashed: false };
         self.unify_at(needed, there, &mut sizes, 0).map(|_| ()).inspect_err(|_| self.undo())
     }
 
-    /// Makes two types the same but for their sizes, or changes nothing. Says whether sizes clash.
+    /// Makes two types equal but for their sizes, or changes nothing. Says whether sizes clash.
     pub fn unify_but_sizes(&mut self, needed: Ty, there: Ty) -> Outcome<bool> {
         self.begin();
         let mut sizes = Sizes { lenient: true, clashed: false };
@@ -47,14 +47,14 @@ impl Arena {
         Ok(sizes.clashed)
     }
 
-    /// Makes a type of a kind, or changes nothing.
+    /// Restricts a type to a kind, or changes nothing.
     pub fn require(&mut self, ty: Ty, kind: Kind) -> Outcome<()> {
         self.begin();
         self.begin_walk();
         self.require_at(ty, kind, 0).inspect_err(|_| self.undo())
     }
 
-    /// Whether both are the same in all sizes too; only then may one stand for the other.
+    /// Unifies two types. Returns whether they are equal in all sizes too; only then may one node represent the other.
     fn unify_at(&mut self, needed: Ty, there: Ty, sizes: &mut Sizes, nested: u32) -> Outcome<bool> {
         let ((a, needed), (b, there)) = (self.find(needed), self.find(there));
         if a == b {
@@ -128,7 +128,7 @@ impl Arena {
             (Node::Memory(x), Node::Memory(y)) => exact &= self.unify_at(x, y, sizes, nested + 1)?,
             _ => return Err(Clash::Different(a, b)),
         }
-        // The parts may have been the same node under way, so the ends are looked up anew.
+        // The parts may have been linked to these nodes meanwhile, so both are looked up again.
         let (a, b) = (self.look(a).0, self.look(b).0);
         if exact && a != b {
             self.set(a, Node::Link(b));
@@ -136,7 +136,7 @@ impl Arena {
         Ok(exact)
     }
 
-    /// Makes a variable stand for a type.
+    /// Binds a variable to a type.
     fn bind(&mut self, variable: Ty, ty: Ty, kind: Kind, depth: u32, nested: u32) -> Outcome<()> {
         self.begin_walk();
         self.confine(variable, ty, depth, &mut Vec::new(), nested)?;
@@ -146,7 +146,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Lowers the variables of a type that is to be known at a depth; the type must not contain `variable`.
+    /// Lowers the depths of the variables in a type that is to be known at a depth; the type must not contain `variable`.
     fn confine(
         &mut self,
         variable: Ty,
@@ -162,7 +162,7 @@ impl Arena {
         if ty == variable {
             return Err(Clash::Occurs);
         }
-        // Below a binder a node may mean something else than elsewhere, so those are walked again.
+        // Below a binder a node may mean something else than elsewhere, so nodes there are visited again.
         if !matches!(node, Node::Scalar(_)) && !self.first_seen(ty) && bound.is_empty() {
             return Ok(());
         }
@@ -207,7 +207,7 @@ impl Arena {
         Ok(())
     }
 
-    /// Lowers all variables of a type to this depth, but for a level that is bound outside of it.
+    /// Lowers the depths of all variables of a type to the current one, but for a level that is bound outside of it.
     pub fn confine_body(&mut self, ty: Ty, bound: LevelId) -> Outcome<()> {
         self.begin();
         self.begin_walk();
@@ -215,7 +215,7 @@ impl Arena {
         self.confine(Ty(u32::MAX), ty, depth, &mut vec![bound], 0)
     }
 
-    /// Lowers all variables of a type to a depth at most.
+    /// Lowers the depths of all variables of a type to at most `depth`.
     pub fn lower(&mut self, ty: Ty, depth: u32) -> Outcome<()> {
         self.begin();
         self.begin_walk();
@@ -245,7 +245,7 @@ impl Arena {
         }
     }
 
-    /// Levels have one variable at most, so there is one most general answer.
+    /// Unifies two levels. A level has one variable at most, so there is one most general solution.
     pub fn unify_levels(&mut self, needed: LevelRef, there: LevelRef) -> Outcome<()> {
         let (a, b) = (self.find_level(needed), self.find_level(there));
         if a == b {
@@ -267,7 +267,7 @@ impl Arena {
         Err(Clash::Levels(a, b))
     }
 
-    /// Whether both are the same now. What is not known is not compared: that is done when the program runs.
+    /// Unifies two sizes. Returns whether they are the same now. Unknown sizes are not compared: that is done at run time.
     fn unify_sizes(&mut self, needed: SizeRef, there: SizeRef, sizes: &mut Sizes) -> Outcome<bool> {
         let (a, b) = (self.find_size(needed), self.find_size(there));
         if a == b {
@@ -346,7 +346,7 @@ impl Arena {
     }
 }
 
-/// How sizes are compared.
+/// The treatment of sizes in a comparison of types.
 struct Sizes {
     /// Whether sizes may differ.
     lenient: bool,

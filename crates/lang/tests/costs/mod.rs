@@ -1,10 +1,10 @@
-//! What programs cost by the rules of `docs/semantics-of-pum.md`. Numbers are computed by hand: a rule whose cost is wrong fails a test here.
+//! Costs of programs by the rules of `docs/semantics-of-pum.md`. Numbers are computed by hand: a rule whose cost is wrong fails a test here.
 
 use pumice_lang::meaning::{CostLevel, MeaningCosts, MeaningOptions, evaluate};
 use pumice_lang::program::Program;
 use pumice_lang::types::check;
 
-/// What an expression costs, with blocks of 32 threads, or what is wrong.
+/// Returns the costs of an expression, with blocks of 32 threads, or the error.
 fn evaluated(program: &str, expression: &str, most_steps: u64) -> Result<MeaningCosts, String> {
     let text = format!("{program}\nfun it = {expression}\n");
     let none = |name: &str| Err(format!("there is no `{name}`"));
@@ -42,7 +42,7 @@ fn the_threads_of_a_group_step_together() {
     let uneven = "generate 4 (fn i => seqfor i (fn _ x => x + 1) 0)";
     takes(&format!("push <warp> ({uneven})"), 3 + 1, 3 + 2 + 1 + 4);
     takes(&format!("push <thread> ({uneven})"), 3 + 2 + 1 + 4, 3 + 2 + 1 + 4);
-    // More elements than threads: in rounds, each of which waits for its longest.
+    // More elements than threads: in rounds, each as long as its longest thread.
     takes("push <block> (generate 70 (fn i => i))", 3, 70);
     takes("push <block> (generate 33 (fn i => seqfor i (fn _ x => x + 1) 0))", 31 + 1 + 32 + 1, 528 + 33);
     // A grid has as many blocks as are needed.
@@ -127,7 +127,7 @@ fn elements_are_computed_each_time_until_they_are_forced() {
 fn forces_of_groups_wait() {
     let twice = "push <block> (map (fn x => x) (force (push <block> [1, 2])))";
     let block = costs(twice).at(CostLevel::Block);
-    // What is forced last is alive together with what it reads: four numbers of 8 bytes.
+    // The last array is alive together with the one that it reads: four numbers of 8 bytes.
     assert_eq!((block.counts.forces, block.counts.barriers, block.memory), (2, 2, 32));
     assert_eq!((block.counts.written, block.counts.read), (4, 2));
     takes(twice, 1 + 2, 2 + 4);

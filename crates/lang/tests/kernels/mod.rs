@@ -39,7 +39,7 @@ fn a_block_has_memory_that_changes() {
       _ = perform (push <block> (map (fn x => if x > 0 then ignore (atomicAdd m (x % 4) 1) else ()) part))
   in push <block> (freeze m)";
     is(counted, "splitUp 4 [1, 5, -1, 2, 3, 3, 3, 0] |> map counted |> concat 4", "[0, 2, 1, 0, 0, 0, 0, 3]");
-    // What stands under a condition is done only where it holds, also if it gives something.
+    // Code under a condition runs only where the condition holds, even if it gives a value.
     let guarded = "fun f part =
   let m = memory <block> part
   in push <block> (generate (length part) (fn i => if i > 0 then read m (i - 1) else 100))";

@@ -1,5 +1,5 @@
-//! A kernel's text without what does not matter to it: names, where values are computed, and how sums are put together. What is left
-//! is what it loads, stores, updates and waits for, in order, and of which values.
+//! A kernel's text in a normal form: without names, the places where values are computed, and the way in which sums are composed. It keeps
+//! loads, stores, updates and barriers, in order, with their values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ type Sum = BTreeMap<String, i128>;
 struct Normal {
     values: HashMap<String, Sum>,
     names: usize,
-    /// How often each memory was written.
+    /// Number of writes to each memory.
     writes: HashMap<String, usize>,
     lines: Vec<String>,
     open: Vec<Open>,
@@ -24,7 +24,7 @@ struct Open {
     sides: Vec<Vec<String>>,
 }
 
-/// What matters of the text of a kernel.
+/// Returns the normal form of a kernel's text.
 pub fn normal(text: &str) -> String {
     let mut normal = Normal::default();
     text.lines().map(str::trim).filter(|line| !line.starts_with("//")).for_each(|line| normal.line(line));

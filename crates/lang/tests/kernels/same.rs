@@ -37,14 +37,14 @@ fn kernel_of(text: &str, threads: u32) -> Arc<Definition> {
     call.expect("there is a kernel").definition.clone().expect("the kernel is built")
 }
 
-/// What the passes leave of a kernel, for arrays of these lengths.
+/// Returns the text of a kernel after the passes, for arrays of these lengths.
 fn text_of(definition: &Definition, lengths: &[usize]) -> String {
     let arguments: Vec<KernelArgument> = lengths.iter().copied().map(KernelArgument::Length).collect();
     let specialised = definition.specialise(&arguments, &Profile::large_gpu(), Passes::default());
     specialised.expect("it is specialised").program.to_string()
 }
 
-/// What the simulator says that a kernel on an array of so many `i64` costs, line by line.
+/// Returns the simulator's costs of a kernel on an array of so many `i64`, line by line.
 pub fn report(text: &str, threads: u32, length: usize) -> String {
     let kernel = kernel_of(text, threads);
     let column = (0..length as i64).flat_map(i64::to_le_bytes).collect();
@@ -61,7 +61,7 @@ pub fn same_kernel<P>(text: &str, threads: u32, lengths: &[usize], rust: impl Ke
     let own = kernel_of(text, threads);
     let rust = define("kernel", threads, rust).expect("the kernel in Rust is built");
     let (own, rust) = (text_of(&own, lengths), text_of(&rust, lengths));
-    // Where the texts differ, it must be in what does not matter.
+    // The texts may differ only in what the normal form leaves out.
     if normal(&own) != normal(&rust) {
         panic!(
             "the kernels differ: {text}\n{}\n\nin Rust:\n{}\n\n{own}\n\n{rust}",

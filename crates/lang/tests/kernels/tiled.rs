@@ -17,11 +17,11 @@ fn add(a: Exp<i32>, b: Exp<i32>) -> Exp<i32> {
 
 /// A length of whole tiles; other lengths have tiles that are not whole.
 ///
-/// `tiles`, `halve`, `rowsOf` and their like are functions of the language in `.pum`, whose `index` is tested, and Rust's are trusted to stay within their arrays. So
-/// kernels are the same where the tests are proved away for the lengths of a launch.
+/// In `.pum`, `tiles`, `halve`, `rowsOf` and their like are library functions with bounds checks. Rust's are trusted to stay in bounds. So
+/// kernels are the same where the checks are proved away for the lengths of a launch.
 ///
-/// What has no counterpart in `.pum`: `vSwap` and `iSwap` where a thread of the grid says of each of its two elements where it goes (`examples/pum/obsidian.pum` has them with one); scans in one pass, which wait for
-/// other blocks; and `vsort` in registers, a network that Rust rearranges.
+/// No counterpart in `.pum`: `vSwap` and `iSwap` where a thread places each of its two elements (`examples/pum/obsidian.pum` has them with one);
+/// scans in one pass, which wait for other blocks; and `vsort` in registers, a network that Rust rearranges.
 const WHOLE: usize = 2048;
 
 #[test]

@@ -1,14 +1,14 @@
 //! Random programs whose types are right, made of bytes: scalars, records, sums, comprehensions, operations of whole arrays, and kernels
 //! of all levels. None of them fails when it runs.
 
-/// What a program of [`typed`] imports as `shapes`.
+/// The file that a program of [`typed`] imports as `shapes`.
 pub const SHAPES: &str = "type Point = { x : int, y : int }
 type Shape = Circle int | Box int int | Nothing
 fun area s = case s of | Circle r => 3 * r * r | Box w h => w * h | Nothing => 0
 fun turned p = { p with x = p.y, y = p.x }
 ";
 
-/// What stands before `it` in a program of [`typed`].
+/// The text before `it` in a program of [`typed`].
 const BEFORE: &str = "import shapes (area, turned, Point)
 fun twice f x = f (f x)
 sig parts : <l> -> int -> (a -> a) -> [a] -> [a]<1+l>

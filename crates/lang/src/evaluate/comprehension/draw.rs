@@ -14,7 +14,7 @@ use pumice_scalar::{Op, ScalarType, Term};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a variable is drawn from.
+/// The source of a variable's values.
 #[derive(Clone)]
 pub(super) enum Drawing {
     /// The elements of an array.
@@ -26,11 +26,11 @@ pub(super) enum Drawing {
 /// One or several variables that are drawn in step.
 type Draws = [(Pattern, Drawn)];
 
-/// The scalars of a row with what is drawn: from those before, what names mean there, and a number.
+/// Computes the scalars of a row with the drawn elements: from the scalars before, the environment there, and the element's number.
 type Elements<'a> = &'a dyn Fn(&[Term], &Environment, Term) -> Outcome<Vec<Term>>;
 
 impl Evaluator {
-    /// What one or several variables are drawn from, in a row: how many there are, and the elements by number.
+    /// Evaluates the sources of one or several variables in a row: for each, the number of elements, and the elements by number.
     pub(super) fn drawn(
         self: &Rc<Self>,
         draws: &Draws,
@@ -64,7 +64,7 @@ impl Evaluator {
         }
     }
 
-    /// Of variables that are drawn, what those are drawn from that have the same in every row.
+    /// Evaluates the sources that are the same in every row; `None` for the others.
     fn same_for_all(
         self: &Rc<Self>,
         draws: &Draws,
@@ -90,12 +90,12 @@ impl Evaluator {
         }
     }
 
-    /// As many as all of them have, if they are drawn from in step.
+    /// Returns the number of elements of sources that are drawn from in step: as many as the shortest has.
     pub(super) fn in_step(&self, drawn: &[(Scalar, Drawing)]) -> Term {
         drawn.iter().map(|(length, _)| length.term).reduce(|a, b| a.binary(Op::Min, b)).unwrap_or(whole(0))
     }
 
-    /// The types of what is drawn.
+    /// Returns the types of the drawn elements.
     fn drawn_types(&self, draws: &Draws, environment: &Environment, span: Span) -> Outcome<Vec<Type>> {
         let one = |(_, drawn): &(Pattern, Drawn)| match drawn {
             Drawn::Array(expr) => match environment.resolve(&self.checked.type_of(expr.id)) {

@@ -1,9 +1,9 @@
-//! Reductions that an expression computes for every row: each becomes an array of its results, which is made before the expression is, so
+//! Hoists reductions that an expression computes for every row: each becomes an array of its results, computed before the expression, so
 //! that a device divides long ones among many threads.
 //!
-//! An expression is evaluated as often as it has such reductions, and once more. Each time, those that are known are given as columns of
-//! the row, and evaluation ends at the first that is not. What is computed only sometimes (in a branch or a loop) stays where it
-//! is, as a loop: elsewhere it might fail, or take time in vain.
+//! An expression is evaluated once per such reduction, and once more. Each time, the results that are known are given as columns of
+//! the row, and evaluation ends at the first that is not. A reduction that is computed only sometimes (in a branch or a loop) stays where
+//! it is, as a loop: elsewhere it might fail, or take time in vain.
 
 use super::super::environment::Environment;
 use super::super::layout::{columns, from_terms};
@@ -21,53 +21,53 @@ use pumice_scalar::{Constant, FailureKind, Function, Node, Place, ScalarType, Si
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Reductions of a row's expression, while it is evaluated.
+/// The state of hoisting while a row's expression is evaluated.
 pub(in super::super) struct Hoisting {
-    /// The results of those that were found before, in the order in which they are met.
+    /// The results of reductions that were found before, in the order in which they are met.
     known: Vec<Value>,
     next: usize,
-    /// The number of an element of the one to be found; without it none is.
+    /// The number of an element of the reduction to be found; without it none is looked for.
     number: Option<Term>,
     found: Option<Found>,
 }
 
 /// A reduction that was found: all terms are of the row.
 struct Found {
-    /// How many elements it has, and the scalars of one.
+    /// Number of its elements, then the scalars of one element.
     terms: Vec<Term>,
     combination: Combination,
-    /// The type of its result: with a flag before it, if there may be none.
+    /// The type of its result: with a flag before it, if there may be no result.
     ty: Type,
     place: Place,
 }
 
-/// What a reduction does.
+/// A reduction.
 pub(in super::super) struct Reduction<'a> {
-    /// What the user calls it.
+    /// Its name in the source.
     pub name: &'a str,
-    /// Where it is written.
+    /// Its source span.
     pub span: Span,
     /// The type of its result.
     pub ty: Type,
-    /// Combines what there is so far with an element.
+    /// Combines the accumulator with an element.
     pub step: &'a dyn Fn(Value, Value) -> Outcome<Value>,
     /// Combines two results; associative.
     pub combine: &'a dyn Fn(Value, Value) -> Outcome<Value>,
-    /// What results begin with.
+    /// The initial value.
     pub initial: Initial,
 }
 
-/// What a reduction begins with.
+/// The initial value of a reduction.
 pub(in super::super) enum Initial {
-    /// A value that changes nothing, however often it is combined.
+    /// A neutral value: it changes nothing, however often it is combined.
     Neutral(Value),
-    /// A value that stands before the elements, once.
+    /// A value that is combined once, before the elements.
     First(Value),
-    /// Nothing: there must be an element.
+    /// None: there must be an element.
     Nothing,
 }
 
-/// Rows with the results of the reductions of expressions, and the expressions.
+/// Rows with the results of hoisted reductions, and the expressions that these were in.
 pub(super) struct Staged<'a> {
     evaluator: Rc<Evaluator>,
     rows: Rows,
@@ -75,11 +75,11 @@ pub(super) struct Staged<'a> {
     expressions: Vec<&'a Expr>,
     /// The rows, and an array for each reduction.
     pub arrays: Vec<Arc<Described>>,
-    /// How many scalars a row has, with those of inner comprehensions that are arrays of their own.
+    /// Number of scalars of a row, with those of inner comprehensions that are arrays of their own.
     row: usize,
-    /// How many it has without them.
+    /// Number of scalars of a row without those.
     pub own: usize,
-    /// Where the expressions are.
+    /// Source span of the expressions.
     pub span: Span,
 }
 
@@ -89,7 +89,7 @@ impl Staged<'_> {
         !self.results.is_empty() || self.row > self.own
     }
 
-    /// The rows with all results.
+    /// Returns the rows with all results.
     pub fn array(&self, place: Place) -> Arc<Described> {
         let inputs: Vec<&Arc<Described>> = self.arrays.iter().collect();
         match inputs[..] {
@@ -102,7 +102,7 @@ impl Staged<'_> {
         }
     }
 
-    /// What the expressions give, of the scalars of a row and of its results. What goes wrong is kept.
+    /// Computes the expressions from the scalars of a row and of its results. An error is recorded.
     pub fn values(&self, terms: &[Term]) -> Vec<Term> {
         let evaluator = &self.evaluator;
         let outcome = self.evaluated(terms, None).map(|(values, _)| values);
@@ -275,7 +275,7 @@ impl Evaluator {
         Value::scalar(Constant::from(flag).into(), true)
     }
 
-    /// What there is so far, if there is any, with one more element.
+    /// Combines an optional accumulator with one more element.
     fn with_option(
         self: &Rc<Self>,
         so_far: Value,
@@ -294,7 +294,7 @@ impl Evaluator {
         Ok(Value::Tuple([self.flag(true), value].into()))
     }
 
-    /// The operator of a reduction that is computed for every row, and is the same for all of them.
+    /// Builds the operator of a reduction that is computed for every row, if it is the same for all of them.
     fn shared_operator(
         self: &Rc<Self>,
         array: &Array,
@@ -305,7 +305,7 @@ impl Evaluator {
             Array::Stream(stream) => Some(stream.size),
             Array::Host(_) | Array::Kernel(_) => None,
         };
-        // Few elements are a thread's own.
+        // A reduction of few elements stays in a thread.
         let many = size.is_some_and(|size| size.integer().is_none_or(|size| size > FEW));
         if !many || self.hoisting.borrow().is_none() {
             return Ok(None);
@@ -314,7 +314,7 @@ impl Evaluator {
         Ok(operator.mistake().is_none().then_some(operator))
     }
 
-    /// The result of a reduction that is computed for every row: a column of the row, or the end of this evaluation.
+    /// Returns the result of a reduction that is computed for every row: a column of the row, or an error that ends this evaluation.
     fn hoisted(
         self: &Rc<Self>,
         array: &Array,
@@ -352,20 +352,20 @@ impl Evaluator {
         if let Some(hoisting) = &mut *self.hoisting.borrow_mut() {
             hoisting.found = Some(found);
         }
-        // Nobody sees this: what was found is asked for first.
+        // This error is never reported: the caller looks at `found` first.
         Err(self.wrong(reduction.span, "a reduction that is computed for every row"))
     }
 }
 
-/// What a reduction carries from element to element.
+/// The accumulator of a reduction.
 struct Carried {
     value: Value,
     ty: Type,
-    /// Whether it begins with a flag that says whether there is anything.
+    /// Whether it begins with a flag that says whether there is a value.
     optional: bool,
 }
 
-/// A function on these arguments, which may read elements of arrays of this program.
+/// Applies a function, which may read elements of arrays of this program, to these arguments.
 fn applied(function: &Function, arguments: &[Term]) -> Vec<Term> {
     function.instantiate(
         &mut |variable, ty| match variable {

@@ -28,10 +28,10 @@ use rows::{Part, Rows};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// More qualifiers than this no comprehension has.
+/// Maximum number of qualifiers of a comprehension.
 const MOST_QUALIFIERS: usize = 1_000;
 
-/// What is left of a comprehension behind a qualifier.
+/// The rest of a comprehension behind a qualifier.
 #[derive(Clone, Copy)]
 struct Rest<'a> {
     qualifiers: &'a [Qualifier],
@@ -60,7 +60,7 @@ impl Evaluator {
                 return Ok(value.clone());
             }
             let names = self.names_in_comprehension(element, qualifiers);
-            // What mentions nothing of the element is computed once.
+            // A comprehension that does not depend on the element is computed once.
             if self.mode.get() == Mode::Element && self.environment_is_outside(&names, environment) {
                 return self
                     .within(Mode::Host, || self.comprehension((element, qualifiers), ty, environment, span));
@@ -231,7 +231,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// A name for something in every row. What is the same in all of them is computed once; what cannot be stored, where it is used.
+    /// Binds a name in every row. A value that is the same in all rows is computed once; one that cannot be stored, where it is used.
     fn let_in_rows(
         self: &Rc<Self>,
         rows: &mut Rows,

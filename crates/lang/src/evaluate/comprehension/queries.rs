@@ -29,7 +29,7 @@ impl Evaluator {
         let Type::Array { element, .. } = rows.environment.resolve(&self.checked.type_of(array.id)) else {
             return Ok(false);
         };
-        // What each row has its own of is no table for all of them.
+        // An array that differs from row to row is not a table for all of them.
         if self.names_in(array).iter().any(|name| rows.binds(name))
             || columns(&element, self.sums()).is_none()
         {

@@ -16,19 +16,19 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What arrays are made by that are stored as elements and offsets.
+/// Name under which arrays are made that are stored as elements and offsets.
 pub(in super::super) const RAGGED: &str = "ragged";
 
-/// Names that no program can write.
+/// Names that no program can contain.
 pub(super) const ROW: &str = "the row's number";
 const ELEMENT: &str = "the row's element";
 
-/// The name of an inner comprehension with this element, once it is made for every row at once.
+/// Returns the name of an inner comprehension with this element, once it is computed for all rows at once.
 pub(super) fn name_of(element: &Expr) -> Name {
     format!("inner comprehension {}", element.id.0).into()
 }
 
-/// Whether an inner array is made for every row at once: a comprehension whose elements would not be numbered.
+/// Whether an inner array is computed for all rows at once: a comprehension whose elements would not be numbered.
 pub(super) fn is_made_at_once(value: &Expr) -> bool {
     match &value.kind {
         ExprKind::Comprehension(_, qualifiers) => !matches!(qualifiers[..], [Qualifier::Draw(_)]),
@@ -71,7 +71,7 @@ impl Evaluator {
         };
         let with_row = [&[ScalarType::I64], &types[..]].concat();
         let numbered = match value {
-            // What was drawn stands behind the number.
+            // The drawn elements are behind the number.
             None => rows.array.clone().ok_or_else(|| self.wrong(span, "a comprehension of nothing"))?,
             Some(value) => {
                 let staged = self.staged(rows, span, vec![value])?;
@@ -202,7 +202,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// How many elements there are with each number from 0 to below a count; it is their first scalar.
+    /// Counts the elements with each number from 0 to below `count`; the number is an element's first scalar.
     fn counted(&self, numbered: &Arc<Described>, count: Term, place: Place) -> Arc<Described> {
         let int = ScalarType::I64;
         let zeros = untyped::generated(count, |_| vec![whole(0)], vec![int], place);
@@ -216,7 +216,7 @@ impl Evaluator {
         self.alive(Described::new(permute, vec![zeros, numbered.clone()], 1, vec![int], place))
     }
 
-    /// Where rows of these lengths begin, and where the last one ends.
+    /// Computes the offsets of rows of these lengths, with the end of the last row.
     fn offsets(&self, lengths: Arc<Described>, place: Place) -> Arc<Described> {
         let int = ScalarType::I64;
         let scan = Scan {

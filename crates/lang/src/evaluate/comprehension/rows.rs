@@ -16,22 +16,22 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a row has for one or several names.
+/// The part of a row for one or several names.
 #[derive(Clone)]
 pub(super) enum Part {
     /// The scalars of a value.
     Column(Name, Type),
-    /// An element of an array of arrays, which is in no memory: its number.
+    /// The number of an element of an array of arrays that is not in memory.
     Element(Pattern, Array),
-    /// A stretch of an array, by its first element and its length: an inner array for each name.
+    /// A segment of an array, by its first element and its length: an inner array for each name.
     Stretch(Rc<Stretch>),
-    /// Nothing: it is computed where it is used.
+    /// No scalars: the value is computed where it is used.
     Computed(Name, Rc<Expr>),
-    /// Nothing: it is the same in every row.
+    /// No scalars: the value is the same in every row.
     Same(Pattern, Value),
 }
 
-/// An array of which rows have stretches.
+/// An array that rows have segments of.
 pub(super) struct Stretch {
     /// The array.
     pub of: Arc<Described>,
@@ -39,21 +39,21 @@ pub(super) struct Stretch {
     pub names: Vec<(Name, Type, Range<usize>)>,
 }
 
-/// Rows: what is bound so far.
+/// Rows, with the names that are bound so far.
 #[derive(Clone)]
 pub(super) struct Rows {
     /// The array of rows; before the first variable there is none.
     pub array: Option<Arc<Described>>,
     /// Conditions before the first variable.
     pub pending: Vec<Term>,
-    /// What a row is made of; later names hide those before them.
+    /// The parts of a row; later names hide earlier ones.
     pub parts: Vec<Part>,
     /// The names that are the same in every row.
     pub environment: Environment,
-    /// Whether the first scalar of a row is the number of the row of an outer comprehension that it belongs to: what is sorted,
-    /// grouped or cut is so among those of one number.
+    /// Whether the first scalar of a row is the number of the row of an outer comprehension that it belongs to. Sorting, grouping and
+    /// `take` then apply among the rows of one number.
     pub numbered: bool,
-    /// Where the parts of an inner comprehension begin that is drawn from, and the names that are used behind it.
+    /// For each inner comprehension that is being drawn from: the number of its first part, and the names that are used behind it.
     pub scopes: Vec<(usize, Names)>,
 }
 
@@ -80,7 +80,7 @@ impl Rows {
         last.is_some_and(|part| !matches!(part, Part::Same(..)))
     }
 
-    /// Which parts are needed for these names, without those in a range, which go out of scope.
+    /// Returns which parts these names need, without the parts in a range, which go out of scope.
     pub fn needed(&self, evaluator: &Evaluator, live: &Names, without: Range<usize>) -> Vec<bool> {
         let mut needed: HashSet<Name> = live.iter().cloned().collect();
         let mut scopes = self.scopes.iter().rev().peekable();
@@ -111,7 +111,7 @@ impl Rows {
 }
 
 impl Evaluator {
-    /// The types of a part's scalars.
+    /// Returns the types of a part's scalars.
     fn types_of_part(&self, part: &Part, span: Span) -> Outcome<Vec<ScalarType>> {
         match part {
             Part::Column(_, ty) => columns(ty, self.sums()).ok_or_else(|| self.not_stored(ty, span)),
@@ -121,13 +121,13 @@ impl Evaluator {
         }
     }
 
-    /// The types of the scalars of a row, of its parts that are kept.
+    /// Returns the types of the scalars of a row, for the parts that are kept.
     pub(super) fn part_types(&self, rows: &Rows, kept: &[bool], span: Span) -> Outcome<Vec<ScalarType>> {
         let parts = rows.parts.iter().zip(kept).filter(|(_, kept)| **kept);
         Ok(parts.map(|(part, _)| self.types_of_part(part, span)).collect::<Outcome<Vec<_>>>()?.concat())
     }
 
-    /// The scalars of a row, of its parts that are kept.
+    /// Selects the scalars of a row, for the parts that are kept.
     pub(super) fn selected(&self, rows: &Rows, kept: &[bool], terms: &[Term], span: Span) -> Vec<Term> {
         let mut terms = terms.iter().copied();
         let mut selected = Vec::new();
@@ -139,12 +139,12 @@ impl Evaluator {
         selected
     }
 
-    /// The types of all scalars of a row.
+    /// Returns the types of all scalars of a row.
     pub(super) fn row_types(&self, rows: &Rows, span: Span) -> Outcome<Vec<ScalarType>> {
         self.part_types(rows, &vec![true; rows.parts.len()], span)
     }
 
-    /// What names mean that are the same in every row.
+    /// Returns the bindings of names that are the same in every row.
     pub(super) fn outside(&self, rows: &Rows) -> Outcome<Environment> {
         rows.parts.iter().try_fold(rows.environment.clone(), |environment, part| match part {
             Part::Same(pattern, value) => self.matched(pattern, value, environment),
@@ -152,7 +152,7 @@ impl Evaluator {
         })
     }
 
-    /// What names mean in a row.
+    /// Returns the bindings of names in a row.
     pub(super) fn row(self: &Rc<Self>, rows: &Rows, terms: &[Term], span: Span) -> Outcome<Environment> {
         let mut terms = terms.iter().copied();
         rows.parts.iter().try_fold(rows.environment.clone(), |environment, part| match part {

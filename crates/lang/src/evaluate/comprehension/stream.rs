@@ -127,7 +127,7 @@ impl Evaluator {
         }
     }
 
-    /// How many parts the elements of an array come in.
+    /// Returns the number of parts of an array's elements.
     pub(super) fn part_count(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Term> {
         match array {
             Array::Stream(stream) => Ok(stream.size),
@@ -167,7 +167,7 @@ impl Evaluator {
         Value::Array(Array::Stream(Rc::new(Stream { element, size, part })))
     }
 
-    /// How many elements a stream has.
+    /// Counts the elements of a stream.
     pub(in super::super) fn count(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Value> {
         use super::hoist::{Initial, Reduction};
         let add = |a: Value, b: Value| {
@@ -187,11 +187,11 @@ impl Evaluator {
     }
 }
 
-/// What the loops of a comprehension do with each element.
+/// The body of the loops of a comprehension.
 struct Loops<'a> {
     element: &'a Expr,
     span: Span,
-    /// The type of what is carried.
+    /// The type of the accumulator.
     ty: &'a Type,
     step: Step<'a>,
 }

@@ -1,5 +1,5 @@
-//! Expressions. Operators are read by precedence climbing. Functions give the height of the tree that they built, which is bounded: so
-//! whoever walks the tree may recur.
+//! Expressions. Operators are read by precedence climbing. Functions return the height of the tree that they built, which is bounded, so
+//! that walks over the tree may be recursive.
 
 use super::super::kinds::SyntaxKind;
 use super::super::parser::{Layout, Parser};

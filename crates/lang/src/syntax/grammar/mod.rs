@@ -59,7 +59,7 @@ pub(super) fn operator(kind: SyntaxKind) -> Option<crate::ast::Operator> {
     operators::operator(kind).map(|(operator, _)| operator)
 }
 
-/// How strongly the operator that a token is binds its operands.
+/// Returns the binding power of the operator that a token is.
 pub(crate) fn power(kind: SyntaxKind) -> Option<u8> {
     operators::operator(kind).map(|(_, power)| power)
 }

@@ -4,7 +4,7 @@ use super::super::kinds::SyntaxKind;
 use super::super::parser::{Layout, Parser};
 use crate::ast::Operator;
 
-/// How strongly an operator binds its operands.
+/// The binding power of an operator.
 pub(super) type Power = u8;
 
 /// Comparisons, which do not chain.
@@ -51,7 +51,7 @@ pub(super) fn power_here(p: &Parser) -> Option<Power> {
     }
 }
 
-/// What to write for an operator of another language, and how strongly that binds if it is an operator.
+/// Returns what to write for an operator of another language, and the binding power of that if it is an operator.
 pub(super) fn foreign(word: &str) -> Option<(&'static str, Option<Power>)> {
     Some(match word {
         "<<" => ("shift with `shl`", Some(7)),

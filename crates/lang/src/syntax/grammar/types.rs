@@ -31,7 +31,7 @@ pub(super) fn type_(p: &mut Parser) -> u32 {
     })
 }
 
-/// What stands between arrows.
+/// Parses an operand of `->`; returns the height of its tree.
 fn operand(p: &mut Parser) -> u32 {
     if p.is_at(SyntaxKind::Less) {
         level_parameter(p);

@@ -17,7 +17,7 @@ pub(super) struct Docs {
 }
 
 impl Docs {
-    /// Takes what stands before an item or behind the last one.
+    /// Takes a token before an item or behind the last one.
     pub fn token(&mut self, token: Token) {
         match token.kind {
             SyntaxKind::Whitespace => {
@@ -37,7 +37,7 @@ impl Docs {
         }
     }
 
-    /// What is between a comment and what comes: an empty line, or the end.
+    /// Ends a group of comments, at an empty line or at the end: the first group is the file's documentation.
     fn gap(&mut self) {
         if !self.seen_gap && !self.lines.is_empty() {
             self.file = Some(self.lines.join("\n"));
@@ -46,7 +46,7 @@ impl Docs {
         self.lines.clear();
     }
 
-    /// The documentation of the item that comes now.
+    /// Returns the documentation of the item that comes now.
     pub fn item(&mut self) -> Option<String> {
         self.seen_gap = true;
         self.seen_item = true;
@@ -55,13 +55,13 @@ impl Docs {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// After the last item.
+    /// Ends the file, after the last item.
     pub fn end(&mut self) {
         self.gap();
     }
 }
 
-/// A comment without its sign, and without the blank behind that.
+/// Returns a comment without its sign, and without the blank behind that.
 fn text(comment: &str) -> String {
     let text = comment.trim_end().trim_start_matches('-');
     text.strip_prefix(' ').unwrap_or(text).to_string()

@@ -141,7 +141,7 @@ impl Lowering<'_> {
         let left = self.nth_expression(node, 0);
         let right = self.nth_expression(node, 1);
         let Some(sign) = sign else { return ExprKind::Error };
-        // One `=` was told, and is read as it was meant.
+        // A single `=` has been reported, and is read as `==`.
         let kind = if sign.kind == SyntaxKind::Equal { SyntaxKind::EqualEqual } else { sign.kind };
         match operator(kind) {
             Some(operator) => {
@@ -174,7 +174,7 @@ impl Lowering<'_> {
     fn function_binding(&mut self, node: Node) -> Binding {
         let function = self.function(node, None);
         if function.parameters.is_empty() {
-            // Its name stands before something else than `=`, which was told.
+            // Its name is followed by something other than `=`, which has been reported.
             let name = Pattern { span: function.name.span, kind: PatternKind::Name(function.name.name) };
             return Binding::Value(name, function.body);
         }

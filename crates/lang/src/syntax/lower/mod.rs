@@ -79,7 +79,7 @@ impl Lowering<'_> {
         Ident { name: self.name(token.text), span: self.token_span(token) }
     }
 
-    /// The first name among the tokens of a node; an empty one if it is missing, about which an error was told.
+    /// Returns the first name among the tokens of a node; an empty one if it is missing, for which an error has been reported.
     fn ident_in(&mut self, node: Node) -> Ident {
         match node.tokens().find(|token| matches!(token.kind, SyntaxKind::Lower | SyntaxKind::Upper)) {
             Some(token) => self.ident(token),
