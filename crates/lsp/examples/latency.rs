@@ -1,4 +1,4 @@
-//! How long an editor waits: from a key that is pressed in a file of 5,000 lines to what is wrong with it, and for other answers.
+//! Latency of the language server: from a key that is pressed in a file of 5,000 lines to its diagnostics, and of other answers.
 //! `cargo run --release -p pumice-lsp --example latency`
 
 #[path = "../tests/client/mod.rs"]

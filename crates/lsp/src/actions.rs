@@ -1,4 +1,4 @@
-//! Changes that an editor offers: what a diagnostic says to write, and the signature that was inferred.
+//! Code actions that an editor offers: the changes that diagnostics propose, and inferred signatures.
 
 use crate::analysis::Analysis;
 use crate::workspace::{Workspace, name_of};
@@ -7,7 +7,7 @@ use pumice_lang::source::Span;
 use pumice_lang::types::Resolved;
 use std::collections::HashMap;
 
-/// What can be done about what stands in a range.
+/// Returns the code actions for a range.
 pub fn actions(workspace: &mut Workspace, uri: &Url, range: Range) -> Option<Vec<CodeActionOrCommand>> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let text = analysis.text(analysis.root);

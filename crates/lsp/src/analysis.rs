@@ -1,5 +1,5 @@
-//! What is known of one file and all that it imports, for one state of their texts. Everything that is not needed for diagnostics is found
-//! when somebody asks.
+//! Analysis of one file and all that it imports, for one state of their texts. Everything that is not needed for diagnostics is
+//! computed on demand.
 
 use crate::index::Index;
 use crate::text::Text;
@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 /// A file that was checked.
 pub struct Analysis {
-    /// The program that it is.
+    /// The program.
     pub program: Arc<Program>,
     /// Its types, as far as they are known.
     pub checked: Arc<Checked>,
-    /// All that is wrong, in any file of it.
+    /// All errors, in any of its files.
     pub errors: Vec<Diagnostic>,
     /// The file itself.
     pub root: FileId,
-    /// The files that it was made of by name, also those that could not be read.
+    /// The names of the files that it was read from, also of those that could not be read.
     pub made_of: Vec<String>,
     texts: Vec<OnceCell<Text>>,
     indexes: Vec<OnceCell<Index>>,
@@ -30,7 +30,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Checks a file. `read` gives the text of a file by its whole name.
+    /// Checks a file. `read` returns the text of a file by its full name.
     pub fn new(name: &str, text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Analysis {
         let folder = name.rfind(['/', '\\']).map_or("", |at| name.get(..=at).unwrap_or(""));
         let made_of = RefCell::new(vec![name.to_string()]);
@@ -42,7 +42,7 @@ impl Analysis {
         let (program, mut errors) = Program::load_with_errors(name, text, &import);
         let (checked, wrong) = check_with_errors(&program);
         let (unread, missing) = (broken_items(&program, &errors), missing_names(&program, &errors));
-        // What follows from what could not be read is not told.
+        // Errors that follow from text that could not be parsed, or files that could not be read, are not reported.
         let follows = |error: &Diagnostic| {
             unread.iter().any(|item| has(*item, error.span))
                 || missing.iter().any(|name| &**name == program.sources.text(error.span))
@@ -62,51 +62,51 @@ impl Analysis {
         }
     }
 
-    /// The name of a file.
+    /// Returns the name of a file.
     pub fn name_of(&self, file: FileId) -> &str {
         self.program.sources.get(file).map_or("", |source| source.name())
     }
 
-    /// The file of a name.
+    /// Returns the user's file with a name.
     pub fn file_named(&self, name: &str) -> Option<FileId> {
         let user = self.program.sources.iter().filter(|(file, _)| !is_standard(*file));
         user.into_iter().find(|(_, source)| source.name() == name).map(|(file, _)| file)
     }
 
-    /// The text of a file; of one that there is not, an empty one.
+    /// Returns the text of a file; empty if there is no such file.
     pub fn text(&self, file: FileId) -> &Text {
         static NONE: std::sync::LazyLock<Text> = std::sync::LazyLock::new(|| Text::new(String::new()));
         let text = || self.program.sources.get(file).map_or("", |source| source.text()).to_string();
         self.texts.get(file.0 as usize).map_or(&NONE, |cell| cell.get_or_init(|| Text::new(text())))
     }
 
-    /// The tree of a file.
+    /// Returns the tree of a file.
     pub fn module(&self, file: FileId) -> Option<&Arc<Module>> {
         self.program.modules.iter().find(|loaded| loaded.file == file).map(|loaded| &loaded.module)
     }
 
-    /// What files are called where they are imported.
+    /// Returns the name of a file in imports.
     pub fn module_name(&self, file: FileId) -> Option<&Name> {
         self.program.modules.iter().find(|loaded| loaded.file == file).map(|loaded| &loaded.name)
     }
 
-    /// The names of a file.
+    /// Returns the names of a file.
     pub fn index(&self, file: FileId) -> Option<&Index> {
         let module = self.module(file)?;
         Some(self.indexes.get(file.0 as usize)?.get_or_init(|| Index::of(&self.checked, file, module)))
     }
 
-    /// The files of the user.
+    /// Iterates over the user's files.
     pub fn files(&self) -> impl Iterator<Item = FileId> + '_ {
         self.program.modules.iter().map(|loaded| loaded.file).filter(|file| !is_standard(*file))
     }
 
-    /// The syntax tree of the file itself.
+    /// Returns the syntax tree of the file itself.
     pub fn tree(&self) -> &SyntaxNode {
         self.tree.get_or_init(|| syntax::parse(self.root, self.text(self.root).as_str(), &mut 0).syntax)
     }
 
-    /// The documentation of what is defined at a place.
+    /// Returns the documentation of the item that is defined at a place.
     pub fn docs(&self, name: Span) -> Option<&str> {
         let module = self.module(name.file)?;
         if let Some(declaration) = module.types.iter().find(|declaration| has(declaration.span, name)) {
@@ -126,7 +126,7 @@ fn has(item: Span, span: Span) -> bool {
     item.file == span.file && item.start <= span.start && span.end <= item.end
 }
 
-/// The items in which something could not be read.
+/// Returns the items that have a syntax error.
 fn broken_items(program: &Program, errors: &[Diagnostic]) -> Vec<Span> {
     if errors.is_empty() {
         return Vec::new();
@@ -140,7 +140,7 @@ fn broken_items(program: &Program, errors: &[Diagnostic]) -> Vec<Span> {
     items.filter(|item| errors.iter().any(|error| has(*item, error.span))).collect()
 }
 
-/// The names that imports would bring which could not be read.
+/// Returns the names that imports with errors would have brought into scope.
 fn missing_names(program: &Program, errors: &[Diagnostic]) -> Vec<Name> {
     let imports = program.modules.iter().flat_map(|loaded| &loaded.module.imports);
     let wrong = imports.filter(|import| errors.iter().any(|error| has(import.span, error.span)));

@@ -1,5 +1,5 @@
-//! What may be written at a position. A word that nobody writes is put there and the text is checked: where that word ends up says what
-//! is meant, and the types around it say what fits.
+//! Completion at a position. A marker that no program contains is inserted there and the text is checked: the marker's place in the tree
+//! says what is meant, and the types around it say what fits.
 
 use crate::analysis::Analysis;
 use crate::describe::documentation;
@@ -10,7 +10,7 @@ use pumice_lang::ast::{Name, TypeDeclarationKind};
 use pumice_lang::types::{Resolved, Type};
 use std::collections::HashMap;
 
-/// The word.
+/// The marker.
 pub const MARKER: &str = "pumiceCursor";
 
 /// Words that begin expressions or items, or stand in them.
@@ -25,7 +25,7 @@ const TYPES: [&str; 16] = [
     "double", "mem",
 ];
 
-/// What may be written at a position.
+/// Returns the completions at a position.
 pub fn complete(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<Vec<CompletionItem>> {
     let name = name_of(uri);
     let document = workspace.document(&name)?;
@@ -78,7 +78,7 @@ fn item(label: &str, kind: CompletionItemKind, detail: Option<String>) -> Comple
     CompletionItem { label: label.to_string(), kind: Some(kind), detail, ..CompletionItem::default() }
 }
 
-/// The fields of a record, or the parts of a tuple.
+/// Completes the fields of a record, or the parts of a tuple.
 fn fields(analysis: &Analysis, record: pumice_lang::ast::ExprId) -> Vec<CompletionItem> {
     let show = |ty: &Type| Some(ty.to_string());
     match analysis.checked.known_type_of(record) {
@@ -90,7 +90,7 @@ fn fields(analysis: &Analysis, record: pumice_lang::ast::ExprId) -> Vec<Completi
                 |(number, ty): (usize, &Type)| item(&number.to_string(), CompletionItemKind::FIELD, show(ty));
             parts.iter().enumerate().map(part).collect()
         }
-        // Nothing says what it is: any field of a declared record may be meant.
+        // The type is unknown: any field of a declared record may be meant.
         _ => {
             let declared = analysis.checked.types_in_scope(analysis.root);
             let fields = declared.iter().filter_map(|declaration| match &declaration.kind {
@@ -121,7 +121,7 @@ fn of_module(analysis: &Analysis, module: &str) -> Vec<CompletionItem> {
     items
 }
 
-/// The files that could be imported.
+/// Completes the files that could be imported.
 fn files(name: &str) -> Vec<CompletionItem> {
     let Some(folder) = std::path::Path::new(name).parent() else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -143,7 +143,7 @@ fn types(analysis: &Analysis) -> Vec<CompletionItem> {
         .collect()
 }
 
-/// What files define, or only constructors.
+/// Completes names that files define, or only constructors.
 fn values(analysis: &Analysis, constructors: bool) -> Vec<CompletionItem> {
     let values = analysis.checked.values_in_scope(analysis.root).into_iter();
     let wanted = |meaning: &Resolved| !constructors || matches!(meaning, Resolved::Constructor(..));
@@ -163,7 +163,7 @@ fn value(analysis: &Analysis, name: &Name, meaning: &Resolved) -> CompletionItem
     CompletionItem { documentation, ..item(name, kind, ty) }
 }
 
-/// What is bound around a place; of the same name the innermost.
+/// Completes names that are bound around a place; of the same name the innermost.
 fn locals(analysis: &Analysis, offset: u32) -> Vec<CompletionItem> {
     let Some(index) = analysis.index(analysis.root) else { return Vec::new() };
     let mut known: HashMap<&Name, (u32, usize)> = HashMap::new();
@@ -184,7 +184,7 @@ fn locals(analysis: &Analysis, offset: u32) -> Vec<CompletionItem> {
     known.into_iter().filter_map(local).collect()
 }
 
-/// All arms that a `case` does not have, where one is begun.
+/// Completes all arms that a `case` lacks, where one is begun.
 fn arms(analysis: &Analysis, case: &CaseOf, offset: u32) -> Option<CompletionItem> {
     case.patterns.iter().find(|(place, _)| contains(*place, offset))?;
     let Some(Type::Sum(sum, _)) = analysis.checked.known_type_of(case.value) else { return None };

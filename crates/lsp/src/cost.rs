@@ -1,5 +1,5 @@
-//! What running a function would cost, for hovers: a kernel is run by the simulator on arrays of a usual size, a function without levels is
-//! planned. A thread does it, one function at a time, and keeps what it found; who asks does not wait longer than a second.
+//! Costs of functions, for hovers: a kernel is run by the simulator on arrays of a usual size, a function without levels is
+//! planned. A thread does this, one function at a time, and results are cached; a request waits for at most a second.
 
 use crate::describe::{given, is_kernel};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
@@ -16,17 +16,17 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long somebody waits who asks.
+/// Maximum time that a request waits for a cost.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The sizes that are tried in turn: integers are often lengths of chunks, which must not be longer than what is cut.
+/// The sizes that are tried in turn: integers are often lengths of chunks, which must not be longer than the array that is cut.
 const SIZES: [Sizes; 2] =
     [Sizes { extents: [1024, 64, 16], integer: 32 }, Sizes { extents: [1024, 64, 16], integer: 1024 }];
 
-/// Steps of evaluation; the default is for programs that somebody waits for.
+/// Maximum number of evaluation steps; the default is too many for a hover.
 const MOST_STEPS: u64 = 1_000_000;
 
-/// How many answers are kept.
+/// Maximum number of cached costs.
 const MOST_KEPT: usize = 1_000;
 
 /// A function of a program without errors.
@@ -40,11 +40,11 @@ pub struct Subject {
     pub function: FunctionId,
 }
 
-/// A function and the texts that it is made of.
+/// Key of the cache: a hash of all source texts, and the function.
 pub type Key = (u64, FunctionId);
 
 impl Subject {
-    /// What an answer is kept by.
+    /// Returns the key of its cost in the cache.
     pub fn key(&self) -> Key {
         let mut hasher = DefaultHasher::new();
         self.program.sources.iter().for_each(|(_, source)| source.text().hash(&mut hasher));
@@ -52,15 +52,15 @@ impl Subject {
     }
 }
 
-/// Finds costs in a thread, and keeps them.
+/// Computes costs in a thread, and caches them.
 pub struct Costs {
     known: HashMap<Key, String>,
-    /// The function that the thread is at.
+    /// The function that the thread is working on.
     busy: Option<Key>,
     jobs: Option<Sender<(Key, Subject)>>,
-    /// What the thread found.
+    /// Costs that the thread has computed.
     pub found: Receiver<(Key, String)>,
-    /// Keeps [`Costs::found`] open where there is no thread: who waits there would be woken again and again.
+    /// Keeps [`Costs::found`] open where there is no thread: a closed channel would wake its receiver again and again.
     _tell: Sender<(Key, String)>,
 }
 
@@ -82,7 +82,7 @@ impl Costs {
         Costs { known: HashMap::new(), busy: None, jobs: started.is_ok().then_some(jobs), found, _tell: kept }
     }
 
-    /// The cost of a function, if it is known or never will be; otherwise it is being found, if the thread is free.
+    /// Returns the cost of a function if it is known, or a message if the thread is busy with another function. `None`: it is being computed.
     pub fn ask(&mut self, subject: &Subject) -> Option<String> {
         let key = subject.key();
         if let Some(known) = self.known.get(&key) {
@@ -99,7 +99,7 @@ impl Costs {
         None
     }
 
-    /// Keeps what the thread found.
+    /// Caches a cost that the thread has computed.
     pub fn keep(&mut self, key: Key, cost: String) {
         self.busy = None;
         if self.known.len() >= MOST_KEPT {
@@ -109,7 +109,7 @@ impl Costs {
     }
 }
 
-/// What running a function costs, in words; nothing for what cannot be run by itself, or has no arrays.
+/// Describes the cost of running a function in words; empty for a function that cannot be run by itself, or has no arrays.
 fn cost(subject: &Subject) -> String {
     let Subject { program, checked, function } = subject;
     let scheme = checked.scheme(*function);
@@ -157,7 +157,7 @@ fn has_array(ty: &Type) -> bool {
     }
 }
 
-/// The sizes, as far as they matter.
+/// Describes the sizes that matter for these parameters.
 fn words(parameters: &[&Type], sizes: Sizes) -> String {
     let mut parts = Vec::new();
     let rank = |ty: &&&Type| match given(ty) {
@@ -190,7 +190,7 @@ fn simulated(
 ) -> Result<String, String> {
     let program = compiler.compile_program(program.clone()).map_err(|error| error.to_string())?;
     for result in program.run_all(inputs).map_err(|error| error.to_string())? {
-        // What failed has no elements.
+        // A run that failed has no elements.
         pumice::layers::array::whole_columns(&*result).map_err(|error| error.to_string())?;
     }
     let launches = sim.recorded();

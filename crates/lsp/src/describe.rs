@@ -1,4 +1,4 @@
-//! Names in words, for hovers, completions and signatures: types as they are written, levels as sentences.
+//! Descriptions of names, for hovers, completions and signatures: types as they are written, levels as sentences.
 
 use crate::analysis::Analysis;
 use crate::index::{NameKind, Occurrence};
@@ -7,7 +7,7 @@ use pumice_lang::ast::TypeDeclaration;
 use pumice_lang::source::Span;
 use pumice_lang::types::{FunctionId, Level, Resolved, Scheme, Type};
 
-/// A name with its type, the one of its use if that is another one, and its documentation, in Markdown.
+/// Describes a name with its type, the type at its use if that is another one, and its documentation, in Markdown.
 pub fn occurrence(analysis: &Analysis, found: &Occurrence) -> Option<String> {
     let checked = &analysis.checked;
     let name = analysis.program.sources.text(found.span);
@@ -49,7 +49,7 @@ pub fn occurrence(analysis: &Analysis, found: &Occurrence) -> Option<String> {
     Some(text.trim_end().to_string())
 }
 
-/// The documentation of what is defined at a place. Tests in it are code.
+/// Returns the documentation of the item that is defined at a place. Tests in it are code.
 pub fn documentation(analysis: &Analysis, target: Span) -> Option<MarkupContent> {
     let (mut text, mut in_case) = (String::new(), false);
     for line in analysis.docs(target)?.lines() {
@@ -67,7 +67,7 @@ pub fn documentation(analysis: &Analysis, target: Span) -> Option<MarkupContent>
     Some(MarkupContent { kind: MarkupKind::Markdown, value: text.trim_end().to_string() })
 }
 
-/// An expression's type.
+/// Describes an expression's type.
 pub fn expression(analysis: &Analysis, ty: &Type, function: Option<FunctionId>) -> String {
     let text = fenced(&analysis.checked.show_in(function, ty));
     given(ty).and_then(level).map_or(text.clone(), |level| format!("{text}{level}"))
@@ -82,7 +82,7 @@ fn module(analysis: &Analysis, target: Span) -> Option<String> {
     Some(format!("{}{docs}", fenced(&format!("import {}", analysis.module_name(target.file)?))))
 }
 
-/// The scheme of what is defined at a place.
+/// Returns the scheme of the item that is defined at a place.
 pub fn scheme_at(analysis: &Analysis, target: Span, kind: NameKind) -> Option<Scheme> {
     let checked = &analysis.checked;
     let name = analysis.program.sources.text(target);
@@ -99,19 +99,19 @@ pub fn scheme_at(analysis: &Analysis, target: Span, kind: NameKind) -> Option<Sc
     }
 }
 
-/// The type that is declared at a place.
+/// Returns the type that is declared at a place.
 pub fn type_at(analysis: &Analysis, target: Span) -> Option<&TypeDeclaration> {
     analysis.module(target.file)?.types.iter().find(|declaration| declaration.name.span == target)
 }
 
-/// A declaration, as it is written.
+/// Returns a declaration as it is written.
 pub fn declared(analysis: &Analysis, declaration: &TypeDeclaration) -> String {
     let text = analysis.program.sources.text(declaration.span);
     let start = text.find("type ").unwrap_or(0);
     text.get(start..).unwrap_or(text).to_string()
 }
 
-/// What a function gives when it has all its arguments; of what is no function, itself.
+/// Returns the type that a function gives when it has all its arguments; a type that is not a function, as it is.
 pub fn given(mut ty: &Type) -> Option<&Type> {
     while let Type::Function(_, result) | Type::LevelFunction(_, result) = ty {
         ty = result;
@@ -119,7 +119,7 @@ pub fn given(mut ty: &Type) -> Option<&Type> {
     Some(ty)
 }
 
-/// Who computes the elements of a push array.
+/// Describes the execution scope that computes the elements of a push array.
 fn level(ty: &Type) -> Option<String> {
     let Type::Array { level: Some(level), .. } = ty else { return None };
     Some(match level {
@@ -139,7 +139,7 @@ fn level(ty: &Type) -> Option<String> {
     })
 }
 
-/// Whether a type is, or has, an array of the grid.
+/// Whether a type, or the result of a function type, is a push array of the grid.
 pub fn is_kernel(ty: &Type) -> bool {
     matches!(given(ty), Some(Type::Array { level: Some(Level { variable: None, above: 3 }), .. }))
 }

@@ -1,4 +1,4 @@
-//! What is wrong, as the protocol tells it: both places, and what to write instead.
+//! Diagnostics in the form of the protocol: both places, and what to write instead.
 
 use crate::analysis::Analysis;
 use crate::workspace::Workspace;
@@ -6,7 +6,7 @@ use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, Url};
 use pumice_lang::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
-/// All that is wrong with a program, by file. The file itself is always there, if only to say that nothing is.
+/// Groups all errors of a program by file. The file itself always has an entry, which is empty if there are no errors.
 pub fn by_file(workspace: &Workspace, analysis: &Analysis) -> BTreeMap<Url, Vec<lsp_types::Diagnostic>> {
     let mut all: BTreeMap<Url, Vec<lsp_types::Diagnostic>> = BTreeMap::new();
     if let Some(uri) = workspace.uri(analysis, analysis.root) {

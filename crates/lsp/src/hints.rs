@@ -1,12 +1,12 @@
-//! Types that nobody wrote, shown behind names.
+//! Inlay hints: inferred types, shown behind names.
 
 use crate::workspace::{Workspace, name_of};
 use lsp_types::{InlayHint, InlayHintKind, InlayHintLabel, Range, Url};
 
-/// Longer types are cut: a hint stands in a line of the program.
+/// Longest hint; longer types are cut, because a hint is shown in a line of the program.
 const LONGEST: usize = 60;
 
-/// The types of what is bound in a range: by `let`, `case` and comprehensions, and by functions without a signature.
+/// Returns the types of names that are bound in a range: by `let`, `case` and comprehensions, and by functions without a signature.
 pub fn hints(workspace: &mut Workspace, uri: &Url, range: Range) -> Option<Vec<InlayHint>> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let text = analysis.text(analysis.root);

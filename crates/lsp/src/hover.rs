@@ -1,4 +1,4 @@
-//! What is said of the name or expression at a position: its type, its documentation, and of a function what running it would cost.
+//! Hovers for the name or expression at a position: its type, its documentation, and the cost of running a function.
 
 use crate::analysis::Analysis;
 use crate::cost::Subject;
@@ -8,18 +8,18 @@ use crate::workspace::Workspace;
 use lsp_types::{Hover, HoverContents, MarkupContent, MarkupKind, Position, Range, Url};
 use pumice_lang::program::is_standard;
 
-/// What is said at a position, and the function whose cost is to be said with it.
+/// A hover before the cost of its function is known.
 pub struct Said {
     /// The text, in Markdown.
     pub text: String,
-    /// What it is about.
+    /// The range of the name or expression.
     pub range: Range,
-    /// The function whose cost belongs to it.
+    /// The function whose cost belongs to the hover.
     pub subject: Option<Subject>,
 }
 
 impl Said {
-    /// As the protocol has it, with what came late.
+    /// Returns the hover in the form of the protocol, with the cost that came late.
     pub fn hover(self, more: &str) -> Hover {
         let value = match more {
             "" => self.text,
@@ -30,7 +30,7 @@ impl Said {
     }
 }
 
-/// What is said at a position.
+/// Returns the hover at a position.
 pub fn hover(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<Said> {
     let (analysis, offset) = workspace.at(uri, position)?;
     let index = analysis.index(analysis.root)?;
@@ -40,7 +40,7 @@ pub fn hover(workspace: &mut Workspace, uri: &Url, position: Position) -> Option
         let subject = if found.kind == NameKind::Function { subject(&analysis, found.target) } else { None };
         return Some(Said { text: said, range: text.range(found.span), subject });
     }
-    // Between words there is nothing to say.
+    // There is no hover between words.
     let here = text.get(offset as usize..text.as_str().len()).chars().next()?;
     if here.is_whitespace() {
         return None;
@@ -54,7 +54,7 @@ pub fn hover(workspace: &mut Workspace, uri: &Url, position: Position) -> Option
     })
 }
 
-/// A function whose cost can be said: the program is right, and the function is the user's.
+/// Returns a function whose cost can be computed: the program has no errors, and the function is the user's.
 fn subject(analysis: &Analysis, target: pumice_lang::source::Span) -> Option<Subject> {
     if !analysis.errors.is_empty() || is_standard(target.file) {
         return None;

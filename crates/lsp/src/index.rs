@@ -1,17 +1,17 @@
-//! All that editors ask of a file's names, found in one walk (`walk.rs`): where each name is written and defined, what is bound where, and
-//! what is applied to what. Everything is a list; who asks looks up.
+//! Index of a file's names, found in one walk (`walk.rs`): where each name is written and defined, what is bound where, and
+//! what is applied to what. Everything is a list; requests search in it.
 
 use crate::walk;
 use pumice_lang::ast::{ExprId, Module, Name};
 use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::{Checked, FunctionId};
 
-/// What a name is a name of.
+/// The kind of definition that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// A `fun` of a file, or of the prelude.
     Function,
-    /// What the language has by itself.
+    /// A built-in of the language.
     Builtin,
     /// A constructor of a sum.
     Constructor,
@@ -19,7 +19,7 @@ pub enum NameKind {
     Type,
     /// A parameter of a function or lambda.
     Parameter,
-    /// What a `let`, `case` or comprehension binds.
+    /// A name that a `let`, `case` or comprehension binds.
     Variable,
     /// A level that a function takes.
     Level,
@@ -29,14 +29,14 @@ pub enum NameKind {
     Module,
 }
 
-/// A name where it is written.
+/// An occurrence of a name in the text.
 #[derive(Clone, Debug)]
 pub struct Occurrence {
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
-    /// The name where it is defined; the beginning of the file for a file.
+    /// The span of the name at its definition; the beginning of the file for a file.
     pub target: Span,
-    /// What it is a name of.
+    /// The kind of its definition.
     pub kind: NameKind,
     /// The expression that it is, if it is one.
     pub expression: Option<ExprId>,
@@ -51,11 +51,11 @@ pub struct Occurrence {
 pub struct Binder {
     /// The name.
     pub name: Name,
-    /// Where it is.
+    /// Its source span.
     pub span: Span,
-    /// Where it is known.
+    /// The span of its scope.
     pub scope: Span,
-    /// Whether it is a parameter, and not of a function with a signature.
+    /// Whether its type is shown as a hint: all names but parameters of a function with a signature.
     pub hinted: bool,
     /// The function that it is in.
     pub function: Option<FunctionId>,
@@ -66,18 +66,18 @@ pub struct Binder {
 pub struct Application {
     /// All of it.
     pub span: Span,
-    /// What is applied.
+    /// The function that is applied.
     pub head: ExprId,
-    /// Where that is.
+    /// Source span of the function.
     pub head_span: Span,
-    /// The arguments; those that are no levels have an expression.
+    /// The spans of the arguments, levels included.
     pub arguments: Vec<Span>,
 }
 
 /// A `case`.
 #[derive(Clone, Debug)]
 pub struct CaseOf {
-    /// What is looked at.
+    /// The value that is matched.
     pub value: ExprId,
     /// The arms' patterns, with their constructors.
     pub patterns: Vec<(Span, Option<Name>)>,
@@ -88,7 +88,7 @@ pub struct CaseOf {
 pub struct Index {
     /// All names, in the order of the text.
     pub occurrences: Vec<Occurrence>,
-    /// All that is bound in functions.
+    /// All names that are bound in functions.
     pub binders: Vec<Binder>,
     /// All expressions, with the function that each is in.
     pub expressions: Vec<(Span, ExprId, Option<FunctionId>)>,
@@ -98,35 +98,35 @@ pub struct Index {
     pub fields: Vec<(ExprId, Span)>,
     /// All `case`.
     pub cases: Vec<CaseOf>,
-    /// Places of patterns.
+    /// Spans of patterns.
     pub patterns: Vec<Span>,
-    /// Places of types.
+    /// Spans of types.
     pub types: Vec<Span>,
 }
 
 impl Index {
-    /// Walks a file.
+    /// Builds the index of a file.
     pub fn of(checked: &Checked, file: FileId, module: &Module) -> Index {
         let mut index = walk::index(checked, file, module);
         index.occurrences.sort_by_key(|occurrence| (occurrence.span.start, occurrence.span.end));
         index
     }
 
-    /// The name at a byte, or that ends there.
+    /// Returns the name that has a byte, or ends there.
     pub fn at(&self, offset: u32) -> Option<&Occurrence> {
         let end = self.occurrences.partition_point(|occurrence| occurrence.span.start <= offset);
-        // Names do not overlap, but what is listed in an import may be two at one place.
+        // Names do not overlap, but one that is listed in an import may be two names at one place.
         self.occurrences.get(end.saturating_sub(2)..end)?.iter().rev().find(|found| offset <= found.span.end)
     }
 
-    /// The smallest expression around a byte.
+    /// Returns the smallest expression around a byte.
     pub fn expression_at(&self, offset: u32) -> Option<(Span, ExprId, Option<FunctionId>)> {
         let around = self.expressions.iter().filter(|(span, _, _)| contains(*span, offset));
         around.min_by_key(|(span, _, _)| span.end - span.start).copied()
     }
 }
 
-/// Whether a place has a byte in it, or ends there.
+/// Whether a span has a byte, or ends there.
 pub fn contains(span: Span, offset: u32) -> bool {
     span.start <= offset && offset <= span.end
 }

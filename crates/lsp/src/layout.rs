@@ -1,4 +1,4 @@
-//! How a file is laid out: formatting, of all of it or of the items in a range, and what can be folded.
+//! Layout of a file: formatting, of all of it or of the items in a range, and folding ranges.
 
 use crate::analysis::Analysis;
 use crate::workspace::{Workspace, name_of};
@@ -6,14 +6,14 @@ use lsp_types::{FoldingRange, FoldingRangeKind, Range, TextEdit, Url};
 use pumice_lang::format::format;
 use pumice_lang::syntax::{SyntaxKind, SyntaxNode};
 
-/// The edits that lay a file out; none where it cannot be read.
+/// Returns the edits that format a file; `None` if it cannot be parsed.
 pub fn whole(workspace: &Workspace, uri: &Url) -> Option<Vec<TextEdit>> {
     let text = &workspace.document(&name_of(uri))?.text;
     let formatted = format(text.as_str()).ok()?;
     Some(text.edit_to(&formatted).into_iter().collect())
 }
 
-/// The edits that lay out the items in a range, each by itself.
+/// Returns the edits that format the items in a range, each by itself.
 pub fn range(workspace: &mut Workspace, uri: &Url, range: Range) -> Option<Vec<TextEdit>> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let text = analysis.text(analysis.root);
@@ -34,7 +34,7 @@ pub fn range(workspace: &mut Workspace, uri: &Url, range: Range) -> Option<Vec<T
     Some(items.filter_map(edit).collect())
 }
 
-/// What can be folded: items, branches, brackets, and comments of several lines.
+/// Returns the folding ranges: items, branches, brackets, and comments of several lines.
 pub fn folds(workspace: &mut Workspace, uri: &Url) -> Option<Vec<FoldingRange>> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let mut folds = comments(&analysis);
@@ -72,7 +72,7 @@ fn fold(analysis: &Analysis, start: u32, end: u32, kind: Option<FoldingRangeKind
     (start_line < end_line).then(|| FoldingRange { start_line, end_line, kind, ..FoldingRange::default() })
 }
 
-/// Comments on lines that follow each other.
+/// Returns the folding ranges of comments on consecutive lines.
 fn comments(analysis: &Analysis) -> Vec<FoldingRange> {
     let text = analysis.text(analysis.root);
     let mut folds = Vec::new();

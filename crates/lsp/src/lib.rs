@@ -1,16 +1,16 @@
-//! The language server of the `.pum` language, `pumice lsp`: an editor tells what is typed, and gets told what is wrong, what names mean and
-//! what may be written.
+//! The language server of the `.pum` language, `pumice lsp`: an editor sends the text as it is typed, and gets errors, the meanings of names and
+//! completions.
 //!
 //! ```text
 //! server.rs        messages in and out, in order; diagnostics when nothing else waits
-//! requests.rs      which request is answered by what
+//! requests.rs      the handler of each request
 //! workspace.rs     files as they are typed, and on disk;  analysis.rs: one file with what it imports, checked
 //! index.rs         names, found in one walk (walk.rs);  text.rs: positions in UTF-16
 //! the others       an answer each
 //! ```
 //!
-//! What the language is, `pumice-lang` says; nothing here finds out a type. Whatever a client sends, the answer is a result or an error, and
-//! whatever is typed, what can be known of it is told.
+//! The language is defined in `pumice-lang`; nothing here infers a type. Every message of a client is answered with a result or an error, and
+//! every text, however broken, is analysed as far as possible.
 
 #![forbid(unsafe_code)]
 

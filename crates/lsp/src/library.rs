@@ -1,4 +1,4 @@
-//! The prelude and the built-ins as files that an editor can open: written into the user's cache folder when somebody asks for them.
+//! The prelude and the built-ins as files that an editor can open: written into the user's cache folder on demand.
 
 use crate::analysis::Analysis;
 use lsp_types::Url;
@@ -7,11 +7,11 @@ use pumice_lang::source::FileId;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// The folder for them.
+/// The folder for these files.
 static FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| Some(KernelTable::new().folder()?.join("library").join(env!("CARGO_PKG_VERSION"))));
 
-/// The address of one of these files, which is written if it is not there.
+/// Returns the address of one of these files, and writes the file if it is not there.
 pub fn address(analysis: &Analysis, file: FileId) -> Option<Url> {
     let path = FOLDER.as_ref()?.join(analysis.name_of(file));
     let text = analysis.text(file).as_str();
@@ -21,12 +21,12 @@ pub fn address(analysis: &Analysis, file: FileId) -> Option<Url> {
     Url::from_file_path(path).ok()
 }
 
-/// Whether a file is one of these: it is looked at and not checked.
+/// Whether a file is one of these: it can be viewed, but is not checked.
 pub fn is_library(name: &str) -> bool {
     FOLDER.as_ref().is_some_and(|folder| Path::new(name).starts_with(folder))
 }
 
-/// Writes a file that is only to be read.
+/// Writes a read-only file.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

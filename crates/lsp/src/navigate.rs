@@ -1,4 +1,4 @@
-//! Where names are defined and used: definition, references, highlights, renaming. A name is known by where it is defined, so that the
+//! Definitions and uses of names: definition, references, highlights, renaming. A name is identified by its definition, so that the
 //! same name is found in the programs of several open files.
 
 use crate::analysis::Analysis;
@@ -13,14 +13,14 @@ use pumice_lang::syntax::{SyntaxKind, parse};
 use pumice_lang::types::Resolved;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where what is named at a position is defined.
+/// Returns the definition of the name at a position.
 pub fn definition(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<Location> {
     let (analysis, offset) = workspace.at(uri, position)?;
     let found = analysis.index(analysis.root)?.at(offset)?;
     workspace.location(&analysis, found.target)
 }
 
-/// Where what is named at a position is named.
+/// Returns the uses of the name at a position.
 pub fn references(
     workspace: &mut Workspace,
     uri: &Url,
@@ -34,7 +34,7 @@ pub fn references(
     Some(uses.map(|found| Location { uri: found.uri, range: found.range }).collect())
 }
 
-/// Where in the same file what is named at a position is named.
+/// Returns the uses of the name at a position in the same file.
 pub fn highlights(
     workspace: &mut Workspace,
     uri: &Url,
@@ -55,7 +55,7 @@ pub fn highlights(
     Some(same.map(highlight).collect())
 }
 
-/// A name for the client.
+/// A use of a name, in the form of the protocol.
 struct Use {
     uri: Url,
     range: Range,
@@ -63,7 +63,7 @@ struct Use {
     is_pun: bool,
 }
 
-/// All names, in all programs of open files, that mean what is defined at a place.
+/// Returns all names, in all programs of open files, that refer to the definition at a place.
 fn uses(workspace: &mut Workspace, of: &Analysis, target: Span) -> Vec<Use> {
     let name = of.name_of(target.file).to_string();
     let (mut seen, mut uses) = (BTreeSet::new(), Vec::new());
@@ -90,7 +90,7 @@ fn uses(workspace: &mut Workspace, of: &Analysis, target: Span) -> Vec<Use> {
     uses
 }
 
-/// What can be renamed at a position, or why nothing can.
+/// Returns the range of the name at a position if it can be renamed, or why it cannot.
 pub fn prepare_rename(workspace: &mut Workspace, uri: &Url, position: Position) -> Result<Range, String> {
     let (analysis, offset) = workspace.at(uri, position).ok_or("this file is not open")?;
     let found = renamed(&analysis, offset)?;
@@ -113,7 +113,7 @@ fn renamed(analysis: &Analysis, offset: u32) -> Result<&Occurrence, String> {
     }
 }
 
-/// The edits that give what is named at a position another name, or why they cannot be made.
+/// Returns the edits that rename the name at a position, or why they cannot be made.
 pub fn rename(
     workspace: &mut Workspace,
     uri: &Url,
@@ -134,7 +134,7 @@ pub fn rename(
     Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
 }
 
-/// Says whether a word can be the name of something.
+/// Checks that a word can be a name of this kind.
 fn check_word(word: &str, kind: NameKind) -> Result<(), String> {
     let upper = matches!(kind, NameKind::Constructor | NameKind::Type);
     let wanted = if upper { SyntaxKind::Upper } else { SyntaxKind::Lower };
@@ -155,7 +155,7 @@ fn check_word(word: &str, kind: NameKind) -> Result<(), String> {
     }
 }
 
-/// Checks that names mean the same after a change: the changed files have as many names of it as before, and no more errors.
+/// Checks that names mean the same after a change: the changed files have as many uses of it as before, and no more errors.
 fn check_meanings(
     workspace: &mut Workspace,
     analysis: &Analysis,
@@ -180,7 +180,7 @@ fn check_meanings(
         let order = |edit: &&TextEdit| (edit.range.start.line, edit.range.start.character);
         let first = changes.get(&uri)?.iter().min_by_key(order)?;
         let after = changed.analysis(analysis.name_of(analysis.root))?;
-        // Behind the field, where a variable had its name.
+        // Behind the field, where the variable had its name.
         let offset =
             after.text(after.root).offset(first.range.start) + (first.new_text.len() - new.len()) as u32;
         let target = after.index(after.root)?.at(offset + 1)?.target;
@@ -192,7 +192,7 @@ fn check_meanings(
     }
 }
 
-/// The files that open ones are made of, all open, and with changes.
+/// Opens all files of the programs of open files in a new workspace, with changes.
 fn changed(workspace: &mut Workspace, changes: &BTreeMap<Url, Vec<TextEdit>>) -> Workspace {
     let mut changed = Workspace::default();
     for analysis in workspace.analyses() {

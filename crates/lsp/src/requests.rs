@@ -1,4 +1,4 @@
-//! Which requests there are, and what answers each.
+//! Dispatch of requests to their handlers.
 
 use crate::workspace::Workspace;
 use crate::{actions, complete, hints, layout, navigate, signature, symbols, tokens};
@@ -17,7 +17,7 @@ use lsp_types::{
 };
 use serde::Serialize;
 
-/// What this server does.
+/// Returns the capabilities of this server.
 pub fn capabilities() -> ServerCapabilities {
     let signs = |all: &[&str]| Some(all.iter().map(|sign| sign.to_string()).collect());
     ServerCapabilities {
@@ -127,7 +127,7 @@ pub fn answer(workspace: &mut Workspace, request: Request) -> Response {
     }
 }
 
-/// Reads a request, or gives the answer to one whose parameters are wrong.
+/// Reads a request, or returns the answer to one whose parameters are wrong.
 pub fn read<M: Method>(request: Request) -> Result<(RequestId, M::Params), Response> {
     let id = request.id.clone();
     request.extract::<M::Params>(M::METHOD).map_err(|error| {
@@ -146,7 +146,7 @@ fn with<M: Method, R: Serialize>(request: Request, answer: impl FnOnce(M::Params
     }
 }
 
-/// The same for what may be refused, with a reason for people.
+/// Answers a request that may be refused, with a reason for people.
 fn with_refusal<M: Method, R: Serialize>(
     request: Request,
     answer: impl FnOnce(M::Params) -> Result<R, String>,

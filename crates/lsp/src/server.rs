@@ -1,5 +1,5 @@
-//! The loop: takes messages in order, and checks files when none is waiting, so that of several changes only the last is checked. Hovers
-//! that wait for a cost are answered when it is there, or after a while without it.
+//! The main loop: takes messages in order, and checks files when none is waiting, so that of several changes only the last is checked.
+//! Hovers that wait for a cost are answered when it is there, or after a while without it.
 
 use crate::cost::{Costs, Key, PATIENCE};
 use crate::hover::Said;
@@ -21,7 +21,7 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// What goes wrong between a client and a server, in words.
+/// An error of the connection between client and server.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// Serves a client at standard input and output until it says `exit`.
@@ -58,14 +58,14 @@ pub fn serve(connection: &Connection) -> Result<(), Failure> {
     server.run()
 }
 
-/// What becomes of the loop after a message.
+/// Whether the loop goes on after a message.
 #[derive(PartialEq, Eq)]
 enum Next {
     GoOn,
     Exit,
 }
 
-/// A hover whose cost is not known yet.
+/// A hover that waits for its cost.
 struct Waiting {
     id: RequestId,
     said: Said,
@@ -76,9 +76,9 @@ struct Waiting {
 struct Server<'c> {
     connection: &'c Connection,
     workspace: Workspace,
-    /// Open files whose diagnostics are not those of their text.
+    /// Open files whose diagnostics are out of date.
     unchecked: VecDeque<String>,
-    /// What was told of files, by the file that was checked.
+    /// Diagnostics that were sent, by the file that was checked.
     told: BTreeMap<String, BTreeMap<Url, Vec<lsp_types::Diagnostic>>>,
     costs: Costs,
     waiting: Vec<Waiting>,
@@ -111,7 +111,7 @@ impl Server<'_> {
         }
     }
 
-    /// Waits for a message, while hovers get their costs.
+    /// Waits for a message, and answers hovers meanwhile.
     fn wait(&mut self) -> Result<Option<Message>, Failure> {
         let until = self.waiting.iter().map(|waiting| waiting.until).min();
         let timer = until.map_or_else(never, crossbeam_channel::at);
@@ -158,7 +158,7 @@ impl Server<'_> {
                 return Ok(Next::Exit);
             }
             Message::Notification(notification) => self.notification(notification),
-            // Nothing is asked of the client.
+            // The server sends no requests, so no response is expected.
             Message::Response(_) => {}
         }
         Ok(Next::GoOn)
@@ -174,7 +174,7 @@ impl Server<'_> {
             return self.reply(Response::new_ok(request.id, ()));
         }
         let id = request.id.clone();
-        // A fault of ours is no reason to end: the next request may go well.
+        // A panic does not end the server: the next request may succeed.
         let answered = catch_unwind(AssertUnwindSafe(|| match request.method == HoverRequest::METHOD {
             true => self.hover(request),
             false => Some(requests::answer(&mut self.workspace, request)),
@@ -210,7 +210,7 @@ impl Server<'_> {
         }
     }
 
-    /// Takes up what the client tells; what cannot be understood has no answer.
+    /// Handles a notification; one that cannot be understood is ignored.
     fn notification(&mut self, notification: Notification) {
         let changed = match notification.method.as_str() {
             DidOpenTextDocument::METHOD => read::<DidOpenTextDocument>(notification).map(|params| {
@@ -240,7 +240,7 @@ impl Server<'_> {
         }
     }
 
-    /// Checks a file and tells what is wrong with it, and with files that it imports.
+    /// Checks a file and sends diagnostics for it, and for files that it imports.
     fn publish(&mut self, name: &str) -> Result<(), Failure> {
         if library::is_library(name) {
             return Ok(());
@@ -255,16 +255,16 @@ impl Server<'_> {
         changed.into_iter().try_for_each(|uri| self.tell(uri))
     }
 
-    /// No longer tells what was wrong with the program of a file that was closed.
+    /// Withdraws the diagnostics of the program of a file that was closed.
     fn withdraw(&mut self, name: &str) {
         self.unchecked.retain(|other| other != name);
         for uri in self.told.remove(name).unwrap_or_default().keys() {
-            // A client that is gone is found out by the loop.
+            // The loop notices a client that is gone.
             let _ = self.tell(uri);
         }
     }
 
-    /// Tells what is wrong with a file: what its own program says if it is open, else what all programs say that have it.
+    /// Sends the diagnostics of a file: those of its own program if it is open, else those of all programs that contain it.
     fn tell(&self, uri: &Url) -> Result<(), Failure> {
         let name = name_of(uri);
         let own = self.told.get(&name).filter(|_| self.workspace.document(&name).is_some());
@@ -282,7 +282,7 @@ impl Server<'_> {
     }
 }
 
-/// The parameters of a notification, if they are what they must be.
+/// Reads the parameters of a notification; `None` if they are wrong.
 fn read<N: lsp_types::notification::Notification>(notification: Notification) -> Option<N::Params>
 where
     N::Params: DeserializeOwned,

@@ -1,4 +1,4 @@
-//! Which argument of which function is being written.
+//! Signature help: the function that is being applied, and the argument that is being written.
 
 use crate::analysis::Analysis;
 use crate::complete::MARKER;
@@ -10,12 +10,12 @@ use lsp_types::{
 };
 use pumice_lang::types::{Scheme, Type};
 
-/// The function around a position, with its parameters, and which of them stands there.
+/// Returns the function around a position, with its parameters, and the number of the one at the position.
 pub fn help(workspace: &mut Workspace, uri: &Url, position: Position) -> Option<SignatureHelp> {
     let name = name_of(uri);
     let document = workspace.document(&name)?;
     let offset = document.text.offset(position);
-    // What is not there yet is an argument: with a word in its place the text has an application around it.
+    // An argument that is not there yet: with a marker in its place the text has an application around it.
     let mut text = document.text.as_str().to_string();
     let behind_blank = document.text.word_start(offset) == offset;
     if behind_blank {
@@ -64,7 +64,7 @@ fn signature(
     SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter: None }
 }
 
-/// The places of a scheme's parameters in its text: what stands between arrows that are in no brackets.
+/// Returns the ranges of a scheme's parameters in its text: between arrows that are outside of brackets.
 fn parameters(label: &str, scheme: &Scheme) -> Vec<ParameterInformation> {
     let (mut ty, mut count) = (&scheme.ty, 0);
     while let Type::Function(_, result) | Type::LevelFunction(_, result) = ty {

@@ -1,4 +1,4 @@
-//! What files declare: outlines, and the search for a name in all of them.
+//! Symbols that files declare: outlines, and the search for a name in all of them.
 
 use crate::analysis::Analysis;
 use crate::workspace::{Workspace, name_of};
@@ -8,10 +8,10 @@ use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::Resolved;
 use std::collections::BTreeSet;
 
-/// The most symbols that a search gives.
+/// Maximum number of symbols that a search returns.
 const MOST_FOUND: usize = 1_000;
 
-/// The outline of a file.
+/// Returns the outline of a file.
 pub fn outline(workspace: &mut Workspace, uri: &Url) -> Option<Vec<DocumentSymbol>> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let module = analysis.module(analysis.root)?;
@@ -30,7 +30,7 @@ pub fn outline(workspace: &mut Workspace, uri: &Url) -> Option<Vec<DocumentSymbo
     Some(symbols.into_iter().map(|(_, symbol)| symbol).collect())
 }
 
-/// A function with the signature that stands before it.
+/// Returns the span of a function with the signature before it.
 fn function_span(module: &Module, span: Span, name: &Ident) -> Span {
     let before = module.signatures.iter().filter(|signature| signature.span.end <= span.start);
     let last = before.max_by_key(|signature| signature.span.end);
@@ -68,7 +68,7 @@ fn symbol(
     detail: Option<String>,
 ) -> DocumentSymbol {
     let text = analysis.text(analysis.root);
-    // A name that is missing is shown all the same.
+    // An item whose name is missing is shown all the same.
     let called = if name.name.is_empty() { "?" } else { &name.name };
     DocumentSymbol {
         name: called.to_string(),
@@ -82,7 +82,7 @@ fn symbol(
     }
 }
 
-/// The symbols of all files that are open or imported whose name has these letters in this order.
+/// Searches all files that are open or imported for symbols whose name has these letters in this order.
 pub fn search(workspace: &mut Workspace, query: &str) -> Vec<SymbolInformation> {
     let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
     for analysis in workspace.analyses() {

@@ -1,10 +1,10 @@
-//! Text with its lines: bytes as the compiler counts them, positions as the protocol does, in UTF-16. Positions that a client makes up are
-//! moved to the nearest one that there is.
+//! Text with its lines: bytes as the compiler counts them, positions as the protocol does, in UTF-16. Positions that do not exist are
+//! moved to the nearest one that does.
 
 use lsp_types::{Position, Range, TextDocumentContentChangeEvent, TextEdit};
 use pumice_lang::source::Span;
 
-/// A text and where its lines begin.
+/// A text with the offsets of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     text: String,
@@ -12,7 +12,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// A text.
+    /// Creates a text.
     pub fn new(text: String) -> Text {
         let mut text = Text { text, lines: Vec::new() };
         text.find_lines();
@@ -24,17 +24,17 @@ impl Text {
         self.lines = std::iter::once(0).chain(after.map(|(at, _)| at as u32 + 1)).collect();
     }
 
-    /// All of it.
+    /// Returns the whole text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What is written in a range; nothing where that is none.
+    /// Returns the text of a range; empty if the range is not valid.
     pub fn get(&self, range: std::ops::Range<usize>) -> &str {
         self.text.get(range).unwrap_or("")
     }
 
-    /// The byte of a position.
+    /// Returns the byte offset of a position.
     pub fn offset(&self, position: Position) -> u32 {
         let Some(&start) = self.lines.get(position.line as usize) else { return self.text.len() as u32 };
         let end = self.lines.get(position.line as usize + 1).map_or(self.text.len(), |next| *next as usize);
@@ -49,7 +49,7 @@ impl Text {
         start + line.len() as u32
     }
 
-    /// The position of a byte.
+    /// Returns the position of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.lines.partition_point(|start| *start <= offset).max(1) - 1;
         let start = self.lines.get(line).copied().unwrap_or(0) as usize;
@@ -58,18 +58,18 @@ impl Text {
         Position { line: line as u32, character: units as u32 }
     }
 
-    /// The range of a place.
+    /// Converts a span to a range of positions.
     pub fn range(&self, span: Span) -> Range {
         Range { start: self.position(span.start), end: self.position(span.end) }
     }
 
-    /// The bytes of a range.
+    /// Converts a range of positions to a range of bytes.
     pub fn bytes(&self, range: Range) -> std::ops::Range<usize> {
         let (start, end) = (self.offset(range.start), self.offset(range.end));
         start as usize..end.max(start) as usize
     }
 
-    /// Does what a client did to the text.
+    /// Applies a client's change to the text.
     pub fn apply(&mut self, change: TextDocumentContentChangeEvent) {
         match change.range {
             None => self.text = change.text,
@@ -81,7 +81,7 @@ impl Text {
         self.find_lines();
     }
 
-    /// The edit that makes another text of this one: what is the same at both ends stays.
+    /// Returns the edit that turns this text into another: equal parts at both ends stay.
     pub fn edit_to(&self, other: &str) -> Option<TextEdit> {
         if self.text == other {
             return None;
@@ -104,7 +104,7 @@ impl Text {
         Some(TextEdit { range, new_text: theirs.get(..theirs.len() - behind)?.to_string() })
     }
 
-    /// Where the name begins that ends at a byte, or has it inside.
+    /// Returns the offset at which the name begins that ends at a byte, or has it inside.
     pub fn word_start(&self, offset: u32) -> u32 {
         let before = self.get(0..offset as usize);
         let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '\'';

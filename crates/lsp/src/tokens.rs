@@ -1,4 +1,4 @@
-//! Colours that need to know what a name means.
+//! Semantic tokens: colours that depend on the meaning of a name.
 
 use crate::index::{NameKind, Occurrence};
 use crate::workspace::{Workspace, name_of};
@@ -25,7 +25,7 @@ const TYPES: [SemanticTokenType; 12] = [
     SemanticTokenType::NAMESPACE,
 ];
 
-/// What numbers of tokens stand for.
+/// Returns the legend of token types and modifiers, by number.
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend {
         token_types: TYPES.to_vec(),
@@ -33,7 +33,7 @@ pub fn legend() -> SemanticTokensLegend {
     }
 }
 
-/// The tokens of a file, or of a range of it.
+/// Returns the tokens of a file, or of a range of it.
 pub fn tokens(workspace: &mut Workspace, uri: &Url, range: Option<Range>) -> Option<SemanticTokens> {
     let analysis = workspace.analysis(&name_of(uri))?;
     let text = analysis.text(analysis.root);
@@ -80,7 +80,7 @@ fn classify(token: &SyntaxToken, name: Option<&Occurrence>) -> Option<(SemanticT
         Integer | Float => SemanticTokenType::NUMBER,
         Lower if matches!(parent, Level | LevelParameter) => SemanticTokenType::TYPE_PARAMETER,
         Lower | Upper if matches!(parent, Path | NamedType) && is_in_type(token) => SemanticTokenType::TYPE,
-        // Words that are none elsewhere: `order by`, `take` and their like.
+        // Contextual keywords: `order by`, `take` and their like.
         Lower if matches!(parent, OrderBy | OrderKey | GroupBy | Take | Distinct | Update) => {
             SemanticTokenType::KEYWORD
         }

@@ -1,4 +1,4 @@
-//! The walk over a file's tree that finds its names. What each means the checker knows; here they are only written down.
+//! The walk over a file's tree that finds its names. The checker knows what each means; here they are only recorded.
 
 use crate::index::{Application, Binder, CaseOf, Index, NameKind, Occurrence};
 use pumice_lang::ast::{
@@ -8,7 +8,7 @@ use pumice_lang::ast::{
 use pumice_lang::source::{FileId, Span};
 use pumice_lang::types::{Checked, FunctionId, Resolved, Type};
 
-/// Writes down what is in a file, in the order of the walk.
+/// Records the names of a file, in the order of the walk.
 pub fn index(checked: &Checked, file: FileId, module: &Module) -> Index {
     let index = Index::default();
     let mut walk = Walk { checked, file, function: None, hinted: false, levels: Vec::new(), index };
@@ -20,7 +20,7 @@ struct Walk<'c> {
     checked: &'c Checked,
     file: FileId,
     function: Option<FunctionId>,
-    /// Whether parameters of the function at hand have no type that is written.
+    /// Whether the parameters of the current function have no written type.
     hinted: bool,
     levels: Vec<(Name, Span)>,
     index: Index,
@@ -79,7 +79,7 @@ impl Walk<'_> {
     }
 
     fn name(&mut self, ident: &Ident, target: Span, kind: NameKind, expression: Option<ExprId>) {
-        // A name that is missing has no letters.
+        // A missing name has no letters.
         if ident.span.start < ident.span.end {
             let function = self.function;
             let span = ident.span;
@@ -207,7 +207,7 @@ impl Walk<'_> {
         self.index.binders.push(Binder { name: name.clone(), span, scope, hinted, function: self.function });
     }
 
-    /// The field of a declared record that has these fields, and no others if that is asked for.
+    /// Returns the field of a declared record that has these fields, and, if `all`, no others.
     fn field(&self, name: &Ident, names: &[&Name], all: bool) -> Option<Span> {
         self.checked.types_in_scope(self.file).into_iter().find_map(|declaration| {
             let TypeDeclarationKind::Alias(TypeExpr { kind: TypeExprKind::Record(fields), .. }) =
@@ -222,7 +222,7 @@ impl Walk<'_> {
         })
     }
 
-    /// The names of fields of an expression that is a record.
+    /// Records the name of a field of an expression that is a record.
     fn record_field(&mut self, record: ExprId, name: &Ident) {
         let Some(Type::Record(fields)) = self.checked.known_type_of(record) else { return };
         let names: Vec<&Name> = fields.iter().map(|(name, _)| name).collect();
@@ -312,7 +312,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes along the functions of an application in a loop: it may be long.
+    /// Walks along the functions of an application in a loop: it may be long.
     fn application(&mut self, expr: &Expr) {
         let (mut head, mut arguments) = (expr, Vec::new());
         loop {

@@ -1,5 +1,5 @@
-//! The files of an editor: open ones as they are typed, all others as they are on disk, and what is known of each open one. A change makes
-//! nothing known again; it forgets what depends on it.
+//! The files of an editor: open ones as they are typed, all others as they are on disk, with cached analyses of the open ones. A change
+//! only invalidates the analyses that depend on it.
 
 use crate::analysis::Analysis;
 use crate::library;
@@ -15,9 +15,9 @@ use std::rc::Rc;
 
 /// A file that is open.
 pub struct Document {
-    /// What the client calls it.
+    /// Its address at the client.
     pub uri: Url,
-    /// The client's number of its state.
+    /// The client's version number.
     pub version: i32,
     /// Its text.
     pub text: Text,
@@ -30,21 +30,21 @@ pub struct Workspace {
     analyses: HashMap<String, Rc<Analysis>>,
 }
 
-/// What a file is called here: its path, or its address if it has none.
+/// Returns the name of a file: its path, or its address if it has none.
 pub fn name_of(uri: &Url) -> String {
     let path = if uri.scheme() == "file" { uri.to_file_path().ok() } else { None };
     path.and_then(|path| path.to_str().map(str::to_string)).unwrap_or_else(|| uri.to_string())
 }
 
 impl Workspace {
-    /// Opens a file. Those that depend on it, by name.
+    /// Opens a file. Returns the names of files that depend on it.
     pub fn open(&mut self, uri: Url, version: i32, text: String) -> Vec<String> {
         let name = name_of(&uri);
         self.documents.insert(name.clone(), Document { uri, version, text: Text::new(text) });
         self.forget(&name)
     }
 
-    /// Changes an open file. Those that depend on it, by name.
+    /// Changes an open file. Returns the names of files that depend on it.
     pub fn change(
         &mut self,
         uri: &Url,
@@ -58,7 +58,7 @@ impl Workspace {
         self.forget(&name)
     }
 
-    /// Closes a file: it is as on disk again. Those that depend on it, by name.
+    /// Closes a file, so that it is read from disk again. Returns the names of files that depend on it.
     pub fn close(&mut self, uri: &Url) -> Vec<String> {
         let name = name_of(uri);
         self.documents.remove(&name);
@@ -66,7 +66,7 @@ impl Workspace {
         depend.into_iter().filter(|other| *other != name).collect()
     }
 
-    /// Forgets what is known of files that have this one in them; they are given, this one first.
+    /// Drops the analyses of files that depend on this one. Returns their names, this one first if it is open.
     pub fn forget(&mut self, name: &str) -> Vec<String> {
         let depends = |analysis: &Analysis| analysis.made_of.iter().any(|part| part == name);
         let others = self.analyses.iter().filter(|(other, analysis)| *other != name && depends(analysis));
@@ -80,17 +80,17 @@ impl Workspace {
         forgotten
     }
 
-    /// An open file.
+    /// Returns an open file.
     pub fn document(&self, name: &str) -> Option<&Document> {
         self.documents.get(name)
     }
 
-    /// The names of all open files.
+    /// Returns the names of all open files.
     pub fn open_names(&self) -> Vec<String> {
         self.documents.keys().cloned().collect()
     }
 
-    /// What is known of an open file.
+    /// Returns the analysis of an open file.
     pub fn analysis(&mut self, name: &str) -> Option<Rc<Analysis>> {
         if let Some(known) = self.analyses.get(name) {
             return Some(known.clone());
@@ -100,7 +100,7 @@ impl Workspace {
         Some(analysis)
     }
 
-    /// What would be known of a file with this text.
+    /// Analyses a file as if it had this text.
     pub fn analyse(&self, name: &str, text: &str) -> Analysis {
         Analysis::new(name, text, &|path| match self.documents.get(path) {
             Some(document) => Ok(document.text.as_str().to_string()),
@@ -108,19 +108,19 @@ impl Workspace {
         })
     }
 
-    /// What is known of all open files.
+    /// Returns the analyses of all open files.
     pub fn analyses(&mut self) -> Vec<Rc<Analysis>> {
         self.open_names().iter().filter_map(|name| self.analysis(name)).collect()
     }
 
-    /// The file of a request, and the byte of a position in it.
+    /// Returns the analysis of a request's file, and the byte offset of a position in it.
     pub fn at(&mut self, uri: &Url, position: Position) -> Option<(Rc<Analysis>, u32)> {
         let analysis = self.analysis(&name_of(uri))?;
         let offset = analysis.text(analysis.root).offset(position);
         Some((analysis, offset))
     }
 
-    /// The address of a file of a program. That of the prelude is made.
+    /// Returns the address of a file of a program. A file of the prelude is written first.
     pub fn uri(&self, analysis: &Analysis, file: FileId) -> Option<Url> {
         if is_standard(file) {
             return library::address(analysis, file);
@@ -132,13 +132,13 @@ impl Workspace {
         }
     }
 
-    /// A place for the client.
+    /// Converts a span to a location of the protocol.
     pub fn location(&self, analysis: &Analysis, span: Span) -> Option<Location> {
         Some(Location { uri: self.uri(analysis, span.file)?, range: analysis.text(span.file).range(span) })
     }
 }
 
-/// Reads a file of the disk.
+/// Reads a file from disk.
 fn read(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;

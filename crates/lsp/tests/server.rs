@@ -1,4 +1,4 @@
-//! What an editor is told, as a user types.
+//! The server's answers, as a user types.
 
 mod client;
 
@@ -95,7 +95,7 @@ fn what_is_wrong_is_told_while_it_is_typed_with_both_places() {
     assert_eq!(related[0].location, Location::new(main.clone(), Range::new(at(15), at(16))));
     client.change(&main, Some(Range::new(start, at(26))), "n div 2");
     assert_eq!(client.messages(&main), Vec::<String>::new());
-    // A file that is imported: who imports it is told, too.
+    // A file that is imported: the files that import it get diagnostics, too.
     let name = position(SHAPES, "area : Shape");
     client.change(&shapes, Some(Range::new(name, behind(SHAPES, "sig area"))), "surface");
     assert!(client.messages(&shapes)[0].contains("there is no `fun surface`"));
@@ -128,7 +128,7 @@ fn files_that_cannot_be_imported_are_told_once() {
     client.open(&main, MAIN);
     let messages = client.messages(&main);
     assert!(messages.len() == 1 && messages[0].contains("`shapes` cannot be imported"), "{messages:?}");
-    // What is open is read before what is on disk.
+    // The text of an open file is read before the one on disk.
     client.open(&shapes, SHAPES);
     assert!(client.next_diagnostics(&main).is_empty());
     client.close(&shapes);
@@ -575,7 +575,7 @@ fn any_edit() -> impl Strategy<Value = (u32, u32, u32, u32, &'static str)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 24, ..ProptestConfig::default() })]
 
-    /// After any edits all requests are answered, and what is told is what a server says that sees the last text only.
+    /// After any edits all requests are answered, and diagnostics are those of a server that sees the last text only.
     #[test]
     fn random_edits_end_as_a_fresh_check(edits in prop::collection::vec(any_edit(), 1..12), which in any::<bool>()) {
         let mut client = Client::start();
@@ -612,7 +612,7 @@ proptest! {
         let texts = [(&shapes, if which { SHAPES } else { &text }), (&main, if which { &text } else { MAIN })];
         let mut fresh = Client::start();
         texts.iter().for_each(|(file, text)| fresh.open(file, text));
-        // Files that import each other are told several times: what is told after a last change is about all of it.
+        // Files that import each other get diagnostics several times: those after a last change are about all of it.
         let settled = |client: &mut Client| {
             texts.iter().for_each(|(file, text)| client.change(file, None, text));
             texts.map(|(file, _)| client.diagnostics(file))

@@ -20,17 +20,17 @@ pub struct Client {
     server: JoinHandle<Result<(), String>>,
     next: i32,
     versions: HashMap<Url, i32>,
-    /// What was told last of each file, with the version that it is about.
+    /// The last diagnostics of each file, with the version that they are about.
     told: HashMap<Url, (Option<i32>, Vec<Diagnostic>)>,
     pub capabilities: Value,
 }
 
-/// The address of a file that is not on disk.
+/// Returns the address of a file that is not on disk.
 pub fn uri(name: &str) -> Url {
     Url::parse(&format!("file:///nowhere/{name}")).unwrap()
 }
 
-/// The position of the first letter of a part of a text.
+/// Returns the position of the first letter of a part of a text.
 pub fn position(text: &str, part: &str) -> Position {
     let at = text.find(part).unwrap_or_else(|| panic!("`{part}` is not in the text"));
     let before = &text[..at];
@@ -39,19 +39,19 @@ pub fn position(text: &str, part: &str) -> Position {
     Position { line, character }
 }
 
-/// The position behind the last letter of a part of a text.
+/// Returns the position behind the last letter of a part of a text.
 pub fn behind(text: &str, part: &str) -> Position {
     let start = position(text, part);
     assert!(!part.contains('\n'));
     Position { character: start.character + part.encode_utf16().count() as u32, ..start }
 }
 
-/// What requests want to know besides a place, each something else.
+/// Returns the context that requests need besides a place, for all of them at once.
 pub fn context() -> Value {
     json!({ "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false, "diagnostics": [] })
 }
 
-/// A text after edits.
+/// Applies edits to a text.
 pub fn edited(text: &str, edits: &[TextEdit]) -> String {
     let offset = |position: Position| {
         let start: usize = text.split_inclusive('\n').take(position.line as usize).map(str::len).sum();
@@ -105,14 +105,14 @@ impl Client {
         }
     }
 
-    /// Sends a request that must go well.
+    /// Sends a request that must succeed.
     pub fn ask<R: request::Request>(&mut self, params: Value) -> R::Result {
         let response = self.send(R::METHOD, params);
         assert!(response.error.is_none(), "{}: {:?}", R::METHOD, response.error);
         serde_json::from_value(response.result.unwrap_or(Value::Null)).unwrap()
     }
 
-    /// The same at a position of a file.
+    /// Sends a request about a position of a file, which must succeed.
     pub fn ask_at<R: request::Request>(&mut self, uri: &Url, position: Position) -> R::Result {
         self.ask::<R>(json!({ "textDocument": { "uri": uri }, "position": position, "context": context() }))
     }
@@ -166,14 +166,14 @@ impl Client {
         self.notify(DidCloseTextDocument::METHOD, json!(DidCloseTextDocumentParams { text_document }));
     }
 
-    /// Waits until so many things are wrong with a file.
+    /// Waits until a file has so many errors.
     pub fn wait_for(&mut self, uri: &Url, count: usize) {
         while self.told.get(uri).is_none_or(|(_, told)| told.len() != count) {
             drop(self.receive());
         }
     }
 
-    /// What is wrong with an open file as it is now.
+    /// Returns the errors of an open file as it is now.
     pub fn diagnostics(&mut self, uri: &Url) -> Vec<Diagnostic> {
         let version = self.versions[uri];
         loop {
@@ -195,7 +195,7 @@ impl Client {
         }
     }
 
-    /// The first lines of what is wrong with an open file.
+    /// Returns the first lines of the errors of an open file.
     pub fn messages(&mut self, uri: &Url) -> Vec<String> {
         let first = |diagnostic: &Diagnostic| diagnostic.message.lines().next().unwrap_or("").to_string();
         self.diagnostics(uri).iter().map(first).collect()
@@ -208,7 +208,7 @@ impl Client {
         assert_eq!(self.server.join().unwrap(), Ok(()));
     }
 
-    /// Says `exit`, and how the server ends.
+    /// Sends `exit`, and returns the outcome of the server.
     pub fn exit(self) -> Result<(), String> {
         self.notify(Exit::METHOD, Value::Null);
         self.server.join().unwrap()
