@@ -1,5 +1,5 @@
 //! Rust expressions as users write them in comprehensions, rewritten to expressions of elements: comparisons, logic, `if`, `as`,
-//! indices and reductions. What needs no element is computed before the comprehension ([`Outer`]).
+//! indices and reductions. Parts that do not depend on an element are computed before the comprehension ([`Outer`]).
 
 use crate::inner;
 use crate::parse::{Comprehension, comprehension};
@@ -12,35 +12,35 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{VisitMut, visit_expr_mut};
 use syn::{BinOp, Block, Error, Expr, ExprBinary, ExprIf, ExprIndex, Lit, Result, Stmt, UnOp};
 
-/// Statements before a comprehension, for all that does not depend on its variables, names that are used up, and the rows of the
+/// Statements before a comprehension, for everything that does not depend on its variables; the fresh names so far; and the rows of the
 /// variables that are inner arrays.
 #[derive(Default)]
 pub struct Outer {
     statements: Vec<TokenStream>,
     count: usize,
     inner: HashMap<String, Ident>,
-    /// Whether arrays that depend on no variable are inner arrays too: those that a loop assigns to.
+    /// Whether arrays that depend on no variable are inner arrays too: true for variables that a loop assigns to.
     pub each_has_its_own: bool,
 }
 
 impl Outer {
-    /// Returns a name that nobody else has.
+    /// Returns a fresh name.
     pub fn fresh(&mut self, name: &str) -> Ident {
         self.count += 1;
         format_ident!("__{}_{}", name.trim_start_matches("__"), self.count, span = Span::mixed_site())
     }
 
-    /// The rows of a variable, if it is an inner array.
+    /// Returns the rows of a variable, if it is an inner array.
     pub fn inner(&self, name: &Ident) -> Option<Ident> {
         self.inner.get(&name.to_string()).cloned()
     }
 
-    /// The rows of all variables that are inner arrays.
+    /// Returns the rows of all variables that are inner arrays.
     pub fn all_inner(&mut self) -> &mut HashMap<String, Ident> {
         &mut self.inner
     }
 
-    /// Gives names another meaning than that of an inner array.
+    /// Forgets that names are inner arrays, because they are rebound.
     pub fn forget_inner(&mut self, names: &[Ident]) {
         self.inner.retain(|name, _| !names.iter().any(|other| other == name));
     }
@@ -50,7 +50,7 @@ impl Outer {
         self.statements.push(statement);
     }
 
-    /// Takes the statements that there are.
+    /// Takes the statements so far.
     pub fn take(&mut self) -> Vec<TokenStream> {
         std::mem::take(&mut self.statements)
     }
@@ -98,7 +98,7 @@ pub fn expression(expr: Expr, bound: &Names, outer: &mut Outer) -> Result<TokenS
     }
 }
 
-/// Reads an expression.
+/// Parses an expression.
 pub fn parsed(tokens: TokenStream) -> Result<Expr> {
     syn::parse2(name_brackets(tokens)).map_err(|error| match error.to_string().contains("chained") {
         true => Error::new(error.span(), "comparisons are not chained: write `a < b && b < c`"),
@@ -106,7 +106,7 @@ pub fn parsed(tokens: TokenStream) -> Result<Expr> {
     })
 }
 
-/// Rewrites an expression whose value is kept: literals in it are expressions too.
+/// Rewrites an expression whose value is stored: literals in it become expressions too.
 pub fn value(tokens: TokenStream, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
     let mut expr = parsed(tokens)?;
     lift(&mut expr);
@@ -130,7 +130,7 @@ fn is_literal(expr: &Expr) -> bool {
     }
 }
 
-/// Makes expressions of the literals that are a value, or part of one.
+/// Turns literals that are a value, or part of one, into expressions.
 fn lift(expr: &mut Expr) {
     if is_literal(expr) {
         let span = expr.span();
@@ -151,7 +151,7 @@ fn lift_block(block: &mut Block) {
     }
 }
 
-/// Whether an expression gives a value whatever those of its variables are, so that it may be computed in vain.
+/// Whether an expression cannot fail, so that it may be computed in vain.
 fn is_total(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(_) | Expr::Path(_) => true,
@@ -188,7 +188,7 @@ impl VisitMut for Rewriter<'_> {
 }
 
 impl Rewriter<'_> {
-    /// What is written for an expression, if it is not one that stays as it is.
+    /// Returns the tokens to write for an expression, unless it stays as it is.
     fn rewrite(&mut self, expr: &mut Expr) -> Result<Option<TokenStream>> {
         if let Some((chain, taken)) = inner::taken(expr, self.bound, self.outer)? {
             return inner::value(chain, taken, self.bound, self.outer).map(Some);
@@ -244,7 +244,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// `xs[i]`, or `rows[i][j]`.
+    /// Rewrites `xs[i]`, or `rows[i][j]`.
     fn element(&mut self, index: &ExprIndex, span: Span) -> Result<TokenStream> {
         let number = self.inner(&index.index)?;
         if let Some((rows, row)) = inner::row_of(&index.expr, self.bound) {
@@ -259,7 +259,7 @@ impl Rewriter<'_> {
         expression(expr.clone(), self.bound, self.outer)
     }
 
-    /// A comprehension inside of an expression is an array that does not depend on elements: inner arrays are values by now.
+    /// Rewrites a comprehension inside of an expression: an array that does not depend on elements, because inner arrays are values by now.
     fn array(&mut self, tokens: TokenStream, span: Span) -> Result<Option<TokenStream>> {
         if let Some(ident) = mention(&tokens, self.bound) {
             return Err(Error::new(span, format!("this array depends on `{ident}`, and {}", inner::MADE)));
@@ -328,7 +328,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether tokens are those of a comprehension, with qualifiers.
+/// Whether tokens are a comprehension, with qualifiers.
 pub fn has_qualifiers(tokens: &TokenStream) -> bool {
     has(tokens, Separator::Bar)
 }

@@ -1,7 +1,7 @@
-//! Reductions inside of an expression that are computed for every element whatever the others are: each becomes an array of
-//! its results, which is made before the expression is, so that a device divides long ones among many threads.
+//! Hoists reductions out of an expression that are computed for every element in any case: each becomes an array of
+//! its results, computed before the expression, so that a device divides long ones among many threads.
 //!
-//! What is computed only sometimes (behind `&&` and `||`, in a branch, in a block or a closure) stays where it is, as a loop:
+//! A reduction that is computed only sometimes (behind `&&` and `||`, in a branch, in a block or a closure) stays where it is, as a loop:
 //! elsewhere it might fail, or take time in vain.
 
 use crate::expression::{Outer, parsed};
@@ -12,17 +12,17 @@ use quote::ToTokens;
 use syn::visit_mut::{VisitMut, visit_expr_mut};
 use syn::{BinOp, Expr, Result};
 
-/// A reduction that is an array of its own, by the name of its results.
+/// A hoisted reduction: an array of its own.
 pub struct Hoisted {
-    /// The name.
+    /// The name of its results.
     pub name: Ident,
-    /// What is reduced for each element.
+    /// The reduction for each element.
     pub expansion: Expansion,
 }
 
-/// Takes reductions over these variables out of an expression. In their place stands what is made of their results.
+/// Takes reductions over these variables out of an expression, and puts expressions of their results in their places.
 pub fn hoist(tokens: &mut TokenStream, bound: &Names, outer: &mut Outer) -> Result<Vec<Hoisted>> {
-    // What is not an expression is reported where it is used.
+    // Tokens that are not an expression are reported where they are used.
     let Ok(mut expr) = parsed(tokens.clone()) else { return Ok(Vec::new()) };
     let mut hoister = Hoister { bound, outer, found: Ok(Vec::new()) };
     hoister.visit_expr_mut(&mut expr);

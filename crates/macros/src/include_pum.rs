@@ -12,7 +12,7 @@ use pumice_lang::types::check;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The functions of the file that is named.
+/// Generates the functions of the file that is named.
 pub fn functions(input: TokenStream) -> syn::Result<TokenStream> {
     let path: syn::LitStr = syn::parse2(input)?;
     let wrong = |message: String| syn::Error::new(path.span(), message);
@@ -24,7 +24,7 @@ pub fn functions(input: TokenStream) -> syn::Result<TokenStream> {
         .map_err(|error| wrong(format!("a fault of Pumice: the functions are no Rust: {error}")))
 }
 
-/// The folder of the Rust file that names the other one. Editors do not always know it, and get the package's.
+/// Returns the folder of the Rust file with the macro. Editors do not always know it, and get the package's.
 fn folder(span: Span) -> PathBuf {
     let here = span.unwrap().local_file().and_then(|file| Some(file.parent()?.to_path_buf()));
     let folder = here.unwrap_or_else(|| std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default().into());
@@ -35,7 +35,7 @@ fn read(file: &Path) -> Result<String, String> {
     std::fs::read_to_string(file).map_err(|error| error.to_string())
 }
 
-/// The text of the functions of a file, or what is wrong with it.
+/// Generates the text of the functions of a file, or returns its errors.
 fn module(name: &str, file: &Path, text: &str) -> Result<String, String> {
     let folder = file.parent().unwrap_or(Path::new(""));
     let import = |name: &str| read(&folder.join(format!("{name}.pum")));
@@ -65,11 +65,11 @@ fn module(name: &str, file: &Path, text: &str) -> Result<String, String> {
         exports: &interface.exports,
         kernels: &[],
     };
-    // What Rust has no types for is not there; whoever calls it is told that by the compiler.
+    // Functions that Rust has no types for are left out; rustc reports calls of them.
     Ok(rust(&library, RustText::Included(&paths)).0)
 }
 
-/// What is wrong, as the text of an error: rustc says itself that it is one.
+/// Renders errors as the text of one error, without the word that rustc adds itself.
 fn told(sources: &Sources, errors: &[Diagnostic]) -> String {
     let text = errors.iter().map(|error| error.render(sources, false)).collect::<Vec<_>>().join("\n");
     text.strip_prefix("error: ").unwrap_or(&text).to_string()

@@ -1,4 +1,4 @@
-//! Inner arrays: what is an array for each element, and is computed for all elements at once, as rows of different lengths.
+//! Inner arrays: one array per element, computed for all elements at once, as rows of different lengths.
 //!
 //! A variable of an inner array is the number of its row, and [`Outer`] knows the rows. A chain of methods of one (`row.sort().scan(f)`)
 //! is the same methods of all rows, in statements before the comprehension; the stages make the rows of an inner comprehension.
@@ -12,10 +12,10 @@ use syn::spanned::Spanned;
 use syn::visit_mut::{VisitMut, visit_expr_mut};
 use syn::{Error, Expr, ExprMethodCall, Result};
 
-/// The methods of inner arrays that give inner arrays, and how many arguments they take.
+/// The methods of inner arrays that give inner arrays, with their numbers of arguments.
 const ARRAYS: [(&str, usize); 5] = [("map", 1), ("filter", 1), ("scan", 1), ("sort", 0), ("sort_by_key", 1)];
 
-/// Those that give one value, and how many arguments they take.
+/// The methods of inner arrays that give one value, with their numbers of arguments.
 const VALUES: [(&str, usize); 8] =
     [("size", 0), ("sum", 0), ("min", 0), ("max", 0), ("argmin", 0), ("argmax", 0), ("fold", 2), ("at", 1)];
 
@@ -26,15 +26,15 @@ fn is_in(methods: &[(&str, usize)], call: &ExprMethodCall) -> bool {
     methods.iter().any(|(name, count)| call.method == name && call.args.len() == *count)
 }
 
-/// An inner array: where it begins, and the methods that are called on it, in order.
+/// An inner array: its root, and the methods that are called on it, in order.
 pub struct Chain {
-    /// A variable, or what a comprehension has to be made of.
+    /// A variable, or the expression that makes the array.
     pub root: Expr,
     /// The calls.
     pub calls: Vec<ExprMethodCall>,
 }
 
-/// What stands behind parentheses.
+/// Strips parentheses from an expression.
 fn bare(expr: &Expr) -> &Expr {
     match expr {
         Expr::Paren(paren) => bare(&paren.expr),
@@ -51,7 +51,7 @@ fn is_variable(expr: &Expr, outer: &Outer) -> bool {
     }
 }
 
-/// Whether an expression stands for an inner array without being called so: a comprehension, a part of an array.
+/// Whether an expression makes an inner array without a name: a comprehension, a part of an array.
 pub fn is_made(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
     let depends = || outer.each_has_its_own || mention(&expr.to_token_stream(), bound).is_some();
     match bare(expr) {
@@ -61,8 +61,8 @@ pub fn is_made(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
     }
 }
 
-/// Whether a generator draws from an inner array element by element, without making it: from a part of an array, or from a
-/// comprehension whose qualifiers are of each element by itself.
+/// Whether a generator can draw from an inner array element by element, without materialising it: from a part of an array, or from a
+/// comprehension whose qualifiers apply to each element by itself.
 pub fn is_drawn_from(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
     let is_of_all = match bare(expr) {
         Expr::Macro(call) => crate::parse::comprehension(call.mac.tokens.clone())
@@ -72,13 +72,13 @@ pub fn is_drawn_from(expr: &Expr, bound: &Names, outer: &Outer) -> bool {
     is_made(expr, bound, outer) && !is_of_all
 }
 
-/// Whether an expression is a row of an array with rows, where only such a row has the method that is called.
+/// Whether an indexing expression must be a row of an array with rows, because only a row has the method that is called.
 fn is_row(expr: &Expr, call: &ExprMethodCall, bound: &Names) -> bool {
     let is_element = ["map", "filter", "at"].iter().any(|name| call.method == name);
     matches!(bare(expr), Expr::Index(_)) && !is_element && mention(&expr.to_token_stream(), bound).is_some()
 }
 
-/// The inner array that an expression is, if it is one.
+/// Returns the inner array that an expression is, if it is one.
 pub fn chain(expr: &Expr, bound: &Names, outer: &Outer) -> Option<Chain> {
     let expr = bare(expr);
     if is_variable(expr, outer) || is_made(expr, bound, outer) {
@@ -104,7 +104,7 @@ fn receiver(call: &ExprMethodCall, bound: &Names, outer: &Outer) -> Option<Chain
     }
 }
 
-/// A value that is taken of an inner array: an element by its number, or what a method gives.
+/// A value of an inner array: an element by its number, or the result of a method.
 pub enum Taken {
     /// `row[k]`
     Element(Expr),
@@ -112,7 +112,7 @@ pub enum Taken {
     Method(ExprMethodCall),
 }
 
-/// The inner array that an expression takes a value of, and which. Of an inner array, any other method is an error.
+/// Returns the inner array that an expression takes a value of, and the value. Any other method of an inner array is an error.
 pub fn taken(expr: &Expr, bound: &Names, outer: &Outer) -> Result<Option<(Chain, Taken)>> {
     Ok(match expr {
         Expr::Index(index) if !matches!(*index.index, Expr::Range(_)) => {
@@ -143,15 +143,15 @@ pub fn taken(expr: &Expr, bound: &Names, outer: &Outer) -> Result<Option<(Chain,
     })
 }
 
-/// Why an inner array is no element.
+/// Returns the error for an inner array that is used as an element.
 pub fn refuse(name: &Ident) -> Error {
     Error::new(name.span(), format!("`{name}` is an inner array, which no element can be: {USES}"))
 }
 
-/// Where inner arrays are made.
+/// Message for an inner array at a place where none can be made.
 pub const MADE: &str = "an inner array cannot be made here: bind it with `let`, as a qualifier of its own, or reduce it (`sum![…]`)";
 
-/// The rows of a chain that begins with a variable, and the number of its row.
+/// Returns the rows of a chain that begins with a variable, and the number of its row.
 pub fn rows(chain: Chain, bound: &Names, outer: &mut Outer) -> Result<(Ident, Ident)> {
     let variable = match &chain.root {
         Expr::Path(path) => path.path.get_ident().cloned(),
@@ -171,7 +171,7 @@ pub fn rows(chain: Chain, bound: &Names, outer: &mut Outer) -> Result<(Ident, Id
     Ok((rows, variable))
 }
 
-/// A method of rows.
+/// Emits a call of a method of rows.
 fn called(rows: &Ident, call: &ExprMethodCall, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
     let (method, span) = (&call.method, call.method.span());
     let mut arguments = Vec::new();
@@ -195,7 +195,7 @@ fn called(rows: &Ident, call: &ExprMethodCall, bound: &Names, outer: &mut Outer)
     Ok(quote_spanned!(span=> #rows.clone().#method(#(#arguments),*)))
 }
 
-/// A value that is taken of an inner array, as an expression of the number of its row.
+/// Emits a value of an inner array, as an expression of the number of its row.
 pub fn value(chain: Chain, taken: Taken, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
     let (rows, row) = rows(chain, bound, outer)?;
     let call = match taken {
@@ -222,7 +222,7 @@ pub fn value(chain: Chain, taken: Taken, bound: &Names, outer: &mut Outer) -> Re
     Ok(quote_spanned!(span=> ::pumice::comprehension::#get(&#values, #row)))
 }
 
-/// Whether something makes inner arrays of these variables. Unless `also_itself`, it is what a generator draws from, which may need none.
+/// Whether an expression makes inner arrays of these variables. Unless `also_itself`, it is a generator's source, which may need none.
 pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bool) -> bool {
     struct Finder<'a> {
         bound: &'a Names,
@@ -249,7 +249,7 @@ pub fn makes(tokens: &TokenStream, bound: &Names, outer: &Outer, also_itself: bo
     }
 }
 
-/// The array with rows and the number of the row, where an expression is a row of one: `rows[i]`.
+/// Returns the array with rows and the number of the row, if an expression is a row of one: `rows[i]`.
 pub fn row_of<'a>(expr: &'a Expr, bound: &Names) -> Option<(&'a Expr, &'a Expr)> {
     match bare(expr) {
         Expr::Index(index)
@@ -263,7 +263,7 @@ pub fn row_of<'a>(expr: &'a Expr, bound: &Names) -> Option<(&'a Expr, &'a Expr)>
     }
 }
 
-/// The comprehension that makes an inner array of what is written for one.
+/// Returns the comprehension that makes an inner array, from the expression that is written for one.
 pub fn comprehension(root: &Expr, outer: &mut Outer) -> Result<crate::parse::Comprehension> {
     match root {
         Expr::Macro(call) => crate::parse::comprehension(call.mac.tokens.clone()),
@@ -274,7 +274,7 @@ pub fn comprehension(root: &Expr, outer: &mut Outer) -> Result<crate::parse::Com
     }
 }
 
-/// Puts a variable in the place of what an inner array is made of, in an expression that is one or takes a value of one.
+/// Replaces the root of an inner array by a variable, in an expression that is one or takes a value of one.
 pub fn name_root(expr: &mut Expr, name: &Ident) {
     match expr {
         Expr::Paren(paren) => name_root(&mut paren.expr, name),
@@ -284,7 +284,7 @@ pub fn name_root(expr: &mut Expr, name: &Ident) {
     }
 }
 
-/// Refuses a pattern that gives another meaning to the name of an inner array.
+/// Refuses a pattern that rebinds the name of an inner array.
 pub fn refuse_shadowing(names: &[Ident], outer: &Outer) -> Result<()> {
     match names.iter().find(|name| outer.inner(name).is_some()) {
         Some(name) => Err(Error::new(

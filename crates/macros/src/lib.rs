@@ -1,10 +1,10 @@
 //! Macros of Pumice, which `pumice` exports: comprehensions, `comp![e | x <- xs, …]` and its reductions, `#[derive(Elt)]`
 //! (`derive/`), and plain Rust as scalar code, `#[embed]` (`embed/`).
 //!
-//! Macros of comprehensions know syntax and no types. `tokens` cuts what is written at the separators of comprehensions, `parse` makes
-//! qualifiers of it, and `stages` writes an operation of the array language for each, whose functions `expression` rewrites
-//! from Rust's operators. `hoist` makes arrays of the reductions in them, and `inner` knows arrays that each element has its own of. What
-//! those calls need beside methods of `Acc` is in `pumice::comprehension`. Calls have the place of the qualifier that they come
+//! Macros of comprehensions know syntax and no types. `tokens` cuts the input at the separators of comprehensions, `parse` parses
+//! qualifiers, and `stages` emits an operation of the array language for each, whose functions `expression` rewrites
+//! from Rust's operators. `hoist` makes arrays of the reductions in them, and `inner` handles inner arrays, one per element. The
+//! functions that those calls need beside methods of `Acc` are in `pumice::comprehension`. Calls have the span of the qualifier that they come
 //! from, for rustc's messages and for failures at run time.
 
 mod derive;
@@ -144,8 +144,8 @@ pub fn derive_elt(input: TokenStream) -> TokenStream {
     expanded(derive::element(input.into()))
 }
 
-/// Makes Rust functions of those of a `.pum` file: `include_pum!("linear.pum")`. The path is relative to the Rust file, as that of
-/// `include_str!`. What is wrong with the file is an error of the compiler.
+/// Generates Rust functions from those of a `.pum` file: `include_pum!("linear.pum")`. The path is relative to the Rust file, as that of
+/// `include_str!`. Errors in the file are errors of the compiler.
 ///
 /// A function on arrays and numbers becomes one on `Acc` arrays and `Exp` expressions, of the same name, which is compiled and run, or called
 /// inside other array programs, as one that is written in Rust. Parts of tuples and records are parameters of their own; a record that a
@@ -165,10 +165,10 @@ pub fn include_pum(input: TokenStream) -> TokenStream {
     expanded(include_pum::functions(input.into()))
 }
 
-/// Makes scalar code of a plain Rust function, which stays one: it is called with plain values and with expressions.
+/// Generates scalar code from a plain Rust function, which stays one: it can be called with plain values and with expressions.
 ///
 /// `if`, `match`, loops, assignment, `return`, `Option` and calls of other such functions are written as ever. Before an `impl` block of a type with
-/// `#[derive(Elt)]`, its methods become methods of expressions, too. What is not supported is said where it stands. The guide,
+/// `#[derive(Elt)]`, its methods become methods of expressions, too. Unsupported syntax is an error at its place. The guide,
 /// `docs/embed.md`, has all of it.
 ///
 /// ```

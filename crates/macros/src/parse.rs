@@ -6,24 +6,24 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Pat, Result, Token, Type};
 
-/// What elements are, and the qualifiers that say of what they are made.
+/// A comprehension: an element expression, and the qualifiers that bind its variables.
 pub struct Comprehension {
     /// The element.
     pub head: TokenStream,
-    /// In order.
+    /// The qualifiers, in order.
     pub qualifiers: Vec<Qualifier>,
 }
 
-/// A qualifier, and the place of its first token.
+/// A qualifier, with the span of its first token.
 #[derive(Clone)]
 pub struct Qualifier {
-    /// What kind of.
+    /// Its kind.
     pub kind: Kind,
-    /// Its place.
+    /// Its span.
     pub span: Span,
 }
 
-/// What a qualifier does.
+/// The kind of a qualifier.
 #[derive(Clone)]
 pub enum Kind {
     /// `p <- xs`; several are in step: `p <- xs | q <- ys`.
@@ -47,31 +47,31 @@ pub enum Kind {
 /// A statement of a loop: `x = e`, or `let p = e`.
 #[derive(Clone)]
 pub struct Assignment {
-    /// What is assigned to, or bound.
+    /// The variables that are assigned or bound.
     pub pattern: Pattern,
     /// The value.
     pub value: TokenStream,
-    /// Whether it is a `let`, of which every round has its own.
+    /// Whether it is a `let`, whose variables are new in every round.
     pub is_new: bool,
-    /// The place of its first token.
+    /// The span of its first token.
     pub span: Span,
 }
 
 /// One generator.
 #[derive(Clone)]
 pub struct Generator {
-    /// What is bound.
+    /// The pattern that is bound.
     pub pattern: Pattern,
-    /// What it is drawn from.
+    /// The source that it draws from.
     pub source: TokenStream,
-    /// The place of its first token.
+    /// The span of its first token.
     pub span: Span,
 }
 
 /// A pattern: names, `_` and tuples of these.
 #[derive(Clone)]
 pub struct Pattern {
-    /// As written, with its type if there is one.
+    /// The pattern as written, with its type if there is one.
     pub tokens: TokenStream,
     /// The names, from left to right.
     pub names: Vec<Ident>,
@@ -80,7 +80,7 @@ pub struct Pattern {
 const SYNTAX: &str = "a comprehension is `e | q, q, …`, where a qualifier is a generator `p <- xs`, a condition, `let p = e`, \
                       `order by k`, `take n`, `distinct`, `group by k` or `while c { x = e }`";
 
-/// Reads `e | q, q, …`.
+/// Parses `e | q, q, …`.
 pub fn comprehension(tokens: TokenStream) -> Result<Comprehension> {
     let span = first_span(&tokens).unwrap_or_else(Span::call_site);
     let (head, behind) = split_once(tokens, Separator::Bar);
@@ -104,7 +104,7 @@ pub fn comprehension(tokens: TokenStream) -> Result<Comprehension> {
     Ok(Comprehension { head, qualifiers })
 }
 
-/// Reads `q, q, …`.
+/// Parses `q, q, …`.
 pub fn qualifiers(tokens: TokenStream, span: Span) -> Result<Vec<Qualifier>> {
     let mut parts = split(tokens, Separator::Comma);
     if parts.last().is_some_and(TokenStream::is_empty) {
@@ -155,7 +155,7 @@ fn qualifier(tokens: TokenStream, outside: Span) -> Result<Qualifier> {
     Ok(Qualifier { kind, span })
 }
 
-/// What to write instead of a clause that there is not: two words, or a word and a number, that no expression of Rust begins with.
+/// Returns what to write instead of an unknown clause: two words, or a word and a number, that no expression of Rust begins with.
 fn unknown_clause(words: &[TokenTree]) -> Option<String> {
     let [TokenTree::Ident(first), second] = words else { return None };
     let (first, second) = (
@@ -230,7 +230,7 @@ fn binding(tokens: TokenStream, span: Span) -> Result<Kind> {
     Ok(Kind::Let(pattern, value))
 }
 
-/// A loop: a condition, and statements in braces.
+/// Parses a loop: a condition, and statements in braces.
 fn repetition(tokens: TokenStream, span: Span) -> Result<Kind> {
     const HINT: &str = "write `while c { x = e; y = f }`";
     let mut condition: Vec<TokenTree> = tokens.into_iter().collect();
@@ -324,7 +324,7 @@ fn checked(pat: &Pat) -> Result<Pattern> {
     Ok(Pattern { tokens: pat.to_token_stream(), names })
 }
 
-/// The keys of `order by`: one, or several in parentheses, each with `desc` behind it if the largest comes first.
+/// Parses the keys of `order by`: one, or several in parentheses, each with `desc` behind it if the largest comes first.
 fn keys(tokens: TokenStream, span: Span) -> Result<Vec<(TokenStream, bool)>> {
     const HINT: &str = "write `order by k`, `order by k desc` or `order by (k, l desc)`";
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
@@ -356,7 +356,7 @@ fn keys(tokens: TokenStream, span: Span) -> Result<Vec<(TokenStream, bool)>> {
     }
 }
 
-/// The key of `group by`: an expression, or a pattern for one. A name, or a tuple of names, is both.
+/// Parses the key of `group by`: an expression, or a pattern for one. A name, or a tuple of names, is both.
 fn group(tokens: TokenStream, span: Span) -> Result<Kind> {
     if tokens.is_empty() {
         return Err(Error::new(span, "write `group by k`, or `group by k = e` to name the key"));
@@ -375,7 +375,7 @@ fn group(tokens: TokenStream, span: Span) -> Result<Kind> {
     Ok(Kind::Group(pattern.filter(|_| is_made_of_names), tokens))
 }
 
-/// What a generator draws from.
+/// The source of a generator.
 pub enum Source {
     /// `a..b`, `a..=b`, `a..`, `range(a, b)`
     Range { from: Expr, to: Option<Expr>, closed: bool },
@@ -389,7 +389,7 @@ pub enum Source {
     Array(Expr),
 }
 
-/// Reads what a generator draws from.
+/// Parses the source of a generator.
 pub fn source(tokens: &TokenStream) -> Result<Source> {
     let mut expr: Expr = syn::parse2(tokens.clone())?;
     while let Expr::Paren(paren) = expr {
@@ -428,10 +428,10 @@ fn is_path(expr: &Expr, name: &str) -> bool {
     matches!(expr, Expr::Path(path) if path.path.is_ident(name))
 }
 
-/// The names that an expression behind qualifiers, or one of those, takes from before them.
+/// Returns the free names of an expression behind qualifiers, and of these qualifiers.
 pub fn live<'a>(qualifiers: impl DoubleEndedIterator<Item = &'a Qualifier>, head: &TokenStream) -> Names {
     qualifiers.rev().fold(crate::tokens::names(head), |mut live, qualifier| {
-        // Reductions of a group, behind it, are of what was bound before it.
+        // Reductions behind a group are of variables that were bound before it.
         if !matches!(qualifier.kind, Kind::Group(..)) {
             let bound = qualifier.binds();
             live.retain(|name| !bound.iter().any(|bound| bound == name));
@@ -442,12 +442,12 @@ pub fn live<'a>(qualifiers: impl DoubleEndedIterator<Item = &'a Qualifier>, head
 }
 
 impl Qualifier {
-    /// Whether it is of all elements together, and not of each by itself.
+    /// Whether it applies to all elements together, and not to each by itself.
     pub fn is_of_all(&self) -> bool {
         matches!(self.kind, Kind::Order(_) | Kind::Take(_) | Kind::Distinct | Kind::Group(..))
     }
 
-    /// The names that it binds.
+    /// Returns the names that it binds.
     pub fn binds(&self) -> Vec<Ident> {
         match &self.kind {
             Kind::Generators(generators) => {
@@ -462,7 +462,7 @@ impl Qualifier {
         }
     }
 
-    /// The expressions in it, to change them.
+    /// Returns the expressions in it, to change them.
     pub fn expressions(&mut self) -> Vec<&mut TokenStream> {
         match &mut self.kind {
             Kind::Generators(generators) => {
@@ -479,12 +479,12 @@ impl Qualifier {
         }
     }
 
-    /// The names that its expressions mention.
+    /// Returns the names that its expressions mention.
     pub fn mentions(&self) -> Names {
         let mut mentions: Names =
             self.clone().expressions().into_iter().flat_map(|tokens| crate::tokens::names(tokens)).collect();
         if matches!(self.kind, Kind::While(..)) {
-            // What is assigned to has a value before.
+            // A variable that is assigned to has a value before.
             mentions.extend(self.binds().iter().map(Ident::to_string));
         }
         mentions

@@ -1,4 +1,4 @@
-//! Reductions of comprehensions: `sum![e | …]` and its like. One that stands by itself reduces an array; one inside of an
+//! Reductions of comprehensions: `sum![e | …]` and its like. One that stands alone reduces an array; one inside of an
 //! expression, over variables that are bound outside, reduces an expansion for each element, or is a loop where it is not
 //! always computed (`hoist.rs` decides); one without qualifiers is of a group.
 
@@ -36,20 +36,20 @@ pub struct Reduction {
 
 /// A reduction of an expansion, for each environment.
 pub struct Expansion {
-    /// How many elements there are.
+    /// Number of elements.
     pub size: TokenStream,
-    /// An element, by its number; an option where there is nothing to begin with.
+    /// An element, by its number; an option if there is no initial value.
     pub element: TokenStream,
-    /// A neutral element to begin with, if the operator is known to have one.
+    /// A neutral initial value, if the operator is known to have one.
     pub neutral: Option<TokenStream>,
     /// The operator.
     pub combine: TokenStream,
-    /// The place of the reduction.
+    /// The span of the reduction.
     pub span: Span,
 }
 
 impl Reduction {
-    /// Reads what stands between the brackets, with qualifiers.
+    /// Parses the text between the brackets, with qualifiers.
     pub fn parse(name: &Ident, tokens: TokenStream) -> Result<Reduction> {
         let (fold, tokens) = Self::operator(name, tokens)?;
         let (head, qualifiers) = if name == "count" {
@@ -71,15 +71,15 @@ impl Reduction {
         Ok(Reduction { name: name.clone(), fold, head, qualifiers })
     }
 
-    /// The reduction of an inner array with these elements, if they have to be one: where they are sorted, grouped, cut, each
-    /// wanted once, or made with inner arrays of their own. None if it depends on no variable.
+    /// Lowers to a reduction of an inner array, if one is needed: where its elements are sorted, grouped, cut, made distinct,
+    /// or computed from inner arrays of their own. `None` otherwise, and if it depends on no variable.
     pub fn of_rows(
         name: &Ident,
         tokens: TokenStream,
         bound: &Names,
         outer: &Outer,
     ) -> Result<Option<TokenStream>> {
-        // Without qualifiers, it is reported where it is used.
+        // A reduction without qualifiers is reported where it is used.
         let Ok(reduction) = Self::parse(name, tokens.clone()) else { return Ok(None) };
         if mention(&tokens, bound).is_none() {
             return Ok(None);
@@ -142,7 +142,7 @@ impl Reduction {
         Error::new(error.span(), message)
     }
 
-    /// Reads a reduction of the elements of a group: an expression, or nothing for `count!`.
+    /// Parses a reduction of the elements of a group: an expression, or nothing for `count!`.
     pub fn of_group(name: &Ident, tokens: TokenStream) -> Result<Option<Reduction>> {
         if has_qualifiers(&tokens) && name != "fold" || has(&tokens, Separator::Arrow) {
             return Ok(None);
@@ -178,17 +178,17 @@ impl Reduction {
         }
     }
 
-    /// The name.
+    /// Returns its name.
     pub fn name(&self) -> &Ident {
         &self.name
     }
 
-    /// What is reduced: of `count!`, nothing.
+    /// Returns the expression that is reduced; empty for `count!`.
     pub fn head(&self) -> &TokenStream {
         &self.head
     }
 
-    /// The reduction of all elements: a scalar array.
+    /// Emits the reduction of all elements: a scalar array.
     pub fn of_all(self) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), &self.name);
         let (mut stages, head) = Stages::of(self.qualifiers, self.head)?;
@@ -217,7 +217,7 @@ impl Reduction {
         Ok(stages.block(reduced))
     }
 
-    /// The reduction for each element of what is bound outside: a loop.
+    /// Emits the reduction for each element of the variables outside: a loop.
     pub fn of_each(self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), &self.name);
         let initial = match (self.neutral(), &self.fold) {
@@ -239,7 +239,7 @@ impl Reduction {
         })
     }
 
-    /// A neutral element, of the operators that have one by name.
+    /// Returns a neutral element, for the operators that have one by name.
     fn neutral(&self) -> Option<TokenStream> {
         let span = self.name.span();
         Some(match self.name.to_string().as_str() {
@@ -251,8 +251,8 @@ impl Reduction {
         })
     }
 
-    /// The reduction as that of an expansion: its first generator is expanded, and further ones are loops. None where no
-    /// generator stands first, or where each element has an operator of its own.
+    /// Lowers to the reduction of an expansion: its first generator is expanded, and further ones are loops. `None` if no
+    /// generator comes first, or if each element has an operator of its own.
     pub fn of_expansion(&self, bound: &Names, outer: &mut Outer) -> Result<Option<Expansion>> {
         let span = self.name.span();
         if self.fold.as_ref().is_some_and(|(operator, _)| mention(&quote!(#operator), bound).is_some()) {
@@ -280,7 +280,7 @@ impl Reduction {
         Ok(Some(Expansion { size, element, neutral, combine, span }))
     }
 
-    /// The value of the reduction, of what its expansion is reduced to.
+    /// Emits the value of the reduction, from the reduced value of its expansion.
     pub fn of_results(&self, reduced: &Ident) -> TokenStream {
         let span = self.name.span();
         match &self.fold {
@@ -294,7 +294,7 @@ impl Reduction {
         }
     }
 
-    /// What is reduced by the qualifiers that are left, from what is reduced so far: an option, if there may be nothing yet.
+    /// Emits the reduction over the remaining qualifiers, from the accumulator: an option, if there may be no value yet.
     fn loops(
         &self,
         mut qualifiers: VecDeque<Qualifier>,
@@ -348,7 +348,7 @@ impl Reduction {
         }
     }
 
-    /// What is reduced so far, with one more element.
+    /// Emits the accumulator combined with one more element.
     fn step(
         &self,
         (so_far, is_option): (&Ident, bool),
@@ -370,7 +370,7 @@ impl Reduction {
         })
     }
 
-    /// The operator, as a function of two values.
+    /// Emits the operator, as a function of two values.
     fn operator_of(&self, bound: &Names, outer: &mut Outer) -> Result<TokenStream> {
         let (span, name) = (self.name.span(), &self.name);
         Ok(match (name.to_string().as_str(), &self.fold) {
@@ -383,7 +383,7 @@ impl Reduction {
         })
     }
 
-    /// Two values combined.
+    /// Emits the combination of two values.
     pub fn combine(
         &self,
         a: &TokenStream,
@@ -395,7 +395,7 @@ impl Reduction {
         Ok(quote_spanned!(span=> ::pumice::comprehension::combine(#a, #b, #operator)))
     }
 
-    /// Of a group: what stands for the reduction, when this is its value without the initial one.
+    /// Emits the value of a group's reduction, from its value without the initial one.
     pub fn finished(&self, reduced: &Ident) -> TokenStream {
         let span = self.name.span();
         match &self.fold {

@@ -1,4 +1,4 @@
-//! What generators draw from: how many elements there are, and what each is (`Size` and `Fetch` of the paper), as expressions of
+//! Sources of generators: the number of elements, and each element by its number (`Size` and `Fetch` of the paper), as expressions of
 //! the variables that are bound before.
 
 use crate::expression::{Outer, expression};
@@ -10,29 +10,29 @@ use quote::{ToTokens, format_ident, quote_spanned};
 use std::collections::HashMap;
 use syn::{Error, Result};
 
-/// What stands for a generator, or several in step.
+/// The lowered form of a generator, or of several in step.
 pub enum Drawn {
-    /// So many elements, of which each is a function of its number.
+    /// A number of elements, each a function of its number.
     Counted {
         /// The number of elements.
         size: TokenStream,
-        /// Statements that bind the patterns, for the element with the number that is called so.
+        /// Statements that bind the patterns, for the element whose number is `__number`.
         bind: TokenStream,
         /// The names that they mention, besides those that they bind.
         uses: Names,
-        /// The array, where it is nothing but one.
+        /// The array, if the source is just an array.
         array: Option<Ident>,
     },
     /// The qualifiers of an inner comprehension, to be put in the generator's place.
     Inlined(Vec<Qualifier>),
 }
 
-/// The number of the element that is being bound.
+/// Returns the variable for the number of the element that is being bound.
 pub fn number() -> Ident {
     Ident::new("__number", Span::mixed_site())
 }
 
-/// Why a source cannot depend on elements.
+/// The reason why a source cannot depend on elements, for messages.
 pub const DEPENDS: &str = "only inner arrays do: draw from a range `a..b`, a part of an array `xs[a..b]`, a row `m[i]`, or a \
                            comprehension over these, `[f(x) | x <- xs[a..b]]`, and its methods (`sort`, `scan`, …)";
 
@@ -74,7 +74,7 @@ pub fn draw(generators: &[Generator], bound: &Names, later: &Names, outer: &mut 
     }
 }
 
-/// Size, if it has one, and element of one source; and the array if it is one.
+/// Returns the size, if it has one, and the element of one source; and the array if it is one.
 #[allow(clippy::type_complexity)]
 fn one(
     source: Source,
@@ -178,7 +178,7 @@ fn one(
     })
 }
 
-/// A comprehension that depends on variables, in step with others: one generator, and bindings.
+/// Lowers a comprehension that depends on variables, in step with others, to one generator and bindings.
 #[allow(clippy::type_complexity)]
 fn in_step(
     inner: crate::parse::Comprehension,
@@ -210,8 +210,8 @@ fn in_step(
     Ok((Some(size), quote_spanned!(span=> { #bind #head }), None))
 }
 
-/// Gives the variables of an inner comprehension other names where theirs are taken. The last qualifier binds what the outer one
-/// sees, and keeps its names.
+/// Renames the variables of an inner comprehension where their names are taken. The last qualifier binds the names that the outer one
+/// sees, and keeps them.
 fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut Outer) -> Vec<Qualifier> {
     let mut others: HashMap<String, Ident> = HashMap::new();
     let last = qualifiers.len() - 1;
@@ -222,7 +222,7 @@ fn with_other_names(mut qualifiers: Vec<Qualifier>, taken: &Names, outer: &mut O
         if position == last {
             break;
         }
-        // A loop assigns to what is bound before.
+        // A loop assigns to variables that are bound before.
         let is_loop = matches!(qualifier.kind, Kind::While(..));
         for name in qualifier.binds().into_iter().filter(|_| !is_loop) {
             if taken.contains(&name.to_string()) {

@@ -37,14 +37,14 @@ fn is_joint(tree: Option<&TokenTree>, character: char) -> bool {
     punct(tree).is_some_and(|punct| punct.as_char() == character && punct.spacing() == Spacing::Joint)
 }
 
-/// Returns the separators among these tokens: which, where it begins, and how many tokens it is.
+/// Returns the separators among these tokens: the kind, the number of the first token, and the number of tokens.
 fn separators(trees: &[TokenTree]) -> Vec<(Separator, usize, usize)> {
     let (mut found, mut at, mut angles) = (Vec::new(), 0, 0usize);
     while at < trees.len() {
         let next = trees.get(at + 1);
         let is_path = at >= 2 && is(trees.get(at - 1), ':') && is(trees.get(at - 2), ':');
         let (separator, length) = match punct(trees.get(at)).map(Punct::as_char) {
-            // `f::<A, B>()`: what stands between the angles is a list of types.
+            // `f::<A, B>()`: between the angles is a list of types.
             Some('<') if is_path || angles > 0 => {
                 angles += 1;
                 (None, 1)
@@ -102,8 +102,8 @@ pub fn first_span(tokens: &TokenStream) -> Option<Span> {
     tokens.clone().into_iter().next().map(|tree| tree.span())
 }
 
-/// Calls a function with every identifier that may be a variable, also inside of parentheses: fields, methods, macros and paths
-/// are none.
+/// Calls a function with every identifier that may be a variable, also inside of parentheses. Fields, methods, macros and paths
+/// are not variables.
 fn each_variable(tokens: TokenStream, f: &mut dyn FnMut(&Ident)) {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     for (at, tree) in trees.iter().enumerate() {
@@ -161,7 +161,7 @@ fn replace_groups(tokens: TokenStream, f: &mut dyn FnMut(&[TokenTree], Group) ->
     replaced.into_iter().collect()
 }
 
-/// Writes `comp![…]` for every `[… | …]` that has a generator, so that Rust's parser can read what is left.
+/// Writes `comp![…]` for every `[… | …]` that has a generator, so that Rust's parser can read the result.
 pub fn name_brackets(tokens: TokenStream) -> TokenStream {
     replace_groups(tokens, &mut |before, group| {
         let is_named = is(before.last(), '!');
@@ -178,7 +178,7 @@ pub fn name_brackets(tokens: TokenStream) -> TokenStream {
     })
 }
 
-/// Gives variables other names.
+/// Renames variables.
 pub fn rename(tokens: TokenStream, names: &HashMap<String, Ident>) -> TokenStream {
     if names.is_empty() {
         return tokens;
@@ -211,7 +211,7 @@ pub fn has_macro(tokens: &TokenStream) -> bool {
     })
 }
 
-/// Replaces calls of macros: `f` is given a name and what stands between the delimiters, and may return other tokens.
+/// Replaces calls of macros: `f` gets a name and the tokens between the delimiters, and may return other tokens.
 pub fn replace_macros(
     tokens: TokenStream,
     f: &mut dyn FnMut(&Ident, TokenStream) -> syn::Result<Option<TokenStream>>,

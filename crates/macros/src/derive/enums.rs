@@ -11,10 +11,10 @@ use syn::Member;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
-/// The most fields of a variant: a payload is a tuple.
+/// Maximum number of fields of a variant: a payload is a tuple.
 const MOST_FIELDS: usize = 12;
 
-/// A variant, with all that is called after it.
+/// A variant, with all names that are derived from it.
 struct Named<'v> {
     variant: &'v Variant,
     number: Literal,
@@ -52,20 +52,20 @@ impl<'v> Named<'v> {
         }
     }
 
-    /// The type of the payload.
+    /// Returns the type of the payload.
     fn payload(&self) -> TokenStream {
         let types = self.variant.fields.iter().map(|field| &field.ty);
         let span = self.variant.fields.first().map_or(self.variant.name.span(), |field| field.ty.span());
         quote_spanned!(span=> (#(#types,)*))
     }
 
-    /// The payload of an expression.
+    /// Emits the payload of an expression.
     fn held(&self) -> TokenStream {
         let slots = &self.slots;
         quote!((#(self.#slots,)*))
     }
 
-    /// The pattern of the variant, and the value made of its parts.
+    /// Emits the pattern of the variant, which is also the value made of its parts.
     fn pattern(&self) -> TokenStream {
         let (name, parts) = (&self.variant.name, &self.parts);
         let members = self.variant.fields.iter().map(|field| &field.member);
@@ -81,7 +81,7 @@ pub fn element(element: &Element, variants: &[Variant]) -> syn::Result<TokenStre
     Ok(quote!(#definition #methods #by_name #expression #value))
 }
 
-/// Names what belongs to each variant.
+/// Names the items of each variant.
 fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
     let mut taken: HashSet<String> = ["eq", "ne", "match_"].map(String::from).into();
     let mut all = Vec::new();
@@ -105,7 +105,7 @@ fn names(variants: &[Variant]) -> syn::Result<Vec<Named<'_>>> {
     Ok(all)
 }
 
-/// The definition of the expression type.
+/// Emits the definition of the expression type.
 fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { name, exp, vis, generics, allowed, .. } = element;
     let bounds = &generics.where_clause;
@@ -125,7 +125,7 @@ fn definition(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     }
 }
 
-/// What users call.
+/// Emits the public methods.
 fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { exp, vis, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
@@ -171,7 +171,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     }
 }
 
-/// What `#[embed]` needs to make a variant whose fields have names, which knows their names and not their order: a hidden struct of the fields.
+/// Emits a hidden struct of the fields, for variants whose fields have names: `#[embed]` knows these names and not their order.
 fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
     let Named { variant, number, pack, .. } = named;
     if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
@@ -206,7 +206,7 @@ fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
     }
 }
 
-/// The parameter of a constructor that is called after a field.
+/// Returns the name of a constructor's parameter for a field.
 fn parameter(field: &Field) -> Ident {
     match &field.member {
         Member::Named(name) => name.clone(),
@@ -214,7 +214,7 @@ fn parameter(field: &Field) -> Ident {
     }
 }
 
-/// The calls of the variants' functions, of which the last is called where no other variant is there.
+/// Emits the calls of the variants' functions; the last is called if no other variant matches.
 fn chosen(variants: &[Named<'_>]) -> TokenStream {
     let call = |Named { slots, constructor, .. }: &Named<'_>| quote!(#constructor(#(self.#slots),*));
     let mut backwards = variants.iter().rev();
@@ -225,7 +225,7 @@ fn chosen(variants: &[Named<'_>]) -> TokenStream {
     })
 }
 
-/// An enum lays out its scalars itself, and is its own parts.
+/// Emits the parts of an enum: it lays out its scalars itself, and is its own parts.
 fn own_parts() -> TokenStream {
     quote! {
         type Parts = Self;
@@ -238,7 +238,7 @@ fn own_parts() -> TokenStream {
     }
 }
 
-/// The expression as scalars.
+/// Emits the conversion of an expression to scalars and back.
 fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { name, exp, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
@@ -266,7 +266,7 @@ fn expression(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     }
 }
 
-/// The value as scalars. There is a variant: `Element::read` refuses others.
+/// Emits the conversion of a value to scalars and back. There is a variant: `Element::read` refuses enums without one.
 fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let Element { name, exp, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();
@@ -278,7 +278,7 @@ fn value(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     let iterators: Vec<&Ident> = variants.iter().map(|variant| &variant.payloads).collect();
     let last = Literal::usize_unsuffixed(variants.len() - 1);
     let own_parts = own_parts();
-    // The last variant is there where no other one is, so that its tag is any.
+    // The last variant is chosen if no other matches, whatever the tag is.
     let tags = numbers[..variants.len() - 1].iter().map(|number| quote!(#number)).chain([quote!(_)]);
     quote! {
         #[automatically_derived]

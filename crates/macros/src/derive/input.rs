@@ -1,4 +1,4 @@
-//! What `#[derive(Elt)]` is given: a type that can be an element, or a message at the token that says why it cannot.
+//! Input of `#[derive(Elt)]`: a type that can be an element, or a message at the token that says why it cannot.
 
 use crate::embed::is_scalar_type;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -15,7 +15,7 @@ pub struct Element {
     pub vis: Visibility,
     /// Its generics, whose types are elements, and the bounds of its fields ([`require_elements`]).
     pub generics: Generics,
-    /// The attribute of all that has these bounds.
+    /// The attribute of all items that have these bounds.
     pub allowed: Option<TokenStream>,
     pub body: Body,
 }
@@ -39,7 +39,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The type of its expression. That of a scalar is written out, so that rustc need not find it again and again.
+    /// Returns the type of its expression. That of a scalar is written out, so that rustc need not find it again and again.
     pub fn lifted(&self) -> TokenStream {
         let (ty, span) = (&self.ty, self.ty.span());
         match is_scalar_type(ty) {
@@ -49,10 +49,10 @@ impl Field {
     }
 }
 
-/// Bounds all that is derived by the types of the fields being elements.
+/// Adds bounds to all derived items: the types of the fields are elements.
 ///
-/// Where one is not, rustc reports the bound, at the field, and takes it for granted in whatever has it: without it, each function that has to
-/// do with the field would be reported. The same message for the same place is printed once.
+/// If one is not, rustc reports the bound, at the field, and takes it for granted in all items that have it: without it, each function that
+/// uses the field would be reported. The same message for the same place is printed once.
 fn require_elements(generics: &mut Generics, body: &Body) {
     let parameters: Vec<Ident> = generics
         .type_params()
@@ -66,12 +66,12 @@ fn require_elements(generics: &mut Generics, body: &Body) {
     let mut bounded = HashSet::new();
     for Field { ty, .. } in fields {
         let tokens = ty.to_token_stream();
-        // Whether a type with parameters is an element follows from the bounds of those, and may depend on them.
+        // Whether a type with parameters is an element follows from the bounds of these, and may depend on them.
         let is_open = parameters.iter().any(|parameter| mention(tokens.clone(), parameter).is_some());
         if is_open || is_scalar_type(ty) || !bounded.insert(tokens.to_string()) {
             continue;
         }
-        // From the first token of the type to the last, which is all that a message points at.
+        // From the first token of the type to the last, so that a message points at all of it.
         let end = tokens.into_iter().last().map_or(ty.span(), |token| token.span());
         let bound = quote_spanned!(end=> ::pumice::Elt);
         generics.make_where_clause().predicates.push(syn::parse_quote_spanned!(end=> #ty: #bound));
@@ -146,7 +146,7 @@ fn fields(fields: Fields, of: &Ident) -> syn::Result<Vec<Field>> {
     fields.into_iter().enumerate().map(field).collect()
 }
 
-/// Where a type mentions the one that it is part of. A name behind `::` is that of another module.
+/// Returns the span at which a type mentions the one that it is part of. A name behind `::` is of another module.
 fn mention(ty: TokenStream, of: &Ident) -> Option<Span> {
     let mut in_path = false;
     ty.into_iter().find_map(|token| {
@@ -160,7 +160,7 @@ fn mention(ty: TokenStream, of: &Ident) -> Option<Span> {
     })
 }
 
-/// The name that `#[elt(exp = "Name")]` says.
+/// Returns the name in `#[elt(exp = "Name")]`.
 fn expression_name(attributes: &[Attribute]) -> syn::Result<Option<Ident>> {
     let mut name = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("elt")) {

@@ -1,7 +1,7 @@
 //! `#[derive(Elt)]`: structs and enums as elements.
 //!
 //! A type gets a companion, its expression, and implementations of `Elt`, `Lift` and `IntoExp` that take it apart and put it
-//! together field by field. What there is to do is done by `pumice::derived`; what is written here is as little as names the
+//! together field by field. The work is in `pumice::derived`; the code that is generated here only names the
 //! fields, because rustc checks every function of it in every crate that derives (`cargo xtask compile-time` measures that).
 //! Code has the place of the field that it is about, so that rustc's messages point there.
 
@@ -13,7 +13,7 @@ use input::{Body, Element};
 use proc_macro2::TokenStream;
 use quote::quote;
 
-/// The expression type of a struct or enum, and its implementations.
+/// Emits the expression type of a struct or enum, and its implementations.
 pub fn element(input: TokenStream) -> syn::Result<TokenStream> {
     let element = Element::read(syn::parse2(input)?)?;
     let own = match &element.body {
@@ -24,7 +24,7 @@ pub fn element(input: TokenStream) -> syn::Result<TokenStream> {
     Ok(quote!(#own #common))
 }
 
-/// What structs and enums have alike.
+/// Emits the items that structs and enums have in common.
 fn common(element: &Element) -> TokenStream {
     let Element { name, exp, vis, allowed, .. } = element;
     let (generics, arguments, bounds) = element.generics.split_for_impl();

@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::Member;
 
-/// The most parts of a tuple that is an element.
+/// Maximum number of parts of a tuple that is an element.
 const LARGEST_TUPLE: usize = 12;
 
 pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
@@ -36,7 +36,7 @@ pub fn element(element: &Element, fields: &[Field]) -> TokenStream {
     }
 }
 
-/// Takes a value or an expression apart and puts it together: all that differs from struct to struct.
+/// Emits the conversions of values and expressions to parts and back: all that differs from struct to struct.
 fn conversions(fields: &[Field]) -> TokenStream {
     let members: Vec<&Member> = fields.iter().map(|field| &field.member).collect();
     let variables: Vec<Ident> = (0..fields.len()).map(|number| format_ident!("part_{number}")).collect();
@@ -53,7 +53,7 @@ fn conversions(fields: &[Field]) -> TokenStream {
     }
 }
 
-/// The tuple of parts, of many a tuple of tuples.
+/// Emits the tuple of parts; of many parts, a tuple of tuples.
 fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
     while parts.len() > LARGEST_TUPLE {
         parts = parts.chunks(LARGEST_TUPLE).map(|some| quote!((#(#some,)*))).collect();
@@ -61,7 +61,7 @@ fn tuple(mut parts: Vec<TokenStream>) -> TokenStream {
     quote!((#(#parts,)*))
 }
 
-/// The definition of the expression type. Fields are as visible as they are in the struct.
+/// Emits the definition of the expression type. Fields are as visible as they are in the struct.
 fn definition(element: &Element, fields: &[Field]) -> TokenStream {
     let Element { name, exp, vis, generics, allowed, .. } = element;
     let bounds = &generics.where_clause;

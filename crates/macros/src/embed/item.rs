@@ -10,13 +10,13 @@ use syn::{
     PathArguments, ReceiverKind, Result, ReturnType, Safety, Signature, Type,
 };
 
-/// The most parameters of a function that the library has a function to call it for.
+/// Maximum number of parameters for which the library has a function that calls the embedded one.
 const MOST_SHARED: usize = 6;
 
-/// A function that is called with plain values or with expressions.
+/// Emits a function that is called with plain values or with expressions.
 pub fn function(item: &ItemFn) -> Result<TokenStream> {
     let sig = &item.sig;
-    // Without arguments there is nothing but constants: the value is the same among expressions.
+    // Without arguments there are only constants: the value is the same among expressions.
     if sig.inputs.is_empty() {
         return Ok(item.to_token_stream());
     }
@@ -51,14 +51,14 @@ pub fn function(item: &ItemFn) -> Result<TokenStream> {
     })
 }
 
-/// The kind of what is computed from values of these kinds.
+/// Emits the kind of a value that is computed from values of these kinds.
 fn joined(kinds: &[Ident]) -> TokenStream {
     let mut backwards = kinds.iter().rev();
     let last = backwards.next().map(ToTokens::to_token_stream).unwrap_or_default();
     backwards.fold(last, |joined, kind| quote!(<#kind as ::pumice::embedding::Kind>::Join<#joined>))
 }
 
-/// Calls the version that the kind of the arguments asks for.
+/// Emits the call of the version for the kind of the arguments.
 fn call(sig: &Signature, names: &[&Ident], kind: &TokenStream) -> TokenStream {
     let name = sig.ident.to_string();
     let turbofish = type_arguments(sig).map(|arguments| quote!(::<#arguments>));
@@ -77,7 +77,7 @@ fn call(sig: &Signature, names: &[&Ident], kind: &TokenStream) -> TokenStream {
     }
 }
 
-/// An `impl` block, and the same one for the type of the expressions.
+/// Emits an `impl` block, and the same one for the type of the expressions.
 pub fn implementation(item: &ItemImpl) -> Result<TokenStream> {
     let mut mistakes: Option<Error> = None;
     let mut lifted = Vec::new();
@@ -88,7 +88,7 @@ pub fn implementation(item: &ItemImpl) -> Result<TokenStream> {
                 let (name, ty) = (&alias.ident, expression_type(&alias.ty, Some(&item.self_ty)));
                 ty.map(|ty| quote!(type #name = #ty;))
             }
-            // Without arguments there is nothing but constants, which are those of the plain type.
+            // Without arguments there are only constants, which are those of the plain type.
             _ => Ok(TokenStream::new()),
         };
         match (written, &mut mistakes) {
@@ -114,7 +114,7 @@ pub fn implementation(item: &ItemImpl) -> Result<TokenStream> {
     })
 }
 
-/// A trait whose parameters are types of expressions: `Mul<Exp<f32>>` of `Mul<f32>`.
+/// Returns the trait with types of expressions for its parameters: `Mul<Exp<f32>>` of `Mul<f32>`.
 fn lifted_trait(path: &Path) -> Result<TokenStream> {
     let mut path = path.clone();
     if let Some(last) = path.segments.last_mut()
@@ -129,7 +129,7 @@ fn lifted_trait(path: &Path) -> Result<TokenStream> {
     Ok(quote!(#path for))
 }
 
-/// A method of expressions.
+/// Emits a method of expressions.
 fn method(function: &ImplItemFn, item: &ItemImpl) -> Result<TokenStream> {
     let sig = &function.sig;
     check(sig)?;
@@ -209,7 +209,7 @@ fn output(sig: &Signature) -> Result<&Type> {
     }
 }
 
-/// The names of the types that the function is generic over.
+/// Returns the names of the types that the function is generic over.
 fn type_arguments(sig: &Signature) -> Option<TokenStream> {
     let names = sig.generics.params.iter().filter_map(|parameter| match parameter {
         GenericParam::Type(ty) => Some(&ty.ident),
@@ -220,7 +220,7 @@ fn type_arguments(sig: &Signature) -> Option<TokenStream> {
     (!names.is_empty()).then(|| quote!(#(#names),*))
 }
 
-/// Says what a signature has that an embedded function cannot have.
+/// Refuses a signature that an embedded function cannot have.
 fn check(sig: &Signature) -> Result<()> {
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
     if let Some(word) = &sig.constness {

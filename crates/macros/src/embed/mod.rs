@@ -1,6 +1,6 @@
 //! `#[embed]`: plain Rust functions that become scalar code, and stay plain Rust functions.
 //!
-//! The function is kept as it is written, for plain values, and written once more for expressions. [`lower`] makes [`steps`] of Rust:
+//! The function is kept as it is written, for plain values, and generated once more for expressions. [`lower`] lowers Rust to [`steps`]:
 //! assignments to variables with unique names, branches, loops and exits, without nested scopes or effects inside of expressions.
 //! [`render`] writes them as calls of the scalar language, in which variables are never assigned: branches and loops give tuples of the
 //! variables that they change. [`item`] puts both versions behind one name. Only syntax is known here: the types of the first version
@@ -17,7 +17,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Error, Item, Result};
 
-/// Expands `#[embed]` before an item. Where something is wrong, the item is left as it is, so that its uses are not wrong, too.
+/// Expands `#[embed]` before an item. If there are errors, the item is left as it is, so that its uses are not errors, too.
 pub fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     embedded(arguments, item.clone()).unwrap_or_else(|mistakes| {
         let mistakes = mistakes.into_compile_error();
@@ -40,7 +40,7 @@ fn embedded(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
 mod tests {
     use super::*;
 
-    /// What is said about an item.
+    /// Returns the error messages for an item.
     fn mistakes(item: &str) -> Vec<String> {
         let item = item.parse().unwrap();
         let mistakes = embedded(TokenStream::new(), item).err();

@@ -1,4 +1,4 @@
-//! Names of types and variants, and what they are called among expressions.
+//! Names of types and variants, and their counterparts among expressions.
 
 use heck::ToSnakeCase;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -35,7 +35,7 @@ pub fn is_scalar_type(ty: &Type) -> bool {
     }
 }
 
-/// The type of a derived type's expressions: `ShapeExp` of `Shape`.
+/// Returns the type of a derived type's expressions: `ShapeExp` of `Shape`.
 pub fn expression_name(name: &Ident) -> Ident {
     format_ident!("{name}Exp", span = name.span())
 }
@@ -48,7 +48,7 @@ pub fn expression_path(mut path: Path, from_end: usize) -> Path {
     path
 }
 
-/// Writes a type for `Self`.
+/// Replaces `Self` by a type.
 pub fn replace_self(tokens: TokenStream, own: Option<&Type>) -> TokenStream {
     let Some(own) = own else { return tokens };
     let replaced = |token: TokenTree| match token {
@@ -64,7 +64,7 @@ pub fn replace_self(tokens: TokenStream, own: Option<&Type>) -> TokenStream {
     tokens.into_iter().flat_map(replaced).collect()
 }
 
-/// The type of the expressions of a type. That of a scalar is written out, so that rustc need not look for it.
+/// Returns the type of the expressions of a type. That of a scalar is written out, so that rustc need not look for it.
 pub fn expression_type(ty: &Type, own: Option<&Type>) -> Result<TokenStream> {
     check_type(ty)?;
     if is_scalar_type(ty) {
@@ -74,7 +74,7 @@ pub fn expression_type(ty: &Type, own: Option<&Type>) -> Result<TokenStream> {
     Ok(quote_spanned!(span=> <#ty as ::pumice::Elt>::Exp))
 }
 
-/// The same as a name, for which a trait can be implemented.
+/// Returns the same type as a name, for which a trait can be implemented.
 pub fn nominal_expression_type(ty: &Type) -> Result<TokenStream> {
     match ty {
         Type::Path(path) if path.qself.is_none() => match path.path.segments.last() {
@@ -88,7 +88,7 @@ pub fn nominal_expression_type(ty: &Type) -> Result<TokenStream> {
     }
 }
 
-/// Says of a type that no array can hold what to write instead.
+/// Refuses a type that no array can hold, with what to write instead.
 fn check_type(ty: &Type) -> Result<()> {
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
     match ty {
@@ -121,17 +121,17 @@ fn check_type(ty: &Type) -> Result<()> {
     }
 }
 
-/// What a derived enum's expressions have for a variant.
+/// Names of the items that a derived enum's expressions have for a variant.
 pub struct VariantNames {
-    /// Makes one: `circle(r)`.
+    /// The constructor: `circle(r)`.
     pub constructor: Ident,
-    /// Tells whether it is one: `is_circle()`.
+    /// The test: `is_circle()`.
     pub is: Ident,
-    /// Makes one by a function that sets its fields.
+    /// The constructor that takes a function that sets the fields.
     pub pack: Ident,
 }
 
-/// The hidden field of a derived enum's expressions that has this field of a variant.
+/// Returns the hidden field of a derived enum's expressions that has this field of a variant.
 pub fn slot(variant: &Ident, member: &Member) -> Ident {
     let plain = variant.unraw().to_string().to_snake_case();
     match member {
@@ -140,7 +140,7 @@ pub fn slot(variant: &Ident, member: &Member) -> Ident {
     }
 }
 
-/// A field of a value that is this variant.
+/// Emits a field of a value that is this variant.
 pub fn field(value: &TokenStream, variant: &Ident, member: &Member, span: Span) -> TokenStream {
     if ["Some", "Ok", "Err"].iter().any(|known| variant == known) {
         let unpack = format_ident!("unpack_{}", variant.to_string().to_snake_case());
@@ -150,7 +150,7 @@ pub fn field(value: &TokenStream, variant: &Ident, member: &Member, span: Span) 
     quote_spanned!(span=> #value.#slot)
 }
 
-/// The names that `#[derive(Elt)]` makes of a variant's.
+/// Returns the names that `#[derive(Elt)]` derives from a variant's.
 pub fn variant_names(variant: &Ident) -> VariantNames {
     let (plain, span) = (variant.unraw().to_string().to_snake_case(), variant.span());
     let constructor = match syn::parse_str::<Ident>(&plain) {

@@ -1,15 +1,15 @@
-//! Steps as code of the scalar language.
+//! Rendering of steps as code of the scalar language.
 //!
 //! Assigning to a variable is `let` of the same name. A branch or loop is an expression for the tuple of the variables that it changes and
-//! that are read later. What follows a branch of which one side leaves is written into its other side; where both go on and one of them may
-//! leave, a flag for each way to leave is handed on beside the variables.
+//! that are read later. If one side of a branch leaves, the rest is written into its other side; if both go on and one of them may
+//! leave, a flag for each way to leave is passed on beside the variables.
 
 use super::steps::{Code, Exit, Loop, Step, Var, Vars, assigned, completes, exits, loop_reads, reads};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use std::collections::BTreeSet;
 
-/// Elements of a tuple that is an expression.
+/// Maximum number of elements of a tuple that is an expression.
 const LARGEST_TUPLE: usize = 12;
 
 /// Writes steps, given the names of the variables.
@@ -17,7 +17,7 @@ pub struct Renderer<'a> {
     pub names: &'a [Ident],
 }
 
-/// What a sequence of steps hands on at its end: a flag for each exit that does not end here, and variables.
+/// Values that a sequence of steps passes on at its end: a flag for each exit that does not end here, and variables.
 struct Frame<'a> {
     flags: Vec<Exit>,
     vars: Vec<Var>,
@@ -72,7 +72,7 @@ impl Renderer<'_> {
         written
     }
 
-    /// Writes a branch, and tells whether the rest is written with it.
+    /// Writes a branch, and returns whether the rest is written with it.
     fn branch(
         &self,
         (condition, span): (&TokenStream, Span),
@@ -107,7 +107,7 @@ impl Renderer<'_> {
         true
     }
 
-    /// Writes a loop, and tells whether the rest is written with it.
+    /// Writes a loop, and returns whether the rest is written with it.
     fn repetition(
         &self,
         looped: &Loop,
@@ -146,7 +146,7 @@ impl Renderer<'_> {
         quote!(let #name = { let mut #name = #name; #name #part = #value; #name };)
     }
 
-    /// The frame of a branch or loop: of the changed variables it hands on those that are read later.
+    /// Returns the frame of a branch or loop: of the changed variables it passes on those that are read later.
     fn inner_frame<'a>(
         &self,
         leaving: BTreeSet<Exit>,
@@ -166,7 +166,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Writes what a sequence gives where it ends like this.
+    /// Writes the value of a sequence that ends with this exit.
     fn end(&self, exit: Option<Exit>, frame: &Frame<'_>, set: Vars) -> TokenStream {
         if let (Some(looped), Some(exit)) = (frame.round_of, exit)
             && exit == Exit::Continue(looped.number)
@@ -181,7 +181,7 @@ impl Renderer<'_> {
         tuple(flags.chain(values).collect())
     }
 
-    /// Writes what is done between two rounds.
+    /// Writes the steps between two rounds.
     fn round_end(&self, looped: &Loop, frame: &Frame<'_>, set: Vars) -> TokenStream {
         let ended = Frame { flags: frame.flags.clone(), vars: frame.vars.clone(), round_of: None };
         let next = self.sequence(&looped.next.iter().collect::<Vec<_>>(), &ended, set);
@@ -233,7 +233,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Writes what follows something that may have been left: the way out for each flag of `outwards`, else the rest.
+    /// Writes the code behind a part that may have been left: the way out for each flag of `outwards`, else the rest.
     fn after_flags(
         &self,
         flags: &[Exit],
@@ -260,7 +260,7 @@ fn chosen(span: Span, condition: &TokenStream, [then, otherwise]: &[TokenStream;
     quote_spanned!(span=> ::pumice::embedding::branch(#condition, ::pumice::embedding::mark(), { #then }, { #otherwise }))
 }
 
-/// One value as it is, several as a tuple, many as a tuple of tuples.
+/// Emits one value as it is, several as a tuple, many as a tuple of tuples.
 fn tuple(mut values: Vec<TokenStream>) -> TokenStream {
     while values.len() > LARGEST_TUPLE {
         values = values.chunks(LARGEST_TUPLE).map(|part| tuple(part.to_vec())).collect();

@@ -1,6 +1,6 @@
-//! What a function does, step by step: the form between Rust's syntax and the scalar language.
+//! Intermediate form of a function, as steps, between Rust's syntax and the scalar language.
 //!
-//! Variables are numbers, so no name hides another. Values have no effects: whatever assigns or leaves is a step of its own.
+//! Variables are numbers, so no name hides another. Values have no effects: every assignment and every exit is a step of its own.
 
 use proc_macro2::{Span, TokenStream};
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ pub struct Code {
     pub reads: Vars,
 }
 
-/// A way to leave a sequence of steps before its end. Values that are handed on are assigned to variables before.
+/// A way to leave a sequence of steps before its end. Values that are passed on are assigned to variables before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     Return,
@@ -54,10 +54,10 @@ pub enum Step {
 #[derive(Clone)]
 pub struct Loop {
     pub number: usize,
-    /// Goes on while this holds; if there is none, until it is left.
+    /// The loop goes on while this holds; if there is none, until it is left.
     pub condition: Option<Code>,
     pub body: Vec<Step>,
-    /// Done after each round, also if that is ended by `continue`.
+    /// Steps after each round, also after one that is ended by `continue`.
     pub next: Vec<Step>,
     pub span: Span,
 }
@@ -67,7 +67,7 @@ impl Code {
         Code { tokens, reads: Vars::new() }
     }
 
-    /// The value of these tokens, which are made of other values.
+    /// Creates the value of these tokens, which are made of other values.
     pub fn of(tokens: TokenStream, parts: &[&Code]) -> Code {
         let reads = parts.iter().flat_map(|part| part.reads.iter().copied()).collect();
         Code { tokens, reads }
@@ -80,7 +80,7 @@ impl Step {
     }
 }
 
-/// The variables that the steps assign to, and the ones that begin in them.
+/// Collects the variables that the steps assign to, and those that are declared in them.
 fn find_assigned(steps: &[Step], assigned: &mut Vars, declared: &mut Vars) {
     for step in steps {
         match step {
@@ -103,14 +103,14 @@ fn find_assigned(steps: &[Step], assigned: &mut Vars, declared: &mut Vars) {
     }
 }
 
-/// The variables from before the steps that they assign to.
+/// Returns the variables from before the steps that they assign to.
 pub fn assigned(steps: &[Step]) -> Vars {
     let (mut assigned, mut declared) = (Vars::new(), Vars::new());
     find_assigned(steps, &mut assigned, &mut declared);
     &assigned - &declared
 }
 
-/// The variables that the steps read.
+/// Returns the variables that the steps read.
 pub fn reads<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vars {
     let mut found = Vars::new();
     for step in steps {
@@ -133,14 +133,14 @@ pub fn reads<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vars {
     found
 }
 
-/// The variables that any round of a loop reads.
+/// Returns the variables that any round of a loop reads.
 pub fn loop_reads(looped: &Loop) -> Vars {
     let mut found = reads(looped.body.iter().chain(&looped.next));
     found.extend(looped.condition.iter().flat_map(|condition| &condition.reads));
     found
 }
 
-/// The ways in which control leaves the steps for somewhere else than their end.
+/// Returns the exits with which control leaves the steps before their end.
 pub fn exits(steps: &[Step]) -> BTreeSet<Exit> {
     let mut found = BTreeSet::new();
     for step in steps {

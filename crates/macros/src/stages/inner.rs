@@ -1,4 +1,4 @@
-//! Arrays inside of others: the rows that an inner comprehension gives for each environment, and what is done to them.
+//! Arrays inside of others: the rows of an inner comprehension, one per environment, and operations on them.
 
 use super::{Stages, pattern, tuple, vector_name};
 use crate::expression::{Outer, parsed, value};
@@ -18,32 +18,32 @@ use syn::{Error, Expr, Result};
 pub struct Rows {
     /// The variable with the number of an environment's row.
     pub row: Ident,
-    /// The names that each row has one value of.
+    /// The names that have one value per row.
     pub outside: Names,
     count: Ident,
-    /// The vector of environments that each have a row, and their variables.
+    /// The vector of environments with one row each, and their variables.
     environments: Ident,
     variables: Vec<Ident>,
 }
 
 impl Rows {
-    /// What environments are sorted by first, so that those of a row stay together.
+    /// Emits the key that environments are sorted by first, so that those of a row stay together.
     pub fn key(&self, span: Span) -> TokenStream {
         let (row, count) = (&self.row, &self.count);
         quote_spanned!(span=> ::pumice::comprehension::row_key(#row, #count))
     }
 
-    /// Gives names a value in each environment, whatever they mean outside.
+    /// Marks names as having a value in each environment, whatever they mean outside.
     pub fn hide(&mut self, names: &[Ident]) {
         self.outside.retain(|outside| !names.iter().any(|name| name == outside));
     }
 
-    /// Whether a row has one value of a variable: its number, or what is bound outside.
+    /// Whether a variable has one value per row: the row's number, or a variable that is bound outside.
     pub fn has(&self, name: &str) -> bool {
         self.row == name || self.outside.contains(name)
     }
 
-    /// Binds those of these variables that are bound outside, for the row whose number is bound.
+    /// Emits bindings of those of these variables that are bound outside, for the row whose number is bound.
     pub fn bind(&self, variables: &[Ident], span: Span) -> TokenStream {
         let is_outside = |name: &&Ident| self.outside.contains(&name.to_string());
         let wanted: Names = variables.iter().filter(is_outside).map(Ident::to_string).collect();
@@ -54,7 +54,7 @@ impl Rows {
         quote_spanned!(span=> let #pattern = ::pumice::comprehension::of_row(&#environments, #row);)
     }
 
-    /// The groups of each row, beside its number, by functions for the key, for values, and for two of these combined.
+    /// Emits the groups of each row, beside its number, by functions for the key, for values, and for the combination of two values.
     pub fn grouped(&self, environment: &[Ident], functions: TokenStream, span: Span) -> TokenStream {
         let (vector, row, count) = (vector_name(), &self.row, &self.count);
         let of_row = pattern(environment, &names(&quote!(#row)));
@@ -63,7 +63,7 @@ impl Rows {
         ))
     }
 
-    /// Results, of which each row has each once.
+    /// Emits the results, each once per row.
     pub fn once(&self, results: TokenStream, span: Span) -> TokenStream {
         let count = &self.count;
         quote_spanned!(span=> ::pumice::comprehension::once_in_rows(#count, #results))
@@ -119,7 +119,7 @@ impl Stages {
         Ok(rows)
     }
 
-    /// Names the lengths of the rows that qualifiers give, where these are known before: those of one generator, with bindings
+    /// Names the lengths of the rows that qualifiers give, if these are known before: those of one generator, with bindings
     /// behind it. Elsewhere the elements of a row are counted, by its number beside each.
     fn lengths(&mut self, qualifiers: &[Qualifier], span: Span) -> Result<Option<Ident>> {
         let Some((Qualifier { kind: Kind::Generators(generators), .. }, rest)) = qualifiers.split_first()
@@ -143,7 +143,7 @@ impl Stages {
         Ok(Some(lengths))
     }
 
-    /// Rows of different lengths: those of an inner comprehension, for each environment.
+    /// Emits rows of different lengths: those of an inner comprehension, one per environment.
     pub(super) fn ragged(mut self, inner: Comprehension, span: Span) -> Result<TokenStream> {
         self.refuse_distinct()?;
         let row = self.outer.fresh("row");
@@ -151,7 +151,7 @@ impl Stages {
         Ok(self.block(quote!(#rows)))
     }
 
-    /// Rows of different lengths: an inner array of each environment.
+    /// Emits rows of different lengths: an inner array of each environment.
     pub(super) fn rows_of(mut self, chain: Chain, span: Span) -> Result<TokenStream> {
         self.refuse_distinct()?;
         let (rows, row) = inner::rows(chain, &self.bound(), &mut self.outer)?;
@@ -162,7 +162,7 @@ impl Stages {
         })
     }
 
-    /// The inner array that an expression is, if it is one.
+    /// Returns the inner array that an expression is, if it is one.
     pub(super) fn chain_of(&self, tokens: &TokenStream) -> Option<Chain> {
         chain(&parsed(tokens.clone()).ok()?, &self.bound(), &self.outer)
     }
@@ -202,12 +202,12 @@ impl Stages {
         Ok(())
     }
 
-    /// Makes rows of the inner arrays that expressions make, and variables of them, which are returned.
+    /// Materialises the inner arrays in expressions as rows, and returns the variables that replace them.
     pub(super) fn make_inner(&mut self, expressions: Vec<&mut TokenStream>) -> Result<Vec<Ident>> {
         let bound = self.bound();
         let mut made = Vec::new();
         for tokens in expressions {
-            // What is not an expression is reported where it is used.
+            // Tokens that are not an expression are reported where they are used.
             let Ok(mut expr) = parsed(tokens.clone()) else { continue };
             let mut maker = Maker {
                 bound: &bound,
@@ -235,7 +235,7 @@ impl Stages {
         Ok(made)
     }
 
-    /// As [`Stages::make_inner`], for what generators draw from: what is drawn from element by element is no array.
+    /// Does what [`Stages::make_inner`] does, for sources of generators. A source that is drawn from element by element is not materialised.
     pub(super) fn make_sources(&mut self, generators: &mut [Generator]) -> Result<Vec<Ident>> {
         let bound = self.bound();
         let is_drawn = |source: &TokenStream| {
@@ -246,7 +246,7 @@ impl Stages {
         self.make_inner(others)
     }
 
-    /// Takes the first so many environments of each row.
+    /// Emits `take` for the environments of each row.
     pub(super) fn take_of_rows(&mut self, rows: &Rows, count: TokenStream, span: Span) -> Result<()> {
         let inside: Names = self.bound().difference(&rows.outside).cloned().collect();
         if let Some(ident) = mention(&count, &inside) {
@@ -266,15 +266,15 @@ impl Stages {
     }
 }
 
-/// Why elements do not say how many to take.
+/// Message for a number to take that depends on elements.
 pub(super) const TAKEN_BY: &str = "how many to take cannot depend on `{}`, which each element has its own of";
 
-/// Finds what makes inner arrays in an expression, and puts variables there.
+/// Finds expressions that make inner arrays, and replaces them by variables.
 struct Maker<'a> {
     bound: &'a Names,
     outer: &'a mut Outer,
     found: Vec<(Ident, Expr)>,
-    /// By their text: what is written twice is made once.
+    /// Variables by the text of their expressions: an array that is written twice is made once.
     named: HashMap<String, Ident>,
     error: Option<Error>,
 }
@@ -329,7 +329,7 @@ impl Maker<'_> {
         Ok(true)
     }
 
-    /// The name of what a chain begins with, unless that is a variable already.
+    /// Returns the name of a chain's root, unless that is a variable already.
     fn name_of(&mut self, chain: &Chain) -> Option<Ident> {
         if matches!(chain.root, Expr::Path(_)) {
             return None;

@@ -1,6 +1,6 @@
 //! Loops of environments: `while c { x = e; … }`, which each environment goes round by itself.
 //!
-//! Where nothing is reduced and no inner array is made, a loop is one of a scalar function. Otherwise all environments whose
+//! If nothing is reduced and no inner array is made, a loop is one of a scalar function. Otherwise all environments whose
 //! condition holds advance together (`while_rows`): the state is the vector of environments and the rows of those inner arrays that
 //! are assigned to. Inside of it, the row of an environment is that with its own number.
 
@@ -145,7 +145,7 @@ impl Stages {
         Ok(())
     }
 
-    /// The operations of one round, which begin with the environments that go round and the rows of their arrays.
+    /// Returns the operations of one round, which begin with the environments that go round and the rows of their arrays.
     fn round(&mut self, arrays: &[Ident], states: &[Ident], span: Span) -> Stages {
         self.statements.extend(self.outer.take());
         let mut round = Stages {
@@ -163,7 +163,7 @@ impl Stages {
         round
     }
 
-    /// Makes the number of an environment that of its row, for these arrays.
+    /// Sets the number of an environment's row to its own number, for these arrays.
     fn renumber(&mut self, arrays: &[Ident], span: Span) {
         if arrays.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! From qualifiers to operations: each makes a vector of environments of the one before it.
+//! Lowering of qualifiers to operations: each turns a vector of environments into the next.
 //!
 //! An environment has the variables that are bound and still mentioned later, as nested pairs. A closure takes it apart with a
 //! pattern that names those which it mentions. Joins and groups are in [`queries`], arrays inside of others in [`inner`],
@@ -30,7 +30,7 @@ pub struct Stages {
     started: bool,
     /// Conditions before the first generator.
     pending: Vec<TokenStream>,
-    /// Where each result is wanted once.
+    /// The span of `distinct`, if each result is wanted once.
     distinct: Option<Span>,
     /// The rows that the environments belong to, in an inner comprehension.
     rows: Option<inner::Rows>,
@@ -38,17 +38,17 @@ pub struct Stages {
     aligned: Names,
 }
 
-/// The vector of environments.
+/// Returns the name of the vector of environments.
 fn vector_name() -> Ident {
     Ident::new("__vector", Span::mixed_site())
 }
 
-/// Nested pairs of these.
+/// Emits nested pairs of these.
 fn pairs(parts: impl IntoIterator<Item = TokenStream>) -> Option<TokenStream> {
     parts.into_iter().reduce(|pair, part| quote!((#pair, #part)))
 }
 
-/// The pattern of an environment for tokens that mention these names.
+/// Emits the pattern of an environment for tokens that mention these names.
 fn pattern(environment: &[Ident], mentioned: &Names) -> TokenStream {
     let part = |name: &Ident| match mentioned.contains(&name.to_string()) {
         true => name.to_token_stream(),
@@ -57,7 +57,7 @@ fn pattern(environment: &[Ident], mentioned: &Names) -> TokenStream {
     pairs(environment.iter().map(part)).unwrap_or(quote!(_))
 }
 
-/// The value of an environment.
+/// Emits the value of an environment.
 fn tuple(environment: &[Ident]) -> TokenStream {
     pairs(environment.iter().map(ToTokens::to_token_stream)).unwrap_or(quote!(::pumice::constant(true)))
 }
@@ -81,7 +81,7 @@ pub fn vector(comprehension: Comprehension) -> Result<TokenStream> {
 }
 
 impl Stages {
-    /// The operations for qualifiers, and the head, in which reductions of groups are replaced by their values.
+    /// Lowers qualifiers, and returns the operations and the head, in which reductions of groups are replaced by their values.
     pub fn of(qualifiers: Vec<Qualifier>, head: TokenStream) -> Result<(Stages, TokenStream)> {
         let mut stages = Stages::default();
         let head = stages.advance(qualifiers, head)?;
@@ -102,17 +102,17 @@ impl Stages {
         Ok(head)
     }
 
-    /// The names of the environment.
+    /// Returns the names of the environment.
     pub fn bound(&self) -> Names {
         self.environment.iter().map(Ident::to_string).collect()
     }
 
-    /// What is computed before.
+    /// Returns the statements and names before the comprehension.
     pub fn outer(&mut self) -> &mut Outer {
         &mut self.outer
     }
 
-    /// The vector of a function of each environment: the results, each once if that is wanted.
+    /// Emits the vector of a function of each environment: the results, each once if `distinct` is there.
     pub fn mapped(&mut self, body: TokenStream, span: Span) -> TokenStream {
         let (vector, pattern) = (vector_name(), pattern(&self.environment, &names(&body)));
         let results = match self.environment.as_slice() {
@@ -122,7 +122,7 @@ impl Stages {
         self.once(results)
     }
 
-    /// Results, each once if that is wanted.
+    /// Emits results, each once if `distinct` is there.
     fn once(&self, results: TokenStream) -> TokenStream {
         match (self.distinct, &self.rows) {
             (Some(span), Some(rows)) => rows.once(results, span),
@@ -131,14 +131,14 @@ impl Stages {
         }
     }
 
-    /// An expression behind all qualifiers, of which reductions are computed first.
+    /// Lowers an expression behind all qualifiers, whose reductions are computed first.
     pub fn hoisted(&mut self, mut head: TokenStream) -> Result<TokenStream> {
         self.make_inner(vec![&mut head])?;
         self.hoist(vec![&mut head], &Names::new())?;
         Ok(head)
     }
 
-    /// Makes vectors of the reductions in expressions, for each environment, and variables of their results, which are returned.
+    /// Hoists the reductions in expressions into vectors, for each environment, and returns the variables of their results.
     /// `later` are the names that are mentioned behind those expressions.
     fn hoist(&mut self, expressions: Vec<&mut TokenStream>, later: &Names) -> Result<Vec<Ident>> {
         let (bound, vector, number) = (self.bound(), vector_name(), number());
@@ -176,17 +176,17 @@ impl Stages {
         Ok(found.into_iter().map(|hoisted| hoisted.name).collect())
     }
 
-    /// Where `distinct` stands, if it does.
+    /// Returns the span of `distinct`, if it is there.
     pub fn distinct(&self) -> Option<Span> {
         self.distinct
     }
 
-    /// A block with all operations and a result.
+    /// Emits a block with all operations and a result.
     pub fn block(self, result: TokenStream) -> TokenStream {
         self.closed(result).0
     }
 
-    /// The same, and what others go on with.
+    /// Emits a block as `block` does, and returns the names and rows for the code behind it.
     fn closed(mut self, result: TokenStream) -> (TokenStream, Outer) {
         self.statements.extend(self.outer.take());
         let statements = self.statements;
@@ -199,13 +199,13 @@ impl Stages {
         self.statements.push(statement);
     }
 
-    /// Makes a vector of the one that there is.
+    /// Replaces the current vector.
     fn then(&mut self, vector: TokenStream, span: Span) {
         let name = vector_name();
         self.add(quote_spanned!(span=> let #name = #vector;));
     }
 
-    /// Makes the first vector.
+    /// Emits the first vector.
     fn start(&mut self, size: TokenStream, bind: TokenStream, environment: Vec<Ident>, span: Span) {
         let (number, tuple) = (number(), tuple(&environment));
         let mut size = quote_spanned!(span=> ::pumice::comprehension::size(#size));
@@ -217,7 +217,7 @@ impl Stages {
         (self.environment, self.started) = (environment, true);
     }
 
-    /// The environment behind a qualifier that binds names: what is mentioned later, and not hidden.
+    /// Returns the environment behind a qualifier that binds names: all variables that are mentioned later and not hidden.
     fn extended(&self, new: &[Ident], later: &Names) -> Vec<Ident> {
         let is_new = |name: &&Ident| !new.contains(name);
         let all = self.environment.iter().filter(is_new).chain(new);
@@ -239,7 +239,7 @@ impl Stages {
         let assigns = |other: &Qualifier| {
             matches!(other.kind, Kind::While(..)) && other.binds().iter().any(|name| new.contains(name))
         };
-        // What a loop assigns to is a variable of each environment, whatever it begins with.
+        // A variable that a loop assigns to belongs to each environment, whatever its initial value is.
         let is_let = self.started && matches!(qualifier.kind, Kind::Let(..));
         let is_assigned = is_let && queue.iter().any(assigns);
         self.outer.each_has_its_own = is_assigned;
@@ -336,7 +336,7 @@ impl Stages {
         Ok(())
     }
 
-    /// Leaves variables out of the environment.
+    /// Drops variables from the environment.
     fn leave_out(&mut self, names: &[Ident], span: Span) {
         let kept: Vec<Ident> =
             self.environment.iter().filter(|name| !names.contains(name)).cloned().collect();
@@ -348,7 +348,7 @@ impl Stages {
         }
     }
 
-    /// The names that a body mentions which takes some itself, and gives an environment in which others are new.
+    /// Returns the names that a body mentions: its own, and those of the environment that it gives, without new ones.
     fn mentioned(&self, mut mentioned: Names, environment: &[Ident], new: &[Ident]) -> Names {
         let kept = environment.iter().filter(|name| !new.contains(name));
         mentioned.extend(kept.map(Ident::to_string));

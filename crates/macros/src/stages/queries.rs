@@ -12,8 +12,8 @@ use std::collections::{HashMap, VecDeque};
 use syn::{BinOp, Error, Expr, Result};
 
 impl Stages {
-    /// A generator over an array, with a condition behind it that asks for keys to be equal, is a join: the array is sorted by its
-    /// key, and each element of the vector is expanded to those with its own key.
+    /// Lowers a generator over an array to a join, if a condition behind it asks for equal keys: the array is sorted by its
+    /// key, and each element of the vector is expanded to those with its own key. Returns whether it is a join.
     pub(super) fn join(
         &mut self,
         generators: &[Generator],
@@ -31,7 +31,7 @@ impl Stages {
         let (Source::Array(array), Ok(condition)) = (source(from)?, parsed(tokens.clone())) else {
             return Ok(false);
         };
-        // What each element has its own of is no table for all of them.
+        // An array that differs from element to element is not a table for all of them.
         if mention(&array.to_token_stream(), &self.bound()).is_some() {
             return Ok(false);
         }
@@ -85,7 +85,7 @@ impl Stages {
         let (first, end) = (self.outer.fresh("first"), self.outer.fresh("end"));
         let array = self.outer.array(array, &Names::new(), "")?;
         let element = &one.tokens;
-        // The pattern is written twice, and its names are used where they are used in either place.
+        // The pattern is written twice, and each place may use only some of its names.
         self.outer.add(quote_spanned!(span=> #[allow(unused_variables)]
             let #table = ::pumice::comprehension::Table::new(#array, |#element| #their_key);));
         let all = tuple(&self.environment);
@@ -104,7 +104,7 @@ impl Stages {
         Ok(())
     }
 
-    /// Sorts by a key, and reduces the environments of each one. Behind it there are the key and those reductions.
+    /// Sorts by a key, and reduces the environments of each group. Behind it, the environment has the key and those reductions.
     pub(super) fn group(
         &mut self,
         named: Option<Pattern>,
@@ -117,7 +117,7 @@ impl Stages {
         let key = value(key, &bound, &mut self.outer)?;
         let mut aggregates =
             Aggregates { outer: &mut self.outer, written: HashMap::new(), reductions: Vec::new() };
-        // Behind the next `group by`, they are of its groups.
+        // Behind the next `group by`, reductions are of its groups.
         let next = queue.iter().position(|qualifier| matches!(qualifier.kind, Kind::Group(..)));
         for qualifier in queue.iter_mut().take(next.map_or(usize::MAX, |next| next + 1)) {
             qualifier.expressions().into_iter().try_for_each(|tokens| aggregates.replace(tokens))?;
@@ -180,7 +180,7 @@ impl Stages {
         Ok(())
     }
 
-    /// Refuses variables that a group has many values of, outside of its reductions.
+    /// Refuses variables that have many values in a group, outside of its reductions.
     fn refuse_members(&self, keys: &[Ident], queue: &VecDeque<Qualifier>, head: &TokenStream) -> Result<()> {
         let mut members: Names = self.bound();
         let is_of_row = |member: &str| self.rows.as_ref().is_some_and(|rows| rows.has(member));
@@ -206,7 +206,7 @@ impl Stages {
     }
 }
 
-/// Refuses keys in reductions, which are of what is bound before the group.
+/// Refuses keys in reductions, whose variables are bound before the group.
 fn refuse_keys<'a>(
     keys: &[Ident],
     bound: &Names,
@@ -225,17 +225,17 @@ fn refuse_keys<'a>(
     }
 }
 
-/// The reductions of a group, which stand in expressions behind it. One that is written several times, as in a result and in what is
-/// sorted by, is computed once.
+/// The reductions of a group, in the expressions behind it. One that is written several times, as in a result and in a sort key,
+/// is computed once.
 struct Aggregates<'a> {
     outer: &'a mut Outer,
-    /// By their text.
+    /// Variables of reductions, by their text.
     written: HashMap<String, Ident>,
     reductions: Vec<(Reduction, Ident)>,
 }
 
 impl Aggregates<'_> {
-    /// Puts their values into the place of reductions.
+    /// Replaces reductions by their values.
     fn replace(&mut self, tokens: &mut TokenStream) -> Result<()> {
         let named = name_brackets(std::mem::take(tokens));
         *tokens = replace_macros(named, &mut |name, inside| match self.around_groups(name, &inside)? {
@@ -245,7 +245,7 @@ impl Aggregates<'_> {
         Ok(())
     }
 
-    /// The value of a reduction, if it is one of the group.
+    /// Returns the value of a reduction, if it is one of the group.
     fn value(&mut self, name: &Ident, inside: TokenStream) -> Result<Option<TokenStream>> {
         if !is_reduction(name) {
             return Ok(None);
@@ -262,8 +262,8 @@ impl Aggregates<'_> {
         Ok(Some(finished))
     }
 
-    /// A comprehension that has groups of its own, with the values of reductions up to there: in its head and behind its `group by`,
-    /// they are of those groups.
+    /// Rewrites a comprehension that has groups of its own: reductions up to and in its `group by` are of this group.
+    /// In its head and behind its `group by`, reductions are of its own groups.
     fn around_groups(&mut self, name: &Ident, inside: &TokenStream) -> Result<Option<TokenStream>> {
         if name != "comp" && !is_reduction(name) {
             return Ok(None);
@@ -288,7 +288,7 @@ impl Aggregates<'_> {
     }
 }
 
-/// The conditions that hold together where one holds.
+/// Splits a condition into its conjuncts.
 fn conjuncts(condition: Expr) -> Vec<Expr> {
     match condition {
         Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {

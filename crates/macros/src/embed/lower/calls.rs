@@ -1,4 +1,4 @@
-//! Paths, calls and struct literals: what a name outside of the function means among expressions.
+//! Paths, calls and struct literals: meanings of names outside of the function among expressions.
 //!
 //! Names say what they are: `circle` is a function, `Circle` a type or variant, `PI` a constant.
 
@@ -25,7 +25,7 @@ const COUNTS: [&str; 8] = [
 ];
 
 impl Lowering<'_> {
-    /// A variable, a constant, or a variant without fields.
+    /// Lowers a variable, a constant, or a variant without fields.
     pub(super) fn path(&mut self, path: &ExprPath) -> Result<Code> {
         let span = path.span();
         if let Some(var) = path.path.get_ident().and_then(|name| self.find(&name.to_string())) {
@@ -44,7 +44,7 @@ impl Lowering<'_> {
         Ok(Code::new(quote_spanned!(span=> ::pumice::constant(#constant))))
     }
 
-    /// The type of expressions whose name is so far from the end of a path, up to there.
+    /// Returns the expression type whose name is so far from the end of a path, with the path up to there.
     fn expression_type_of(&self, path: &Path, from_end: usize) -> Result<TokenStream> {
         let mut path = path.clone();
         for _ in 0..from_end {
@@ -65,7 +65,7 @@ impl Lowering<'_> {
             return refuse(call.func.span(), "only functions with a name are called in embedded functions");
         };
         let span = call.span();
-        // Nothing but constants goes into it, so it is called when the program is written.
+        // It depends on constants only, so it is called when the program is built.
         if call.args.is_empty() {
             let call = replace_self(call.to_token_stream(), self.source.own);
             return Ok(Code::new(quote_spanned!(span=> ::pumice::constant(#call))));
@@ -73,7 +73,7 @@ impl Lowering<'_> {
         let target = self.callee(function)?;
         let mut arguments = self.operands(&call.args, out)?;
         if let Callee::Embedded(_) = target {
-            // The type of an absent value is found from the parameter if it is a plain one.
+            // The type of an absent value is inferred from the parameter if it is a plain one.
             let given = arguments.iter_mut().zip(&call.args);
             for (argument, expr) in given.filter(|(_, expr)| is_none(expr)) {
                 argument.tokens = quote_spanned!(expr.span()=> ::core::option::Option::None);
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         Ok(Code::of(called, &arguments.iter().collect::<Vec<_>>()))
     }
 
-    /// What a path stands for that is called.
+    /// Resolves a path that is called.
     fn callee(&self, function: &ExprPath) -> Result<Callee> {
         let (path, span) = (&function.path, function.span());
         let mut backwards = path.segments.iter().rev();
@@ -142,7 +142,7 @@ impl Lowering<'_> {
         }))
     }
 
-    /// The name of the type whose methods these are.
+    /// Returns the name of the type whose methods these are.
     fn own_name(&self) -> Option<&Ident> {
         match self.source.own {
             Some(Type::Path(own)) => own.path.segments.last().map(|last| &last.ident),
@@ -196,15 +196,15 @@ impl Lowering<'_> {
     }
 }
 
-/// What is called.
+/// The kind of a called function.
 enum Callee {
-    /// Takes expressions.
+    /// A function that takes expressions.
     Function(TokenStream),
-    /// Takes expressions and plain values.
+    /// An embedded function, which takes expressions and plain values.
     Embedded(TokenStream),
     /// A function whose result is a `u32` in Rust.
     Count(TokenStream),
-    /// A struct without names of fields.
+    /// A tuple struct.
     Struct(TokenStream),
 }
 
@@ -216,7 +216,7 @@ fn is_none(expr: &Expr) -> bool {
     matches!(expr, Expr::Path(path) if path.path.is_ident("None"))
 }
 
-/// The tokens at the place where the user mentions what they stand for.
+/// Moves tokens to the span where the user mentions them.
 fn respanned(tokens: TokenStream, span: proc_macro2::Span) -> TokenStream {
     let at = |mut token: proc_macro2::TokenTree| {
         token.set_span(span.resolved_at(token.span()));

@@ -1,4 +1,4 @@
-//! Expressions: operators, literals, casts, fields, tuples and arrays. Whatever of them has effects becomes steps.
+//! Expressions: operators, literals, casts, fields, tuples and arrays. Parts with effects become steps.
 
 use super::super::names::expression_type;
 use super::super::steps::{Code, Exit, Step, assigned};
@@ -10,7 +10,7 @@ use syn::{
     Result, Type, UnOp,
 };
 
-/// What to write instead of a macro.
+/// Returns what to write instead of a macro.
 pub(super) fn macro_message(call: &Macro) -> &'static str {
     match call.path.segments.last().map(|last| last.ident.to_string()).as_deref() {
         Some(
@@ -70,14 +70,14 @@ impl Lowering<'_> {
             }
             Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => {
                 self.expr_into(expr, None, out)?;
-                // Nothing comes to the value.
+                // This value is never reached.
                 Ok(Code::new(quote_spanned!(span=> ::pumice::embedding::unset())))
             }
             other => refuse(span, unsupported(other)),
         }
     }
 
-    /// The value of an expression with branches or a loop in it, in a variable.
+    /// Lowers an expression with branches or a loop in it to a variable.
     fn value_of(&mut self, expr: &Expr, out: &mut Vec<Step>) -> Result<Code> {
         let value = self.hidden("value", expr.span());
         out.push(Step::Declare(value));
@@ -85,7 +85,7 @@ impl Lowering<'_> {
         Ok(self.read(value))
     }
 
-    /// The values of expressions that are evaluated in this order.
+    /// Lowers expressions that are evaluated in this order.
     pub(super) fn operands<'e>(
         &mut self,
         exprs: impl IntoIterator<Item = &'e Expr>,
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         self.in_order(exprs, out, Self::expr)
     }
 
-    /// The values of a method's operands, which may be closures.
+    /// Lowers a method's operands, which may be closures.
     pub(super) fn method_operands<'e>(
         &mut self,
         exprs: impl IntoIterator<Item = &'e Expr>,
@@ -179,7 +179,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// `&&` and `||`, whose right side is evaluated only where it matters.
+    /// Lowers `&&` and `||`, whose right side is evaluated only where it matters.
     fn lazy(&mut self, binary: &ExprBinary, out: &mut Vec<Step>) -> Result<Code> {
         let span = binary.op.span();
         let is_and = matches!(binary.op, BinOp::And(_));
@@ -221,7 +221,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `?`, by the type of the function's result.
+    /// Lowers `?`, by the type of the function's result.
     fn tried(&mut self, tried: &ExprTry, out: &mut Vec<Step>) -> Result<Code> {
         let span = tried.question_token.span;
         let value = self.expr(&tried.expr, out)?;
@@ -244,7 +244,7 @@ impl Lowering<'_> {
         Ok(unpacked)
     }
 
-    /// A closure that is an argument of a method, as in `x.map(|x| x + 1)`.
+    /// Lowers a closure that is an argument of a method, as in `x.map(|x| x + 1)`.
     fn closure(&mut self, closure: &ExprClosure) -> Result<Code> {
         let span = closure.span();
         let loops = std::mem::take(&mut self.loops);
@@ -278,7 +278,7 @@ fn lifted_literal(literal: &ExprLit) -> Result<Code> {
     }
 }
 
-/// The last word of a type's path.
+/// Returns the last name of a type's path.
 fn last_name(ty: &Type) -> Option<String> {
     match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
@@ -307,7 +307,7 @@ fn is_assignment(op: &BinOp) -> bool {
     )
 }
 
-/// What to write instead.
+/// Returns what to write instead of an unsupported expression.
 fn unsupported(expr: &Expr) -> &'static str {
     match expr {
         Expr::Closure(_) => {

@@ -1,11 +1,11 @@
-//! Loops, and how they are left.
+//! Loops, `break` and `continue`.
 
 use super::super::steps::{Code, Exit, Loop, Step, Var, assigned, exits};
 use super::{Around, Lowering, code, refuse};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprForLoop, ExprLoop, ExprRange, ExprWhile, Label, Lit, LitInt, Pat, RangeLimits, Result};
 
-/// What `for` goes over.
+/// The numbers that a `for` iterates over.
 struct Numbers<'e> {
     range: &'e ExprRange,
     reversed: bool,
@@ -160,7 +160,7 @@ impl Lowering<'_> {
             let value = code!(span, [at, by] #at - #by);
             return Ok(Rounds { goes_on, next: vec![Step::set(counter, value.clone())], value });
         }
-        // The number after the last one may not exist in the type, so whether there is another round is found before counting.
+        // The number after the last one may not exist in the type, so the test for another round comes before counting.
         let more = self.hidden("more", span);
         out.extend([Step::Declare(more), Step::set(more, nonempty)]);
         let by = numbers.step.map_or_else(one, |step| code!(span, [] ::pumice::embedding::literal(#step)));
@@ -187,7 +187,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The rounds of a `for`: whether there is one more, the number in it, and what is done after it.
+/// The rounds of a `for`: whether there is one more, the number in it, and the steps after it.
 struct Rounds {
     goes_on: Code,
     value: Code,

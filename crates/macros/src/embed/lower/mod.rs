@@ -1,5 +1,5 @@
-//! Rust's syntax to [steps](super::steps): names are resolved, effects are taken out of expressions, and what is not supported is said
-//! at its token.
+//! Lowering of Rust's syntax to [steps](super::steps): names are resolved, effects are taken out of expressions, and unsupported syntax is
+//! reported at its token.
 
 mod calls;
 mod expressions;
@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use syn::ext::IdentExt;
 use syn::{Block, Error, Pat, Result, Type};
 
-/// A function to be written for expressions.
+/// A function to be generated for expressions.
 pub struct Source<'a> {
     /// The function's name.
     pub name: &'a Ident,
@@ -28,7 +28,7 @@ pub struct Source<'a> {
     pub body: &'a Block,
 }
 
-/// A loop around what is being lowered.
+/// A loop around the code that is being lowered.
 struct Around {
     number: usize,
     label: Option<Ident>,
@@ -39,7 +39,7 @@ struct Around {
 
 struct Lowering<'a> {
     source: &'a Source<'a>,
-    /// The names of the variables in the code that is written.
+    /// The names of the variables in the generated code.
     names: Vec<Ident>,
     scopes: Vec<HashMap<String, Var>>,
     loops: Vec<Around>,
@@ -47,7 +47,7 @@ struct Lowering<'a> {
     result: Var,
 }
 
-/// Writes the body of the function for expressions.
+/// Generates the body of the function for expressions.
 pub fn function(source: &Source<'_>) -> Result<TokenStream> {
     let mut lowering = Lowering {
         source,
@@ -91,13 +91,13 @@ fn refuse<T>(span: Span, message: impl std::fmt::Display) -> Result<T> {
     Err(Error::new(span, message))
 }
 
-/// A name without `r#`.
+/// Returns a name without `r#`.
 fn plain_name(name: &Ident) -> String {
     name.unraw().to_string()
 }
 
 impl Lowering<'_> {
-    /// A variable that the user has not named.
+    /// Creates a variable that the user has not named.
     fn hidden(&mut self, name: &str, span: Span) -> Var {
         let number = self.names.len();
         let span = span.resolved_at(Span::mixed_site());
@@ -105,7 +105,7 @@ impl Lowering<'_> {
         number
     }
 
-    /// A variable of the user's, which hides others of its name from here on.
+    /// Creates a variable of the user's, which hides others of its name from here on.
     fn named(&mut self, name: &Ident) -> Var {
         let var = self.hidden(&plain_name(name), name.span());
         self.bind(&name.to_string(), var);
@@ -122,7 +122,7 @@ impl Lowering<'_> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name).copied())
     }
 
-    /// The value of a variable.
+    /// Returns the value of a variable.
     fn read(&self, var: Var) -> Code {
         let name = &self.names[var];
         Code { tokens: quote_spanned!(name.span()=> #name), reads: Vars::from([var]) }
@@ -143,7 +143,7 @@ impl Lowering<'_> {
         self.read(var)
     }
 
-    /// The value after these steps as one expression, if they neither leave nor change variables from before.
+    /// Returns the value after these steps as one expression, if they neither leave nor change variables from before.
     fn closed(&mut self, mut steps: Vec<Step>, value: Code, span: Span) -> Option<Code> {
         if steps.is_empty() {
             return Some(value);

@@ -8,7 +8,7 @@ use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{Expr, ExprRange, Lit, Member, Pat, PatIdent, PatStruct, Path, RangeLimits, Result};
 
-/// Whether a value matches (always, if there is no condition), and the steps that bind names.
+/// The condition under which a value matches (always, if there is none), and the steps that bind names.
 type Matching = (Option<Code>, Vec<Step>);
 
 /// Whether this pattern is a new name, not a constant or variant.
@@ -16,7 +16,7 @@ pub(super) fn is_variable(pattern: &PatIdent) -> bool {
     !is_upper_case(&pattern.ident)
 }
 
-/// A field of a value that is this variant.
+/// Returns a field of a value that is this variant.
 fn part_of_variant(value: &Code, variant: &Ident, member: &Member, span: Span) -> Code {
     Code::of(field(&value.tokens, variant, member, span), &[value])
 }
@@ -82,7 +82,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A struct or a variant by the names of its fields.
+    /// Matches a struct or a variant by the names of its fields.
     fn fields(&mut self, fields: &PatStruct, value: &Code) -> Result<Matching> {
         let span = fields.path.span();
         let names = self.variant(&fields.path, true);
@@ -117,7 +117,7 @@ impl Lowering<'_> {
         Ok((inner.0, binds.into_iter().chain(inner.1).collect()))
     }
 
-    /// A variant without fields, a struct without fields, or a constant.
+    /// Matches a variant without fields, a struct without fields, or a constant.
     fn unit(&mut self, path: &Path, value: &Code) -> Result<Matching> {
         let span = path.span();
         if let Some(names) = self.variant(path, false) {
@@ -159,14 +159,14 @@ impl Lowering<'_> {
         })
     }
 
-    /// A literal or constant in a pattern.
+    /// Lowers a literal or constant in a pattern.
     fn pure(&mut self, expr: &Expr) -> Result<Code> {
         let mut steps = Vec::new();
         let value = self.expr(expr, &mut steps)?;
         if steps.is_empty() { Ok(value) } else { refuse(expr.span(), "a pattern has constants only") }
     }
 
-    /// The patterns of a tuple's parts.
+    /// Matches the parts of a tuple.
     fn parts<'p>(&mut self, patterns: impl Iterator<Item = &'p Pat>, value: &Code) -> Result<Matching> {
         self.each(patterns, value, |value, position, span| {
             let member = Member::from(position);
@@ -201,7 +201,7 @@ impl Lowering<'_> {
         (test, bindings)
     }
 
-    /// The first condition and then, if there is one, the second.
+    /// Returns the conjunction of two conditions; the second is evaluated only if the first holds.
     fn all(&mut self, first: Code, second: Option<Code>, span: Span) -> Code {
         match second {
             Some(second) => {
@@ -211,7 +211,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What belongs to a variant, if the path is that of one. Without fields, `Axis::X` is taken for a constant, which it is, too.
+    /// Returns the names of a variant, if the path is that of one. Without fields, `Axis::X` counts as a constant, which it is, too.
     pub(super) fn variant(&self, path: &Path, has_fields: bool) -> Option<VariantNames> {
         let last = &path.segments.last()?.ident;
         let known = ["Some", "None", "Ok", "Err"].iter().any(|name| last == name);

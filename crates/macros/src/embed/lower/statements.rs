@@ -44,7 +44,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Lowers an expression whose value goes to `target`, or that is done for its effects.
+    /// Lowers an expression whose value goes to `target`, or that is evaluated for its effects.
     pub(super) fn expr_into(&mut self, expr: &Expr, target: Option<Var>, out: &mut Vec<Step>) -> Result<()> {
         match expr {
             Expr::Paren(inner) => return self.expr_into(&inner.expr, target, out),
@@ -95,7 +95,7 @@ impl Lowering<'_> {
             out.push(Step::Declare(var));
             return Ok(());
         };
-        // The name means what it did before until its value is known.
+        // The name keeps its old meaning until its value is known.
         let simple = match pattern {
             Pat::Ident(name) if is_variable(name) && name.subpat.is_none() => Some(&name.ident),
             _ => None,
@@ -120,7 +120,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         let value = self.read(value);
-        // What the pattern binds is not known where it does not match.
+        // Names of the pattern are not bound where it does not match.
         if let Some((_, otherwise)) = &init.diverge {
             let mut left = Vec::new();
             self.expr_into(otherwise, None, &mut left)?;
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The type of a variable's expression, if it is all known.
+    /// Returns the type of a variable's expression, if no part of it is left to be inferred.
     fn annotation(&self, ty: &Type) -> Result<Option<TokenStream>> {
         let is_open = ty.to_token_stream().into_iter().any(has_hole);
         if is_open { Ok(None) } else { expression_type(ty, self.source.own).map(Some) }
@@ -279,7 +279,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// What is assigned to: a variable, or a part of one.
+    /// Resolves the target of an assignment: a variable, or a part of one.
     fn place(&mut self, expr: &Expr) -> Result<(Var, TokenStream)> {
         match expr {
             Expr::Paren(inner) => self.place(&inner.expr),
@@ -309,7 +309,7 @@ impl Lowering<'_> {
     }
 }
 
-/// `true` or `false` as an expression.
+/// Emits `true` or `false` as an expression.
 pub(super) fn truth(span: Span, value: bool) -> Code {
     Code::new(quote_spanned!(span=> ::pumice::embedding::literal(#value)))
 }
@@ -323,7 +323,7 @@ fn has_hole(token: proc_macro2::TokenTree) -> bool {
     }
 }
 
-/// The conditions that all must hold.
+/// Splits a condition into its conjuncts.
 fn conjuncts<'e>(expr: &'e Expr, parts: &mut Vec<&'e Expr>) {
     match expr {
         Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
@@ -334,7 +334,7 @@ fn conjuncts<'e>(expr: &'e Expr, parts: &mut Vec<&'e Expr>) {
     }
 }
 
-/// `+` of `+=`.
+/// Returns `+` for `+=`, and so on.
 fn plain_operator(op: &BinOp) -> Option<TokenStream> {
     let span = op.span();
     Some(match op {
