@@ -195,7 +195,7 @@ fn definitions_are_found_in_all_files_and_in_the_prelude() {
     let (library, at) = defined(&main, MAIN, "reverse chunk");
     let text = std::fs::read_to_string(library.to_file_path().unwrap()).unwrap();
     assert_eq!(at, position(&text, "reverse arr ="));
-    // Who looks at the prelude is not told that it is wrong.
+    // A file of the prelude can be viewed, and gets no diagnostics.
     client.open(&library, &text);
     assert!(hover(&mut client, &library, at).contains("reverse"));
     client.stop();
