@@ -15,7 +15,7 @@ pub struct Diagnostic {
     pub label: String,
     /// Further places that belong to the error.
     pub others: Vec<(Span, String)>,
-    /// What to write instead, if that is known.
+    /// Suggestion what to write instead, if there is one.
     pub help: Option<String>,
     /// The help as a change of the text, for editors.
     pub fix: Option<Box<Fix>>,

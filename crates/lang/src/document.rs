@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 
 const STYLE: &str = include_str!("document.css");
 
-/// A page about some of a program's files. Files that they import are linked as `name.html`.
+/// Writes a page about some of a program's files. Files that they import are linked as `name.html`.
 ///
 /// ```
 /// use pumice_lang::{document::page, program::Program, types::check};
@@ -197,7 +197,7 @@ impl Writer<'_> {
         out.push_str("</section>\n");
     }
 
-    /// Paragraphs, examples (`>>>` and what follows, `bench:`), and code, which is indented.
+    /// Writes paragraphs, examples (`>>>` and the lines below, `bench:`), and code, which is indented.
     fn add_docs(&self, docs: &str, out: &mut String) {
         let mut open = Block::None;
         for line in docs.lines() {
@@ -235,7 +235,7 @@ impl Writer<'_> {
         out.push_str(&self.highlighted(line.strip_prefix(sign).unwrap_or(line)));
     }
 
-    /// Code with its words in colours, and the page's types as links.
+    /// Writes code with its words in colours, and the page's types as links.
     fn highlighted(&self, text: &str) -> String {
         let mut out = String::new();
         for (kind, word) in tokens(text) {
@@ -287,7 +287,7 @@ impl Block {
     }
 }
 
-/// A line of prose, in which `words` between such signs are code.
+/// Writes a line of prose, in which `words` between such signs are code.
 fn add_prose(line: &str, out: &mut String) {
     let mut rest = line;
     while let Some((before, code, after)) = rest
@@ -300,8 +300,8 @@ fn add_prose(line: &str, out: &mut String) {
     out.push_str(&escaped(rest));
 }
 
-/// A text that means itself in HTML, also between quotation marks. What is no character to be seen, or changes the direction of those
-/// that are, is replaced.
+/// Escapes a text for HTML, also between quotation marks. Characters that are invisible, or change the direction of
+/// others, are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

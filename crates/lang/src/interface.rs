@@ -113,7 +113,7 @@ pub struct Leaf {
 }
 
 impl Interface {
-    /// Finds what a file offers. Of several functions with one name, which no checked program has, the last counts.
+    /// Finds the functions that other languages can call. Of several with one name, which no checked program has, the last counts.
     ///
     /// ```
     /// use pumice_lang::{interface::Interface, program::Program, types::check};
@@ -141,7 +141,7 @@ impl Interface {
         interface
     }
 
-    /// The function with this name, or why it cannot be called.
+    /// Returns the function with this name, or why it cannot be called.
     ///
     /// ```
     /// use pumice_lang::{interface::Interface, program::Program, types::check};
@@ -167,7 +167,7 @@ impl Interface {
     }
 }
 
-/// A function as others see it, or why they cannot.
+/// Describes a function for other languages, or returns why they cannot call it.
 fn export(checked: &Checked, id: FunctionId, docs: Option<String>) -> Result<Export, String> {
     let (function, scheme) = (checked.function(id).0, checked.scheme(id));
     let name = function.name.name.clone();
@@ -200,7 +200,7 @@ fn open_type(name: &str, scheme: &Scheme) -> String {
     )
 }
 
-/// The name of a function's parameter.
+/// Returns the name of a function's parameter.
 pub(crate) fn parameter_name(function: &Function, number: usize) -> Name {
     match function.parameters.get(number) {
         Some(Parameter::Value(pattern)) => match &pattern.kind {
@@ -276,7 +276,7 @@ fn has_plain_sum(datum: &Datum) -> bool {
 }
 
 impl Datum {
-    /// The scalars and arrays of scalars that it is made of, in the order of the array program's columns.
+    /// Returns the scalars and arrays of scalars that it is made of, in the order of the array program's columns.
     ///
     /// ```
     /// use pumice_lang::{interface::Interface, program::Program, types::check};
@@ -292,8 +292,8 @@ impl Datum {
         leaves
     }
 
-    /// The parts that are arrays or scalars of the array program, in order, with the types of their columns. A sum that is no array's element
-    /// is one of several columns.
+    /// Returns the parts that are arrays or scalars of the array program, in order, with the types of their columns. A sum outside of an array
+    /// is one part of several columns.
     ///
     /// ```
     /// use pumice_lang::{interface::Interface, program::Program, types::check};

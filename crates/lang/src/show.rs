@@ -125,7 +125,7 @@ fn add_ragged(
     Ok(())
 }
 
-/// The elements of an array from a number on, with brackets for each dimension; of long dimensions, only both ends.
+/// Writes the elements of an array from a number on, with brackets for each dimension; of long dimensions, only both ends.
 fn add_rows(
     extents: &[usize],
     ends: usize,
@@ -201,7 +201,7 @@ fn add_element(
     }
 }
 
-/// A number as a literal.
+/// Writes a number as a literal.
 pub fn literal(constant: Constant) -> String {
     match constant.ty() {
         ScalarType::F32 => {
@@ -217,7 +217,7 @@ pub fn literal(constant: Constant) -> String {
     }
 }
 
-/// A float with a point, so that it is seen to be one.
+/// Writes a float with a point, so that it cannot be taken for an integer.
 fn float(value: f64, shortest: &dyn std::fmt::Display) -> String {
     let text = shortest.to_string();
     match value.is_finite() && !text.contains(['.', 'e']) {

@@ -1,5 +1,5 @@
 //! The header of a library for C, and the source that the library is made of: texts of the files, and functions with types around the few
-//! functions without types of `pumice-library`. What those do is said there; here they are only declared and called.
+//! functions without types of `pumice-library`. Those are documented there; here they are only declared and called.
 
 use super::names::{distinct, identifier};
 use super::{FileText, Library, doc_lines};
@@ -21,7 +21,7 @@ const RESERVED: &str = "\
 /// A kind of arrays: their elements and the number of dimensions.
 type ArrayKind = (ScalarType, usize);
 
-/// The header.
+/// Writes the header.
 pub fn header(library: &Library<'_>) -> String {
     let name = library.name;
     let guard = format!("{}_H", name.to_uppercase());
@@ -51,7 +51,7 @@ pub fn header(library: &Library<'_>) -> String {
     text
 }
 
-/// The source; it includes the header, and is linked with `pumice-library`.
+/// Writes the source; it includes the header, and is linked with `pumice-library`.
 pub fn source(library: &Library<'_>) -> String {
     let name = library.name;
     let mut text = format!(
@@ -215,7 +215,7 @@ fn c_type(ty: ScalarType) -> &'static str {
     }
 }
 
-/// All kinds of arrays that functions take or give.
+/// Returns all kinds of arrays that functions take or give.
 fn kinds(library: &Library<'_>) -> BTreeSet<ArrayKind> {
     let data = |export: &Export| {
         let parameters = export.parameters.iter().map(|(_, datum)| datum.leaves());
@@ -345,14 +345,14 @@ fn introduction(library: &Library<'_>) -> String {
     text
 }
 
-/// Adds a comment. Its end must not stand in what a file says.
+/// Adds a comment. Text of a file must not end it.
 fn comment(text: &mut String, lines: &str) {
     let lines = lines.replace("*/", "* /").replace("??/", "?? /");
     let lines: Vec<&str> = lines.lines().map(|line| line.trim_end_matches('\\')).collect();
     let _ = writeln!(text, "/* {} */", lines.join("\n   ").replace("\n   \n", "\n\n"));
 }
 
-/// A text as a string literal.
+/// Writes a text as a string literal.
 fn literal(text: &str) -> String {
     let mut literal = String::from("\"");
     for byte in text.bytes() {
@@ -368,14 +368,14 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// A text as string literals, one a line.
+/// Writes a text as string literals, one per line.
 fn literals(text: &str) -> String {
     let lines: Vec<String> =
         text.split_inclusive('\n').map(|line| format!("    {}", literal(line))).collect();
     if lines.is_empty() { "    \"\"".to_string() } else { lines.join("\n") }
 }
 
-/// An array with these bytes and a zero.
+/// Writes an array with these bytes and a zero.
 fn bytes(name: &str, bytes: &[u8]) -> String {
     let mut text = format!("static const unsigned char {name}[] = {{\n");
     for line in bytes.chunks(32) {

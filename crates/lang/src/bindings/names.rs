@@ -3,7 +3,7 @@
 use crate::ast::Name;
 use crate::interface::Export;
 
-/// The name of a library made of a file: the file's name without folder and ending, as an identifier.
+/// Returns the name of a library made of a file: the file's name without folder and ending, as an identifier.
 ///
 /// ```
 /// use pumice_lang::bindings::library_name;
@@ -20,7 +20,7 @@ pub fn is_library_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.chars().all(plain)
 }
 
-/// The functions that cannot have their names in a library for C, each with the reason.
+/// Returns the functions that cannot have their names in a library for C, each with the reason.
 pub fn clashes(exports: &[Export]) -> Vec<(Name, String)> {
     let own = ["context_", "new_", "values_", "shape_", "free_", "status"];
     let name = |export: &Export| identifier(&export.name, "");
@@ -43,7 +43,7 @@ fn is_among(word: &str, words: &str) -> bool {
     words.split(' ').any(|other| other == word)
 }
 
-/// A name as an identifier of letters, digits and underscores, which is none of the reserved words.
+/// Turns a name into an identifier of letters, digits and underscores that is not a reserved word.
 pub(super) fn identifier(name: &str, reserved: &str) -> String {
     let mut text = String::new();
     for letter in name.chars() {
@@ -63,7 +63,7 @@ pub(super) fn identifier(name: &str, reserved: &str) -> String {
     text
 }
 
-/// Names that differ from each other and from these, made of what they should be.
+/// Makes names distinct from each other and from those that are taken.
 pub(super) fn distinct(names: impl IntoIterator<Item = String>, taken: &str) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::new();
     for name in names {

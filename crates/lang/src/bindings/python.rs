@@ -1,4 +1,4 @@
-//! A module for Python, which calls the library for C and takes and gives NumPy arrays. What is the same for all modules is `runtime.py`; here
+//! A module for Python, which calls the library for C and takes and gives NumPy arrays. The code that all modules share is `runtime.py`; here
 //! are the functions with their types. A part of a tuple or record is one in Python too, and an array of them is a tuple of arrays.
 
 use super::names::{distinct, identifier};
@@ -15,7 +15,7 @@ const RESERVED: &str = "\
     global if import in is lambda nonlocal not or pass raise return try while with yield context Context \
     Failure ctypes operator pathlib threading typing numpy float int bool tuple self";
 
-/// The text of the module. It stands beside the library for C.
+/// Writes the text of the module, which is placed beside the library for C.
 pub fn module(library: &Library<'_>) -> String {
     let mut introduction = doc_lines(library.docs.unwrap_or_default()).join("\n");
     if introduction.is_empty() {
@@ -43,7 +43,7 @@ pub fn module(library: &Library<'_>) -> String {
     text
 }
 
-/// A name that is none of a module's own, which begin with an underscore.
+/// Turns a name into one that differs from the module's own, which begin with an underscore.
 fn public(name: &str) -> String {
     let name = identifier(name, RESERVED);
     if name.starts_with('_') { format!("n{name}") } else { name }
@@ -67,7 +67,7 @@ impl PythonRecord {
 }
 
 impl Records {
-    /// The name of the record with these fields; a new one is called like this.
+    /// Returns the name of the record with these fields; a new record gets the wanted name, or a similar one that is free.
     fn name(&mut self, wanted: &str, fields: Vec<(String, String)>) -> String {
         if let Some(known) = self.0.iter().find(|record| record.fields == fields) {
             return known.name.clone();
@@ -206,7 +206,7 @@ fn class_name(words: &str) -> String {
     public(&words.split([' ', '_']).map(capital).collect::<String>())
 }
 
-/// A text as a documentation with this indentation. What a file says must not end it.
+/// Writes a text as a docstring with this indentation. Text of a file must not end it.
 fn docstring(indentation: &str, text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     let lines: Vec<String> = text
@@ -223,7 +223,7 @@ fn docstring(indentation: &str, text: &str) -> String {
     }
 }
 
-/// A text as a literal.
+/// Writes a text as a literal.
 fn literal(text: &str) -> String {
     let mut literal = String::from("\"");
     for letter in text.chars() {

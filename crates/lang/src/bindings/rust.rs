@@ -30,7 +30,7 @@ pub enum RustText<'a> {
 /// The functions that Rust has no types for, each with the reason.
 pub type Unsupported = Vec<(String, String)>;
 
-/// The text of the module, and what is not in it.
+/// Writes the text of the module, and returns it with the functions that are not in it.
 pub fn module(library: &Library<'_>, texts: RustText<'_>) -> (String, Unsupported) {
     let mut text = String::new();
     let files: Vec<String> = library
@@ -65,7 +65,7 @@ fn function(export: &Export, name: &str) -> Result<String, String> {
     let mut text = String::from("\n");
     let lines = doc_lines(export.docs.as_deref().unwrap_or_default());
     for line in lines.iter().copied().chain((!lines.is_empty()).then_some("")) {
-        // As an attribute: what a file says cannot end it.
+        // As an attribute: text of a file cannot end it.
         let _ = writeln!(text, "#[doc = {:?}]", format!(" {line}"));
     }
     let _ = writeln!(text, "#[doc = {:?}]", format!(" `{} : {}`", export.name, export.scheme));
@@ -165,7 +165,7 @@ fn array(datum: &Datum, rank: usize) -> Result<String, String> {
     }
 }
 
-/// The type of elements. A record is the tuple of its fields, in the order of their names; a sum is that of its tag and the fields of all
+/// Returns the type of elements. A record is the tuple of its fields, in the order of their names; a sum is that of its tag and the fields of all
 /// constructors.
 fn element(datum: &Datum) -> Result<String, String> {
     let tuple = |parts: Vec<String>| {

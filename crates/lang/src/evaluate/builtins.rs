@@ -1,4 +1,4 @@
-//! Functions of the language itself where they are applied: what each means in which surroundings is in `table.rs`.
+//! Application of built-in functions: the meaning of each in every mode is in `table.rs`.
 //!
 //! Inside a function on elements, one whose arguments all come from outside is evaluated outside, so it is done once and not for each
 //! element.
@@ -28,7 +28,7 @@ pub(super) struct Call {
 }
 
 impl Evaluator {
-    /// A function of the language, before it is applied; of one that takes nothing, what it gives.
+    /// Returns a built-in function before it is applied, or the value of a built-in without arguments.
     pub(super) fn builtin(self: &Rc<Self>, name: &str, instance: Instance, span: Span) -> Outcome<Value> {
         let Some((name, _)) = row(name) else {
             return Err(self.wrong(span, format!("`{name}` has a type and no meaning yet")));
@@ -57,7 +57,7 @@ impl Evaluator {
         }
     }
 
-    /// The scheme of a function of the language, and how many arguments it takes, levels aside.
+    /// Returns the scheme of a built-in function, and its number of arguments without levels.
     fn signature(&self, call: &Call) -> Outcome<(Rc<Scheme>, usize)> {
         if let Some(known) = self.signatures.borrow().get(call.name) {
             return Ok(known.clone());
@@ -73,7 +73,7 @@ impl Evaluator {
         Ok((scheme, arity))
     }
 
-    /// The type of what it gives.
+    /// Returns the type of the call's result.
     pub(super) fn result_type(&self, call: &Call) -> Outcome<Type> {
         let (scheme, _) = self.signature(call)?;
         let mut ty = Environment::of_types((*call.instance).clone()).resolve(&scheme.ty);
@@ -96,7 +96,7 @@ impl Evaluator {
         }
     }
 
-    /// The level above that of the parts of `concat`.
+    /// Returns the level above that of the parts of `concat`.
     pub(super) fn level_above(&self, call: &Call) -> Outcome<AnyLevel> {
         let level = match self.result_type(call)? {
             Type::Array { level: Some(level), .. } => known_level(level),
@@ -198,7 +198,7 @@ impl Evaluator {
         self.choose(inside, &ty, &element, &|| Ok(otherwise.clone()), span)
     }
 
-    /// An element as an array of no dimension: lengths of arrays may depend on it.
+    /// Returns an element as an array of rank 0: lengths of arrays may depend on it.
     fn picked(self: &Rc<Self>, call: &Call, array: &Array, index: Vec<Term>) -> Outcome<Value> {
         let steps = vec![Vec::new(); index.len()];
         let (shape, starts) = (self.constant_function(Vec::new()), self.constant_function(index));

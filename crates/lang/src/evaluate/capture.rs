@@ -56,7 +56,7 @@ impl Given<'_> {
 }
 
 impl Captured {
-    /// A kernel that changes a copy of this array, which is its first parameter.
+    /// Begins with the array that a kernel changes a copy of: its first parameter.
     pub(super) fn changing(array: Arc<Described>, types: &[ScalarType]) -> Captured {
         let kind = ParameterKind::Array { types: types.to_vec(), changes: true };
         Captured { kinds: vec![kind], arrays: vec![array], ..Captured::default() }
@@ -85,7 +85,7 @@ impl Captured {
 }
 
 impl Evaluator {
-    /// The array that a push array of the grid gives: its kernel is called.
+    /// Forces a push array of the grid: calls its kernel, and returns the resulting array.
     pub(super) fn force(self: &Rc<Self>, suspended: &Rc<Suspended>, span: Span) -> Outcome<Array> {
         if let Some(array) = suspended.forced.get() {
             return Ok(array.clone());
@@ -154,12 +154,12 @@ impl Evaluator {
         Ok(self.alive(Described::new(call, captured.arrays, 1, types, place)))
     }
 
-    /// The names of a definition's body.
+    /// Returns the names of a definition's body.
     pub(super) fn names_of(&self, definition: &Definition) -> Rc<[Name]> {
         self.free_names(&definition.parameters, 0, &definition.body)
     }
 
-    /// Finds what a value takes from outside.
+    /// Collects the values that a value captures from outside.
     pub(super) fn collect(
         self: &Rc<Self>,
         value: &Value,
@@ -216,8 +216,8 @@ impl Evaluator {
         }
     }
 
-    /// A number from outside that is made of lengths of vectors and of arguments is computed in the kernel again: what is proved of an
-    /// index needs to know that it is the length of the array.
+    /// Decides how a kernel gets a number from outside. One that depends on lengths of vectors and on arguments alone is computed in the
+    /// kernel again: proofs about an index need to know that it is the length of the array.
     fn source(&self, term: Term) -> Source {
         let function = self.constant_function(vec![term]);
         let computes = function.nodes().iter().all(|node| match node {
@@ -230,7 +230,7 @@ impl Evaluator {
         if computes { Source::Computed(function) } else { Source::Parameter }
     }
 
-    /// An array that was described.
+    /// Returns a described array by its number.
     fn living(&self, id: u64) -> Option<Arc<Described>> {
         self.alive.borrow().get(&id).cloned()
     }
@@ -251,7 +251,7 @@ impl Evaluator {
         }
     }
 
-    /// A number as the kernel sees it.
+    /// Converts a number to its form in the kernel.
     fn inside_scalar(&self, scalar: Scalar, given: &Given<'_>) -> Scalar {
         if scalar.term.constant().is_some() {
             return scalar;
@@ -305,7 +305,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// A value as the kernel sees it.
+    /// Converts a value to its form in the kernel.
     pub(super) fn inside(self: &Rc<Self>, value: &Value, given: &Given<'_>) -> Outcome<Value> {
         let all = |values: &[Value]| {
             values.iter().map(|value| self.inside(value, given)).collect::<Outcome<Vec<_>>>()
@@ -381,7 +381,7 @@ impl Evaluator {
         })
     }
 
-    /// A push array of a list as the kernel sees it, which waits until it is asked for.
+    /// Converts a push array of a list to its form in the kernel, which is evaluated on demand.
     fn waiting_inside(self: &Rc<Self>, part: &Value, given: &Given<'_>) -> Outcome<Value> {
         let Value::Suspended(waiting) = part else { return self.inside(part, given) };
         let function = self.inside(&waiting.function, given)?;
@@ -426,7 +426,7 @@ impl Evaluator {
         }
     }
 
-    /// The parameter that an array from outside is.
+    /// Returns the kernel's parameter for an array from outside.
     fn parameter(&self, host: &Host, given: &Given<'_>) -> Outcome<Value> {
         let lost = || {
             self.wrong(
@@ -450,7 +450,7 @@ impl Evaluator {
     }
 }
 
-/// The length of an array of the kernel.
+/// Returns the length of an array of the kernel.
 fn length_of(pull: &Pull<kernel::Any, Length>) -> Term {
     match pull.len() {
         Length::Known(length) => super::scalars::whole(length as i64),

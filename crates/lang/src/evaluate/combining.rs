@@ -12,8 +12,8 @@ use pumice_scalar::{Constant, Exp, FailureKind, Function, Op, ScalarType, Site, 
 use std::sync::Arc;
 
 impl Whole<'_> {
-    /// `permute` and its like: an operator, what is combined into, and elements with their indices, and if `conditional` before these
-    /// whether they count.
+    /// `permute` and its like, of an operator, the array of defaults, and elements with their indices; if `conditional`, a flag before these
+    /// says whether an element counts.
     pub fn permute(&self, conditional: bool) -> Outcome<Value> {
         let (defaults, source) = (self.described(1)?, self.described(2)?);
         self.combined(self.operator(0)?, defaults, source, |terms| match conditional {
@@ -22,7 +22,7 @@ impl Whole<'_> {
         })
     }
 
-    /// `scatter` and its like: as `permute`, where one of several elements is written.
+    /// `scatter` and its like: as `permute`, but one of several elements is written.
     pub fn scatter(&self, conditional: bool) -> Outcome<Value> {
         let operator = self.evaluator.operator(&self.element, self.call.span, &|new, _| Ok(new))?;
         let (defaults, source) = (self.described(0)?, self.described(1)?);
@@ -32,7 +32,7 @@ impl Whole<'_> {
         })
     }
 
-    /// `histogram`: how many bins, and the number of each element's.
+    /// `histogram`, of the number of bins, and the bin of each element.
     pub fn histogram(&self) -> Outcome<Value> {
         let shape = self.evaluator.constant_function(vec![self.scalar(0)?]);
         let (evaluator, span) = (self.evaluator, self.call.span);
@@ -46,7 +46,7 @@ impl Whole<'_> {
         })
     }
 
-    /// Elements combined into an array; `target` gives of an element's scalars whether it counts, where it goes, and its value.
+    /// Combines elements into an array; `target` gives, from an element's scalars, whether it counts, its index, and its value.
     fn combined(
         &self,
         combine: Function,
@@ -60,7 +60,7 @@ impl Whole<'_> {
         self.give(Permute { rank: 1, combine, target }, vec![defaults, source])
     }
 
-    /// `expand`: how many elements each source has, and which, by their numbers.
+    /// `expand`, of a function to the number of elements of each source, and one to an element by its number.
     pub fn expand(&self) -> Outcome<Value> {
         let source = self.described(2)?;
         let from = self.array(2)?.element();
@@ -68,7 +68,7 @@ impl Whole<'_> {
         self.given(untyped::expanded(&source, size, get, self.types(&self.element)?, self.place()))
     }
 
-    /// `expandReduce`: as `expand`, an operator, and what stands before the elements of each source.
+    /// `expandReduce`: as `expand`, with an operator, and an initial value for each source.
     pub fn expand_reduce(&self) -> Outcome<Value> {
         let (source, initial) = (self.described(4)?, Some(self.initial(3)?));
         let combination = Combination { operator: self.operator(2)?, initial, most: None };
@@ -84,12 +84,12 @@ impl Whole<'_> {
         ))
     }
 
-    /// The size of a source, by the first argument.
+    /// Returns a function to the size of a source, from the first argument.
     fn source_size(&self, from: &Type) -> impl Fn(&[Term]) -> Term {
         |source| self.of_element(0, &[from], source).first().copied().unwrap_or(whole(0))
     }
 
-    /// An element of a source by its number, by the second argument.
+    /// Returns a function to an element of a source by its number, from the second argument.
     fn source_element(&self, from: &Type) -> impl FnOnce(&[Term], Term) -> Vec<Term> {
         |source, number| {
             let index = Type::Scalar(ScalarType::I64);
@@ -97,7 +97,7 @@ impl Whole<'_> {
         }
     }
 
-    /// `reduceSegments`: an operator, what stands before the elements of each segment, offsets, and the elements.
+    /// `reduceSegments`, of an operator, an initial value for each segment, offsets, and the elements.
     pub fn fold_segments(&self) -> Outcome<Value> {
         let (evaluator, place) = (self.evaluator, self.place());
         let (offsets, elements) = (self.described(2)?, self.described(3)?);
@@ -132,7 +132,7 @@ impl Whole<'_> {
     }
 }
 
-/// That an element counts.
+/// Returns the flag of an element that counts.
 fn always() -> Term {
     Constant::from(true).into()
 }

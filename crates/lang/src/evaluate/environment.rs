@@ -131,7 +131,7 @@ impl Environment {
         }
     }
 
-    /// A level without variables, as far as they stand for something here.
+    /// Substitutes the level variables of this environment in a level.
     pub fn level(&self, level: Level) -> Level {
         match level.variable.and_then(|variable| self.types.get(&variable)) {
             Some(Argument::Level(known)) => Level { above: known.above + level.above, ..*known },

@@ -195,7 +195,7 @@ impl Evaluator {
         found.cloned().ok_or_else(|| self.wrong(field.span, format!("there is no `{}` here", field.name)))
     }
 
-    /// The shared body of a function.
+    /// Returns the shared body of a function.
     pub(super) fn body(&self, body: &Expr) -> Rc<Expr> {
         let mut bodies = self.bodies.borrow_mut();
         bodies.entry(body.id).or_insert_with(|| Rc::new(body.clone())).clone()
@@ -245,7 +245,7 @@ impl Evaluator {
         }
     }
 
-    /// A function of the program, whose type variables are those of the environment.
+    /// Evaluates a function of the program, whose type variables are those of the environment.
     pub(super) fn global(self: &Rc<Self>, id: FunctionId, environment: Environment) -> Outcome<Value> {
         if let Some(value) = self.given.borrow().get(&id) {
             return Ok(value.clone());
@@ -261,7 +261,7 @@ impl Evaluator {
         }
     }
 
-    /// A local definition where it is used.
+    /// Evaluates a local definition at a use.
     fn defined(self: &Rc<Self>, definition: &Rc<Definition>, instance: Instance) -> Outcome<Value> {
         let mut environment = definition.environment.with_types(instance);
         if let Some(name) = &definition.own_name {
@@ -302,7 +302,7 @@ impl Evaluator {
         }
     }
 
-    /// The environment with the names of a pattern that always fits.
+    /// Binds the names of a pattern that always matches.
     pub(super) fn matched(
         &self,
         pattern: &Pattern,
@@ -405,7 +405,7 @@ impl Evaluator {
         self.choose(fits, ty, &body, &|| self.case(value, rest, ty, environment, span), span)
     }
 
-    /// The level that is written.
+    /// Evaluates a written level.
     pub(super) fn level(&self, level: &LevelExpr, environment: &Environment) -> Outcome<AnyLevel> {
         match level {
             LevelExpr::Name(name) => match (&*name.name, environment.get(&name.name)) {
@@ -424,7 +424,7 @@ impl Evaluator {
         }
     }
 
-    /// An application that is written. Outside of kernels, one that gives a push array waits for its kernel.
+    /// Evaluates a written application. Outside of kernels, one that gives a push array waits for its kernel.
     fn applied(
         self: &Rc<Self>,
         f: Value,
@@ -512,7 +512,7 @@ impl Evaluator {
         }
     }
 
-    /// The body, once all parameters are there.
+    /// Evaluates the body, once all arguments are there.
     fn entered(
         self: &Rc<Self>,
         parameters: &Rc<[Parameter]>,
@@ -528,7 +528,7 @@ impl Evaluator {
         Ok(Value::Function(Rc::new(function)))
     }
 
-    /// A constructor with these fields: a value if they are all.
+    /// Applies a constructor to these fields: a value if they are all, else a function.
     fn constructor(
         &self,
         sum: crate::types::SumId,

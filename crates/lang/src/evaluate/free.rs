@@ -1,4 +1,4 @@
-//! The names that an expression takes from outside: what a closure holds on to, and whether it is all from outside.
+//! Free names of expressions: the names that a closure captures, and whether all their values are from outside.
 
 use super::environment::{Environment, Meaning};
 use super::value::{Array, Function as FunctionValue, Value};
@@ -59,12 +59,12 @@ impl Evaluator {
 }
 
 impl Evaluator {
-    /// The names that an expression takes from outside, parameters of a function whose body it is included.
+    /// Returns the free names of an expression; parameters of a function whose body it is are free in it.
     pub(super) fn names_in(&self, expr: &Expr) -> Names {
         self.free_names(&[], usize::MAX, expr)
     }
 
-    /// The names that a comprehension takes from outside.
+    /// Returns the free names of a comprehension.
     pub(super) fn names_in_comprehension(&self, element: &Expr, qualifiers: &[Qualifier]) -> Names {
         let mut found = Free::default();
         qualifiers.iter().for_each(|qualifier| found.qualifier(qualifier));
@@ -72,7 +72,7 @@ impl Evaluator {
         found.names.into()
     }
 
-    /// The names that are used behind each qualifier of a comprehension, and behind none: in its element.
+    /// Returns the names that are used behind each qualifier of a comprehension; behind the last one, in its element.
     pub(super) fn live_names(&self, qualifiers: &[Qualifier], element: &Expr) -> Vec<Names> {
         let mut live = vec![self.names_in(element)];
         for qualifier in qualifiers.iter().skip(1).rev() {

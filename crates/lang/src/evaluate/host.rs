@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Evaluator {
-    /// A function of the array language from scalars of these types to values.
+    /// Builds a function of the array language from scalars of these types to values.
     pub(super) fn element_function(
         self: &Rc<Self>,
         types: &[ScalarType],
@@ -56,7 +56,7 @@ impl Evaluator {
         described
     }
 
-    /// An operation that gives an array with elements of a type.
+    /// Creates the array that an operation gives, with elements of a type.
     pub(super) fn operation(
         &self,
         name: &str,
@@ -77,7 +77,7 @@ impl Evaluator {
         Box::new(Diagnostic::new(span, message).help(help))
     }
 
-    /// The array of the array language that an array is.
+    /// Returns the array of the array language for an array outside, and describes it on first use.
     pub(super) fn describe(self: &Rc<Self>, host: &Host, span: Span) -> Outcome<Arc<Described>> {
         if let Some(described) = host.described.get() {
             return Ok(described.clone());
@@ -87,7 +87,7 @@ impl Evaluator {
         Ok(host.described.get_or_init(|| described).clone())
     }
 
-    /// An array as one of the array language.
+    /// Returns an array as one of the array language.
     pub(super) fn described(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Arc<Described>> {
         match array {
             Array::Host(host) => self.describe(host, span),
@@ -165,7 +165,7 @@ impl Evaluator {
         }
     }
 
-    /// The extents of an array.
+    /// Returns the extents of an array.
     pub(super) fn host_extents(self: &Rc<Self>, host: &Host, span: Span) -> Outcome<Vec<Scalar>> {
         if let (None, Some(made)) = (host.described.get(), &host.made) {
             return self.made_extents(made);
@@ -178,7 +178,7 @@ impl Evaluator {
         Ok((0..described.rank()).map(extent).collect())
     }
 
-    /// An element of an array, inside a function on elements or outside.
+    /// Returns an element of an array, inside a function on elements or outside.
     pub(super) fn host_element(
         self: &Rc<Self>,
         host: &Host,
@@ -187,7 +187,7 @@ impl Evaluator {
         span: Span,
     ) -> Outcome<Value> {
         if columns(&host.element, self.sums()).is_none() {
-            // An array of arrays is in no memory: its elements are what they are made of.
+            // An array of arrays is not in memory: its elements are computed from its definition.
             return match &host.made {
                 Some(made) => self.made_element(made, index),
                 None => Err(self.not_stored(&host.element, span)),
@@ -202,7 +202,7 @@ impl Evaluator {
             .ok_or_else(|| self.wrong(span, "an element of no type"))
     }
 
-    /// The extents of a pull that is made of other values.
+    /// Returns the extents of a pull, from its definition.
     pub(super) fn made_extents(self: &Rc<Self>, made: &Made) -> Outcome<Vec<Scalar>> {
         let span = made.span;
         let array = |number: usize| match made.arguments.get(number) {
@@ -253,7 +253,7 @@ impl Evaluator {
         }
     }
 
-    /// An element of a pull that is made of other values.
+    /// Returns an element of a pull, from its definition.
     pub(super) fn made_element(self: &Rc<Self>, made: &Made, index: &[Term]) -> Outcome<Value> {
         let span = made.span;
         let indices = || index.iter().map(|index| Value::scalar(*index, false)).collect::<Vec<_>>();
@@ -318,7 +318,7 @@ impl Evaluator {
         }
     }
 
-    /// A value that is no array, as an array of no dimension.
+    /// Returns a value that is not an array, as an array of rank 0.
     pub(super) fn unit(&self, terms: &[Term], span: Span) -> Arc<Described> {
         let element = self.constant_function(terms.to_vec());
         let types = terms.iter().map(|term| term.ty()).collect();
@@ -399,7 +399,7 @@ fn stretch(from: Scalar, to: Scalar, length: Scalar, place: Place) -> (Exp<i64>,
     stretch_within((from, from + checked_size(to - from, place)), length, place)
 }
 
-/// The number of an element by its index in each dimension.
+/// Returns the number of an element by its index in each dimension.
 pub(super) fn flattened(index: &[Term], extents: &[Term]) -> Term {
     let mut number = whole(0);
     for (index, extent) in index.iter().zip(extents) {

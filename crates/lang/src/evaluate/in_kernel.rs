@@ -1,4 +1,4 @@
-//! Pull arrays inside of kernels: those of the kernel language, and what they are in the evaluator's.
+//! Pull arrays inside of kernels: those of the kernel language, and their form in the evaluator.
 
 use super::builtins::Call;
 use super::layout::{columns, from_terms};
@@ -14,7 +14,7 @@ use pumice_kernel::{self as kernel, Any, AnyLevel, Dynamic, Length, Pull, Scalar
 use pumice_scalar::{Exp, Op, Term};
 use std::rc::Rc;
 
-/// The level of a type that is known.
+/// Returns the kernel language's level for one that is known.
 pub(super) fn known_level(level: Level) -> Option<AnyLevel> {
     match level.variable {
         None => super::expression::LEVELS.get(level.above as usize).copied(),
@@ -22,7 +22,7 @@ pub(super) fn known_level(level: Level) -> Option<AnyLevel> {
     }
 }
 
-/// The length as an expression.
+/// Returns the length as a term.
 pub(super) fn term_of(length: Length) -> Term {
     length.to_ix().term()
 }
@@ -37,7 +37,7 @@ impl Evaluator {
         }
     }
 
-    /// A value as an item of an array of the kernel language.
+    /// Converts a value to an item of an array of the kernel language.
     pub(super) fn item(self: &Rc<Self>, value: Outcome<Value>, ty: &Type, span: Span) -> kernel::Value {
         let item = value.and_then(|value| match &value {
             Value::Array(array) => Ok(kernel::Value::Pull(self.as_pull(array, span)?)),
@@ -70,7 +70,7 @@ impl Evaluator {
         }
     }
 
-    /// The value that an item is.
+    /// Converts an item to a value.
     pub(super) fn of_item(&self, item: kernel::Value, ty: &Type) -> Value {
         match (item, ty) {
             (kernel::Value::Pull(pull), Type::Array { element, .. }) => {
@@ -88,7 +88,7 @@ impl Evaluator {
         }
     }
 
-    /// A pull of the kernel language.
+    /// Converts an array to a pull of the kernel language.
     pub(super) fn as_pull(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Pull<Any, Length>> {
         match array {
             Array::Kernel(array) => Ok(array.pull.clone()),
@@ -109,7 +109,7 @@ impl Evaluator {
         }
     }
 
-    /// A pull of elements.
+    /// Converts an array to a pull of elements.
     pub(super) fn elements(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Pull<Dynamic, Length>> {
         if columns(array.element(), self.sums()).is_none() {
             let message = format!("a push array of `{}`", array.element());
@@ -119,7 +119,7 @@ impl Evaluator {
         Ok(self.as_pull(array, span)?.map(kernel::Value::scalars))
     }
 
-    /// The element at an index, which is checked.
+    /// Returns the element at an index, with a bounds check.
     pub(super) fn kernel_element(
         self: &Rc<Self>,
         array: &InKernel,
@@ -144,7 +144,7 @@ impl Evaluator {
         self.of_item(item, &array.element)
     }
 
-    /// The element at an index, or another value where the array has none there.
+    /// Returns the element at an index, or another value if the index is out of bounds.
     pub(super) fn kernel_element_or(
         self: &Rc<Self>,
         array: &Array,
@@ -185,14 +185,14 @@ impl Evaluator {
         Ok(self.forced(both, self.element_type(call)?.0))
     }
 
-    /// A pull of elements as an array.
+    /// Converts a pull of elements to an array.
     pub(super) fn forced(&self, pull: Pull<Dynamic, Length>, element: Type) -> Value {
         let extents = vec![term_of(pull.len())];
         let pull = pull.map(kernel::Value::Scalars);
         Value::Array(Array::Kernel(Rc::new(InKernel { element, extents, pull })))
     }
 
-    /// The pulls that the kernel language has itself: they need no checks.
+    /// Returns one of the pulls that the kernel language has itself: they need no bounds checks.
     pub(super) fn kernel_pull(self: &Rc<Self>, made: &Made, element: &Type) -> Outcome<Option<Array>> {
         let span = made.span;
         let items = made.arguments.iter().all(|argument| match argument {

@@ -11,7 +11,7 @@ use pumice_scalar::{Exp, ScalarType, Term};
 use std::rc::Rc;
 
 impl Evaluator {
-    /// `shuffle` and its like, and votes: a function of each lane's index, its element, and what it got of the others.
+    /// `shuffle` and its like, and votes: a function of each lane's index, its element, and the value that it received from the others.
     pub(super) fn lanes(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         let [how, combine, array] = &call.arguments[..] else {

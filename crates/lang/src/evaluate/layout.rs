@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// More columns than this no element has: a sum inside a sum multiplies.
 const MOST_COLUMNS: usize = 1024;
 
-/// The scalars that an element of a type is stored as, if it can be stored.
+/// Returns the scalars that an element of a type is stored as, if it can be stored.
 pub fn columns(ty: &Type, sums: &Sums) -> Option<Vec<ScalarType>> {
     let mut types = Vec::new();
     add_columns(ty, sums, 0, &mut types)?;
@@ -40,7 +40,7 @@ fn add_columns(ty: &Type, sums: &Sums, depth: usize, types: &mut Vec<ScalarType>
     Some(())
 }
 
-/// The types of the fields of each constructor of a sum.
+/// Returns the types of the fields of each constructor of a sum.
 pub fn fields_of(ty: &Type, sums: &Sums) -> Option<Vec<Vec<Type>>> {
     let Type::Sum(id, arguments) = ty else { return None };
     let declaration = sums.get(id.number as usize)?;
@@ -67,7 +67,7 @@ fn substituted(ty: &Type, instance: &HashMap<Variable, &Type>) -> Type {
     }
 }
 
-/// The value of a type made of these scalars, and those that are left; nothing if it cannot be stored or they are too few.
+/// Takes the scalars of a value of a type and returns the value; `None` if it cannot be stored or there are too few scalars.
 pub fn from_terms(
     ty: &Type,
     sums: &Sums,
@@ -101,7 +101,7 @@ pub fn from_terms(
     Some(value)
 }
 
-/// The value of a type whose scalars are all zero.
+/// Returns the value of a type whose scalars are all zero.
 pub fn zero(ty: &Type, sums: &Sums) -> Option<Value> {
     let columns = columns(ty, sums)?;
     from_terms(ty, sums, true, &mut columns.into_iter().map(|ty| Constant::zero(ty).into()))

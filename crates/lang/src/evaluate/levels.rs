@@ -14,7 +14,7 @@ use pumice_scalar::{Constant, Term};
 use std::rc::Rc;
 
 impl Evaluator {
-    /// A function of levels, wherever it stands.
+    /// Applies a function of levels, in any mode.
     pub(super) fn levelled(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         match self.mode.get() {
             Mode::Kernel => self.in_kernel(&call),
@@ -22,7 +22,7 @@ impl Evaluator {
         }
     }
 
-    /// A function of levels outside of any kernel: a push array waits, and `force` of one of the grid runs its kernel.
+    /// Applies a function of levels outside of any kernel: a push array waits, and `force` of one of the grid runs its kernel.
     fn outside_of_kernels(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let span = call.span;
         if let ("force", [Value::Suspended(suspended)]) = (call.name, &call.arguments[..]) {
@@ -137,13 +137,13 @@ impl Evaluator {
         }
     }
 
-    /// The level that a function was applied to.
+    /// Returns the level that a function was applied to.
     fn level_of(&self, call: &Call) -> Outcome<AnyLevel> {
         let missing = || self.wrong(call.span, format!("`{0}` needs a level: `{0} <block>`", call.name));
         call.level.ok_or_else(missing)
     }
 
-    /// A number that must be known when the kernel is built.
+    /// Returns a number that must be known when the kernel is built.
     pub(super) fn known(&self, term: Term, what: &str, span: Span) -> Outcome<i64> {
         term.integer()
             .ok_or_else(|| self.wrong(span, format!("{what} must be known when the kernel is built")))

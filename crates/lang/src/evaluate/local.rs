@@ -1,4 +1,4 @@
-//! Pulls in whatever form the surroundings want, their extents and elements, and loops of one thread.
+//! Pulls in the form that the current mode needs, their extents and elements, and loops of one thread.
 
 use super::layout::from_terms;
 use super::scalars::whole;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 pub(super) const FEW: i64 = 16;
 
 impl Evaluator {
-    /// A pull array of these elements: of the kernel language where a kernel is built.
+    /// Creates a pull array of these elements: of the kernel language where a kernel is built.
     pub(super) fn pull(self: &Rc<Self>, local: Local, span: Span) -> Outcome<Value> {
         let local = Rc::new(local);
         let in_kernel = self.mode.get() == Mode::Kernel && self.is_item(&local.element);
@@ -33,7 +33,7 @@ impl Evaluator {
         Ok(Value::Array(Array::Kernel(Rc::new(InKernel { element, extents, pull }))))
     }
 
-    /// The extents of an array.
+    /// Returns the extents of an array.
     pub(super) fn extents(self: &Rc<Self>, array: &Array, span: Span) -> Outcome<Vec<Scalar>> {
         let inner = |extents: &[Term]| {
             let scalar = |term: &Term| Scalar { term: *term, outside: term.constant().is_some() };
@@ -47,7 +47,7 @@ impl Evaluator {
         })
     }
 
-    /// The element at an index. If `checked` says what the operation is called, an index that is not in the array is a failure.
+    /// Returns the element at an index. If `checked` has the name of the operation, an index that is out of bounds is a failure.
     pub(super) fn get(
         self: &Rc<Self>,
         array: &Array,
@@ -201,7 +201,7 @@ impl Evaluator {
         self.kept(value(&found))
     }
 
-    /// A pull that one of the language's functions makes: outside it is remembered what of, elsewhere its elements are computed.
+    /// Creates a pull from a built-in function: outside it keeps its definition, elsewhere its elements are computed.
     pub(super) fn make(self: &Rc<Self>, made: Made, element: Type, rank: usize) -> Outcome<Value> {
         if self.mode.get() == Mode::Host {
             return Ok(Value::Array(Array::Host(Rc::new(super::value::Host {
@@ -229,7 +229,7 @@ impl Evaluator {
     }
 }
 
-/// A length for the kernel language.
+/// Converts a length to one of the kernel language.
 pub(super) fn as_length(term: Term) -> kernel::Length {
     match term.integer().and_then(|length| usize::try_from(length).ok()) {
         Some(length) => kernel::Length::Known(length),
@@ -237,7 +237,7 @@ pub(super) fn as_length(term: Term) -> kernel::Length {
     }
 }
 
-/// The index in each dimension of an element by its number.
+/// Returns the index in each dimension of an element by its number.
 pub(super) fn unflattened(number: Term, extents: &[Term]) -> Vec<Term> {
     let mut index = Vec::new();
     let mut rest = number;

@@ -1,5 +1,5 @@
-//! Loops over arrays and choices between them: what is carried and chosen is a value of any type made of arrays and scalars, each array a
-//! leaf of it, and each scalar one of no dimension.
+//! Loops over arrays and choices between them: loop-carried and chosen values are of any type made of arrays and scalars, each array a
+//! leaf of it, and each scalar a leaf of rank 0.
 
 use super::layout::{columns, from_terms};
 use super::value::{Array, Host, Scalar, Value};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 type Leaves = Vec<Arc<Described>>;
 
 impl Evaluator {
-    /// The arrays of a value.
+    /// Returns the arrays of a value.
     pub(super) fn leaves(self: &Rc<Self>, value: &Value, ty: &Type, span: Span) -> Outcome<Leaves> {
         if !self.has_leaves(ty) {
             let message = format!("a value of type `{ty}` is no state of arrays");
@@ -30,7 +30,7 @@ impl Evaluator {
         Ok(leaves)
     }
 
-    /// The value of these arrays.
+    /// Creates the value of these arrays.
     pub(super) fn of_leaves(
         &self,
         ty: &Type,
@@ -112,7 +112,7 @@ impl Evaluator {
 }
 
 impl Whole<'_> {
-    /// `iterate`: how often, the step, and the state; `iterateNumbered` tells the step the number of the round.
+    /// `iterate`, of the number of rounds, the step, and the state; `iterateNumbered` gives the step the number of the round.
     pub fn iterate(&self) -> Outcome<Value> {
         let (ty, span, evaluator) = (self.evaluator.result_type(self.call)?, self.call.span, self.evaluator);
         let rounds = Exp::<i64>::from_term(self.scalar(0)?);
@@ -144,7 +144,7 @@ impl Whole<'_> {
         evaluator.of_leaves(&ty, &mut last.into_iter().skip(usize::from(numbered)), span)
     }
 
-    /// `iterateWhile`: a condition, the step, and the state.
+    /// `iterateWhile`, of a condition, the step, and the state.
     pub fn iterate_while(&self) -> Outcome<Value> {
         let (ty, span, evaluator) = (self.evaluator.result_type(self.call)?, self.call.span, self.evaluator);
         let state = evaluator.leaves(self.argument(2)?, &ty, span)?;

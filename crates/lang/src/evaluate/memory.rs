@@ -17,7 +17,7 @@ use pumice_kernel::{
 use pumice_scalar::Exp;
 use std::rc::Rc;
 
-/// The update that a function makes at once, if it is one that does so.
+/// Returns the atomic update of a built-in function, if it is one.
 fn atomic_named(name: &str) -> Option<AtomicOp> {
     Some(match name {
         "atomicAdd" => AtomicOp::Add,
@@ -36,7 +36,7 @@ fn atomic_named(name: &str) -> Option<AtomicOp> {
 }
 
 impl Evaluator {
-    /// A function on memory that changes, in a kernel.
+    /// Applies a function on mutable memory, in a kernel.
     pub(super) fn changing(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         if self.mode.get() != Mode::Kernel {
@@ -92,7 +92,7 @@ impl Evaluator {
         }
     }
 
-    /// The value that an element in memory is.
+    /// Returns the value of an element in memory.
     pub(super) fn of_scalars(&self, Scalars(terms): Scalars, ty: &Type, span: Span) -> Outcome<Value> {
         from_terms(ty, self.sums(), false, &mut terms.into_iter())
             .ok_or_else(|| self.wrong(span, "an element of no type"))

@@ -86,7 +86,7 @@ const MOST_DEEP: u32 = 10_000;
 /// Name of generated kernels.
 const KERNEL: &str = "kernel";
 
-/// Stack size for so many nested calls.
+/// Stack size in bytes, with room for `MOST_DEEP` nested calls.
 const STACK: usize = 1 << 30;
 
 /// A function that has been compiled to an array program.
@@ -164,7 +164,7 @@ pub(crate) struct Evaluator {
     mode: Cell<Mode>,
     steps: Cell<u64>,
     depth: Cell<u32>,
-    /// Reductions of an expression that is computed for every row of a comprehension, directly around what is evaluated.
+    /// Reductions of an expression that is computed for every row of a comprehension, if that expression is being evaluated directly.
     hoisting: RefCell<Option<comprehension::Hoisting>>,
     /// The first error inside a Rust function that cannot return one.
     failure: RefCell<Option<Box<Diagnostic>>>,
@@ -321,7 +321,7 @@ impl Evaluator {
         }
     }
 
-    /// The argument of a type: its leaves are the next arguments of the program.
+    /// Creates the argument of a type: its leaves are the next arguments of the program.
     fn argument(&self, ty: &Type, leaves: &mut Leaves, place: Place) -> Option<Value> {
         Some(match ty {
             Type::Scalar(scalar) => {
@@ -348,7 +348,7 @@ impl Evaluator {
         })
     }
 
-    /// The arrays of a result.
+    /// Collects the arrays of a result.
     fn results(
         self: &Rc<Self>,
         value: &Value,

@@ -15,7 +15,7 @@ impl Whole<'_> {
         self.give(Sort { order: keys }, vec![self.described(0)?])
     }
 
-    /// Rows in the order of what a function gives for their elements.
+    /// Sorts rows by the key that a function gives for their elements.
     pub fn sort_by_key(&self, falls: bool) -> Outcome<Value> {
         let key = |terms: &[Term]| {
             let key = self.of_element(0, &[&self.element], terms).into_iter();
@@ -24,13 +24,13 @@ impl Whole<'_> {
         self.given(untyped::sorted(&self.described(1)?, key, self.place()))
     }
 
-    /// Rows in an order that is given by whether one element comes before another.
+    /// Sorts rows by a function that says whether one element comes before another.
     pub fn sort_by(&self) -> Outcome<Value> {
         self.give(Sort { order: Order::Before(self.operator(0)?) }, vec![self.described(1)?])
     }
 }
 
-/// The keys of elements of these types by their first scalars.
+/// Builds the function to the sort keys of elements of these types: their first scalars.
 fn first_in_order(count: usize, types: &[ScalarType], falls: bool) -> Function {
     function(types, |terms| terms.iter().take(count).map(|term| in_order(*term, Falls(falls))).collect())
 }

@@ -18,7 +18,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The same for everything.
+    /// Creates sizes that are all the same.
     pub fn all(size: usize) -> Sizes {
         Sizes { extents: [size; 3], integer: size }
     }

@@ -1,4 +1,4 @@
-//! Push arrays inside of kernels, and what is done with them: the operations of the kernel language.
+//! Push arrays inside of kernels, and the operations of the kernel language on them.
 
 use super::builtins::Call;
 use super::in_kernel::term_of;
@@ -22,7 +22,7 @@ impl Evaluator {
         Ok(Value::Push(push, array.element().clone()))
     }
 
-    /// A push array of a kernel.
+    /// Returns a value as a push array of a kernel.
     pub(super) fn as_push(
         &self,
         value: &Value,
@@ -34,7 +34,7 @@ impl Evaluator {
         }
     }
 
-    /// `force` inside of a kernel. A program that gives nothing needs no memory: it is done, and waited for.
+    /// `force` inside of a kernel. A program without results needs no memory: it runs, and a barrier follows.
     pub(super) fn force_here(&self, value: &Value, span: Span) -> Outcome<Value> {
         let (push, element) = self.as_push(value, span)?;
         let place = self.place("force", span);
@@ -65,14 +65,14 @@ impl Evaluator {
         Ok(self.forced(written_at(self.place("forceWithin", span), || push.force_within(capacity)), element))
     }
 
-    /// `perform`: does what a program does, without waiting for it.
+    /// `perform`: runs a program, without a barrier behind it.
     pub(super) fn perform(&self, value: &Value, span: Span) -> Outcome<Value> {
         let (push, _) = self.as_push(value, span)?;
         written_at(self.place("perform", span), || push.write(&|_, _| {}));
         Ok(Value::Tuple(Rc::from([])))
     }
 
-    /// `pushBy`: so many neighbours to a thread.
+    /// `pushBy`: a number of neighbouring elements per thread.
     pub(super) fn push_by(
         self: &Rc<Self>,
         level: AnyLevel,
@@ -87,7 +87,7 @@ impl Evaluator {
         Ok(Value::Push(push, array.element().clone()))
     }
 
-    /// `filterPush`: the elements of which a condition holds.
+    /// `filterPush`: the elements for which a condition holds.
     pub(super) fn filter_push(
         self: &Rc<Self>,
         level: AnyLevel,
@@ -112,7 +112,7 @@ impl Evaluator {
         Ok(Value::Push(kernel::Value::from(kept).push(), array.element().clone()))
     }
 
-    /// `scatterPush`: elements at the indices that go with them.
+    /// `scatterPush`: elements at the indices that are paired with them.
     pub(super) fn scatter_push(
         self: &Rc<Self>,
         level: AnyLevel,
@@ -192,15 +192,15 @@ impl Evaluator {
         Ok(Value::Push(mapped, element))
     }
 
-    /// `takePush`: the elements whose indices are below a length. Only of the grid: lanes that exchange what is left of a warp's would not
-    /// all be there.
+    /// `takePush`: the elements whose indices are below a length. Only of the grid: in a warp, some of the lanes that exchange elements would
+    /// be missing.
     pub(super) fn take_push(&self, length: Term, value: &Value, span: Span) -> Outcome<Value> {
         let (push, element) = self.as_push(value, span)?;
         let taken = Push::<Grid, Dynamic, Length>::clipped(as_length(length), move |write| push.write(write));
         Ok(Value::Push(taken.any_level(), element))
     }
 
-    /// The index that a function of indices gives.
+    /// Applies a function of indices to these, and returns the resulting index.
     fn index_of(self: &Rc<Self>, f: &Value, indices: &[kernel::Ix], span: Span) -> kernel::Ix {
         let indices: Vec<Value> = indices.iter().map(|index| Value::scalar(index.term(), false)).collect();
         let place = self.within(Mode::Kernel, || self.apply_all(f, &indices, span));

@@ -8,7 +8,7 @@ use pumice_array::random::{integer_at, normal_at, uniform_at};
 use pumice_scalar::{Constant, Exp, Integer, Op, ScalarType, Term, bf16, f16};
 use std::rc::Rc;
 
-/// A constant that each type has its own of, by its name; zero of types that have none.
+/// Returns a constant that each type has, by its name; zero for types that have none.
 pub(crate) fn constant_named(name: &str, ty: ScalarType) -> Constant {
     let float = |single: f32, double: f64, [half, brain]: [f64; 2]| match ty {
         ScalarType::F32 => single.into(),
@@ -31,7 +31,7 @@ pub(crate) fn constant_named(name: &str, ty: ScalarType) -> Constant {
     }
 }
 
-/// A random number of a type, by its function's name: of a seed, limits if it has such, and the place of the number.
+/// Computes a random number of a type, by its function's name: from a seed, limits if it has any, and the number's position.
 pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Option<Term> {
     let [seed, limits @ .., number] = arguments else { return None };
     let (seed, number) = (Exp::from_term(*seed), Exp::from_term(*number));
@@ -67,7 +67,7 @@ pub(crate) fn random_named(name: &str, ty: ScalarType, arguments: &[Term]) -> Op
     })
 }
 
-/// A random integer from the lower limit to below the upper one.
+/// Computes a random integer from the lower limit to below the upper one.
 fn integer_between<T: Integer>(seed: Exp<u64>, low: Term, high: Term, number: Exp<i64>) -> Term {
     integer_at::<T>(seed, Exp::from_term(low), Exp::from_term(high), number).term()
 }
@@ -81,7 +81,7 @@ impl Evaluator {
         }
     }
 
-    /// `abs`: unsigned numbers are what they are.
+    /// `abs`: unsigned numbers stay as they are.
     pub(super) fn absolute(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let x = self.scalar(&call.arguments[0], call.span)?;
         let ty = x.term.ty();
@@ -91,7 +91,7 @@ impl Evaluator {
         })
     }
 
-    /// The type of scalars that a function gives.
+    /// Returns the scalar type of a function's result.
     fn scalar_type(&self, call: &Call) -> Outcome<ScalarType> {
         match self.result_type(call)? {
             Type::Scalar(ty) => Ok(ty),
@@ -99,19 +99,19 @@ impl Evaluator {
         }
     }
 
-    /// `fromInt`: a number of whatever type is wanted.
+    /// `fromInt`: a number of the type of the result.
     pub(super) fn from_int(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let x = self.scalar(&call.arguments[0], call.span)?;
         Ok(Value::scalar(x.term.cast(self.scalar_type(&call)?), x.outside))
     }
 
-    /// The same bits as a number of another type.
+    /// Reinterprets the bits of a number as another type.
     pub(super) fn same_bits(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let ty = self.scalar_type(&call)?;
         Ok(self.operate(Op::Bitcast, ty, &[self.scalar(&call.arguments[0], call.span)?]))
     }
 
-    /// A constant of the type that is wanted.
+    /// Returns a constant of the type of the result.
     pub(super) fn constant_of_type(self: &Rc<Self>, call: Call) -> Outcome<Value> {
         let constant = constant_named(call.name, self.scalar_type(&call)?);
         Ok(Value::scalar(Term::from(constant), true))

@@ -1,4 +1,4 @@
-//! Numbers: literals, operators, comparisons of whatever can be compared, and choices between values.
+//! Numbers: literals, operators, comparisons of all values that can be compared, and choices between values.
 
 use super::builtins::Call;
 use super::layout::{columns, from_terms, zero};
@@ -11,19 +11,19 @@ use pumice_kernel as kernel;
 use pumice_scalar::{Constant, FailureKind, Op, ScalarType, Site, Term, branch};
 use std::rc::Rc;
 
-/// A whole number as an index.
+/// Returns a whole number as an index.
 pub(super) fn whole(value: i64) -> Term {
     Term::from(Constant::from(value))
 }
 
 impl Evaluator {
-    /// An operation on numbers of a type.
+    /// Applies an operation to numbers of a type.
     pub(super) fn operate(&self, op: Op, ty: ScalarType, operands: &[Scalar]) -> Value {
         let terms: Vec<Term> = operands.iter().map(|operand| operand.term).collect();
         Value::scalar(Term::apply(op, ty, &terms), operands.iter().all(|operand| operand.outside))
     }
 
-    /// A number that is wanted.
+    /// Returns a number, or an error if the value is not one.
     pub(super) fn scalar(&self, value: &Value, span: Span) -> Outcome<Scalar> {
         match value {
             Value::Scalar(scalar) => Ok(*scalar),
@@ -73,7 +73,7 @@ impl Evaluator {
         Ok(self.operate(Op::Not, ScalarType::Bool, &[value]))
     }
 
-    /// Division: checked unless the divisor is a constant other than zero.
+    /// Divides, with a check unless the divisor is a constant other than zero.
     fn divided(&self, op: Op, left: &Value, right: &Value, span: Span) -> Outcome<Value> {
         let (a, b) = (self.scalar(left, span)?, self.scalar(right, span)?);
         let ty = a.term.ty();
@@ -116,7 +116,7 @@ impl Evaluator {
         Ok(Value::scalar(same, outside))
     }
 
-    /// Two values of a sum are equal if they are of one constructor and its fields are.
+    /// Compares two values of a sum: they are equal if they are of one constructor and its fields are equal.
     fn equal_sums(&self, a: &Sum, b: &Sum, span: Span) -> Outcome<Value> {
         let mut same = a.tag.term.compare(Op::Eq, b.tag.term);
         let mut outside = a.tag.outside && b.tag.outside;
@@ -152,7 +152,7 @@ impl Evaluator {
         Ok(Value::scalar(less, outside))
     }
 
-    /// One of two values of a type; only that one is computed.
+    /// Chooses one of two values of a type; only that one is computed.
     pub(super) fn choose(
         self: &Rc<Self>,
         condition: Scalar,
@@ -196,7 +196,7 @@ impl Evaluator {
         }
     }
 
-    /// One of two values in a kernel: what a side does to memory is done only if it is chosen.
+    /// Chooses one of two values in a kernel: effects on memory of a side happen only if it is chosen.
     fn choose_in_kernel(
         self: &Rc<Self>,
         condition: Term,
@@ -240,7 +240,7 @@ impl Evaluator {
             .ok_or_else(|| self.wrong(span, "a value of no type"))
     }
 
-    /// One of two pulls, as a pull.
+    /// Chooses one of two pulls, as a pull.
     fn choose_pulls(self: &Rc<Self>, condition: Scalar, a: &Array, b: &Array, span: Span) -> Outcome<Value> {
         let (first, second) = (self.extents(a, span)?, self.extents(b, span)?);
         let extents: Vec<Term> = first
@@ -261,7 +261,7 @@ impl Evaluator {
         self.pull(Local { element, extents, get, most: None }, span)
     }
 
-    /// A literal of a type.
+    /// Returns a literal of a type.
     pub(super) fn literal(&self, ty: &Type, value: Constant, span: Span) -> Outcome<Value> {
         match ty {
             Type::Scalar(scalar) => Ok(Value::scalar(Term::from(value).cast(*scalar), true)),
@@ -269,7 +269,7 @@ impl Evaluator {
         }
     }
 
-    /// A value whose scalars are zero, or nothing that can be stored.
+    /// Returns a value whose scalars are zero, or `()` if the type cannot be stored.
     pub(super) fn zero(&self, ty: &Type) -> Value {
         zero(ty, self.sums()).unwrap_or_else(|| Value::Tuple(Rc::from([])))
     }

@@ -62,7 +62,7 @@ impl Evaluator {
         Ok(known.map(|known| known == Constant::from(true)))
     }
 
-    /// The steps whose number the kernel finds out, in a loop of it.
+    /// Runs steps in a loop of the kernel, which determines their number at run time.
     pub(super) fn loop_steps(
         self: &Rc<Self>,
         condition: Condition<'_>,
@@ -92,14 +92,14 @@ impl Evaluator {
     }
 }
 
-/// An array in a loop's memory.
+/// Returns an array in a loop's memory as a value.
 fn in_loop(pull: Pull<Dynamic, kernel::Ix>, element: Type) -> Value {
     let extents = vec![pull.len().term()];
     let pull = Pull::new(Length::Device(pull.len()), move |i| kernel::Value::Scalars(pull.at(i)));
     Value::Array(Array::Kernel(Rc::new(InKernel { element, extents, pull })))
 }
 
-/// A push array without elements, where there was an error.
+/// Returns a push array without elements, in place of one that could not be built.
 pub(super) fn nothing(level: AnyLevel) -> Push<AnyLevel, Dynamic, Length> {
     Pull::<Dynamic, _>::new(Length::Known(0), |_| Scalars(Vec::new())).push_at(level)
 }

@@ -267,18 +267,18 @@ pub(super) const BUILTINS: &[(&str, Meaning)] = &[
     ("normalAt", Everywhere(Evaluator::random)),
 ];
 
-/// The names of all functions.
+/// Iterates over the names of all functions.
 #[cfg(test)]
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     BUILTINS.iter().map(|(name, _)| *name)
 }
 
-/// The row of a function: its name and its meaning.
+/// Returns the row of a function: its name and its meaning.
 pub(super) fn row(name: &str) -> Option<(&'static str, Meaning)> {
     BUILTINS.iter().find(|(known, _)| *known == name).copied()
 }
 
-/// The operation on scalars that a function is, if it is one; of conversions with the type that they give.
+/// Returns the scalar operation of a built-in function, if it is one; for conversions with the type of their result.
 pub(crate) fn operation_of(name: &str) -> Option<(Op, Option<ScalarType>)> {
     match row(name)?.1 {
         Scalar(op) => Some((op, None)),
@@ -287,7 +287,7 @@ pub(crate) fn operation_of(name: &str) -> Option<(Op, Option<ScalarType>)> {
     }
 }
 
-/// The name of a pull without the number of dimensions that it is for: `map2` and `zipWith3D` are maps and zips.
+/// Returns the name of a pull without its number of dimensions: `map2` and `zipWith3D` are maps and zips.
 pub(crate) fn without_rank(name: &str) -> &str {
     let name = name.strip_suffix('D').unwrap_or(name);
     name.trim_end_matches(|letter: char| letter.is_ascii_digit())

@@ -1,7 +1,7 @@
 //! Arrays and matrices in tiles, inside of kernels. A tile that is whole is a case of its own, with a length that is known when the kernel
 //! is built; tiles and windows of matrices are kept in a block's memory, in a layout without bank conflicts.
 //!
-//! Each function is one of the kernel language; what is here finds out what is data there, like sizes, and nothing else.
+//! Each function is one of the kernel language; the code here only determines the values that are data there, like sizes.
 
 use super::builtins::Call;
 use super::in_kernel::term_of;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 type AnyPush = Push<AnyLevel, Dynamic, Length>;
 
 impl Evaluator {
-    /// `ifWhole`: one function of an array that has exactly so many elements, and another of one that has not.
+    /// `ifWhole`: applies one function to an array that has exactly a given number of elements, and another to any other array.
     pub(super) fn if_whole(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         let [size, whole, rest, array] = &call.arguments[..] else {
@@ -79,7 +79,7 @@ impl Evaluator {
         Ok(Value::Push(made, to))
     }
 
-    /// `concatTiles`: what `tiles` took apart.
+    /// `concatTiles`: puts together the tiles that `tiles` made.
     pub(super) fn concat_tiles(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         let [size, length, parts] = &call.arguments[..] else {
@@ -121,7 +121,7 @@ impl Evaluator {
         Ok(self.of_item(forced.into(), &self.result_type(call)?))
     }
 
-    /// `concatTiles2D`: what tiles of a matrix make, one block each.
+    /// `concatTiles2D`: a matrix of tiles, one block per tile.
     pub(super) fn concat_tiles_2d(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         let [side, rows, columns, tiles] = &call.arguments[..] else {
@@ -165,7 +165,7 @@ impl Evaluator {
         Ok(Value::Tuple(parts.collect()))
     }
 
-    /// `concatOwned`: tiles of a matrix of which each thread has some elements.
+    /// `concatOwned`: a matrix of tiles in which each thread owns some elements.
     pub(super) fn concat_owned(self: &Rc<Self>, call: &Call) -> Outcome<Value> {
         let span = call.span;
         let [sides, rows, columns, place_of, tiles] = &call.arguments[..] else {
@@ -214,24 +214,24 @@ impl Evaluator {
         }
     }
 
-    /// An array of rows.
+    /// Returns a value as an array of rows.
     fn matrix(self: &Rc<Self>, value: &Value, span: Span) -> Outcome<Rows<Dynamic>> {
         let pull: Pull<Any, Length> = self.as_pull(self.array(value, span)?, span)?;
         Ok(kernel::Value::Pull(pull).rows())
     }
 
-    /// An index or a length.
+    /// Returns a value as an index or a length.
     fn index(&self, value: &Value, span: Span) -> Outcome<Ix> {
         Ok(Exp::from_term(self.scalar(value, span)?.term))
     }
 
-    /// A size that is known when the kernel is built.
+    /// Returns a size that must be known when the kernel is built.
     fn size(&self, value: &Value, what: &str, span: Span) -> Outcome<usize> {
         let size = self.known(self.scalar(value, span)?.term, what, span)?;
         usize::try_from(size).map_err(|_| self.wrong(span, format!("{what} is {size}")))
     }
 
-    /// A layout of the kernel language.
+    /// Returns a value as a layout of the kernel language.
     fn layout(&self, value: &Value, span: Span) -> Outcome<Layout> {
         let Value::Sum(layout) = value else { return Err(self.wrong(span, "a layout is wanted here")) };
         Ok(match self.known(layout.tag.term, "how an array lies in memory", span)? {
@@ -241,7 +241,7 @@ impl Evaluator {
         })
     }
 
-    /// A window of the kernel language.
+    /// Returns a value as a window of the kernel language.
     fn window(&self, value: &Value, span: Span) -> Outcome<Window> {
         let Value::Record(fields) = value else { return Err(self.wrong(span, "a window is wanted here")) };
         let field = |wanted: &str| {
@@ -269,7 +269,7 @@ fn same(a: Length, b: Length) -> bool {
     a.id() == b.id() || a.integer().is_some_and(|a| Some(a) == b.integer())
 }
 
-/// A program of a level: a push array that hands nothing on.
+/// Creates a program of a level: a push array without elements.
 fn program_at(level: AnyLevel, length: Length, program: impl Fn() + 'static) -> AnyPush {
     let produce = move |_: &dyn Fn(Ix, Scalars)| program();
     match level {

@@ -1,4 +1,4 @@
-//! Operations on whole arrays, outside of kernels and of functions on elements: what they share, folds, scans, and products.
+//! Operations on whole arrays, outside of kernels and of functions on elements: their common parts, folds, scans, and products.
 
 use super::builtins::Call;
 use super::layout::{columns, from_terms};
@@ -16,14 +16,14 @@ use std::sync::Arc;
 pub(super) struct Whole<'a> {
     pub evaluator: &'a Rc<Evaluator>,
     pub call: &'a Call,
-    /// The type of an element of what it gives.
+    /// The element type of its result.
     pub element: Type,
-    /// The number of dimensions of what it gives.
+    /// The number of dimensions of its result.
     pub rank: usize,
 }
 
 impl Evaluator {
-    /// The operator of a fold or scan.
+    /// Builds the operator of a fold or scan.
     pub(super) fn operator(
         self: &Rc<Self>,
         ty: &Type,
@@ -43,7 +43,7 @@ impl Evaluator {
         })
     }
 
-    /// A fold of rows: the result has so many dimensions.
+    /// Folds rows: the result has so many dimensions.
     pub(super) fn fold(
         self: &Rc<Self>,
         name: &str,
@@ -63,36 +63,36 @@ impl Evaluator {
         }
     }
 
-    /// The scalars of a value that can be stored.
+    /// Returns the scalars of a value, or an error if it cannot be stored.
     pub(super) fn stored(&self, value: &Value, span: Span) -> Outcome<Vec<Term>> {
         value.terms().ok_or_else(|| self.wrong(span, "this cannot be stored in an array"))
     }
 }
 
 impl<'a> Whole<'a> {
-    /// The operation of a call that is complete.
+    /// Prepares the operation of a complete call.
     pub fn of(evaluator: &'a Rc<Evaluator>, call: &'a Call) -> Outcome<Whole<'a>> {
         let (element, rank) = evaluator.element_type(call)?;
         Ok(Whole { evaluator, call, element, rank })
     }
 
-    /// An argument.
+    /// Returns an argument.
     pub fn argument(&self, number: usize) -> Outcome<&'a Value> {
         let argument = self.call.arguments.get(number);
         argument.ok_or_else(|| self.evaluator.wrong(self.call.span, "an argument is missing"))
     }
 
-    /// An argument that is an array.
+    /// Returns an argument that is an array.
     pub fn array(&self, number: usize) -> Outcome<&'a Array> {
         self.evaluator.array(self.argument(number)?, self.call.span)
     }
 
-    /// An argument as an array of the array language.
+    /// Returns an argument as an array of the array language.
     pub fn described(&self, number: usize) -> Outcome<Arc<Described>> {
         self.evaluator.described(self.array(number)?, self.call.span)
     }
 
-    /// An argument that is a scalar.
+    /// Returns an argument that is a scalar.
     pub fn scalar(&self, number: usize) -> Outcome<Term> {
         Ok(self.evaluator.scalar(self.argument(number)?, self.call.span)?.term)
     }
@@ -169,7 +169,7 @@ impl<'a> Whole<'a> {
         self.evaluator.operation(self.call.name, operation, inputs, of, self.call.span)
     }
 
-    /// `reduceRows` and its like: the operator, what stands before the elements if there is such, and the array.
+    /// `reduceRows` and its like, of the operator, an initial value if `has_initial`, and the array.
     pub fn fold_rows(&self, has_initial: bool) -> Outcome<Value> {
         let operator = self.operator(0)?;
         let initial = has_initial.then(|| self.initial(1)).transpose()?;
@@ -199,7 +199,7 @@ impl<'a> Whole<'a> {
         self.give(Filter { keep: self.function(0, &[&self.element])? }, vec![self.described(1)?])
     }
 
-    /// Two arrays behind each other along a dimension.
+    /// Appends two arrays along a dimension.
     pub fn append(&self, dimension: usize) -> Outcome<Value> {
         self.give(Concat { dimension }, vec![self.described(0)?, self.described(1)?])
     }
@@ -213,7 +213,7 @@ impl<'a> Whole<'a> {
         self.give(product, vec![self.described(0)?, self.described(1)?])
     }
 
-    /// `productBy`, also of several pairs: what multiplies, what adds, what stands before, and both arrays.
+    /// `productBy`, also of several pairs, of the multiplication, the addition, the initial value, and both arrays.
     pub fn product_by(&self) -> Outcome<Value> {
         let multiply = self.function(0, &[self.array(3)?.element(), self.array(4)?.element()])?;
         let product = Product { multiply, add: self.operator(1)?, initial: self.initial(2)? };

@@ -17,7 +17,7 @@ pub(super) struct Comments {
 }
 
 impl Comments {
-    /// The comments inside of the nodes of a file, and those on the last lines of its items. Those between items are the file's own.
+    /// Collects the comments inside of the nodes of a file, and those on the last lines of its items. Those between items are the file's own.
     pub fn collect(root: Node) -> Comments {
         let mut found = Comments::default();
         let mut last_end = None;

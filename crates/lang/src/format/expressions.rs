@@ -28,7 +28,7 @@ impl Formatter {
         }
     }
 
-    /// The function and its arguments on one line, or the arguments below it. One argument in brackets that takes several lines
+    /// Lays out the function and its arguments on one line, or the arguments below it. One argument in brackets that takes several lines
     /// anyhow, and is the last, begins on the line of the function.
     fn application(&mut self, node: Node) -> Doc {
         let mut parts: Vec<Doc> = node.nodes().map(|part| self.node(part)).collect();

@@ -53,8 +53,8 @@ struct Formatter {
 }
 
 impl Formatter {
-    /// A node, with the comments before and behind it. Of all nodes that begin or end where a comment is, the outermost has it:
-    /// a comment forces only what is around it to be on several lines.
+    /// Lays out a node, with the comments before and behind it. Of all nodes that begin or end where a comment is, the outermost has it:
+    /// a comment forces only the nodes around it to be on several lines.
     fn node(&mut self, node: Node) -> Doc {
         let before = self.comments.before(node.start);
         let behind = self.comments.behind(node.end());
@@ -70,7 +70,7 @@ impl Formatter {
         ])
     }
 
-    /// The comments of a token that the layout does without.
+    /// Returns the comments of a token that the layout drops.
     fn dropped(&mut self, token: Token) -> Doc {
         concat([
             self.comments.before(token.start),

@@ -1,4 +1,4 @@
-//! The layout of types, and of what stands in brackets.
+//! The layout of types, and of constructs in brackets.
 
 use super::Formatter;
 use super::doc::{Doc, align, concat, fill, group, line, nest, nil, text};
@@ -83,7 +83,7 @@ impl Formatter {
         group(concat([open, text(" "), align(concat(with_lines(elements))), line(), close]))
     }
 
-    /// The brackets of a node, and the elements between them, each with its comma.
+    /// Lays out the brackets of a node, and the elements between them, each with its comma.
     fn separated(&mut self, node: Node) -> (Doc, Vec<Doc>, Doc) {
         let (mut open, mut close) = (nil(), nil());
         let mut elements: Vec<Doc> = Vec::new();

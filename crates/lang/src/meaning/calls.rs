@@ -10,7 +10,7 @@ use pumice_scalar::Constant;
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// A call with one more argument; what it refers to is of this depth.
+    /// Applies a built-in function if it has all its arguments, else returns a function of the rest, which refers to values of this depth.
     pub(super) fn call(&self, call: Call<'p>, depth: u32) -> Outcome<Value<'p>> {
         let arity = self.scheme(&call).map_or(0, |scheme| arity(&scheme.ty));
         match call.arguments.len() < arity {
@@ -31,7 +31,7 @@ impl<'p> Evaluator<'p> {
         Some(scheme)
     }
 
-    /// The type of an argument.
+    /// Returns the type of an argument.
     pub(super) fn argument_type(&self, call: &Call<'p>, number: usize) -> Type {
         let scheme = self.scheme(call);
         let mut ty = scheme.as_ref().map(|scheme| &scheme.ty);
@@ -49,7 +49,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The type of what it gives.
+    /// Returns the type of the call's result.
     pub(super) fn result_type(&self, call: &Call<'p>) -> Type {
         let scheme = self.scheme(call);
         let mut ty = scheme.as_ref().map(|scheme| &scheme.ty);

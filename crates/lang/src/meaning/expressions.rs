@@ -116,7 +116,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A literal has the type that the checker found; without one it is an `int`, or a `double`.
+    /// Evaluates a literal. It has the type that the checker found; without one it is an `int`, or a `double`.
     fn literal(&self, expr: &'p Expr, value: Constant, environment: &Environment<'p>) -> Outcome<Value<'p>> {
         let ty = match resolve(&self.type_of(expr), &environment.types) {
             Type::Scalar(ty) => ty,
@@ -203,7 +203,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A function where it is used; one without parameters is evaluated.
+    /// Evaluates a function at a use; one without parameters is a value.
     pub(super) fn written_function(
         &self,
         function: &'p Written,
@@ -217,7 +217,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A local definition where it is used.
+    /// Evaluates a local definition at a use.
     fn defined(
         &self,
         place: Span,
@@ -255,7 +255,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The environment with the names of a pattern that fits.
+    /// Binds the names of a pattern that matches.
     pub(super) fn matched(
         &self,
         pattern: &Pattern,
@@ -305,7 +305,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The level that is written.
+    /// Evaluates a written level.
     fn level(&self, level: &LevelExpr, environment: &Environment<'p>) -> Outcome<CostLevel> {
         match level {
             LevelExpr::Name(name) => {

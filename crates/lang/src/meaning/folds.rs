@@ -59,7 +59,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// All values combined, from an initial one or else the first.
+    /// Combines all values, from an initial one or else the first.
     pub(super) fn folded(
         &self,
         call: &Call<'p>,
@@ -77,7 +77,7 @@ impl<'p> Evaluator<'p> {
         self.combined(first, values, depth, operator, &mut |_| ())
     }
 
-    /// Scans, with all their arguments. Names say what they give, from which side, and whether of rows.
+    /// Applies a scan to all its arguments. Its name says which results it gives, from which side, and whether of rows.
     pub(super) fn scan(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let [f, initial @ .., array] = &call.arguments[..] else {

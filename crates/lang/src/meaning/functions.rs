@@ -1,4 +1,4 @@
-//! Functions: what there are, and their application to values and levels (rules 43, 44 and 47).
+//! Functions: their kinds, and their application to values and levels (rules 43, 44 and 47).
 
 use super::costs::CostLevel;
 use super::value::{Call, Environment, Function, FunctionKind, Meaning, Value};
@@ -9,12 +9,12 @@ use crate::types::{Argument, Level};
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// A function that refers to values of this depth.
+    /// Creates a function that refers to values of this depth.
     pub(super) fn function(&self, kind: FunctionKind<'p>, depth: u32, span: Span) -> Outcome<Value<'p>> {
         Ok(Value::Function(Rc::new(Function { kind, depth: self.bounded(depth, span)? })))
     }
 
-    /// A function with the names of its surroundings.
+    /// Creates a function with the bindings of its surroundings.
     pub(super) fn closure(
         &self,
         parameters: &'p [Parameter],
@@ -102,7 +102,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The body, once all parameters are there.
+    /// Evaluates the body, once all arguments are there.
     fn entered(
         &self,
         parameters: &'p [Parameter],
@@ -116,7 +116,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A constructor with these fields: a value if they are all.
+    /// Applies a constructor to these fields: a value if they are all, else a function.
     pub(super) fn constructor(
         &self,
         number: usize,

@@ -93,7 +93,7 @@ impl<'p> Evaluator<'p> {
         })
     }
 
-    /// The element that a lane gets of another one; of one that no warp has, its own.
+    /// Returns the element that a lane receives from another one; from a lane that does not exist, its own.
     fn shuffled(
         &self,
         exchange: &Exchange<'p>,

@@ -1,6 +1,6 @@
-//! Operations of whole arrays, as functions on lists with a stated cost (rules 64 to 75): what they share, and those that are neither folds
-//! (`folds.rs`) nor sorts (`sorting.rs`) nor put elements where they say themselves (`placing.rs`). Outside of everything their elements are
-//! computed side by side, and combined in a tree; anywhere else they are loops of the thread that is at work.
+//! Operations of whole arrays, as functions on lists with a stated cost (rules 64 to 75): common parts, and those that are neither folds
+//! (`folds.rs`) nor sorts (`sorting.rs`) nor place elements at computed indices (`placing.rs`). Outside of threads their elements are
+//! computed in parallel, and combined in a tree; anywhere else they are loops of the current thread.
 
 use super::costs::{CostCounts, CostLevel};
 use super::stores::Memory;
@@ -11,7 +11,7 @@ use crate::source::Span;
 use pumice_scalar::Constant;
 use std::rc::Rc;
 
-/// The depth of a tree of so many leaves.
+/// Returns the depth of a tree with so many leaves.
 pub(super) fn depth_of(count: usize) -> u64 {
     count.next_power_of_two().trailing_zeros().into()
 }
@@ -21,7 +21,7 @@ impl<'p> Evaluator<'p> {
         self.location.get() == Location::Host
     }
 
-    /// Does something for each number below `count`: side by side outside of everything.
+    /// Calls a function for each number below `count`: in parallel, if outside of threads and groups.
     pub(super) fn each<T>(&self, count: usize, mut f: impl FnMut(usize) -> Outcome<T>) -> Outcome<Vec<T>> {
         let mut all = Vec::new();
         match self.is_outside() {
@@ -44,31 +44,31 @@ impl<'p> Evaluator<'p> {
         self.meter.steps(span, self.location.get().level(), work, time);
     }
 
-    /// The steps that moving elements to their places takes: a scan of so many numbers.
+    /// Counts the steps of moving elements to their places: a scan of so many numbers.
     pub(super) fn charge_scan(&self, count: usize, span: Span) {
         self.charge(count as u64, 2 * depth_of(count), span);
     }
 
-    /// The steps of sorting so many elements.
+    /// Counts the steps of sorting so many elements.
     pub(super) fn charge_sort(&self, count: usize, span: Span) {
         let depth = depth_of(count);
         self.charge((count as u64).saturating_mul(depth), depth * depth, span);
     }
 
-    /// All elements of an array.
+    /// Evaluates all elements of an array.
     pub(super) fn all(&self, pull: &Rc<Pull<'p>>, span: Span) -> Outcome<Vec<Value<'p>>> {
         self.memory(pull.shape.count(), span)?;
         self.each(pull.shape.count(), |number| self.element(pull, number, span))
     }
 
-    /// The cost of writing so many elements to memory.
+    /// Counts the cost of writing so many elements to memory.
     pub(super) fn written(&self, count: usize, span: Span) {
         let (count, level) = (count as u64, self.location.get().level());
         self.charge(count, count.min(1), span);
         self.meter.count(span, level, CostCounts { written: count, ..CostCounts::default() });
     }
 
-    /// An array of these elements, which are written to memory.
+    /// Writes these elements to memory, as an array.
     pub(super) fn stored(&self, values: Vec<Value<'p>>, shape: Shape, span: Span) -> Outcome<Value<'p>> {
         self.written(values.len(), span);
         let level = self.location.get().level();
@@ -126,7 +126,7 @@ impl<'p> Evaluator<'p> {
         self.stored(rows.into_iter().flatten().collect(), shape, span)
     }
 
-    /// The elements of a row.
+    /// Returns the elements of a row.
     pub(super) fn row(
         &self,
         array: &Rc<Pull<'p>>,
@@ -180,7 +180,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A value whose arrays are written to memory.
+    /// Writes the arrays of a value to memory.
     fn settled(&self, value: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
         let all = |parts: &[Value<'p>]| -> Outcome<Rc<[Value<'p>]>> {
             parts.iter().map(|part| self.settled(part, span)).collect()
@@ -198,7 +198,7 @@ impl<'p> Evaluator<'p> {
         })
     }
 
-    /// Two arrays behind each other, along their rows or, with `appendColumns`, beside each other.
+    /// Appends two arrays, along their rows or, with `appendColumns`, beside each other.
     fn appended(&self, name: &str, [first, second]: [Rc<Pull<'p>>; 2], span: Span) -> Outcome<Value<'p>> {
         let dimension = usize::from(name == "appendColumns");
         let mut shape = first.shape;

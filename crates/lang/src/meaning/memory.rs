@@ -1,4 +1,4 @@
-//! Memory that changes (rules 93 to 96). Between barriers the threads of a group are evaluated one after the other, which is one of the orders
+//! Mutable memory (rules 93 to 96). Between barriers the threads of a group are evaluated one after the other, which is one of the orders
 //! that programs without races may have; races are errors, but for those with what `freeze` gave and those between the warps of a block that
 //! only warps wait between. A thread that waits for another one to write something waits for ever: evaluation ends with an
 //! error, as its steps are bounded.
@@ -14,7 +14,7 @@ use crate::types::{Level, Type};
 use pumice_scalar::{Op, ScalarType};
 use std::rc::Rc;
 
-/// The operation that an atomic update of an element and a value is.
+/// Returns the operation of an atomic update.
 fn operation(name: &str) -> Option<Op> {
     Some(match name {
         "atomicAdd" => Op::Add,
@@ -29,7 +29,7 @@ fn operation(name: &str) -> Option<Op> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// The functions on memory that changes, with all their arguments.
+    /// Applies a function on mutable memory to all its arguments.
     pub(super) fn changing(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         match (&*call.name, &call.arguments[..]) {

@@ -1,4 +1,4 @@
-//! Operations that put elements where they say themselves, and those that replace elements by several (rules 71 and 72).
+//! Operations that place elements at computed indices, and those that replace elements by several (rules 71 and 72).
 
 use super::lists::depth_of;
 use super::pulls::whole;
@@ -10,7 +10,7 @@ use pumice_scalar::{Constant, Op};
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// `permute`, `scatter`, their like, and `histogram`, with all their arguments.
+    /// Applies `permute`, `scatter`, their like, or `histogram` to all their arguments.
     pub(super) fn placed(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let all = |value: &Value<'p>| self.all(&self.pull(value, span)?, span);
@@ -67,7 +67,7 @@ impl<'p> Evaluator<'p> {
         self.stored(array, shape, span)
     }
 
-    /// The number of the element at an index: a number, or a tuple of one for each dimension.
+    /// Returns the number of the element at an index: a number, or a tuple of one for each dimension.
     fn number_of(&self, call: &Call<'p>, index: &Value<'p>, shape: Shape) -> Outcome<usize> {
         let indices = match index {
             Value::Tuple(parts) => &parts[..],
@@ -80,7 +80,7 @@ impl<'p> Evaluator<'p> {
         Ok(number)
     }
 
-    /// `expand`, `expandReduce` and `reduceSegments`, with all their arguments.
+    /// Applies `expand`, `expandReduce` or `reduceSegments` to all their arguments.
     pub(super) fn expanded(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let all = |value: &Value<'p>| self.all(&self.pull(value, span)?, span);

@@ -10,13 +10,13 @@ use crate::source::Span;
 use pumice_scalar::Constant;
 use std::rc::Rc;
 
-/// A whole number.
+/// Returns a whole number.
 pub(super) fn whole<'p>(value: usize) -> Value<'p> {
     Value::Scalar(Constant::from(value as i64))
 }
 
 impl<'p> Evaluator<'p> {
-    /// A pull array that is wanted.
+    /// Returns a pull array, or an error if the value is not one.
     pub(super) fn pull(&self, value: &Value<'p>, span: Span) -> Outcome<Rc<Pull<'p>>> {
         match value {
             Value::Pull(pull) => Ok(pull.clone()),
@@ -24,7 +24,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// A pull array that refers to values of this depth.
+    /// Creates a pull array that refers to values of this depth.
     pub(super) fn made(
         &self,
         shape: Shape,
@@ -39,7 +39,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Pull(Rc::new(Pull { shape, elements, span, depth })))
     }
 
-    /// An extent that is given as a number.
+    /// Returns an extent that is given as a number.
     pub(super) fn extent(&self, value: &Value<'p>, what: &str, span: Span) -> Outcome<usize> {
         let extent = self.integer(value, span)?;
         usize::try_from(extent).map_err(|_| {
@@ -49,7 +49,7 @@ impl<'p> Evaluator<'p> {
         })
     }
 
-    /// The functions that make pull arrays, with all their arguments.
+    /// Applies a function that makes a pull array to all its arguments.
     pub(super) fn pull_made(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let (name, span, arguments) = (&*call.name, call.span, &call.arguments[..]);
         let depth = arguments.iter().map(Value::depth).max().unwrap_or(0);
@@ -148,7 +148,7 @@ impl<'p> Evaluator<'p> {
         self.element(&pull, pull.shape.number(index), span)
     }
 
-    /// The element of this number, evaluated for whom that asks at `span`.
+    /// Evaluates the element of this number; `span` is the place that needs it.
     pub(super) fn element(&self, pull: &Rc<Pull<'p>>, number: usize, span: Span) -> Outcome<Value<'p>> {
         self.nested(span, || self.element_of(pull, number, span))
     }

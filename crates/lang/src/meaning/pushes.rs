@@ -1,4 +1,4 @@
-//! Push arrays: `push`, `concat` and their like describe (rules 38, 52 and 84), and `force` runs what they describe (39) at a location that
+//! Push arrays: `push`, `concat` and their like describe them (rules 38, 52 and 84), and `force` runs them (39) at a location that
 //! respects its level (`running.rs`).
 
 use super::costs::{CostCounts, CostLevel};
@@ -14,7 +14,7 @@ use crate::types::Type;
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// The functions that describe push arrays, with all their arguments.
+    /// Applies a function that describes a push array to all its arguments.
     pub(super) fn push_made(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let (span, name) = (call.span, &*call.name);
         let extent = |value: &Value<'p>| self.extent(value, name, span);
@@ -80,7 +80,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Push(Rc::new(Push { level, length, kind, span, depth })))
     }
 
-    /// The functions that run push arrays, with all their arguments.
+    /// Applies a function that runs a push array to all its arguments.
     pub(super) fn levelled(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         match (&*call.name, &call.arguments[..]) {
@@ -120,7 +120,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// An array that has so many elements at most.
+    /// Checks that an array has so many elements at most.
     fn no_longer_than(&self, most: usize, push: &Value<'p>, call: &Call<'p>) -> Outcome<()> {
         let length = self.pushed(push, call.span)?.length;
         match length > most {
@@ -131,17 +131,17 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The level of the push array that a function gives.
+    /// Returns the level of the push array that a function gives.
     fn level_of_call(&self, call: &Call<'p>) -> Outcome<CostLevel> {
         let level = call.level.or_else(|| level_of(&self.result_type(call)));
         level.ok_or_else(|| self.wrong(call.span, "the level of this array is not known"))
     }
 
-    /// The bits that the indices of partners differ in: all elements of an array of so many need one.
+    /// Checks the bits in which the indices of partners differ: every element of an array of so many must have a partner.
     fn partners(&self, mask: i64, length: usize, span: Span) -> Outcome<usize> {
         let known = usize::try_from(mask).ok().filter(|mask| *mask > 0);
         let mask = known.ok_or_else(|| self.wrong(span, "partners differ in no bits of their indices"))?;
-        // Of a multiple of twice the highest bit all have one.
+        // All have one if the length is a multiple of twice the highest bit.
         match length % (1usize << mask.ilog2()).saturating_mul(2) {
             0 => Ok(mask),
             _ => {
@@ -176,13 +176,13 @@ impl<'p> Evaluator<'p> {
         self.made(Shape::vector(kept.len()), Elements::Selected(of, kept), depth, span)
     }
 
-    /// `perform`: does what a program of a level does (rule 92).
+    /// `perform`: runs a program of a level (rule 92).
     pub(super) fn performed(&self, program: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
         self.run_push(&*self.pushed(program, span)?, span, &mut |_, _| Ok(()))?;
         Ok(Value::Tuple(Rc::from([])))
     }
 
-    /// A push array that is wanted.
+    /// Returns a push array, or an error if the value is not one.
     pub(super) fn pushed(&self, value: &Value<'p>, span: Span) -> Outcome<Rc<Push<'p>>> {
         match value {
             Value::Push(push) => Ok(push.clone()),
@@ -190,7 +190,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// `force` of a push array of this type (rule 39): what it describes is run, and its elements are in its level's memory.
+    /// `force` of a push array of this type (rule 39): runs it, and writes its elements to its level's memory.
     pub(super) fn forced(&self, value: &Value<'p>, ty: &Type, span: Span) -> Outcome<Value<'p>> {
         self.preserved(value, ty, span)?;
         let push = self.pushed(value, span)?;
@@ -222,14 +222,14 @@ impl<'p> Evaluator<'p> {
         self.made(Shape::vector(length), Elements::Stored(memory), 0, span)
     }
 
-    /// The barriers of threads of a level that wait for each other: one, if there are others.
+    /// Counts a barrier, if the threads of a level have others to wait for, and returns the number of barriers: one or none.
     pub(super) fn waited(&self, level: CostLevel) -> u64 {
         let barriers = u64::from(matches!(level, CostLevel::Warp | CostLevel::Block));
         self.barriers.set(self.barriers.get() + barriers);
         barriers
     }
 
-    /// Room for so many elements.
+    /// Takes the steps that memory for so many elements counts as.
     pub(super) fn memory(&self, count: usize, span: Span) -> Outcome<()> {
         /// An element takes as much memory as a few steps take time.
         const STEPS: u64 = 4;

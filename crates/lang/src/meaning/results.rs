@@ -14,7 +14,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// An array that is given: its elements are in memory before the program begins.
+    /// Creates an array argument: its elements are in memory before the program begins.
     pub(super) fn given(&self, array: &dyn ArrayData, ty: &Type, span: Span) -> Outcome<Value<'p>> {
         let Type::Array { element, sizes, level: None } = ty else {
             return Err(self.wrong(span, format!("an array is given where `{ty}` is wanted")));
@@ -33,7 +33,7 @@ impl<'p> Evaluator<'p> {
         self.made(Shape::of(array.extents()), Elements::Stored(memory), 0, span)
     }
 
-    /// The arrays of a result: push arrays are forced, and pull arrays that are not in memory are written there.
+    /// Collects the arrays of a result: push arrays are forced, and pull arrays that are not in memory are written there.
     pub(super) fn results(
         &self,
         value: &Value<'p>,
@@ -72,7 +72,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// An array of arrays, as the elements of all and the numbers at which each begins and the last one ends.
+    /// Collects an array of arrays, as the elements of all rows and the offsets at which each begins and the last one ends.
     fn ragged(
         &self,
         pull: &Rc<Pull<'p>>,
@@ -98,7 +98,7 @@ impl<'p> Evaluator<'p> {
         Ok(())
     }
 
-    /// These values as columns of scalars.
+    /// Converts values to columns of scalars.
     fn data(
         &self,
         values: &[Value<'p>],
@@ -122,7 +122,7 @@ impl<'p> Evaluator<'p> {
         Ok(HostData::new(extents, types, data))
     }
 
-    /// The scalars of a value that is of a type, in the order of the type's columns. Those of other constructors are zero.
+    /// Collects the scalars of a value of a type, in the order of the type's columns. Those of other constructors are zero.
     fn scalars(&self, value: &Value<'p>, ty: &Type, scalars: &mut Vec<Constant>) {
         match (value, ty) {
             (Value::Scalar(scalar), _) => scalars.push(*scalar),

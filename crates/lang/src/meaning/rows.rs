@@ -28,7 +28,7 @@ struct Rows<'p> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// `[ head | qualifiers ]`.
+    /// Evaluates `[ head | qualifiers ]`.
     pub(super) fn comprehension(
         &self,
         head: &'p Expr,
@@ -120,7 +120,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Draws for each row: all combinations of a row and what is drawn in it, in order.
+    /// Draws for each row: all combinations of a row and an element that is drawn in it, in order.
     fn draw(&self, rows: &mut Rows<'p>, draws: &'p [(Pattern, Drawn)], span: Span) -> Outcome<()> {
         let drawn = self.each_row(rows, |row| self.drawn(draws, row))?;
         if std::mem::replace(&mut rows.drawn, true) {
@@ -210,7 +210,7 @@ impl<'p> Evaluator<'p> {
         Ok(())
     }
 
-    /// The places of the names that a key is made of, if it is a name or a tuple of names.
+    /// Collects the spans of the names that a key is made of, if it is a name or a tuple of names.
     fn key_names(&self, key: &Expr, names: &mut Vec<Span>) {
         match &key.kind {
             ExprKind::Name(_) => names.extend(self.checked.binding(key.id)),
@@ -220,7 +220,7 @@ impl<'p> Evaluator<'p> {
     }
 }
 
-/// The places of the names that a pattern binds.
+/// Collects the spans of the names that a pattern binds.
 fn names_of(pattern: &Pattern, names: &mut Vec<Span>) {
     match &pattern.kind {
         PatternKind::Name(_) => names.push(pattern.span),

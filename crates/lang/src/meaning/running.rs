@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(super) type Writer<'w, 'p> = &'w mut dyn FnMut(usize, Value<'p>) -> Outcome<()>;
 
 impl<'p> Evaluator<'p> {
-    /// Runs what a push array describes, and hands its elements to a writer.
+    /// Runs a push array, and hands its elements to a writer.
     pub(super) fn run_push(&self, push: &Push<'p>, span: Span, write: Writer<'_, 'p>) -> Outcome<()> {
         self.respects(push.level, span)?;
         self.nested(span, || self.run_kind(push, span, write))
@@ -97,7 +97,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The parts of a pair.
+    /// Returns the parts of a pair.
     pub(super) fn pair(&self, value: &Value<'p>, span: Span) -> Outcome<[Value<'p>; 2]> {
         match value {
             Value::Tuple(parts) if parts.len() == 2 => Ok([parts[0].clone(), parts[1].clone()]),
@@ -105,7 +105,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// An index that something is written to, of an array of so many elements.
+    /// Returns an index that is written to, or an error if it is out of bounds.
     pub(super) fn within(&self, index: &Value<'p>, length: usize, name: &str, span: Span) -> Outcome<usize> {
         let index = self.integer(index, span)?;
         usize::try_from(index)
@@ -158,7 +158,7 @@ impl<'p> Evaluator<'p> {
         Err(Box::new(Diagnostic::new(span, message).help(help)))
     }
 
-    /// The threads of one location of a level; as many as are wanted of a grid.
+    /// Returns the number of threads of one location of a level; `None` for a grid, which has as many as are needed.
     fn threads(&self, level: CostLevel) -> Option<usize> {
         match level {
             CostLevel::Thread => Some(1),

@@ -11,7 +11,7 @@ use crate::types::Type;
 use pumice_scalar::{Constant, Op, ScalarType, Term, Variable, function};
 use std::cmp::Ordering;
 
-/// A number whose bits go round; the distance is taken modulo their number.
+/// Rotates the bits of a number; the distance is taken modulo their number.
 fn rotated(x: Constant, distance: Constant, to_left: bool) -> Constant {
     let distance = distance.as_integer().unwrap_or(0).rem_euclid(64) as u32;
     let bits = x.bits();
@@ -37,7 +37,7 @@ impl pumice_scalar::Environment for Nothing {
     }
 }
 
-/// A random number, by its function's name.
+/// Computes a random number, by its function's name.
 fn random(name: &str, ty: ScalarType, arguments: &[Constant]) -> Option<Constant> {
     let terms: Vec<Term> = arguments.iter().map(|argument| Term::from(*argument)).collect();
     let number = function(&[], |_| random_named(name, ty, &terms).into_iter().collect());
@@ -46,7 +46,7 @@ fn random(name: &str, ty: ScalarType, arguments: &[Constant]) -> Option<Constant
 }
 
 impl<'p> Evaluator<'p> {
-    /// An operation on numbers of the type of the first.
+    /// Applies an operation to numbers of the type of the first.
     pub(super) fn operate(&self, op: Op, operands: &[Constant], span: Span) -> Constant {
         let first = operands.first().map_or(ScalarType::I64, |operand| operand.ty());
         let ty = if op.compares() { ScalarType::Bool } else { first };
@@ -54,7 +54,7 @@ impl<'p> Evaluator<'p> {
         op.evaluate(ty, operands)
     }
 
-    /// A conversion.
+    /// Converts a number to a type.
     pub(super) fn cast(&self, value: Constant, ty: ScalarType, span: Span) -> Constant {
         self.step(span);
         Op::Cast.evaluate(ty, &[value])
@@ -92,7 +92,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Scalar(value))
     }
 
-    /// A binary operator whose operands are evaluated; `&&`, `||`, `|>` and `.` have rules of their own.
+    /// Applies a binary operator to evaluated operands; `&&`, `||`, `|>` and `.` have rules of their own.
     pub(super) fn binary(
         &self,
         operator: Operator,
@@ -140,7 +140,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The scalars of two values of one type, side by side.
+    /// Collects the scalars of two values of one type, side by side.
     fn pairs(
         &self,
         left: &Value<'p>,
@@ -203,7 +203,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Scalar(Constant::from(or_equal)))
     }
 
-    /// The order of sorting: that of numbers, with -0.0 before 0.0 and what is not a number last, also where it is falling.
+    /// Compares two values for sorting: in the order of numbers, with -0.0 before 0.0 and NaN last, also in descending order.
     pub(super) fn order(&self, left: &Value<'p>, right: &Value<'p>, falls: bool) -> Ordering {
         let mut pairs = Vec::new();
         // Values that cannot be compared cannot be keys.

@@ -6,7 +6,7 @@ use super::{Evaluator, Outcome};
 use crate::source::Span;
 
 impl<'p> Evaluator<'p> {
-    /// Sorts, with all their arguments.
+    /// Applies a sort to all its arguments.
     pub(super) fn sorted(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let (span, falls) = (call.span, call.name.contains("Descending"));
         match &call.arguments[..] {

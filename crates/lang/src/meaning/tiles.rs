@@ -9,7 +9,7 @@ use crate::source::Span;
 use std::rc::Rc;
 
 impl<'p> Evaluator<'p> {
-    /// `ifWhole` (rule 93): what is chosen by the number of elements.
+    /// `ifWhole` (rule 93): chooses a function by the number of elements.
     pub(super) fn if_whole(&self, call: &Call<'p>) -> Outcome<Value<'p>> {
         let span = call.span;
         let [size, whole, rest, array] = &call.arguments[..] else {
@@ -52,7 +52,7 @@ impl<'p> Evaluator<'p> {
         Ok(Value::Tuple(windows))
     }
 
-    /// A window of a matrix; beyond the edges stands `otherwise`.
+    /// Returns a window of a matrix; beyond the edges it has `otherwise`.
     fn window(&self, window: &Value<'p>, otherwise: &Value<'p>, span: Span) -> Outcome<Value<'p>> {
         let missing = || self.fault(span, "a window is wanted here");
         let Value::Tuple(parts) = window else { return Err(missing()) };
@@ -107,13 +107,13 @@ impl<'p> Evaluator<'p> {
         self.made(Shape::vector(rows), Elements::Rows(matrix), depth, span)
     }
 
-    /// The barrier behind what was written.
+    /// Counts the barrier behind written elements.
     fn waited_for(&self, forces: u64, span: Span) {
         let barriers = self.waited(CostLevel::Block);
         self.meter.count(span, CostLevel::Block, CostCounts { forces, barriers, ..CostCounts::default() });
     }
 
-    /// `concatTiles2D` and `concatOwned`: how many elements they give, and what they describe.
+    /// `concatTiles2D` and `concatOwned`: returns the number of elements, and the push array's kind.
     pub(super) fn tiled(&self, call: &Call<'p>) -> Outcome<(usize, PushKind<'p>)> {
         let (span, name) = (call.span, &*call.name);
         let extent = |value: &Value<'p>| self.extent(value, name, span);
@@ -171,12 +171,12 @@ impl<'p> Evaluator<'p> {
         })
     }
 
-    /// An array inside of another one.
+    /// Returns an array inside of another one.
     fn row_at(&self, of: &Rc<Pull<'p>>, number: usize, span: Span) -> Outcome<Rc<Pull<'p>>> {
         self.pull(&self.element_at(of, number, span)?, span)
     }
 
-    /// The element with a number, which may not be there.
+    /// Returns the element with a number, or an error if it is out of bounds.
     fn element_at(&self, of: &Rc<Pull<'p>>, number: usize, span: Span) -> Outcome<Value<'p>> {
         let count = of.shape.count();
         if number >= count {

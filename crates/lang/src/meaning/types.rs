@@ -1,4 +1,4 @@
-//! Types while a program is evaluated: what variables stand for, and whether values are of the type that the checker says.
+//! Types while a program is evaluated: substitution of variables, and checks that values are of the type that the checker says.
 
 use super::costs::CostLevel;
 use super::value::{Types, Value};
@@ -10,7 +10,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A type in which variables are replaced by what they stand for.
+/// Substitutes variables in a type.
 pub(super) fn resolve(ty: &Type, types: &Types) -> Type {
     let all = |parts: &[Type]| parts.iter().map(|part| resolve(part, types)).collect();
     match ty {
@@ -67,7 +67,7 @@ pub(super) fn defaults(scheme: &Scheme) -> Types {
     Rc::new(variables.map(|(variable, kind, _)| (*variable, default(*kind))).collect::<HashMap<_, _>>())
 }
 
-/// The level of an array's type, if it is known.
+/// Returns the level of an array's type, if it is known.
 pub(super) fn level_of(ty: &Type) -> Option<CostLevel> {
     match ty {
         Type::Array { level: Some(Level { variable: None, above }), .. } => CostLevel::above_thread(*above),
@@ -76,7 +76,7 @@ pub(super) fn level_of(ty: &Type) -> Option<CostLevel> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// Checks that a value is of a type, as far as that is known: what type preservation promises.
+    /// Checks that a value is of a type, as far as that is known, as type preservation promises.
     pub(super) fn preserved(&self, value: &Value<'p>, ty: &Type, span: Span) -> Outcome<()> {
         match self.fits_type(value, ty) {
             true => Ok(()),
@@ -115,7 +115,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// The value of a type whose scalars are all zero.
+    /// Returns the value of a type whose scalars are all zero.
     pub(super) fn zero(&self, ty: &Type, span: Span) -> Outcome<Value<'p>> {
         Ok(match ty {
             Type::Scalar(scalar) => Value::Scalar(Constant::zero(*scalar)),

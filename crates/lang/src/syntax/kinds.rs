@@ -265,7 +265,7 @@ impl SyntaxKind {
         matches!(self, KwSig | KwFun | KwType | KwImport)
     }
 
-    /// The closing bracket of an opening one.
+    /// Returns the closing bracket of an opening one.
     pub fn closing(self) -> Option<SyntaxKind> {
         match self {
             SyntaxKind::LeftParen => Some(SyntaxKind::RightParen),

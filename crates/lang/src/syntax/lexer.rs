@@ -1,4 +1,4 @@
-//! Text becomes tokens. Every byte is in exactly one of them, whatever the text is.
+//! Lexer. Every byte of any text is in exactly one token.
 
 use super::kinds::SyntaxKind;
 use logos::Logos;
@@ -12,7 +12,7 @@ pub struct RawToken {
     pub end: u32,
 }
 
-/// The tokens of a text, in order.
+/// Cuts a text into tokens, in order.
 pub fn tokens(text: &str) -> Vec<RawToken> {
     let mut tokens: Vec<RawToken> = Vec::with_capacity(text.len() / 3);
     let mut push = |kind, end: usize| tokens.push(RawToken { kind, end: end as u32 });

@@ -81,7 +81,7 @@ pub fn parse_expression(file: FileId, text: &str, next_expression: &mut u32) -> 
     (expression, errors)
 }
 
-/// The tokens of a text, in order, each with what is written there: together they are the text.
+/// Cuts a text into tokens, in order, each with its text: together they are the whole text.
 ///
 /// ```
 /// use pumice_lang::syntax::{SyntaxKind, tokens};

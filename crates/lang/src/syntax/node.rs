@@ -45,14 +45,14 @@ impl<'t> Node<'t> {
         })
     }
 
-    /// The nodes that it has, without what was left out.
+    /// Iterates over its nodes, without those that were skipped.
     pub fn nodes(self) -> impl Iterator<Item = Node<'t>> {
         self.children()
             .filter_map(|child| child.into_node())
             .filter(|node: &Node| node.kind() != SyntaxKind::Skipped)
     }
 
-    /// The words and signs that it has itself.
+    /// Iterates over its own words and signs.
     pub fn tokens(self) -> impl Iterator<Item = Token<'t>> {
         self.children().filter_map(|child| child.into_token()).filter(|token| !token.kind.is_trivia())
     }

@@ -1,7 +1,7 @@
 //! The machine that grammar functions (`grammar/`) drive: a cursor over tokens that builds the syntax tree, collects
 //! errors, and recovers from them. It knows brackets, lines and columns, and no grammar.
 //!
-//! Nodes begin and end with words: what stands between words is given to the node that encloses both. Everything is linear in
+//! Nodes begin and end with words: trivia between words belong to the node that encloses both. Everything is linear in
 //! the length of the text: no token is looked at again for each bracket around it.
 
 use super::kinds::{Pum, SyntaxKind};
@@ -68,7 +68,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The tree, which must have been finished, and the errors in the order of their places.
+    /// Returns the tree, which must have been finished, and the errors in the order of their places.
     pub fn finish_tree(self) -> (GreenNode, Vec<Diagnostic>) {
         let mut errors = self.errors;
         errors.sort_by_key(|error| error.span.start);
@@ -199,7 +199,7 @@ impl<'t> Parser<'t> {
         Span { file: self.file, start: token.start, end: token.end }
     }
 
-    /// The place of the token here; at the end of an item, the place behind its last token.
+    /// Returns the place of the current token; at the end of an item, the place behind its last token.
     pub fn here(&self) -> Span {
         if self.is_at_boundary() && self.at > 0 {
             let end = self.tokens[self.at - 1].end;
@@ -234,7 +234,7 @@ impl<'t> Parser<'t> {
         self.told_at = Some(self.at);
     }
 
-    /// Tells an error at the token here.
+    /// Reports an error at the current token.
     pub fn error_here(
         &mut self,
         message: impl Into<String>,
@@ -246,7 +246,7 @@ impl<'t> Parser<'t> {
         self.error(if help.is_empty() { error } else { error.help(help) });
     }
 
-    /// Takes a token that must be here, or says that it is missing.
+    /// Takes a token that must be here, or reports that it is missing.
     pub fn expect(&mut self, kind: SyntaxKind, what: &str, purpose: &str) -> bool {
         if self.eat(kind) {
             return true;
@@ -256,7 +256,7 @@ impl<'t> Parser<'t> {
         false
     }
 
-    /// Takes the closing bracket of what was opened by a token. If something else is here, leaves it out up to that bracket.
+    /// Takes the closing bracket of a token. If something else is here, skips it up to that bracket.
     pub fn close(&mut self, opening: usize) {
         let open = self.tokens[opening];
         let Some(closing) = open.kind.closing() else { return };
@@ -296,7 +296,7 @@ impl<'t> Parser<'t> {
         self.eat(closing);
     }
 
-    /// The number of the token here, for [`Parser::close`].
+    /// Returns the number of the current token, for [`Parser::close`].
     pub fn position(&self) -> usize {
         self.at
     }
@@ -312,7 +312,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Leaves out what comes before the next item.
+    /// Skips the text before the next item.
     pub fn skip_to_item(&mut self) {
         if !self.is_at_boundary() {
             self.start(SyntaxKind::Skipped);
@@ -323,7 +323,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Leaves out what comes before the next bracket that closes one that was opened before, or the next item.
+    /// Skips the text before the next bracket that closes one that was opened before, or the next item.
     fn skip_nested(&mut self, kind: SyntaxKind) {
         self.start(kind);
         while !self.is_at_boundary() && !self.kind().is_closing() {
@@ -353,7 +353,7 @@ impl<'t> Parser<'t> {
         height
     }
 
-    /// Whether a tree of this height is too high. Then says so and leaves out what comes.
+    /// Whether a tree of this height is too high. Then reports it and skips the rest.
     pub fn too_high(&mut self, height: u32) -> bool {
         let high = height >= MAX_HEIGHT;
         if high {
@@ -368,7 +368,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Tells of comments that are written as in other languages.
+/// Reports comments that are written as in other languages.
 fn foreign_comments(file: FileId, raw: &[RawToken]) -> Vec<Diagnostic> {
     let numbered = raw.iter().enumerate().filter(|(_, token)| token.kind == SyntaxKind::ForeignComment);
     let told = numbered.take(MAX_ERRORS).map(|(number, token)| {

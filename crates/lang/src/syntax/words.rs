@@ -17,10 +17,10 @@ pub(super) struct Token {
     pub raw: u32,
 }
 
-/// Stands for a bracket that is not closed, and for what is no bracket.
+/// Number for a bracket that is not closed, and for a token that is not a bracket.
 pub(super) const UNMATCHED: u32 = u32::MAX;
 
-/// The tokens that are not trivia, with their places.
+/// Returns the tokens that are not trivia, with their places.
 pub(super) fn significant(text: &str, raw: &[RawToken]) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(raw.len() / 2 + 1);
     let (mut start, mut column, mut first_on_line) = (0, 0, true);

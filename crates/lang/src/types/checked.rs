@@ -150,41 +150,41 @@ impl Checked {
         Some(self.arena.quantified(quantified)?.0)
     }
 
-    /// A function and its file.
+    /// Returns a function and its file.
     pub fn function(&self, function: FunctionId) -> (&Function, FileId) {
         let (module, index) = self.names.functions[function.0 as usize];
         let (file, module) = &self.modules[module];
         (&module.functions[index], *file)
     }
 
-    /// The scheme of a function.
+    /// Returns the scheme of a function.
     pub fn scheme(&self, function: FunctionId) -> &Scheme {
         &self.schemes[function.0 as usize]
     }
 
-    /// The scheme of something that the language has by itself.
+    /// Returns the scheme of a built-in.
     pub fn scheme_of_builtin(&self, name: &str) -> Option<Scheme> {
         let signatures = &self.modules.first()?.1.signatures;
         let number = signatures.iter().position(|signature| &*signature.name.name == name)?;
         Some(self.arena.export_scheme(self.builtins.get(number)?))
     }
 
-    /// All declared sums, by number.
+    /// Returns all declared sums, by number.
     pub fn sums(&self) -> &[SumDeclaration] {
         &self.sums
     }
 
-    /// A declared sum.
+    /// Returns a declared sum.
     pub fn sum(&self, sum: &SumId) -> &SumDeclaration {
         &self.sums[sum.number as usize]
     }
 
-    /// A function of the program's own file.
+    /// Returns a function of the program's own file.
     pub fn entry(&self, name: &str) -> Option<FunctionId> {
         self.names.own_function(self.modules.len().checked_sub(1)?, name)
     }
 
-    /// The functions that a function uses, itself or through others, and itself.
+    /// Returns the functions that a function uses, directly or through others, and itself.
     pub fn reachable(&self, function: FunctionId) -> HashSet<FunctionId> {
         let (mut found, mut open) = (HashSet::from([function]), vec![function]);
         while let Some(next) = open.pop() {
@@ -194,12 +194,12 @@ impl Checked {
         found
     }
 
-    /// All functions of all files.
+    /// Iterates over all functions of all files.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + use<> {
         (0..self.schemes.len() as u32).map(FunctionId)
     }
 
-    /// The functions of the program's own file, in its order.
+    /// Iterates over the functions of the program's own file, in source order.
     pub fn own_functions(&self) -> impl Iterator<Item = FunctionId> + use<'_> {
         let last = self.modules.len().saturating_sub(1);
         let functions =

@@ -1,4 +1,4 @@
-//! Types of comprehensions: what qualifiers bind, and what becomes of it behind a `group by`.
+//! Types of comprehensions: the names that qualifiers bind, and their types behind a `group by`.
 
 use super::arena::{Node, Ty};
 use super::infer::{Checker, Local};
@@ -77,7 +77,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Behind `group by`, names that are the key are its value, and all others are arrays of the values of a group.
+    /// Infers `group by`: behind it, names that are the key keep its type, and all others are arrays of the values of a group.
     fn group_by(&mut self, key: &Expr, bound: &[Span]) {
         let ty = self.infer(key);
         self.require(key, ty, Kind::Ordered, Why::Key("group by"));
@@ -101,7 +101,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The names that a key is made of, if it is a name or a tuple of names.
+    /// Collects the names that a key is made of, if it is a name or a tuple of names.
     fn key_names(&self, key: &Expr, names: &mut Vec<Span>) {
         match &key.kind {
             ExprKind::Name(_) => {
@@ -115,7 +115,7 @@ impl Checker<'_> {
     }
 }
 
-/// The places of the names that a pattern binds.
+/// Collects the spans of the names that a pattern binds.
 fn names_of(pattern: &Pattern, names: &mut Vec<Span>) {
     match &pattern.kind {
         PatternKind::Name(_) => names.push(pattern.span),

@@ -42,7 +42,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The declared types that a written type mentions.
+    /// Collects the declared types that a written type mentions.
     fn mentioned(&self, module: usize, written: &TypeExpr, found: &mut Vec<u32>) {
         match &written.kind {
             TypeExprKind::Error => {}
@@ -174,7 +174,7 @@ impl Checker<'_> {
         self.parameters[sum as usize] = parameters.to_vec();
     }
 
-    /// A sum as data.
+    /// Converts a sum to data.
     pub fn sum_declaration(&self, sum: u32) -> SumDeclaration {
         let parameters: Vec<Variable> = self.parameters[sum as usize]
             .iter()

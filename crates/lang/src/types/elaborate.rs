@@ -45,7 +45,7 @@ impl TypeScope {
 }
 
 impl Checker<'_> {
-    /// The scheme of a signature, and its variables by name.
+    /// Returns the scheme of a signature, and its variables by name.
     pub fn signature(&mut self, module: usize, signature: &Signature) -> (InferredScheme, TypeScope) {
         let mut scope = TypeScope::default();
         self.arena.depth += 1;
@@ -97,7 +97,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A written type.
+    /// Converts a written type.
     pub fn elaborate(&mut self, module: usize, written: &TypeExpr, scope: &mut TypeScope) -> Ty {
         scope.nodes += 1;
         if scope.nodes > MAX_NODES || scope.nested > MAX_NESTED {
@@ -171,7 +171,7 @@ impl Checker<'_> {
         });
     }
 
-    /// A scalar, a variable, or a declared type.
+    /// Converts a scalar, a variable, or a declared type.
     fn named(
         &mut self,
         module: usize,
@@ -291,7 +291,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Makes something as if at this depth, if it is less.
+    /// Runs a function at this depth, if it is less than the current one.
     fn at_depth<T>(&mut self, depth: Option<u32>, make: impl FnOnce(&mut Arena) -> T) -> T {
         let here = self.arena.depth;
         self.arena.depth = depth.unwrap_or(here).min(here);
@@ -300,7 +300,7 @@ impl Checker<'_> {
         made
     }
 
-    /// A written level; names are parameters around it or variables.
+    /// Converts a written level; names are parameters around it or variables.
     pub fn written_level(&mut self, level: &LevelExpr, scope: &mut TypeScope) -> LevelRef {
         match level {
             LevelExpr::Above(more, below, span) => {
@@ -323,7 +323,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Tells fields of the same name.
+    /// Reports fields of the same name.
     pub fn check_fields_differ<'n>(&mut self, names: impl Iterator<Item = &'n Ident>) {
         let mut seen: HashMap<&Name, Span> = HashMap::new();
         for name in names {

@@ -9,7 +9,7 @@ const MAX_STEPS: usize = 20_000;
 /// Maximum number of patterns that a message names.
 const MAX_NAMED: usize = 4;
 
-/// A pattern, without what has nothing to do with matching.
+/// A pattern, reduced to what matters for matching.
 #[derive(Clone)]
 enum Shape {
     Any,
@@ -53,7 +53,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Tells the first arm that is never chosen, because those before it match all that it does.
+    /// Reports the first arm that is never chosen, because those before it match all its values.
     fn check_reachable(&mut self, arms: &[(Pattern, Expr)], rows: &[Vec<Shape>]) {
         let mut steps = 0;
         for (number, (pattern, _)) in arms.iter().enumerate().skip(1) {
@@ -120,7 +120,7 @@ impl Checker<'_> {
         record.map_or(heads, |names| vec![Head::Record(names)])
     }
 
-    /// Tells a pattern that does not match every value, where there is no other one.
+    /// Reports a pattern that does not match every value, where there is no other arm.
     pub fn check_irrefutable(&mut self, pattern: &Pattern) {
         if matches!(pattern.kind, PatternKind::Name(_) | PatternKind::Any) {
             return;
@@ -164,7 +164,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Some patterns that no row matches; nothing if that takes too long.
+    /// Returns some patterns that no row matches; `None` if the search takes too long.
     fn missing(&self, rows: Vec<Vec<Shape>>) -> Option<Vec<String>> {
         let mut steps = 0;
         let missing = self.search(rows, 1, &mut steps)?;
@@ -270,7 +270,7 @@ impl Checker<'_> {
     }
 }
 
-/// A row for values whose first part has this head: its parts in place of it. Nothing if the row does not match such values.
+/// Specialises a row to values whose first part has this head: the head's parts replace it. `None` if the row does not match such values.
 fn specialise(row: &[Shape], head: &Head, arity: usize) -> Option<Vec<Shape>> {
     let (first, rest) = row.split_first()?;
     let mut new = match (first, head) {
@@ -296,7 +296,7 @@ fn specialise(row: &[Shape], head: &Head, arity: usize) -> Option<Vec<Shape>> {
     Some(new)
 }
 
-/// The rows that match whatever the first value is, without their first pattern.
+/// Returns the rows that match whatever the first value is, without their first pattern.
 fn others(rows: &[Vec<Shape>]) -> Vec<Vec<Shape>> {
     let any = rows.iter().filter(|row| matches!(row.first(), Some(Shape::Any)));
     any.map(|row| row[1..].to_vec()).collect()

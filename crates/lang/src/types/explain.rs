@@ -13,7 +13,7 @@ const CONVERSIONS: &str =
     "integers and floats are converted by `int`, `double` and their like, as in `double n`";
 
 impl Checker<'_> {
-    /// Says what the innermost difference is and what to do about it.
+    /// Explains the innermost difference and what to do about it.
     pub fn explain(&self, error: &mut Diagnostic, expr: &Expr, why: Why<'_>, clash: Clash) {
         let help = match clash {
             Clash::NeedsPull => {
@@ -189,7 +189,7 @@ impl Checker<'_> {
     }
 }
 
-/// An expression as the argument of a function.
+/// Builds the fix that makes an expression the argument of a function.
 fn applied(function: &str, expr: &Expr) -> Fix {
     let atom = matches!(expr.kind, ExprKind::Name(_) | ExprKind::Tuple(_) | ExprKind::List(_));
     let (open, close) = if atom { ("", "") } else { ("(", ")") };

@@ -12,7 +12,7 @@ impl Arena {
         self.export_at(ty, 0, Unknown::Default)
     }
 
-    /// A type as data for a message: what is unknown is a variable.
+    /// Converts a type to data for a message: unknown parts are variables.
     pub fn export_for_message(&self, ty: Ty) -> Type {
         self.export_at(ty, 0, Unknown::Variable)
     }
@@ -53,7 +53,7 @@ impl Arena {
         }
     }
 
-    /// A sum as data.
+    /// Converts a sum to data.
     pub fn sum_id(&self, sum: u32) -> SumId {
         SumId {
             number: sum,
@@ -61,7 +61,7 @@ impl Arena {
         }
     }
 
-    /// A level as data; an unknown one is `thread`.
+    /// Converts a level to data; an unknown one is `thread`.
     pub fn export_level(&self, level: LevelRef) -> Level {
         self.export_level_at(level, Unknown::Default)
     }
@@ -76,12 +76,12 @@ impl Arena {
         Level { variable, above }
     }
 
-    /// A level as data for a message: an unknown one is a variable.
+    /// Converts a level to data for a message: an unknown one is a variable.
     pub fn export_level_for_message(&self, level: LevelRef) -> Level {
         self.export_level_at(level, Unknown::Variable)
     }
 
-    /// A size as data; an unknown one can be any.
+    /// Converts a size to data; an unknown one can be any.
     pub fn export_size(&self, size: SizeRef) -> Size {
         match self.find_size(size) {
             SizeRef::Any => Size::Any,

@@ -127,7 +127,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Decides what nothing outside can make known; false if there is none. Those that are a field of another one wait for that.
+    /// Decides records that nothing outside can determine; false if there are none. A record that is a field of another one waits for that.
     fn decide_some(&mut self, from: usize) -> bool {
         let mut records: Vec<(Ty, Vec<PendingField>)> = Vec::new();
         let mut numbers: NumberMap<Ty, usize> = NumberMap::default();
@@ -212,7 +212,7 @@ impl Checker<'_> {
         self.program.modules[declared.module].module.types[declared.index].name.name.clone()
     }
 
-    /// A declared record with new variables for its parameters.
+    /// Returns a declared record with new variables for its parameters.
     fn alias(&mut self, number: u32) -> Ty {
         let declared = self.names.declared[number as usize];
         let program = self.program;

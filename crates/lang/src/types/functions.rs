@@ -148,7 +148,7 @@ impl<'p> Checker<'p> {
         self.settle(&[id], before);
     }
 
-    /// Tells a function that has more parameters than its signature, or levels where that has none.
+    /// Reports a function that has more parameters than its signature, or levels where the signature has none.
     fn check_parameters(&mut self, function: &Function, mut ty: Ty, span: Span) -> bool {
         for (number, parameter) in function.parameters.iter().enumerate() {
             let name = &function.name.name;
@@ -203,7 +203,7 @@ impl<'p> Checker<'p> {
         for id in group {
             let ty = match (broken, self.group.remove(id)) {
                 (false, Some(ty)) => ty,
-                // Users of what is wrong are not wrong themselves.
+                // Uses of a function with errors are not errors themselves.
                 _ => self.unknown(),
             };
             let span = self.the_function(*id).name.span;
@@ -246,7 +246,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// The result, and what was wrong.
+    /// Returns the result, and the errors.
     fn finish(mut self) -> (Checked, Vec<Diagnostic>) {
         let mut errors = std::mem::take(&mut self.errors);
         let order: HashMap<_, _> =

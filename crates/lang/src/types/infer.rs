@@ -57,7 +57,7 @@ pub struct Checker<'p> {
     /// Uses of functions that may work at a level inside, and those of them that stand under a `concat`.
     pub calls: Vec<Call>,
     pub calls_inside: Vec<(Call, u32, Span)>,
-    /// Functions that are applied to levels: in the function at hand, and in those before.
+    /// Functions that are applied to levels: in the current function, and in those before.
     pub level_calls: Vec<LevelCall>,
     pub settled_calls: Vec<SettledCall>,
     /// Number of levels above a level parameter at which a function works inside.
@@ -212,7 +212,7 @@ impl<'p> Checker<'p> {
         names.into_iter().eq(self.arena.shape(shape).iter())
     }
 
-    /// Tells if the type of an expression is not what is expected.
+    /// Reports an error if the type of an expression is not the expected one.
     pub fn expect(&mut self, expr: &Expr, ty: Ty, expected: Ty, why: Why<'_>) -> bool {
         match self.arena.unify(expected, ty) {
             Ok(()) => true,
@@ -223,14 +223,14 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Tells if a type is not of a kind.
+    /// Reports an error if a type is not of a kind.
     pub fn require(&mut self, expr: &Expr, ty: Ty, kind: Kind, why: Why<'_>) {
         if let Err(clash) = self.arena.require(ty, kind) {
             self.wrong_kind(expr, ty, why, clash);
         }
     }
 
-    /// The type of an expression.
+    /// Infers the type of an expression.
     pub fn infer(&mut self, expr: &Expr) -> Ty {
         let ty = match &expr.kind {
             ExprKind::Error => self.unknown(),
@@ -348,7 +348,7 @@ impl<'p> Checker<'p> {
         self.arena.array(element, &[size], None)
     }
 
-    /// The type of what is one or the other: their sizes may differ.
+    /// Returns the common type of two branches: their sizes may differ.
     fn join(&mut self, expr: &Expr, first: Ty, second: Ty, why: Why<'_>) -> Ty {
         match self.arena.unify_but_sizes(first, second) {
             Ok(false) => first,

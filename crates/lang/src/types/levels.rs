@@ -1,6 +1,6 @@
-//! Levels of operations: that they exist, and that what stands under a `concat` is done by lower ones (the level of FCL's
-//! judgement in rule 30). Types already ensure it for the parts that `concat` is given; here it is ensured for what is done on
-//! the way, like a `force` whose level no type shows.
+//! Levels of operations: checks that they exist, and that operations under a `concat` are at lower levels (the level of FCL's
+//! judgement in rule 30). Types already ensure it for the parts that `concat` is given; here it is ensured for operations inside
+//! of these parts, like a `force` whose level no type shows.
 
 use super::arena::{LevelId, LevelRef, Node, Ty};
 use super::checked::FunctionId;
@@ -67,13 +67,13 @@ pub struct SettledCall {
 }
 
 impl Checker<'_> {
-    /// A region inside of this one.
+    /// Creates a region inside of this one.
     pub fn new_region(&mut self, parent: usize) -> usize {
         self.regions.push(Region { parent, ceiling: None });
         self.regions.len() - 1
     }
 
-    /// Notes the levels that a use puts for the variables of a scheme.
+    /// Records the levels with which a use instantiates the variables of a scheme.
     pub fn use_levels(&mut self, expr: &Expr, scheme: &InferredScheme, chosen: &[Chosen]) {
         for (quantified, chosen) in scheme.variables.iter().zip(chosen) {
             if let (Quantified::Level(variable), Chosen::Level(level)) = (quantified, chosen) {
@@ -87,7 +87,7 @@ impl Checker<'_> {
         self.level_uses.push(LevelUse { level, region: self.region, span });
     }
 
-    /// Notes that a function of the program is applied to a level, as the argument with this number among its levels.
+    /// Records that a function of the program is applied to a level, as the argument with this number among its levels.
     pub fn use_level_of(&mut self, head: &Expr, number: usize, level: LevelRef, told: u32, span: Span) {
         if let Some(Target::Global(Entity::Function(function))) =
             self.meanings.names.get(head.id.0 as usize).copied()
@@ -97,9 +97,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Notes the use of a function.
+    /// Records the use of a function.
     pub fn use_function(&mut self, expr: &Expr, function: FunctionId) {
-        // Outside of any `concat` a function may work at whatever level it likes.
+        // Outside of any `concat` a function may work at any level.
         if self.region > 0 {
             self.calls.push(Call { function, region: self.region, span: expr.span });
         }
@@ -131,7 +131,7 @@ impl Checker<'_> {
         above
     }
 
-    /// The level of `f <level>`.
+    /// Returns the level of `f <level>`.
     pub fn applied_level(&mut self, level: &LevelExpr) -> LevelRef {
         match level {
             LevelExpr::Above(more, below, _) => {
@@ -163,7 +163,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Tells a level above the grid.
+    /// Reports a level above the grid.
     pub fn check_level(&mut self, level: LevelRef, span: Span) {
         let level = self.arena.find_level(level);
         if level.above > GRID {
@@ -223,7 +223,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The level parameters of functions, by what they are in types.
+    /// Returns the level parameters of functions, by their variables in types.
     fn own_levels(&self, group: &[FunctionId]) -> HashMap<LevelId, LevelParameter> {
         let mut own = HashMap::new();
         for id in group {
@@ -243,7 +243,7 @@ impl Checker<'_> {
         self.raises.get(&of).copied().unwrap_or(0)
     }
 
-    /// Tells functions that work further above their level than their types say, where that is too high.
+    /// Reports functions that work further above their level than their types say, where that is too high.
     fn check_raised_levels(&mut self) {
         let calls = std::mem::take(&mut self.settled_calls);
         let mut callers: HashMap<LevelParameter, Vec<(LevelParameter, u32)>> = HashMap::new();
@@ -281,7 +281,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The levels at which a region may work at most, with the `concat` that each is of, innermost first.
+    /// Returns the highest levels at which a region may work, with the `concat` of each, innermost first.
     fn ceilings(&self, mut region: usize) -> Vec<(LevelRef, Span)> {
         let mut ceilings = Vec::new();
         while region > 0 {
@@ -292,7 +292,7 @@ impl Checker<'_> {
         ceilings
     }
 
-    /// Tells functions under a `concat` that work at a higher level inside, also through other functions.
+    /// Reports functions under a `concat` that work at a higher level inside, also through other functions.
     pub fn check_levels_inside(&mut self) {
         self.check_raised_levels();
         let uses = &self.meanings.uses;

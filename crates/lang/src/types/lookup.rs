@@ -12,12 +12,12 @@ use crate::ast::{ExprId, Ident, Name, Path, TypeDeclaration, TypeDeclarationKind
 use crate::source::{FileId, Span};
 
 impl Checked {
-    /// The type of an expression, if all of it is known.
+    /// Returns the type of an expression, if all of it is known.
     pub fn known_type_of(&self, expression: ExprId) -> Option<Type> {
         self.known(*self.types.get(expression.0 as usize)?)
     }
 
-    /// The type of what a parameter, `let`, `case` or comprehension binds, by the place of its name, if all of it is known.
+    /// Returns the type of a name that a parameter, `let`, `case` or comprehension binds, by the name's span, if all of it is known.
     pub fn type_of_binding(&self, name: Span) -> Option<Type> {
         self.known(*self.locals.get(&name)?)
     }
@@ -32,7 +32,7 @@ impl Checked {
         small.then(export).filter(is_known)
     }
 
-    /// The scheme of what a name that files define means, if all of it is known.
+    /// Returns the scheme of a definition, if all of it is known.
     pub fn scheme_of(&self, meaning: &Resolved) -> Option<Scheme> {
         let scheme = match meaning {
             Resolved::Local => return None,
@@ -45,7 +45,7 @@ impl Checked {
         is_known(&scheme.ty).then_some(scheme)
     }
 
-    /// A type as it is written in a function: variables are called what the function's scheme calls them.
+    /// Writes a type as in a function: variables have the names that the function's scheme gives them.
     pub fn show_in(&self, function: Option<FunctionId>, ty: &Type) -> String {
         let mut namer = Namer::default();
         let scheme = function.and_then(|function| self.schemes.get(function.0 as usize));
@@ -60,12 +60,12 @@ impl Checked {
         namer.show(ty)
     }
 
-    /// The name of what a name in an expression means, where that is defined.
+    /// Returns the span of the name at the definition that a name in an expression refers to.
     pub fn definition(&self, expression: ExprId) -> Option<Span> {
         self.binding(expression).or_else(|| self.definition_of(&self.resolved(expression)?))
     }
 
-    /// The name of something that files define, where it is defined.
+    /// Returns the span of the name at a definition.
     pub fn definition_of(&self, meaning: &Resolved) -> Option<Span> {
         match meaning {
             Resolved::Local => None,
@@ -81,7 +81,7 @@ impl Checked {
         }
     }
 
-    /// The name of a constructor, where it is declared.
+    /// Returns the name of a constructor at its declaration.
     pub fn constructor_name(&self, sum: &SumId, number: usize) -> Option<&Ident> {
         match &self.declaration(*self.names.sums.get(sum.number as usize)?)?.kind {
             TypeDeclarationKind::Sum(constructors) => Some(&constructors.get(number)?.0),
@@ -95,18 +95,18 @@ impl Checked {
         self.meaning(entity)
     }
 
-    /// The declaration that a name of a type means in a file.
+    /// Returns the declaration that a type's name refers to in a file.
     pub fn type_named(&self, file: FileId, path: &Path) -> Option<&TypeDeclaration> {
         self.declaration(self.names.ty(self.module_of(file)?, path).ok()?)
     }
 
-    /// The declared types that a file can see.
+    /// Returns the declared types that are visible in a file.
     pub fn types_in_scope(&self, file: FileId) -> Vec<&TypeDeclaration> {
         let Some(module) = self.module_of(file) else { return Vec::new() };
         self.names.visible_types(module).into_iter().filter_map(|ty| self.declaration(ty)).collect()
     }
 
-    /// The values that a file knows without the name of another one. A name that stands for several is listed for the one that it means.
+    /// Returns the values that are visible in a file without the name of another one. A name of several is listed once, for its meaning here.
     pub fn values_in_scope(&self, file: FileId) -> Vec<(Name, Resolved)> {
         let Some(module) = self.module_of(file) else { return Vec::new() };
         let mut seen = std::collections::HashSet::new();
@@ -114,21 +114,21 @@ impl Checked {
         visible.filter_map(|(name, entity)| Some((name.clone(), self.meaning(entity)?))).collect()
     }
 
-    /// The values that a file defines.
+    /// Returns the values that a file defines.
     pub fn values_of(&self, file: FileId) -> Vec<(Name, Resolved)> {
         let Some(module) = self.module_of(file) else { return Vec::new() };
         let own = self.names.own_values(module);
         own.filter_map(|(name, entity)| Some((name.clone(), self.meaning(entity)?))).collect()
     }
 
-    /// The files that a file imports, by name.
+    /// Returns the files that a file imports, by name.
     pub fn imports_of(&self, file: FileId) -> Vec<(Name, FileId)> {
         let Some(module) = self.module_of(file) else { return Vec::new() };
         let imported = self.names.imported(module);
         imported.filter_map(|(name, module)| Some((name.clone(), self.modules.get(module)?.0))).collect()
     }
 
-    /// The function of a file that is defined by this name.
+    /// Returns the function that a file defines by this name.
     pub fn function_named(&self, file: FileId, name: &str) -> Option<FunctionId> {
         self.names.own_function(self.module_of(file)?, name)
     }

@@ -58,7 +58,7 @@ impl Checker<'_> {
 
     fn namer(&self) -> Namer {
         let mut namer = Namer::default();
-        // Only the variables of the function at hand: others have the same names.
+        // Only the variables of the current function: others have the same names.
         for (name, ty) in &self.scope.types {
             if let Node::Rigid { variable, .. } = self.arena.look(*ty).1 {
                 namer.suggest(variable, name);
@@ -73,7 +73,7 @@ impl Checker<'_> {
         namer
     }
 
-    /// Two types with the same names for the same variables; nothing if they are too large to read.
+    /// Writes two types with the same names for the same variables; empty if they are too large to read.
     pub fn show_both(&self, a: Ty, b: Ty) -> (String, String) {
         let mut namer = self.namer();
         let mut show = |ty| {
@@ -87,7 +87,7 @@ impl Checker<'_> {
         (show(a), show(b))
     }
 
-    /// The same as words: numbers whose type is not decided have no type to show.
+    /// Describes two types in words: numbers whose type is undecided have no type to show.
     fn describe_both(&self, a: Ty, b: Ty) -> (String, String) {
         let (x, y) = self.show_both(a, b);
         let describe = |ty, text| match self.arena.look(ty).1 {
@@ -113,7 +113,7 @@ impl Checker<'_> {
         Some((path.name.name.clone(), scheme.map(|scheme| self.arena.export_scheme(scheme))))
     }
 
-    /// Tells that an expression is not of the type that is expected.
+    /// Reports that an expression is not of the expected type.
     pub fn mismatch(&mut self, expr: &Expr, there: Ty, needed: Ty, why: Why<'_>, clash: Clash) {
         let (needed_text, there_text) = self.describe_both(needed, there);
         let fits = format!("this is {there_text}, and {needed_text} is needed");
@@ -153,7 +153,7 @@ impl Checker<'_> {
         self.errors.push(error);
     }
 
-    /// Tells that an expression is not of a kind.
+    /// Reports that an expression is not of a kind.
     pub fn wrong_kind(&mut self, expr: &Expr, ty: Ty, why: Why<'_>, clash: Clash) {
         let text = self.describe_both(ty, ty).0;
         let kind = match clash {
@@ -173,7 +173,7 @@ impl Checker<'_> {
         self.errors.push(error);
     }
 
-    /// Tells a difference that has no expression.
+    /// Reports a difference that has no expression.
     pub fn clash(&mut self, span: Span, clash: Clash) {
         let message = match clash {
             Clash::Kind(ty, kind) => format!("`{}` is not {}", self.show(ty), kind.words()),
@@ -194,7 +194,7 @@ impl Checker<'_> {
         self.errors.push(Diagnostic::too_large(span));
     }
 
-    /// Tells that a pattern is of another type than what it is for.
+    /// Reports that a pattern is of another type than the value that it matches.
     pub fn pattern_differs(&mut self, span: Span, value: Ty, pattern: Ty, clash: Clash) {
         let (value, pattern) = self.show_both(value, pattern);
         let error = Diagnostic::new(span, "this pattern does not fit its value");
@@ -205,7 +205,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Tells that the operands of an operator are of different types.
+    /// Reports that the operands of an operator are of different types.
     pub fn operands_differ(
         &mut self,
         span: Span,
@@ -228,7 +228,7 @@ impl Checker<'_> {
         self.errors.push(error);
     }
 
-    /// Tells that a level is missing before an argument.
+    /// Reports that a level is missing before an argument.
     pub fn missing_level(&mut self, head: &Expr, whole: &Expr, number: usize) {
         let name = self.callee(head).filter(|_| number == 0);
         let (what, written) = match &name {
@@ -248,7 +248,7 @@ impl Checker<'_> {
         });
     }
 
-    /// Tells that something is applied that takes no such argument.
+    /// Reports an application of something that takes no such argument.
     pub fn cannot_apply(
         &mut self,
         head: &Expr,

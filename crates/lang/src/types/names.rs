@@ -49,7 +49,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Reads all files, and tells what is defined twice and what is imported and does not exist.
+    /// Reads all files, and reports duplicate definitions and imports that do not exist.
     pub fn collect(program: &Program, errors: &mut Vec<Diagnostic>) -> Names {
         let mut names = Names::default();
         for (number, loaded) in program.modules.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Names {
         names
     }
 
-    /// Makes a name of another file known without its name. A sum brings its constructors.
+    /// Brings a name of another file into scope without that file's name. A sum brings its constructors.
     fn list(
         &self,
         scope: &mut Scope,
@@ -188,7 +188,7 @@ impl Names {
         })
     }
 
-    /// The declared types that a file can see, also through the name of another file.
+    /// Returns the declared types that are visible in a file, also through the name of another file.
     pub fn visible_types(&self, module: usize) -> Vec<u32> {
         let scope = &self.scopes[module];
         let modules = scope.modules.values().copied().chain(0..STANDARD.len()).chain([module]);
@@ -201,7 +201,7 @@ impl Names {
         types
     }
 
-    /// A function that a file defines itself.
+    /// Returns a function that a file defines itself.
     pub fn own_function(&self, module: usize, name: &str) -> Option<FunctionId> {
         match self.scopes.get(module)?.values.get(name)? {
             (Entity::Function(function), _) => Some(*function),
@@ -209,12 +209,12 @@ impl Names {
         }
     }
 
-    /// The values that a file knows without the name of another one; of those that are called the same, the first is meant.
+    /// Iterates over the values that are visible in a file without the name of another one; of several with one name, the first is meant.
     pub fn visible_values(&self, module: usize) -> impl Iterator<Item = (&Name, Entity)> {
         self.value_tables(module).into_iter().flatten().map(|(name, (entity, _))| (name, *entity))
     }
 
-    /// The values that a file defines.
+    /// Iterates over the values that a file defines.
     pub fn own_values(&self, module: usize) -> impl Iterator<Item = (&Name, Entity)> {
         self.scopes
             .get(module)
@@ -223,7 +223,7 @@ impl Names {
             .map(|(name, (entity, _))| (name, *entity))
     }
 
-    /// The files that a file imports, by name.
+    /// Iterates over the files that a file imports, by name.
     pub fn imported(&self, module: usize) -> impl Iterator<Item = (&Name, usize)> {
         self.scopes
             .get(module)
@@ -270,7 +270,7 @@ fn check_free<T>(table: &HashMap<Name, (T, Span)>, name: &Ident, errors: &mut Ve
     false
 }
 
-/// An error with a name that was perhaps meant.
+/// Adds a name that was perhaps meant to an error.
 pub fn suggest(error: Diagnostic, near: Option<&Name>) -> Diagnostic {
     match near {
         Some(near) => {
@@ -282,7 +282,7 @@ pub fn suggest(error: Diagnostic, near: Option<&Name>) -> Diagnostic {
     }
 }
 
-/// The name that differs least, if it does not differ much.
+/// Returns the name that differs least, if it does not differ much.
 pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n Name>) -> Option<&'n Name> {
     let allowed = match name.chars().count() {
         0..=2 => 0,

@@ -1,6 +1,6 @@
 //! The order in which functions are inferred: groups of functions that use each other, each group after those that it uses.
 
-/// The strongly connected components of a graph, each after those that its edges lead to. The graph may be as deep as it likes:
+/// Returns the strongly connected components of a graph, each after those that its edges lead to. The graph may be of any depth:
 /// there is no recursion.
 pub fn components(edges: &[Vec<u32>]) -> Vec<Vec<u32>> {
     const UNSEEN: u32 = u32::MAX;

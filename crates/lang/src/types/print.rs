@@ -39,14 +39,14 @@ impl Namer {
         name
     }
 
-    /// A type.
+    /// Writes a type.
     pub fn show(&mut self, ty: &Type) -> String {
         let mut text = String::new();
         self.write(ty, Position::Anywhere, &mut text);
         text
     }
 
-    /// A level.
+    /// Writes a level.
     pub fn level(&mut self, level: Level) -> String {
         match level.variable {
             None => match level.above {
@@ -197,7 +197,7 @@ impl Display for Scheme {
     }
 }
 
-/// The kinds that variables have because of where they stand, which need no constraint: elements of pull arrays are ground
+/// Collects the kinds that variables have because of their position, which need no constraint: elements of pull arrays are ground
 /// types, elements of push arrays base types.
 fn implied_kinds(ty: &Type, kinds: &mut HashMap<Variable, Kind>) {
     fn demand(ty: &Type, kind: Kind, kinds: &mut HashMap<Variable, Kind>) {

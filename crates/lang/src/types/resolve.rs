@@ -44,7 +44,7 @@ impl Meanings {
         }
     }
 
-    /// Finds what the names of a function mean.
+    /// Resolves the names of a function.
     pub fn resolve(
         &mut self,
         names: &Names,
@@ -169,7 +169,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Left operands and functions of applications are gone through in a loop: chains of them may be long.
+    /// Resolves the names of an expression. Left operands and functions of applications are visited in a loop: chains of them may be long.
     fn expr(&mut self, mut expr: &Expr) {
         loop {
             match &expr.kind {

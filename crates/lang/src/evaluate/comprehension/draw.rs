@@ -164,7 +164,7 @@ impl Evaluator {
         };
         let kept = rows.needed(self, live, 0..0);
         let row_types = self.part_types(rows, &kept, span)?;
-        // The scalars of what is drawn in a row, by number.
+        // The scalars of a row with the drawn elements, by number.
         let get = |row: &[Term], environment: &Environment, number: Term| -> Outcome<Vec<Term>> {
             let mut all = row.to_vec();
             let drawn = drawn_in(environment)?;
@@ -207,7 +207,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The rows of the first variables: an array itself if that is all, else a pull.
+    /// Creates the rows of the first variables: the array itself if there is nothing else, else a pull.
     fn first_drawn(
         self: &Rc<Self>,
         rows: &Rows,
@@ -245,7 +245,7 @@ impl Evaluator {
         self.kept(untyped::generated(size, element, types, place))
     }
 
-    /// An array whose elements are arrays: it must be the same for all rows, which then have numbers of its elements.
+    /// Evaluates an array whose elements are arrays. It must be the same for all rows, which then have numbers of its elements.
     fn array_of_arrays(self: &Rc<Self>, rows: &Rows, drawn: &Drawn, span: Span) -> Outcome<Array> {
         let Drawn::Array(expr) = drawn else { return Err(self.wrong(span, "a range of arrays")) };
         if let Some(name) = self.names_in(expr).iter().find(|name| rows.binds(name)) {
@@ -260,7 +260,7 @@ impl Evaluator {
         }
     }
 
-    /// Draws from an inner comprehension: its qualifiers stand in the place of the variable, which is then what it gives.
+    /// Draws from an inner comprehension: its qualifiers replace the generator, and the variable is bound to its element.
     fn draw_from_inner(
         self: &Rc<Self>,
         rows: &mut Rows,

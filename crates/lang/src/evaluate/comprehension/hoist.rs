@@ -200,7 +200,7 @@ impl Evaluator {
         Ok(staged)
     }
 
-    /// The scalars of expressions, one after the other.
+    /// Returns the scalars of expressions, one after the other.
     pub(super) fn all_terms(
         self: &Rc<Self>,
         expressions: &[&Expr],

@@ -1,4 +1,4 @@
-//! Comprehensions. Outside they are operations on arrays of rows, a row being what the variables so far stand for: drawing expands
+//! Comprehensions. Outside they are operations on arrays of rows; a row has the values of the variables so far. Drawing expands
 //! each row, a condition filters them, `order by` sorts them. Inside a function on elements or a kernel they are streams (`stream.rs`):
 //! loops of one thread, unless they are reduced for every row of a comprehension around them (`hoist.rs`).
 
@@ -40,7 +40,7 @@ struct Rest<'a> {
 }
 
 impl Evaluator {
-    /// `[ element | qualifiers ]`.
+    /// Evaluates `[ element | qualifiers ]`.
     pub(super) fn comprehension(
         self: &Rc<Self>,
         (element, qualifiers): (&Expr, &[Qualifier]),
@@ -83,7 +83,7 @@ impl Evaluator {
         Ok(Value::Array(Array::Host(Rc::new(Host::given((**element_type).clone(), self.alive(described))))))
     }
 
-    /// The array of what an expression is in each row.
+    /// Returns the array of an expression's values, one per row.
     fn results_of(
         self: &Rc<Self>,
         rows: &mut Rows,
@@ -107,7 +107,7 @@ impl Evaluator {
         self.kept(untyped::zipped(&inputs, function, types, place))
     }
 
-    /// Each result once, in rising order.
+    /// Removes duplicates from results, and sorts them in ascending order.
     fn distinct(&self, results: &Arc<Described>, span: Span) -> Arc<Described> {
         let (types, place) = (results.types().to_vec(), self.place("distinct", span));
         let keys = pumice_scalar::function(&types, |terms| {
@@ -258,7 +258,7 @@ impl Evaluator {
         }
     }
 
-    /// A name for something that is stored with every row. The parts from a number on go out of scope.
+    /// Binds a name to a value that is stored with every row. The parts from a number on go out of scope.
     fn let_column(
         self: &Rc<Self>,
         rows: &mut Rows,

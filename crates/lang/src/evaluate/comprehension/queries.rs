@@ -15,8 +15,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 impl Evaluator {
-    /// An array that is drawn from, with a condition behind it that asks for keys to be equal, is a join: the array is sorted by its
-    /// key, and each row is expanded to the elements with its own key. Gives whether it is one.
+    /// Lowers a draw from an array to a join, if a condition behind it asks for equal keys: the array is sorted by its
+    /// key, and each row is expanded to the elements with its own key. Returns whether it is one.
     pub(super) fn join(
         self: &Rc<Self>,
         rows: &mut Rows,
@@ -109,7 +109,7 @@ impl Evaluator {
         others.iter().try_for_each(|other| self.guard(rows, other, live))
     }
 
-    /// The keys that a condition asks to be equal, of rows and of what is drawn, and its other parts; nothing if there are none.
+    /// Splits a condition into equal keys, of rows and of drawn elements, and its other parts; `None` if there are no such keys.
     fn keys<'a>(&self, rows: &Rows, pattern: &Pattern, condition: &'a Expr) -> Option<Keys<'a>> {
         let new = names_of(pattern);
         let is_new = |name: &Name| new.contains(name);
@@ -193,7 +193,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The inner arrays of a group: for each name what its rows have.
+    /// Returns the inner arrays of a group: for each name the values of its rows.
     fn members(
         &self,
         rows: &Rows,
@@ -223,7 +223,7 @@ impl Evaluator {
         Ok(Stretch { of: sorted.clone(), names })
     }
 
-    /// The names that a key is made of, if it is a name or a tuple of names, with their types and where their scalars begin in it.
+    /// Returns the names that a key is made of, if it is a name or a tuple of names, with their types and the offsets of their scalars in it.
     fn named_keys(&self, key: &Expr, ty: &Type, rows: &Rows) -> Vec<(Name, Type, usize)> {
         let mut found = Vec::new();
         let mut open = vec![(key, ty, 0)];
@@ -245,14 +245,14 @@ impl Evaluator {
     }
 }
 
-/// The sides of equations between rows and what is drawn, and other conditions.
+/// The sides of equations between rows and drawn elements, and other conditions.
 struct Keys<'a> {
     ours: Vec<&'a Expr>,
     theirs: Vec<&'a Expr>,
     others: Vec<&'a Expr>,
 }
 
-/// The conditions that hold together where one holds.
+/// Splits a condition into its conjuncts.
 fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     let (mut all, mut open) = (Vec::new(), vec![condition]);
     while let Some(condition) = open.pop() {

@@ -37,7 +37,7 @@ pub(super) fn is_made_at_once(value: &Expr) -> bool {
 }
 
 impl Evaluator {
-    /// A comprehension whose elements are arrays of this type.
+    /// Evaluates a comprehension whose elements are arrays of this type.
     pub(super) fn ragged(
         self: &Rc<Self>,
         rows: &mut Rows,
@@ -95,14 +95,14 @@ impl Evaluator {
         Ok(self.of_offsets(values, self.offsets(lengths, place), inner, span))
     }
 
-    /// Makes an inner array of every row at once, under a name.
+    /// Materialises an inner array of every row at once, under a name.
     pub(super) fn materialise(self: &Rc<Self>, rows: &mut Rows, value: &Expr, name: Name) -> Outcome<()> {
         let span = value.span;
         let Type::Array { element, .. } = rows.environment.resolve(&self.checked.type_of(value.id)) else {
             return Err(self.wrong(span, "an array is wanted here"));
         };
         let Some(array) = rows.array.clone() else { return Err(self.wrong(span, "an array of no row")) };
-        // The rows as they are now, outside of what they themselves belong to.
+        // The rows as they are now, without the numbers of the outer rows that they belong to.
         let mut own = Rows { scopes: Vec::new(), ..rows.clone() };
         own.parts.iter_mut().for_each(|part| match part {
             Part::Column(name, _) if name.as_ref() == ROW => *name = "an outer row's number".into(),
@@ -126,8 +126,8 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Makes inner comprehensions of an expression that need all of their elements, for every row at once. Those that are computed
-    /// only sometimes, or that depend on more than the row, are not among them.
+    /// Materialises inner comprehensions of an expression that need all of their elements, for every row at once. Those that are computed
+    /// only sometimes, or that depend on more than the row, are left out.
     pub(super) fn materialise_inner(self: &Rc<Self>, rows: &mut Rows, expr: &Expr) -> Outcome<()> {
         let mut open = vec![expr];
         while let Some(expr) = open.pop() {
@@ -155,7 +155,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The first elements of each number, or all if there are fewer; how many may differ.
+    /// Takes the first rows of each number, or all if there are fewer; the count may differ from number to number.
     pub(super) fn take_of_each(self: &Rc<Self>, rows: &mut Rows, count: &Expr) -> Outcome<()> {
         let place = self.place("take", count.span);
         let Some(array) = rows.array.clone() else { return Ok(()) };
@@ -228,7 +228,7 @@ impl Evaluator {
         self.alive(Described::new(scan, vec![lengths], 1, vec![int], place))
     }
 
-    /// The array of the rows of these elements.
+    /// Creates the array of the rows of these elements.
     fn of_offsets(&self, values: Arc<Described>, offsets: Arc<Described>, inner: &Type, span: Span) -> Value {
         let array = |element: &Type, described| {
             Value::Array(Array::Host(Rc::new(Host::given(element.clone(), described))))
@@ -241,7 +241,7 @@ impl Evaluator {
         Value::Array(Array::Host(Rc::new(host)))
     }
 
-    /// A row of such an array.
+    /// Returns a row of such an array.
     pub(in super::super) fn ragged_row(self: &Rc<Self>, made: &Made, number: Term) -> Outcome<Value> {
         let span = made.span;
         let (Some(Value::Array(values)), Some(Value::Array(offsets))) =
@@ -270,7 +270,7 @@ impl Evaluator {
         self.pull(Local { element: values.element().clone(), extents, get, most }, span)
     }
 
-    /// The elements and the offsets of an array of arrays outside, for a result.
+    /// Returns the elements and the offsets of an array of arrays outside, for a result.
     pub(in super::super) fn flattened_rows(
         self: &Rc<Self>,
         host: &Rc<Host>,

@@ -1,4 +1,4 @@
-//! Rows: what the variables of a comprehension stand for so far, and which of them are still needed.
+//! Rows: the values of the variables of a comprehension so far, and liveness of these variables.
 
 use super::super::environment::{Definition, Environment, Meaning};
 use super::super::layout::{columns, fields_of, from_terms};
@@ -58,7 +58,7 @@ pub(super) struct Rows {
 }
 
 impl Part {
-    /// The names that it binds.
+    /// Returns the names that it binds.
     fn names(&self) -> Vec<Name> {
         match self {
             Part::Column(name, _) | Part::Computed(name, _) => vec![name.clone()],
@@ -187,7 +187,7 @@ impl Evaluator {
         })
     }
 
-    /// Some columns of a stretch of an array, as an inner array.
+    /// Returns some columns of a segment of an array, as an inner array.
     fn stretch(
         self: &Rc<Self>,
         of: &Arc<Described>,
@@ -206,13 +206,13 @@ impl Evaluator {
         Value::Array(Array::Local(Rc::new(Local { element: ty.clone(), extents: vec![length], get, most })))
     }
 
-    /// The value of a type of these scalars.
+    /// Returns the value of a type with these scalars.
     pub(super) fn of_type(&self, ty: &Type, terms: &[Term], span: Span) -> Outcome<Value> {
         from_terms(ty, self.sums(), false, &mut terms.iter().copied())
             .ok_or_else(|| self.wrong(span, "a value of no type"))
     }
 
-    /// The names that a pattern binds in a value of a type, with their types.
+    /// Returns the names that a pattern binds in a value of a type, with their types.
     pub(super) fn names_of_pattern(&self, pattern: &Pattern, ty: &Type) -> Outcome<Vec<(Name, Type)>> {
         let mut found = Vec::new();
         self.add_names(pattern, ty, &mut found)?;
@@ -244,7 +244,7 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The scalars of the names that a pattern binds, in their order.
+    /// Returns the scalars of the names that a pattern binds, in their order.
     pub(super) fn bound_terms(
         &self,
         pattern: &Pattern,
@@ -261,7 +261,7 @@ impl Evaluator {
         Ok(terms)
     }
 
-    /// Makes the first array of rows, of so many, which nothing is bound in yet.
+    /// Creates the first array of rows, of a given length, in which nothing is bound yet.
     pub(super) fn start(self: &Rc<Self>, rows: &mut Rows, size: Term, span: Span) {
         if rows.array.is_none() {
             let size = self.pending(rows, size);
@@ -271,7 +271,7 @@ impl Evaluator {
         }
     }
 
-    /// A size where all conditions before the first variable hold, and none elsewhere.
+    /// Returns the size if all conditions before the first variable hold, and zero otherwise.
     pub(super) fn pending(&self, rows: &Rows, size: Term) -> Term {
         rows.pending.iter().rev().fold(size, |size, condition| match condition.constant() {
             Some(known) if known == Constant::from(true) => size,
@@ -280,7 +280,7 @@ impl Evaluator {
         })
     }
 
-    /// Leaves the results of reductions out of the rows again, and with them what is not needed any more.
+    /// Drops the results of reductions from the rows again, and with them everything that is no longer live.
     pub(super) fn pruned(
         self: &Rc<Self>,
         rows: &mut Rows,
@@ -299,7 +299,7 @@ impl Evaluator {
     }
 }
 
-/// The names that a pattern binds.
+/// Returns the names that a pattern binds.
 pub(super) fn names_of(pattern: &Pattern) -> Vec<Name> {
     let mut names = Vec::new();
     let mut open = vec![pattern];

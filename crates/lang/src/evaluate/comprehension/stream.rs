@@ -11,11 +11,11 @@ use crate::types::Type;
 use pumice_scalar::{Constant, ScalarType, Term};
 use std::rc::Rc;
 
-/// Combines what there is so far with an element.
+/// Combines the accumulator with an element.
 type Step<'a> = &'a dyn Fn(Value, Value) -> Outcome<Value>;
 
 impl Evaluator {
-    /// A comprehension inside of something else.
+    /// Evaluates a comprehension inside of something else, to a stream.
     pub(super) fn stream(
         self: &Rc<Self>,
         element: &Expr,
@@ -90,7 +90,7 @@ impl Evaluator {
         })
     }
 
-    /// The loops of a comprehension, with what is carried through them.
+    /// Evaluates the loops of a comprehension, with the accumulator that they carry.
     fn looped(
         self: &Rc<Self>,
         loops: &Loops<'_>,
@@ -135,7 +135,7 @@ impl Evaluator {
         }
     }
 
-    /// Combines the elements of a part of an array, in order, with what there is so far.
+    /// Combines the elements of a part of an array, in order, with the accumulator.
     pub(super) fn part(
         self: &Rc<Self>,
         array: &Array,
@@ -151,7 +151,7 @@ impl Evaluator {
         }
     }
 
-    /// A function of each element of a stream.
+    /// Applies a function to each element of a stream.
     pub(in super::super) fn map_stream(
         self: &Rc<Self>,
         stream: &Rc<Stream>,

@@ -1,4 +1,4 @@
-//! Atoms: literals, names, and what stands in parentheses and braces.
+//! Atoms: literals, names, and constructs in parentheses and braces.
 
 use super::super::kinds::SyntaxKind;
 use super::super::parser::Parser;
@@ -101,7 +101,7 @@ fn lone(p: &mut Parser, kind: SyntaxKind) {
     p.finish();
 }
 
-/// Reads what stands in parentheses: a tuple, an operator, an expression with its type, or an expression.
+/// Parses parentheses: a tuple, an operator, an expression with its type, or an expression.
 fn parenthesised(p: &mut Parser) -> u32 {
     let (start, opening) = (p.checkpoint(), p.position());
     p.bump();

@@ -6,7 +6,7 @@ use super::expressions::bracketed;
 use super::patterns::pattern;
 use super::separated;
 
-/// Reads what stands in brackets.
+/// Parses brackets: a list or a comprehension.
 pub(super) fn list(p: &mut Parser) -> u32 {
     let (start, opening) = (p.checkpoint(), p.position());
     p.bump();

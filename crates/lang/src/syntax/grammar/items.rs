@@ -27,7 +27,7 @@ pub(in super::super) fn file(p: &mut Parser) {
     p.finish();
 }
 
-/// Says that what stands here belongs to nothing.
+/// Reports text that belongs to no item.
 pub(super) fn unexpected(p: &mut Parser, label: &str) {
     let found = p.found();
     match p.kind() {

@@ -1,5 +1,5 @@
-//! The grammar of `docs/pum.md`, a file per subject. A function reads one thing that begins at the cursor and builds its node;
-//! it never fails, and always comes to an end: what is missing becomes an empty [`SyntaxKind::Error`] and a message.
+//! The grammar of `docs/pum.md`, a file per subject. A function parses one construct that begins at the cursor and builds its node;
+//! it never fails, and always comes to an end: a missing part becomes an empty [`SyntaxKind::Error`] and a message.
 
 mod atoms;
 mod comprehensions;
@@ -48,13 +48,13 @@ fn separated(p: &mut Parser, closing: SyntaxKind, mut read: impl FnMut(&mut Pars
     }
 }
 
-/// Builds an empty node for what is missing.
+/// Builds an empty node for a missing part.
 fn missing(p: &mut Parser) {
     p.start(SyntaxKind::Error);
     p.finish();
 }
 
-/// The operator that a token is.
+/// Returns the operator that a token is.
 pub(super) fn operator(kind: SyntaxKind) -> Option<crate::ast::Operator> {
     operators::operator(kind).map(|(operator, _)| operator)
 }

@@ -12,7 +12,7 @@ pub(super) const COMPARISON: Power = 4;
 /// Composition binds its operands more strongly than a sign does.
 pub(super) const COMPOSITION: Power = 10;
 
-/// The operator of a token, with its power.
+/// Returns the operator of a token, with its binding power.
 pub(in super::super) fn operator(kind: SyntaxKind) -> Option<(Operator, Power)> {
     use SyntaxKind as K;
     Some(match kind {
@@ -42,7 +42,7 @@ pub(in super::super) fn operator(kind: SyntaxKind) -> Option<(Operator, Power)> 
     })
 }
 
-/// The power of the operator here, also of what is written for one by mistake.
+/// Returns the binding power of the operator here, also of one that is written by mistake.
 pub(super) fn power_here(p: &Parser) -> Option<Power> {
     match p.kind() {
         SyntaxKind::Equal | SyntaxKind::LeftArrow => Some(COMPARISON),
@@ -69,7 +69,7 @@ pub(super) fn foreign(word: &str) -> Option<(&'static str, Option<Power>)> {
     })
 }
 
-/// Takes the operator here, and says what is wrong with it.
+/// Takes the operator here, and reports what is wrong with it.
 pub(super) fn take_operator(p: &mut Parser, after_comparison: bool) {
     let kind = p.kind();
     match kind {

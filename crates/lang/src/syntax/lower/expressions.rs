@@ -25,7 +25,7 @@ impl Lowering<'_> {
             SyntaxKind::Field => self.field(node),
             SyntaxKind::Fn => {
                 let (parameters, body) = self.parameters_and_body(node);
-                // One without parameters is what could not be read.
+                // One without parameters could not be parsed.
                 if parameters.is_empty() { ExprKind::Error } else { ExprKind::Fn(parameters, Box::new(body)) }
             }
             SyntaxKind::Let => self.let_(node),
@@ -58,7 +58,7 @@ impl Lowering<'_> {
         self.expr(self.span(node), kind)
     }
 
-    /// One of the nodes of a node, as an expression.
+    /// Lowers one of the nodes of a node to an expression.
     fn nth_expression(&mut self, node: Node, number: usize) -> Expr {
         match node.nodes().nth(number) {
             Some(child) => self.expression(child),
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         ExprKind::Field(Box::new(record), self.ident(token))
     }
 
-    /// One node has all arguments; each of them is an application.
+    /// Lowers an application. One node has all arguments; in the result each of them is an application.
     fn application(&mut self, node: Node) -> Expr {
         let mut parts = node.nodes();
         let mut function = match parts.next() {

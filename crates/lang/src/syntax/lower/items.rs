@@ -64,14 +64,14 @@ impl Lowering<'_> {
         Signature { docs, name, constraints, ty, span: self.span(node) }
     }
 
-    /// An item `fun`, or a binding of a function by `let`.
+    /// Lowers an item `fun`, or a binding of a function by `let`.
     pub(super) fn function(&mut self, node: Node, docs: Option<String>) -> Function {
         let name = self.ident_in(node);
         let (parameters, body) = self.parameters_and_body(node);
         Function { docs, name, parameters, body, span: self.span(node) }
     }
 
-    /// All nodes but the last one are parameters.
+    /// Lowers the parameters and the body: all nodes but the last one are parameters.
     pub(super) fn parameters_and_body(&mut self, node: Node) -> (Vec<Parameter>, Expr) {
         let mut parts: Vec<Node> = node.nodes().collect();
         let body = parts.pop();
@@ -114,7 +114,7 @@ impl Lowering<'_> {
         TypeDeclaration { docs, name, parameters: idents, kind, span: self.span(node) }
     }
 
-    /// A type without a bar is another name for a type. Only a type that would stand for itself, `type Metre = Metre f64`, must be a
+    /// Lowers a type without a bar, which is another name for a type. Only a type that would be its own alias, `type Metre = Metre f64`, is a
     /// constructor.
     fn alias(&mut self, name: &Ident, ty: TypeExpr) -> TypeDeclarationKind {
         match ty.kind {
@@ -126,7 +126,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The names among the tokens of a node.
+/// Iterates over the names among the tokens of a node.
 fn names(node: Node) -> impl Iterator<Item = Token> {
     node.tokens().filter(|token| matches!(token.kind, SyntaxKind::Lower | SyntaxKind::Upper))
 }

@@ -22,7 +22,7 @@ const SUFFIXES: [(&str, ScalarType); 12] = [
     ("f64", ScalarType::F64),
 ];
 
-/// Takes a suffix off. In hexadecimal numbers `f32` is made of digits, so those have integer suffixes only.
+/// Splits off a suffix. In hexadecimal numbers `f32` is made of digits, so those have integer suffixes only.
 fn without_suffix(text: &str) -> (&str, Option<ScalarType>) {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     for (suffix, ty) in SUFFIXES {
@@ -35,7 +35,7 @@ fn without_suffix(text: &str) -> (&str, Option<ScalarType>) {
     (text, None)
 }
 
-/// The value of an integer literal without suffix; none if it is not made of digits, or too large.
+/// Returns the value of an integer literal without suffix, or an error if it is not made of digits, or too large.
 fn value(text: &str) -> Result<u64, &'static str> {
     let lower = text.to_ascii_lowercase();
     let (digits, radix) = match (lower.strip_prefix("0x"), lower.strip_prefix("0b")) {
@@ -59,7 +59,7 @@ impl Lowering<'_> {
         self.error(if why == "is no number" { error.help(SHAPES) } else { error });
     }
 
-    /// An integer literal. Under a sign one more is in range.
+    /// Lowers an integer literal. Under a sign one more is in range.
     pub(super) fn integer(&mut self, token: Token, negated: bool) -> ExprKind {
         let (digits, ty) = without_suffix(token.text);
         let number = match value(digits) {
@@ -100,7 +100,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// An integer where no suffix may be: a size, a level, a pattern.
+    /// Lowers an integer where no suffix may be: a size, a level, a pattern.
     pub(super) fn plain_integer(&mut self, token: Token, what: &str) -> u64 {
         let (digits, ty) = without_suffix(token.text);
         match value(digits) {
@@ -118,7 +118,7 @@ impl Lowering<'_> {
     }
 }
 
-/// The largest number that a literal of an integer type can be; under a sign one more is in range.
+/// Returns the largest literal of an integer type; under a sign one more is in range.
 pub(crate) fn largest_literal(ty: ScalarType, negated: bool) -> u64 {
     let extra = u64::from(negated && ty.is_signed());
     u64::try_from(ty.range().1).unwrap_or(u64::MAX).saturating_add(extra)

@@ -1,5 +1,5 @@
-//! The syntax tree becomes the tree of the program: names, places, numbers of expressions, and documentation; no blanks, comments or
-//! parentheses. [`SyntaxKind::Error`] stands for what is missing, [`SyntaxKind::Skipped`] for nothing.
+//! Lowering of the syntax tree to the tree of the program: names, places, numbers of expressions, and documentation; no blanks, comments or
+//! parentheses. [`SyntaxKind::Error`] represents something that is missing, [`SyntaxKind::Skipped`] nothing.
 
 mod docs;
 mod expressions;
@@ -16,12 +16,12 @@ pub(crate) use literals::largest_literal;
 use rowan::GreenNode;
 use std::collections::HashSet;
 
-/// Makes a module of the tree of a file.
+/// Lowers the tree of a file to a module.
 pub(super) fn module(file: FileId, tree: &GreenNode, next: &mut u32, errors: &mut Vec<Diagnostic>) -> Module {
     Lowering { file, next, errors, names: HashSet::new() }.module(Node::root(tree))
 }
 
-/// Makes an expression of the tree of a text that is one.
+/// Lowers the tree of a text that is an expression.
 pub(super) fn lone_expression(
     file: FileId,
     tree: &GreenNode,
@@ -53,7 +53,7 @@ impl Lowering<'_> {
         Span { file: self.file, start: token.start, end: token.start + token.text.len() as u32 }
     }
 
-    /// The place behind a node, for what is missing there.
+    /// Returns the place behind a node, where something is missing.
     fn end(&self, node: Node) -> Span {
         Span { file: self.file, start: node.end(), end: node.end() }
     }
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The path that a node has, or is.
+    /// Lowers the path that a node has, or is.
     fn path(&mut self, node: Node) -> Path {
         let node = node.nodes().find(|child| child.kind() == SyntaxKind::Path).unwrap_or(node);
         let qualified = node.tokens().any(|token| token.kind == SyntaxKind::ColonColon);
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         Expr { id, span, kind }
     }
 
-    /// An expression that is missing in, or behind, a node.
+    /// Creates the expression for one that is missing in, or behind, a node.
     fn missing(&mut self, node: Node) -> Expr {
         let span = self.end(node);
         self.expr(span, ExprKind::Error)

@@ -32,7 +32,7 @@ impl Lowering<'_> {
         TypeExpr { span, kind }
     }
 
-    /// The first type inside of a node.
+    /// Lowers the first type inside of a node.
     fn type_in(&mut self, node: Node) -> TypeExpr {
         match node.nodes().next() {
             Some(child) => self.type_expr(child),
@@ -40,7 +40,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A chain of arrows, which go to the right.
+    /// Lowers a chain of arrows, which associate to the right.
     fn function_type(&mut self, node: Node) -> TypeExpr {
         let parts: Vec<Node> = node.nodes().collect();
         let mut result = match parts.last() {
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// A level; the numbers before a name are one number.
+    /// Lowers a level; the numbers before a name are added up.
     pub(super) fn level(&mut self, node: Node) -> LevelExpr {
         let mut above: Option<u32> = None;
         for token in node.tokens().filter(|token| token.kind == SyntaxKind::Integer) {
@@ -136,7 +136,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `x = p`, or `x`, which binds the field's name.
+    /// Lowers `x = p`, or `x`, which binds the field's name.
     fn pattern_field(&mut self, node: Node) -> (Ident, Pattern) {
         let name = self.ident_in(node);
         let pattern = match node.nodes().next() {
