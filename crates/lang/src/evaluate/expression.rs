@@ -512,7 +512,7 @@ impl Evaluator {
         }
     }
 
-    /// Evaluates the body, once all arguments are there.
+    /// Evaluates the body if all arguments are there, else returns a function of the rest.
     fn entered(
         self: &Rc<Self>,
         parameters: &Rc<[Parameter]>,

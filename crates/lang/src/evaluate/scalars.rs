@@ -73,7 +73,7 @@ impl Evaluator {
         Ok(self.operate(Op::Not, ScalarType::Bool, &[value]))
     }
 
-    /// Divides, with a check unless the divisor is a constant other than zero.
+    /// Divides. Division of integers is checked, unless the divisor is a constant other than zero.
     fn divided(&self, op: Op, left: &Value, right: &Value, span: Span) -> Outcome<Value> {
         let (a, b) = (self.scalar(left, span)?, self.scalar(right, span)?);
         let ty = a.term.ty();

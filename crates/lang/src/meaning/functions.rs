@@ -102,7 +102,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    /// Evaluates the body, once all arguments are there.
+    /// Evaluates the body if all arguments are there, else returns a function of the rest.
     fn entered(
         &self,
         parameters: &'p [Parameter],

@@ -103,7 +103,7 @@ impl Checker<'_> {
         if scope.nodes > MAX_NODES || scope.nested > MAX_NESTED {
             if scope.nodes != u32::MAX / 2 {
                 self.errors.push(Diagnostic::new(written.span, "this type is too large"));
-                // Told once; whatever else is counted stays above the limit.
+                // Reported once; the count stays above the limit from here on.
                 scope.nodes = u32::MAX / 2 - 1;
             }
             return self.arena.add(Node::Error);

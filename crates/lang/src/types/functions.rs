@@ -148,7 +148,7 @@ impl<'p> Checker<'p> {
         self.settle(&[id], before);
     }
 
-    /// Reports a function that has more parameters than its signature, or levels where the signature has none.
+    /// Reports parameters that do not fit a signature: too many, or a level in place of a value, or the reverse.
     fn check_parameters(&mut self, function: &Function, mut ty: Ty, span: Span) -> bool {
         for (number, parameter) in function.parameters.iter().enumerate() {
             let name = &function.name.name;

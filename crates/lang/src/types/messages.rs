@@ -73,7 +73,7 @@ impl Checker<'_> {
         namer
     }
 
-    /// Writes two types with the same names for the same variables; empty if they are too large to read.
+    /// Writes two types with the same names for the same variables. A text of more than 200 characters is cut.
     pub fn show_both(&self, a: Ty, b: Ty) -> (String, String) {
         let mut namer = self.namer();
         let mut show = |ty| {

@@ -102,7 +102,7 @@ impl Evaluator {
             return Err(self.wrong(span, "an array is wanted here"));
         };
         let Some(array) = rows.array.clone() else { return Err(self.wrong(span, "an array of no row")) };
-        // The rows as they are now, without the numbers of the outer rows that they belong to.
+        // The rows as they are now; the number of an outer row is hidden under another name.
         let mut own = Rows { scopes: Vec::new(), ..rows.clone() };
         own.parts.iter_mut().for_each(|part| match part {
             Part::Column(name, _) if name.as_ref() == ROW => *name = "an outer row's number".into(),

@@ -261,7 +261,7 @@ impl Evaluator {
         Ok(terms)
     }
 
-    /// Creates the first array of rows, of a given length, in which nothing is bound yet.
+    /// Creates the array of rows if there is none: `size` rows if all pending conditions hold, in which nothing is bound yet.
     pub(super) fn start(self: &Rc<Self>, rows: &mut Rows, size: Term, span: Span) {
         if rows.array.is_none() {
             let size = self.pending(rows, size);
