@@ -90,7 +90,7 @@ impl Analysis {
         self.program.modules.iter().find(|loaded| loaded.file == file).map(|loaded| &loaded.name)
     }
 
-    /// Returns the names of a file.
+    /// Returns the index of a file's names.
     pub fn index(&self, file: FileId) -> Option<&Index> {
         let module = self.module(file)?;
         Some(self.indexes.get(file.0 as usize)?.get_or_init(|| Index::of(&self.checked, file, module)))

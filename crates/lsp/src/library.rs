@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 static FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| Some(KernelTable::new().folder()?.join("library").join(env!("CARGO_PKG_VERSION"))));
 
-/// Returns the address of one of these files, and writes the file if it is not there.
+/// Returns the address of one of these files, and writes the file if it is missing or has another text.
 pub fn address(analysis: &Analysis, file: FileId) -> Option<Url> {
     let path = FOLDER.as_ref()?.join(analysis.name_of(file));
     let text = analysis.text(file).as_str();
