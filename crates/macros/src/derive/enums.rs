@@ -171,7 +171,7 @@ fn methods(element: &Element, variants: &[Named<'_>]) -> TokenStream {
     }
 }
 
-/// Emits a hidden struct of the fields, for variants whose fields have names: `#[embed]` knows these names and not their order.
+/// Emits a hidden struct of a variant's named fields, and a constructor from it: `#[embed]` knows the names and not their order.
 fn fields_by_name(element: &Element, named: &Named<'_>) -> TokenStream {
     let Named { variant, number, pack, .. } = named;
     if !variant.fields.iter().any(|field| matches!(field.member, Member::Named(_))) {
