@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How programs are compiled: on which device, and with which freedoms.
+/// A compiler configuration: the device, and the freedoms that code generation may take.
 ///
 /// ```
 /// use pumice::{Compiler, prelude::*};
@@ -90,9 +90,9 @@ impl Compiler {
         self
     }
 
-    /// Who takes the elements of a source of an expansion, where nothing is written but what consumers make of them. By
-    /// default it is chosen: where the device has warps, small sources are taken by threads, larger ones by warps, and large
-    /// ones by all blocks. Where it has none, divisions by warps are replaced.
+    /// Sets the execution scope that takes the elements of one source of an expansion. It applies where only fused consumers take the
+    /// elements, and the elements themselves are not written. By default it is chosen per source: on a device with warps, a thread takes
+    /// a small source, a warp a larger one, and all blocks a large one. On a device without warps, a division by warps is replaced.
     ///
     /// ```
     /// use pumice::{kernel::skeletons::Division, prelude::*};
@@ -107,8 +107,8 @@ impl Compiler {
         self
     }
 
-    /// How elements are combined at an index by `permute`, `scatter` and `histogram`, where their operator allows it. By
-    /// default that is chosen for the operator, the extents and the device; [`Compiled::explain`] shows how.
+    /// Sets how `permute`, `scatter` and `histogram` combine elements at an index, where their operator allows it. By
+    /// default that is chosen for the operator, the extents and the device; [`Compiled::explain`] shows the choice.
     ///
     /// ```
     /// use pumice::kernel::skeletons::Combine;
@@ -222,7 +222,7 @@ impl Compiler {
         self
     }
 
-    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written. On
+    /// Sets whether a round of a loop writes its results over its inputs, where every element is read only where it is written. On
     /// by default.
     ///
     /// ```
@@ -278,7 +278,7 @@ impl Compiler {
         self
     }
 
-    /// How long a run may take.
+    /// Returns the time limit of a run, if there is one.
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.limit
     }
@@ -338,7 +338,7 @@ impl Compiler {
         Passes { vectorise: self.plan.vectorise, narrow: self.plan.narrow }
     }
 
-    /// How kernels become text.
+    /// Returns the options of code generation.
     pub(crate) fn emit_options(&self) -> EmitOptions {
         self.options.clone()
     }
@@ -378,7 +378,7 @@ impl Compiler {
         Untyped::new(engine, program, choices)
     }
 
-    /// Runs a program once: what gives one result, or a tuple of several.
+    /// Runs a program with one result, or a tuple of several, once.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -392,7 +392,7 @@ impl Compiler {
     }
 }
 
-/// Says what a program that takes nothing launches and keeps in memory: `acc.explain()`. Everything that [`run`] takes has it.
+/// Explains which kernels and memory a program without arguments needs: `acc.explain()`. Everything that [`run`] takes has it.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -424,7 +424,7 @@ pub fn compile<P, F: Function<P>>(program: F) -> Result<Compiled<P, F::Result>> 
     Compiler::new()?.compile(program)
 }
 
-/// Runs a program once on the default device: what gives one result, or a tuple of several.
+/// Runs a program with one result, or a tuple of several, once on the default device.
 ///
 /// ```
 /// use pumice::prelude::*;
@@ -572,10 +572,10 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         Ok(plans.flat_map(Plan::launches).cloned().collect())
     }
 
-    /// What is computed, launched and kept in memory for these arguments, and why: as text (`Display`), as JSON and as a drawing.
+    /// Explains which kernels and memory the program needs for these arguments, and why: as text (`Display`), as JSON and as a drawing.
     /// Nothing is run. The text has a summary, then the plan, and after it the kernels of its launches in the text form of Program IR.
-    /// Where it ends with a loop or a branch, the plans of its programs follow, for the arrays of the first round, and then that of the
-    /// rest if its extents do not depend on how the loop goes on.
+    /// If the plan ends with a loop or a branch, the plans of its programs follow, for the arrays of the first round. The plan of the rest
+    /// comes last, if its extents do not depend on how the loop goes on.
     ///
     /// ```
     /// use pumice::prelude::*;

@@ -166,7 +166,7 @@ impl<P, T: Elt> Kernel<P, T> {
         self.callable.time(arguments.collect(), runs)
     }
 
-    /// What the kernel does with these arguments on the simulator, and what a GPU would pay for it: line by line, memory
+    /// Runs the kernel on the simulator and reports what these arguments would cost on a GPU: line by line, memory
     /// sectors, bank conflicts, divergent branches, barriers. A race or another fault is an error that names both places.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! Runs that another thread does: what is waited for, polled, or cancelled.
+//! Runs on a thread of their own, which can be waited for, polled or cancelled.
 //!
 //! Each run has a thread of its own, which ends with it. That thread waits for compilers and for the device, so it is none of
 //! Rayon's; and where a worker of Rayon's waits for a run, it takes up other tasks of its pool, because the run may need them.
@@ -87,10 +87,10 @@ struct Shared<V> {
 }
 
 enum State<V> {
-    /// Not done yet; whoever is to be woken then.
+    /// Not done yet, with the waker of the task that polls, if one does.
     Running(Option<Waker>),
     Done(Result<V>),
-    /// Done, and given to whoever asked.
+    /// Done, and the result was taken.
     Given,
 }
 
@@ -164,7 +164,7 @@ impl<V> Running<V> {
                 return outcome;
             }
             let (turn, done) = (take_turn(), &self.shared.done);
-            // Who is woken looks again, and who cannot wait because a thread panicked does so too.
+            // After waking, the loop looks again. So it does where waiting failed because another thread panicked.
             match turn {
                 Turn::Worked => {}
                 // There may be something to do for the pool before the run is done.
@@ -211,7 +211,7 @@ impl<V> Running<V> {
     }
 }
 
-/// The result, once; who polls again after it was given gets an error.
+/// Gives the result once; polling again after that is an error.
 impl<V> Future for Running<V> {
     type Output = Result<V>;
 
