@@ -178,11 +178,11 @@ pub(crate) use own_parts;
     note = "a struct or enum of elements is one with `#[derive(Elt)]`, beside `Clone, Copy, Debug, PartialEq`"
 )]
 pub trait Primitive: Elt<Exp = Exp<Self>, Parts = Self> + Into<Constant> + Default {
-    /// Which one.
+    /// The scalar type.
     const TYPE: ScalarType;
     /// Returns the bytes of a column.
     fn as_bytes(values: &[Self]) -> &[u8];
-    /// Reads `count` values of a column back; what is missing is zero.
+    /// Reads `count` values of a column back; missing values are zero.
     fn from_bytes(bytes: &[u8], count: usize) -> Result<Vec<Self>, TryReserveError>;
 }
 

@@ -139,7 +139,7 @@ macro_rules! op_names {
             pub const ALL: &'static [Op] = &[$(Op::$op),*];
             /// The name in programs' text form.
             pub fn name(self) -> &'static str { match self { $(Op::$op => $name),* } }
-            /// How many operands it takes.
+            /// Returns the number of operands.
             pub fn arity(self) -> usize { match self { $(Op::$op => $arity),* } }
             /// The operation with this name.
             pub fn from_name(name: &str) -> Option<Op> { match name { $($name => Some(Op::$op),)* _ => None } }
@@ -178,7 +178,7 @@ impl Op {
         self.max_ulps() > 0
     }
 
-    /// A rough price in arithmetic instructions, for deciding what to compute again.
+    /// Returns a rough cost in arithmetic instructions, for deciding whether to recompute.
     pub fn cost(self, ty: ScalarType) -> u32 {
         match self {
             Op::Div | Op::Rem if ty.is_integer() => 12,
@@ -208,7 +208,7 @@ impl Op {
         }
     }
 
-    /// What the operation means: its result on constants. Operands that do not fit (see [`Op::accepts`]) give zero.
+    /// Evaluates the operation on constants, which defines its meaning. Operands that do not fit (see [`Op::accepts`]) give zero.
     pub fn evaluate(self, result: ScalarType, operands: &[Constant]) -> Constant {
         // No allocation: the simulator and the interpreter live in here.
         let mut types = [ScalarType::Bool; 3];

@@ -7,7 +7,7 @@ use crate::Op;
 use crate::graph::{Graph, Id, Node, Operands};
 use crate::types::{Constant, ScalarType};
 
-/// What a node came down to.
+/// Result of simplifying a node.
 pub enum Simplified {
     /// A node that is in the graph already.
     Known(Id),
@@ -210,7 +210,7 @@ fn select(graph: &mut Graph, op: Op, ty: ScalarType, c: Id, a: Id, b: Id) -> Opt
         let is_same = first.is_true();
         return Some(if is_same { Simplified::Known(c) } else { again(graph, Op::Not, ty, &[c]) });
     }
-    // What the same condition chose before is decided.
+    // A choice by the same condition is decided already.
     let (first, second) = (
         chosen(graph, c, a).map_or(a, |(first, _)| first),
         chosen(graph, c, b).map_or(b, |(_, second)| second),
@@ -229,7 +229,7 @@ fn chosen(graph: &Graph, condition: Id, id: Id) -> Option<(Id, Id)> {
     }
 }
 
-/// What a node is where a condition holds, if that condition decides it. It may be what must not be evaluated elsewhere.
+/// Returns the value of a node where a condition holds, if that condition decides it. The value may be one that must not be evaluated elsewhere.
 pub fn given(graph: &Graph, condition: Id, id: Id) -> Option<Id> {
     if let Node::Project { of, index, .. } = graph.node(id)
         && let Node::Branch { condition: by, then, .. } = graph.node(*of)
@@ -240,7 +240,7 @@ pub fn given(graph: &Graph, condition: Id, id: Id) -> Option<Id> {
     chosen(graph, condition, id).map(|(first, _)| first)
 }
 
-/// The operands of a binary operation, if that is what the node is.
+/// Returns the operands of a node that is this binary operation.
 fn parts(graph: &Graph, op: Op, id: Id) -> Option<(Id, Id)> {
     match graph.node(id) {
         Node::Apply { op: found, operands, .. } if *found == op => match operands.as_slice() {
