@@ -23,7 +23,7 @@ pub fn histogram_global(bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     });
 }
 
-/// How the work of a histogram is divided.
+/// Division of a histogram's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Bins, a power of two.
@@ -35,7 +35,7 @@ pub struct Division {
 }
 
 impl Division {
-    /// What suits a GPU, for the bytes of a number.
+    /// A division that suits a GPU, for the bytes of a number.
     pub const GPU: Division = Division { bins: 256, threads: 256, items: 64 };
 }
 

@@ -108,9 +108,9 @@ pub mod plain {
     /// The tables.
     #[derive(Clone, Debug)]
     pub struct Tables {
-        /// Who buys.
+        /// The customers.
         pub customers: Vec<Customer>,
-        /// What they ordered: ten orders for each customer, and none of every third one.
+        /// Their orders: ten per customer on average, but none of every third customer.
         pub orders: Vec<Order>,
         /// Up to seven lines of each order.
         pub items: Vec<Item>,

@@ -3,7 +3,7 @@
 
 use pumice::prelude::*;
 
-/// How many levels of brightness there are.
+/// Number of levels of brightness.
 pub const LEVELS: usize = 256;
 
 /// Spreads the levels of a picture: its darkest one becomes 0 and its brightest one 255. A picture of one level becomes dark. A

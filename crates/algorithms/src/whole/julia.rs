@@ -2,7 +2,7 @@
 
 use pumice::prelude::*;
 
-/// How far the picture reaches from the middle to the right.
+/// Distance from the middle of the picture to its right edge.
 const REACH: f32 = 1.6;
 
 /// Draws the Julia set of a complex number: `height` rows of `width` numbers of steps, of which there are at most `most`.

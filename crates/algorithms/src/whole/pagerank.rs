@@ -53,7 +53,7 @@ pub mod plain {
     /// Links on the host.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct Links {
-        /// Where the links to each page begin, and where those to the last one end.
+        /// Start of the links to each page, and the end of those to the last page.
         pub offsets: Vec<i64>,
         /// The pages that they come from.
         pub sources: Vec<i64>,
@@ -83,7 +83,7 @@ pub mod plain {
             self.offsets.len() - 1
         }
 
-        /// How many links each page has.
+        /// Counts the links from each page.
         pub fn from_pages(&self) -> Vec<u32> {
             let mut counts = vec![0; self.pages()];
             self.sources.iter().for_each(|source| counts[*source as usize] += 1);

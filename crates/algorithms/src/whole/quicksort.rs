@@ -4,7 +4,7 @@
 use pumice::prelude::*;
 use pumice::{Number, Segments};
 
-/// Where the part of each place begins and ends.
+/// Start and end of the part that each place is in.
 type Parts = Acc<Vector<(i64, i64)>>;
 
 /// Sorts numbers of any type, none of which is NaN. The middle element of a part is its pivot.
@@ -48,7 +48,7 @@ fn divided<T: Number>(values: Acc<Vector<T>>, parts: Parts) -> (Acc<Vector<T>>, 
     (values.clone().scatter(targets, values), parts)
 }
 
-/// Where the elements equal to the pivot of a part begin and end, by the numbers of smaller and larger ones up to each element.
+/// Returns the start and end of the elements equal to the pivot of a part, from the numbers of smaller and larger ones up to each element.
 fn bounds(counted: &Acc<Vector<(i64, i64)>>, start: Exp<i64>, end: Exp<i64>) -> (Exp<i64>, Exp<i64>) {
     let (smaller, larger) = counted.at(end - 1);
     (start + smaller, end - larger)
