@@ -102,7 +102,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Self::argument_at(number, Place::caller("argument"))
     }
 
-    /// As [`Acc::argument`], for a program that is written at this place.
+    /// Like [`Acc::argument`], for a program that is written at this place.
     ///
     /// ```
     /// use pumice::Place;
@@ -154,7 +154,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     }
 }
 
-/// What a kernel inside an array program is given for one of its parameters.
+/// Argument of a kernel inside an array program.
 pub enum KernelInput {
     /// An array.
     Array(Arc<Described>),
@@ -162,7 +162,7 @@ pub enum KernelInput {
     Scalar(Term),
 }
 
-/// The vector that a kernel gives for these inputs; `pumice::kernel::apply` is the typed way to it. What does not fit is an
+/// The vector that a kernel gives for these inputs; `pumice::kernel::apply` is the typed way to it. An argument that does not fit is an
 /// error when the program is compiled.
 #[track_caller]
 pub fn kernel<T: Elt>(

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-/// Where an array's elements are kept. Devices have their own kinds.
+/// Storage of an array's elements. Devices have their own kinds.
 pub trait ArrayData: Any + Send + Sync {
     /// The extents, outermost first.
     fn extents(&self) -> &[usize];

@@ -1,4 +1,4 @@
-//! What can be wrong with an array program or its data.
+//! Errors of array programs and their data.
 
 use pumice_scalar::{Place, PlacedMessage};
 use std::error::Error as StdError;
@@ -21,11 +21,11 @@ pub enum Error {
     },
     /// A file of elements could not be read or written.
     File {
-        /// What was being done: "read", "map" or "write".
+        /// The action that failed: "read", "map" or "write".
         action: &'static str,
         /// The file's path.
         path: String,
-        /// What is wrong with it, or what the operating system said.
+        /// The fault of the file, or the operating system's message.
         reason: String,
     },
     /// The device that holds the data could not give it.
@@ -56,7 +56,7 @@ impl fmt::Debug for Error {
 }
 
 impl StdError for Error {
-    /// What stands behind the device's error: the message is the device's own already.
+    /// The cause of the device's error: its own message is part of this error's already.
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
             Error::Device(error) => error.source(),

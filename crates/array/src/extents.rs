@@ -38,7 +38,7 @@ pub enum Extent {
     UpTo(i64),
 }
 
-/// How long a dimension is.
+/// Length of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
     /// The length, or the most that it can be.
@@ -47,7 +47,7 @@ pub struct Length {
     pub cell: Option<NodeId>,
 }
 
-/// Why extents could not be computed.
+/// The reason why extents could not be computed.
 #[derive(Clone, Debug)]
 pub enum Unplanned {
     /// They do not fit.
@@ -69,7 +69,7 @@ impl From<Error> for Unplanned {
 }
 
 impl Unplanned {
-    /// As an error, where nothing can be read first.
+    /// Converts to an error, where nothing can be read first.
     pub(crate) fn into_error(self) -> Error {
         match self {
             Unplanned::Error(error) => error,
@@ -81,7 +81,7 @@ impl Unplanned {
     }
 }
 
-/// What is known of the arrays that an operation's extents depend on.
+/// Facts about the arrays that an operation's extents depend on.
 trait Source {
     /// An extent of an array.
     fn length(&self, array: u64, dimension: u32) -> Option<Length>;
@@ -228,7 +228,7 @@ impl Shapes<'_> {
         Err(self.mistake(format!("extents {from:?} and {to:?} have different numbers of elements")))
     }
 
-    /// How many inputs there are.
+    /// Returns the number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
     }
@@ -291,7 +291,7 @@ fn plain_extent(shape: &Function, dimension: usize) -> Option<Extent> {
     }
 }
 
-/// What functions of extents are evaluated with.
+/// Environment in which functions of extents are evaluated.
 struct Values<'a>(&'a dyn Source);
 
 impl Environment for Values<'_> {
@@ -312,7 +312,7 @@ impl Environment for Values<'_> {
     }
 }
 
-/// What is known when a program is planned.
+/// Facts that are known when a program is planned.
 #[derive(Clone, Default)]
 pub struct Knowledge {
     /// The extents of array arguments, by argument number.
@@ -531,7 +531,7 @@ impl Extents {
     }
 }
 
-/// What is known of a description's extents while the program is written.
+/// Facts about a description's extents while the program is written.
 struct Writing<'a>(&'a Described);
 
 impl Writing<'_> {

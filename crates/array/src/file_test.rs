@@ -1,4 +1,4 @@
-//! Reads tests that are files: an array program with cases in the comments before it. Who runs them decides on what.
+//! Reads tests that are files: an array program with cases in the comments before it. The caller chooses the device.
 //!
 //! ```text
 //! // case three numbers          starts a case; what stands before the first one is a case without a name
@@ -20,7 +20,7 @@ use pumice_scalar::{Constant, ScalarType};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How far floats that are compared with `~` may be from what is expected, relative to it.
+/// Largest relative error of floats that are compared with `~`.
 pub const TOLERANCE: f64 = 1e-5;
 
 /// The most scalar arguments that a case may have.
@@ -31,7 +31,7 @@ const MOST_SCALARS: usize = 1 << 10;
 pub struct FileTest {
     /// The program; not verified.
     pub program: ArrayProgram,
-    /// What to run it on.
+    /// The runs of the program.
     pub cases: Vec<Case>,
 }
 
@@ -44,7 +44,7 @@ pub struct Case {
     pub arrays: HashMap<u32, Arc<dyn ArrayData>>,
     /// The scalar arguments, by their numbers; those that are not given are `false`.
     pub scalars: Vec<Constant>,
-    /// What should happen.
+    /// Expected outcome.
     pub expectation: Expectation,
 }
 
@@ -54,10 +54,10 @@ impl std::fmt::Debug for Case {
     }
 }
 
-/// What should happen.
+/// Expected outcome of a case.
 #[derive(Clone)]
 pub enum Expectation {
-    /// These are the results.
+    /// The run gives these results.
     Results(Vec<ExpectedArray>),
     /// The run fails, and the message contains this.
     Error(String),
@@ -71,7 +71,7 @@ impl Default for Expectation {
     }
 }
 
-/// What a result should be.
+/// An expected result.
 #[derive(Clone)]
 pub struct ExpectedArray {
     /// Its extents and elements.

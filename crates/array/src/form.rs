@@ -23,21 +23,21 @@ pub const RECOMPUTE: u32 = 12;
 /// The most reads by index within each other: the fuser writes them out by recursion.
 const MOST_DEEP: u32 = 8;
 
-/// How an array's elements come about.
+/// Form of an array: how its elements are computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// They are there before the program runs.
+    /// They exist before the program runs.
     Given,
-    /// By a kernel of the operation's own.
+    /// A kernel of the operation's own computes them.
     Alone,
-    /// By a function of the index.
+    /// A function of the index computes them.
     Pull,
-    /// By a function of the index of another array, which tells for each element whether it is there.
+    /// A function of the index of another array computes them, and tells for each element whether it is there.
     Loose {
         /// The array that is filtered.
         space: NodeId,
     },
-    /// They are handed on by a producer.
+    /// A producer hands them on.
     Push {
         /// The operation that hands them on.
         producer: NodeId,
@@ -53,7 +53,7 @@ pub struct Forms {
     forms: HashMap<NodeId, (Form, Option<InMemory>)>,
 }
 
-/// Where an element is demanded: in which array's kernel, and along which path of index functions.
+/// A use of an element: the array whose kernel needs it, and the path of index functions to it.
 type Demand = (NodeId, u64);
 
 impl Forms {
@@ -112,7 +112,7 @@ pub(crate) fn in_memory(program: &ArrayProgram, fuse: bool) -> HashSet<NodeId> {
     deciding.manifest().into_iter().filter_map(|(id, why)| why.map(|_| id)).collect()
 }
 
-/// How an array would exist if nobody needed it in memory.
+/// Form that an array would have if nothing needed it in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// In memory.
@@ -278,7 +278,7 @@ impl Deciding<'_> {
         kinds
     }
 
-    /// What computing one element costs if everything before it is fused.
+    /// Returns the cost of one element of each array if everything before it is fused.
     fn costs(&self) -> HashMap<NodeId, u32> {
         const LOAD: u32 = 4;
         let mut costs: HashMap<NodeId, u32> = HashMap::new();
@@ -295,7 +295,7 @@ impl Deciding<'_> {
         costs
     }
 
-    /// How many reads by index are within each other in an array's element if everything before it is fused.
+    /// Returns, for each array, the nesting depth of reads by index in an element if everything before it is fused.
     fn depths(&self) -> HashMap<NodeId, u32> {
         let mut depths: HashMap<NodeId, u32> = HashMap::new();
         for node in self.program.nodes() {

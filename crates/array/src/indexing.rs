@@ -35,7 +35,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.element(&index.into_terms(), Some(site))
     }
 
-    /// As [`Acc::at`], or nothing where the array does not have the index.
+    /// Like [`Acc::at`], but `None` where the index is out of bounds.
     ///
     /// ```
     /// use pumice::*;

@@ -15,7 +15,7 @@ use pumice_scalar::{ElementOf, Exp, Node as ScalarNode, Place, ScalarType, Term,
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the parameters of a called program stand for in its caller, by their numbers.
+/// Arguments of a call of a program by another, by the numbers of the parameters.
 #[derive(Clone, Default)]
 pub struct Passed {
     /// The arrays.
@@ -33,7 +33,7 @@ impl CheckedProgram {
 }
 
 impl Described {
-    /// An array that does not exist: whatever program uses it is refused with this message and place.
+    /// An array that does not exist: any program that uses it is refused with this message and place.
     pub fn mistaken(message: &str, rank: usize, types: Vec<ScalarType>, place: Place) -> Arc<Described> {
         let function = function(&[], |_| types.iter().map(|ty| Term::invalid(*ty, message)).collect());
         Described::new(ZipWith { function }, Vec::new(), rank, types, place)

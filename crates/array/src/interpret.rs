@@ -58,13 +58,13 @@ pub fn interpret(
     Ok(program.results().iter().map(|id| interpreter.data(program, *id)).collect())
 }
 
-/// What the interpreter has computed so far.
+/// State of the interpreter: the arrays computed so far.
 pub struct Interpreter<'a> {
     extents: Extents,
     scalars: &'a [Constant],
     arrays: &'a HashMap<u32, Arc<dyn ArrayData>>,
     values: Vec<Elements>,
-    /// What loops and branches have given.
+    /// Results of loops and branches.
     computed: HashMap<NodeId, Arc<dyn ArrayData>>,
 }
 

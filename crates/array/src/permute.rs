@@ -81,7 +81,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         pairs.combined(|new, _| new, defaults, |_, (target, value)| (target.into(), value), place)
     }
 
-    /// As [`Acc::scatter`], of the elements that fulfil a condition.
+    /// Like [`Acc::scatter`], of the elements that fulfil a condition.
     ///
     /// ```
     /// use pumice::*;
@@ -122,7 +122,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
         self.histogram_at(bins.into_extent(), bin, Place::caller("histogram"))
     }
 
-    /// As [`Acc::histogram`], for a method that is called at a place.
+    /// Like [`Acc::histogram`], for a method that is called at a place.
     pub(crate) fn histogram_at<I: Into<OptionExp<Exp<i64>>>>(
         self,
         bins: Exp<i64>,
@@ -138,7 +138,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
 }
 
 impl<D: Shape, I: Elt, T: Elt> Acc<Array<D, (I, T)>> {
-    /// As [`Acc::permute`], of an array that holds the targets beside the elements: pairs of an index, or an `Option` of
+    /// Like [`Acc::permute`], of an array that holds the targets beside the elements: pairs of an index, or an `Option` of
     /// one, and a value.
     ///
     /// ```

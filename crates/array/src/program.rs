@@ -22,7 +22,7 @@ pub struct NodeId(pub u32);
 pub struct Node {
     /// Its number.
     pub id: NodeId,
-    /// What it does.
+    /// The operation.
     pub operation: Arc<dyn Operation>,
     /// The arrays whose elements it reads.
     pub inputs: Vec<NodeId>,
@@ -30,7 +30,7 @@ pub struct Node {
     pub rank: usize,
     /// The scalar types of an element of its result.
     pub types: Vec<ScalarType>,
-    /// What the user calls it, and where they wrote it.
+    /// The operation's name for users, and the place where they wrote it.
     pub place: Place,
 }
 
@@ -105,7 +105,7 @@ impl ArrayProgram {
         self.add_shared(Arc::new(operation), inputs.to_vec(), rank, types.to_vec(), place)
     }
 
-    /// As [`ArrayProgram::add`].
+    /// Like [`ArrayProgram::add`], with a shared operation.
     pub fn add_shared(
         &mut self,
         operation: Arc<dyn Operation>,
@@ -134,7 +134,7 @@ impl ArrayProgram {
         program
     }
 
-    /// As [`ArrayProgram::of`], where arrays that are `outside`, and what they need, are arguments with these numbers.
+    /// Like [`ArrayProgram::of`], where arrays that are `outside`, and the arrays that those need, are arguments with these numbers.
     pub(crate) fn within(
         roots: &[Arc<Described>],
         mut outside: impl FnMut(&Arc<Described>) -> Option<u32>,
@@ -213,7 +213,7 @@ impl ArrayProgram {
         node.inputs.iter().map(|input| self.node(*input))
     }
 
-    /// How deep the loops and branches nest that it has.
+    /// Returns the nesting depth of its loops and branches.
     pub(crate) fn nesting(&self) -> usize {
         let programs = self.nodes.iter().flat_map(Node::programs);
         programs.map(|program| 1 + program.nesting()).max().unwrap_or(0)
@@ -226,7 +226,7 @@ impl ArrayProgram {
         std::iter::once((control, 0)).chain(picked)
     }
 
-    /// What plans of it depend on, unless it has operations that only they themselves are the same as.
+    /// Returns everything that plans of it depend on; `None` if it has an operation that is equal only to itself.
     pub fn identity(&self) -> Option<Identity> {
         let nodes = self.nodes.iter().map(Node::identity).collect::<Option<_>>()?;
         Some(Identity { nodes, results: self.results.clone() })
@@ -248,8 +248,8 @@ impl ArrayProgram {
     }
 }
 
-/// What a plan may depend on in a program: two programs with the same identity have the same plans. What arrays hold that
-/// exist before is no part of it, but their extents are.
+/// Everything in a program that a plan may depend on: two programs with the same identity have the same plans. The elements of arrays that
+/// exist before are no part of it, but their extents are.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     nodes: Vec<NodeIdentity>,
@@ -275,7 +275,7 @@ impl Node {
         self.identity_at(Some(self.place))
     }
 
-    /// What it is, at a place or anywhere.
+    /// Returns its identity, at a place or anywhere.
     pub(crate) fn identity_at(&self, place: Option<Place>) -> Option<NodeIdentity> {
         let (argument, extents) = match self.operation.given() {
             Some(Given::Argument(number)) => (Some(number), Vec::new()),

@@ -22,7 +22,7 @@ use std::ops::Index;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ragged<T> {
     values: Vec<T>,
-    /// Where each row begins, and where the last one ends: at least one number, none smaller than the one before it.
+    /// Start of each row, and end of the last one: at least one number, none smaller than the one before it.
     offsets: Vec<usize>,
 }
 
@@ -148,7 +148,7 @@ impl<T> Ragged<T> {
         &self.values
     }
 
-    /// Where each row begins, and where the last one ends.
+    /// Returns the start of each row, and the end of the last one.
     ///
     /// ```
     /// assert_eq!(pumice::Ragged::from(vec![vec![1, 2], vec![], vec![3]]).offsets(), [0, 2, 2, 3]);
@@ -373,7 +373,7 @@ impl<T: Elt> AccRagged<T> {
         self.values.clone()
     }
 
-    /// Where each row begins, and where the last one ends.
+    /// Returns the start of each row, and the end of the last one.
     ///
     /// ```
     /// use pumice::*;
@@ -411,7 +411,7 @@ impl<T: Elt> AccRagged<T> {
         self.rows_at(place).mapped(|(first, end)| end - first, place)
     }
 
-    /// Where each row begins and ends in [`AccRagged::flatten`].
+    /// Returns the start and end of each row in [`AccRagged::flatten`].
     ///
     /// ```
     /// use pumice::*;

@@ -9,7 +9,7 @@ use crate::fuser::Elements;
 use crate::lower::Heard;
 use pumice_scalar::{Constant, Function, Op, ScalarType, Term, Variable, branch, function};
 
-/// What a skeleton folds, and what becomes of a result before it is written.
+/// A reduction by a skeleton, and the function of a result before it is written.
 #[derive(Clone)]
 pub(crate) struct Reduction {
     /// The scalar types that are folded.
@@ -130,7 +130,7 @@ impl Reduction {
         Reduction::of_present(&elements, operator, initial.cloned())
     }
 
-    /// Those who listen to the results, as they listen to what is reduced.
+    /// Adapts listeners to the results: they hear reduced values, which are finished first.
     pub(crate) fn heard(&self, heard: &[Heard]) -> Vec<Heard> {
         let parameters = [&[ScalarType::I64][..], &self.types].concat();
         let finish = function(&parameters, |terms| {

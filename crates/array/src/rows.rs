@@ -237,7 +237,7 @@ impl<T: Number> AccRagged<T> {
         self.best(|a, b| a.gt(b), Place::caller("argmax"))
     }
 
-    /// As [`AccRagged::min`], or nothing for a row without elements.
+    /// Like [`AccRagged::min`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -254,7 +254,7 @@ impl<T: Number> AccRagged<T> {
         )
     }
 
-    /// As [`AccRagged::max`], or nothing for a row without elements.
+    /// Like [`AccRagged::max`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -271,7 +271,7 @@ impl<T: Number> AccRagged<T> {
         )
     }
 
-    /// As [`AccRagged::argmin`], or nothing for a row without elements.
+    /// Like [`AccRagged::argmin`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;
@@ -283,7 +283,7 @@ impl<T: Number> AccRagged<T> {
         self.best_some(|a, b| a.lt(b), Place::caller("argmin_some"))
     }
 
-    /// As [`AccRagged::argmax`], or nothing for a row without elements.
+    /// Like [`AccRagged::argmax`], but `None` for a row without elements.
     ///
     /// ```
     /// use pumice::*;

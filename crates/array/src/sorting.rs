@@ -33,7 +33,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
         self.sorted(Order::Keys(keys(T::types().len(), &T::types(), Falls(false))), Place::caller("sort"))
     }
 
-    /// As [`Acc::sort`], in falling order. Equal elements stay in the order that they have, and NaN comes last.
+    /// Like [`Acc::sort`], in falling order. Equal elements stay in the order that they have, and NaN comes last.
     ///
     /// ```
     /// use pumice::*;
@@ -66,7 +66,7 @@ impl<S: Shape, D: Larger<Smaller = S>, T: Elt> Acc<Array<D, T>> {
         self.sorted_by(rising, place)
     }
 
-    /// As [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
+    /// Like [`Acc::sort_by_key`], with a direction for each scalar of the key, for a method that is called at a place.
     pub(crate) fn sorted_by<K: Lift>(self, key: impl Fn(T::Exp) -> (K, Vec<Falls>), place: Place) -> Self {
         let keys = |terms: &[Term]| {
             let (key, falls) = key(T::Exp::from_terms(&mut terms.iter().copied()));

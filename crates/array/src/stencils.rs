@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use pumice_scalar::{Elt, Exp, FailureKind, Lift, Place, Site, Term, cond};
 use std::rc::Rc;
 
-/// What is beyond the border of an array.
+/// Values beyond the border of an array.
 ///
 /// ```
 /// use pumice::*;
@@ -150,7 +150,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.around_each(|index| f(Neighbours { array, boundary, index, place }), place)
     }
 
-    /// As [`Acc::stencil`], of two arrays of the same shape.
+    /// Like [`Acc::stencil`], of two arrays of the same shape.
     ///
     /// ```
     /// use pumice::*;

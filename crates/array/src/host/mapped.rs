@@ -97,7 +97,7 @@ impl<T: Primitive> Vector<T> {
 }
 
 impl<D: Shape, T: Elt> Array<D, T> {
-    /// As [`Array::read_npy`], without reading the file: a use on a device brings it there in pieces. Fails also if the file must be
+    /// Like [`Array::read_npy`], without reading the file: a use on a device brings it there in pieces. Fails also if the file must be
     /// converted.
     ///
     /// # Safety

@@ -58,7 +58,7 @@ impl Lowering<'_> {
 const BUSY: i64 = 1 << 10;
 
 impl Lowering<'_> {
-    /// How often each element is handed on, a power of two: several times only if all who listen make others of it, and there are
+    /// Returns how often each element is handed on, a power of two: several times only if all listeners expand it again, and there are
     /// so few sources that threads might have too little to do.
     fn slices(&self, sources: NodeId, listeners: &Listeners) -> i64 {
         let all = listeners.heard.iter().all(Heard::expands) && self.profile.coalesces;

@@ -13,7 +13,7 @@ use pumice_scalar::{Constant, PlacedMessage, Site};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a kernel is called, and how large its blocks are.
+/// Name of a kernel, and the size of its blocks.
 #[derive(Clone, Copy)]
 pub struct KernelName<'a> {
     /// The operation that it comes from.

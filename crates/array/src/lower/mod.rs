@@ -52,24 +52,24 @@ use std::rc::Rc;
 
 /// Makes the kernels of one program.
 pub struct Lowering<'a> {
-    /// What the device is like.
+    /// Properties of the device.
     pub profile: &'a Profile,
-    /// Which passes run.
+    /// Options of planning, such as the passes that run.
     pub options: &'a PlanOptions,
     /// The program.
     pub program: &'a ArrayProgram,
     /// The extents of the arrays.
     pub extents: &'a Extents,
-    /// What is known of the arguments.
+    /// Facts about the arguments.
     pub knowledge: &'a Knowledge,
     /// Writes pulls as functions.
     pub fuser: Fuser<'a>,
     /// By array that finds a length on the device, the slot of its cell.
     pub cells: &'a HashMap<NodeId, usize>,
     pub(crate) buffers: &'a RefCell<Buffers>,
-    /// Where the launches up to here can fail.
+    /// Places where the launches up to here can fail.
     pub(crate) sites: &'a RefCell<Vec<Site>>,
-    /// Why the next launch is made as it is.
+    /// Reasons for the next launch's form.
     pub(crate) reasons: &'a RefCell<Vec<String>>,
     /// Single values that folds compute from their results.
     pub(crate) followers: &'a [NodeId],
@@ -116,7 +116,7 @@ impl Lowering<'_> {
         !speaks && (self.extents.size(node) == 0 || self.program.node(node).types.is_empty())
     }
 
-    /// What listens to an array's producer to write the array to a slot.
+    /// Returns the listener to an array's producer that writes the array to a slot.
     pub(crate) fn writing(&self, node: &Node, slot: usize) -> Listeners {
         self.listening(node.id, self.heard_in(slot).consumer)
     }

@@ -23,7 +23,7 @@ pub(crate) enum ScalarParameter {
     Fixed(Constant),
 }
 
-/// Where an element of an array is in a kernel.
+/// Location of an array's element in a kernel.
 pub(crate) enum Source {
     /// In registers.
     Value(Term),
@@ -157,7 +157,7 @@ impl Parameters {
         Source::Memory(self.memory(slot, column, ty, Access::Read), index)
     }
 
-    /// As [`Parameters::apply`], with other extents by class, and elements that may be somewhere else.
+    /// Like [`Parameters::apply`], with other extents by class, and elements that may be somewhere else.
     ///
     /// # Safety
     ///
@@ -194,7 +194,7 @@ impl Parameters {
         )
     }
 
-    /// As [`Parameters::apply`], on elements.
+    /// Like [`Parameters::apply`], on elements.
     pub fn apply_to(&self, function: &Function, arguments: &[&Scalars]) -> Scalars {
         let terms: Vec<Term> = arguments.iter().flat_map(|scalars| scalars.0.iter().copied()).collect();
         Scalars(self.apply(function, &terms))

@@ -26,7 +26,7 @@ pub(crate) struct Separated {
 /// Scalars that a side has at most: a block keeps all of them in its memory.
 const MOST_SCALARS: usize = 4;
 
-/// What a node depends on.
+/// Dependences of a node.
 #[derive(Clone, Copy, Default)]
 struct Dependence {
     row: bool,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// The elements of all sources, one source after the other.
 #[derive(Clone)]
 pub struct Expand {
-    /// How many elements a source has; none if that is negative.
+    /// The number of elements of a source; none if that is negative.
     pub size: Function,
     /// An element, from its source and its number there.
     pub get: Function,

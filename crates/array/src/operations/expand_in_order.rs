@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The elements of all sources, one source after the other, by index.
 #[derive(Clone)]
 pub struct ExpandInOrder {
-    /// How many elements there are; from no parameters.
+    /// The total number of elements; from no parameters.
     pub total: Function,
     /// An element, from its source and its number there.
     pub get: Function,

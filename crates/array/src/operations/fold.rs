@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct Fold {
     /// An associative operator, from two elements.
     pub operator: Function,
-    /// What a row's elements are combined with, once and from the left; from no parameters. Without it, every row must have
+    /// The value that a row's elements are combined with, once and from the left; from no parameters. Without it, every row must have
     /// an element.
     pub initial: Option<Function>,
 }

@@ -11,13 +11,13 @@ use pumice_scalar::Place;
 use pumice_scalar::PlacedMessage;
 use std::sync::Arc;
 
-/// What a user's function gives for arrays: nothing if it declines.
+/// A user's function on arrays; it returns `None` if it declines.
 pub type ForeignFunction = dyn Fn(&Arrays) -> Option<Result<Arc<dyn ArrayData>, Error>> + Send + Sync;
 
 /// A function of the user's, with a program for where it declines.
 #[derive(Clone)]
 pub struct Foreign {
-    /// Nothing in a program that was read from text.
+    /// `None` in a program that was read from text.
     function: Option<Arc<ForeignFunction>>,
     /// The kind of device in whose memory the function wants its arrays.
     device: Option<&'static str>,

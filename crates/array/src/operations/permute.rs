@@ -184,7 +184,7 @@ pub(super) fn begin(lowering: &Lowering<'_>, node: &Node, defaults: NodeId) -> R
 }
 
 impl Permute {
-    /// How elements are combined that come from a producer, or from a pull whose elements cost so much, to which so many
+    /// Plans how elements are combined that come from a producer, or from a pull whose elements cost so much, to which so many
     /// operations listen.
     fn plan(
         &self,
@@ -214,7 +214,7 @@ impl Permute {
         }
     }
 
-    /// What combines the elements of the source into the result. Steps that it needs before are added.
+    /// Returns the consumer that combines the elements of the source into the result. Adds the steps that must run before to `before`.
     fn consumer(
         &self,
         lowering: &Lowering<'_>,

@@ -24,11 +24,11 @@ use std::sync::Arc;
 /// A product of matrices.
 #[derive(Clone)]
 pub struct Product {
-    /// What an element of a row of the left matrix and one of a column of the right one give.
+    /// The product of an element of a row of the left matrix and one of a column of the right one.
     pub multiply: Function,
     /// An associative operator, which combines these in order.
     pub add: Function,
-    /// What they are combined with, once and from the left; from no parameters.
+    /// The value that they are combined with, once and from the left; from no parameters.
     pub initial: Function,
 }
 
@@ -146,7 +146,7 @@ fn step(multiply: &Function, add: &Function) -> Function {
     separate_step(multiply, add)
 }
 
-/// As [`step`], with each operation rounded by itself.
+/// Like [`step`], with each operation rounded by itself.
 pub(super) fn separate_step(multiply: &Function, add: &Function) -> Function {
     let types = add.result_types();
     function(&[&types[..], multiply.parameters()].concat(), |terms| {
@@ -233,7 +233,7 @@ fn operand(lowering: &Lowering<'_>, elements: Function, parameters: &Rc<Paramete
     Operand { at: Rc::new(at), columns_are_contiguous, types }
 }
 
-/// One product, for those who listen to it.
+/// One product, for the listeners to it.
 struct Job<'a, 'b> {
     lowering: &'a Lowering<'b>,
     node: &'a Node,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A loop of a number of rounds.
 #[derive(Clone)]
 pub struct Repeat {
-    /// How many arrays the state has.
+    /// Number of arrays of the state.
     state: usize,
     nested: Nested,
 }

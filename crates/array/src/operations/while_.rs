@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A loop.
 #[derive(Clone)]
 pub struct While {
-    /// How many arrays the state has.
+    /// Number of arrays of the state.
     state: usize,
     nested: Nested,
 }

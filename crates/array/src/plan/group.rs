@@ -1,4 +1,4 @@
-//! Which arrays are computed together, by one kernel or by kernels that follow each other: those that load the same elements, or are so small
+//! Groups of arrays that are computed together, by one kernel or by kernels that follow each other: they load the same elements, or are so small
 //! that a launch costs more than they do. Nothing is lowered here.
 
 use super::planner::Planner;
@@ -14,7 +14,7 @@ const MOST_TOGETHER: usize = 8;
 /// Elements up to which writing an array costs less than launching a kernel for it: one block's.
 const SMALL: i64 = 1024;
 
-/// How arrays are computed together.
+/// Way in which arrays are computed together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Together {
     /// By producers of one kind.
@@ -25,7 +25,7 @@ pub(super) enum Together {
     Written,
     /// As the arrays of one loop.
     Looped,
-    /// As pulls of one shape, which are written, and operations that hear what they read of them in step.
+    /// As pulls of one shape, which are written, and operations that hear the elements that they read in step.
     WrittenAndHeard,
 }
 
@@ -137,7 +137,7 @@ impl Planner<'_> {
         (self.readers(node, done, |_, _| false, alike), Together::Produced)
     }
 
-    /// Single values that follow from the results of folds among these arrays, and from what is there already: whoever has the results
+    /// Single values that follow from the results of folds among these arrays, and from arrays that exist already: the thread with the results
     /// computes them too, which saves launches.
     pub(super) fn followers(&self, group: &[&Node], done: &HashSet<NodeId>) -> Vec<&Node> {
         let is_result = |node: &&&Node| {
@@ -159,7 +159,7 @@ impl Planner<'_> {
         self.program.nodes().iter().filter(follows).take(MOST_TOGETHER).collect()
     }
 
-    /// Those of the arrays that are computed together which nothing else reads, and which are no results.
+    /// Returns the arrays computed together that nothing else reads, and that are no results.
     pub(super) fn unread(&self, group: &[&Node]) -> Vec<NodeId> {
         let is_here = |node: &Node| group.iter().any(|member| member.id == node.id);
         let needs_memory = |array: NodeId| {

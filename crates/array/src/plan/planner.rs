@@ -1,4 +1,4 @@
-//! How a plan is made: the arrays that are in memory, one group after the other, each with the steps of the kernels that write it. Which
+//! Planning: emits the arrays in memory, one group after the other, each with the steps of the kernels that write it. Which
 //! arrays are a group is decided in `group.rs`, and which are in memory by their forms.
 
 use super::group::Together;

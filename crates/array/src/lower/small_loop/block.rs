@@ -53,7 +53,7 @@ impl InBlock {
         Held::Shared(memories.collect(), whole(0))
     }
 
-    /// Notes that a slot is written: who reads it waits first.
+    /// Notes that a slot is written: its readers wait at a barrier first.
     pub(super) fn written(&self, slot: usize) {
         self.unsynced.borrow_mut().insert(slot);
     }
@@ -103,7 +103,7 @@ impl InBlock {
         self.written(slot);
     }
 
-    /// What a slot of the kernel holds.
+    /// Returns the location of a slot's array.
     pub(super) fn at(&self, slot: usize) -> Option<Held> {
         self.held.borrow().get(&slot).cloned()
     }

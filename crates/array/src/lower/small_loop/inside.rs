@@ -58,7 +58,7 @@ impl Inside {
         unsafe { parameters.apply_over(function, arguments, &extent, &element) }
     }
 
-    /// How many rows are reduced.
+    /// Returns the number of rows that are reduced.
     pub(super) fn row_count(&self, rows: &Rows) -> Ix {
         match rows.size.0 {
             1 => Exp::from(1),
@@ -66,7 +66,7 @@ impl Inside {
         }
     }
 
-    /// How long rows are that are reduced.
+    /// Returns the length of rows that are reduced.
     pub(super) fn column_count(&self, rows: &Rows) -> Ix {
         match rows.size.0 {
             1 => self.block.number(rows.size.1),
@@ -74,7 +74,7 @@ impl Inside {
         }
     }
 
-    /// Writes what becomes of a row's result.
+    /// Finishes a row's result, and writes it.
     pub(super) fn finish(&self, rows: &Rows, index: Ix, reduced: Vec<Term>, held: &Held) {
         let terms = self.apply(&rows.finish, &[vec![index.term()], reduced].concat());
         if let [index, value @ ..] = &terms[..] {

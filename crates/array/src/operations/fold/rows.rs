@@ -15,9 +15,9 @@ use std::rc::Rc;
 
 /// One fold of several that are done together.
 pub(in crate::operations) struct Part {
-    /// What is folded.
+    /// The reduction.
     pub reduction: Reduction,
-    /// Who listens to the results.
+    /// The listeners to the results.
     pub heard: Vec<Heard>,
 }
 
@@ -28,9 +28,9 @@ pub(in crate::operations) struct Space {
     pub rows: RowCount,
     /// Its columns.
     pub columns: Columns,
-    /// How many rows and columns it has at most.
+    /// Upper bounds of the numbers of rows and columns.
     pub size: (i64, i64),
-    /// Whether it has just as many.
+    /// Whether these numbers are exact.
     pub is_known: bool,
 }
 
@@ -39,7 +39,7 @@ pub(in crate::operations) struct Space {
 pub(in crate::operations) enum RowCount {
     /// A single one.
     One,
-    /// Those of an array.
+    /// The rows of an array.
     Of(NodeId),
     /// One for each element of an array.
     ForEach(NodeId),
@@ -48,7 +48,7 @@ pub(in crate::operations) enum RowCount {
 /// The columns that a fold reduces.
 #[derive(Clone, Copy)]
 pub(in crate::operations) enum Columns {
-    /// Those of an array whose rows are folded.
+    /// The columns of an array whose rows are folded.
     Of(NodeId),
     /// All elements of an array.
     All(NodeId),
@@ -148,7 +148,7 @@ fn chooses(function: &Function) -> bool {
     })
 }
 
-/// What each part's listeners hear of the scalars of all parts, and what follows from that.
+/// Returns the listeners of all parts, each adapted to the scalars of all parts, and those that write the followers.
 pub(super) fn finished(lowering: &Lowering<'_>, parts: &[Part]) -> Result<Vec<Heard>, Error> {
     let types: Vec<ScalarType> = parts.iter().flat_map(|part| part.reduction.types.iter().copied()).collect();
     let parameters = [&[ScalarType::I64][..], &types].concat();
