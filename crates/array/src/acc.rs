@@ -1,5 +1,5 @@
-//! Array programs as users write them: a thin typed layer over [`Described`]. What makes arrays is in [`crate::create`], the
-//! methods are in files by what they do.
+//! Array programs as users write them: a thin typed layer over [`Described`]. Functions that make arrays are in [`crate::create`];
+//! methods are in files by subject.
 
 use crate::data::{Array, Vector};
 use crate::described::{Described, building};
@@ -124,7 +124,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
     /// # Ok::<(), pumice::Error>(())
     /// ```
     pub fn shape(&self) -> D::Index {
-        // What is known is a constant: it belongs to no scope, and no graph grows by it.
+        // A known extent is a constant: it belongs to no scope, and no graph grows by it.
         let extent = |dimension: usize| match self.described.known_extents() {
             Some(extents) => Exp::from(extents[dimension]).term(),
             None => self.extent(dimension).term(),

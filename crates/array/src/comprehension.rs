@@ -269,7 +269,7 @@ pub fn first<T: Elt>(vector: Acc<Vector<T>>, count: impl Into<Exp<i64>>) -> Acc<
     vector.stretch(Exp::from(0), 1, count, Place::caller("take"))
 }
 
-/// The groups of elements with equal keys, in the order of their keys: each with what a function of its elements gives, combined.
+/// The groups of elements with equal keys, in the order of their keys: each with the combined values of a function of its elements.
 #[track_caller]
 pub fn grouped<T: Elt, K: Lift, L: Lift>(
     vector: Acc<Vector<T>>,

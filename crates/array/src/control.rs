@@ -3,7 +3,7 @@
 //! Such an operation has array programs of its own, which are closed: everything they need besides scalar arguments is an array
 //! argument, the operation's input of the same number. The elements of an array decide how it goes on, so the interpreter or runtime
 //! runs it where the plan of the operations before it ends ([`crate::Read::Run`]), one nested program
-//! after the other ([`Control::run`]). Interpreter and runtime share that: it is what a loop or a branch means. Loops whose arrays are
+//! after the other ([`Control::run`]). Interpreter and runtime share that: it defines the meaning of a loop or a branch. Loops whose arrays are
 //! small are not run in this way on a device: they are kernels (`lower/small_loop.rs`).
 
 use crate::data::{ArrayData, whole_columns};
@@ -143,7 +143,7 @@ pub(crate) fn check_state(
     )
 }
 
-/// Nothing is known of what it gives before it has run, and then that is in memory.
+/// Nothing is known of its results before it has run; then they are in memory.
 impl<C: Control + Clone> Operation for C {
     fn keyword(&self) -> &'static str {
         Control::keyword(self)

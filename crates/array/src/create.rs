@@ -172,7 +172,7 @@ pub fn meshgrid<T: Elt, U: Elt>(xs: Acc<Vector<T>>, ys: Acc<Vector<U>>) -> (Acc<
 }
 
 /// Arrays one after the other along a dimension, counted from the outermost; their other extents are the same. Each writes
-/// its elements behind those of the arrays before it, and what it is a function of is computed where it is written.
+/// its elements behind those of the arrays before it. An array that is a function of others is computed where it is written.
 ///
 /// ```
 /// use pumice::*;

@@ -1,4 +1,4 @@
-//! Descriptions of arrays: what [`crate::Acc`] holds while a program is written.
+//! Descriptions of arrays, which [`crate::Acc`] holds while a program is written.
 //!
 //! A description is one operation and the descriptions that it is applied to, immutable and shared by reference. A program
 //! is made of them once it is whole ([`crate::ArrayProgram::of`]).

@@ -97,7 +97,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         Acc::<Array<D, L::Elt>>::new(ZipWith { function }, inputs, place)
     }
 
-    /// The array itself, in memory: nothing that uses it computes it again, and nothing before it is written into what
+    /// Materialises the array: its users read it from memory and do not compute it again, and no operation before it is fused with one that
     /// comes after.
     ///
     /// ```

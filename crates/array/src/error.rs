@@ -48,7 +48,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The message: it is what a program prints whose `main` returns an error.
+/// Prints the message, because a program whose `main` returns an error prints it by `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -93,7 +93,7 @@ impl Error {
         }
     }
 
-    /// Returns where the user wrote the operation that it is about, where it is about one. What is wrong with an array of the host has
+    /// Returns the place of the operation in the user's source, if the error is about one. An error about an array of the host has
     /// no place; that of a device's error is known to `pumice::Error`, which this becomes by `?`.
     ///
     /// ```
@@ -121,7 +121,7 @@ impl Error {
         self.place().map(Place::operation)
     }
 
-    /// Returns what to do about it, as a sentence.
+    /// Returns a hint on how to mend it, as a sentence.
     ///
     /// ```
     /// use pumice::prelude::*;

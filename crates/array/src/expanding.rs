@@ -121,7 +121,7 @@ impl<T: Elt> Acc<Vector<T>> {
         Acc::from_described(untyped::expanded(self.described(), size, get, types, place))
     }
 
-    /// Reduces what each element is expanded to, as [`Acc::expand`] says, with an associative operator: one result per element.
+    /// Reduces the elements that each element is expanded to, as by [`Acc::expand`], with an associative operator: one result per element.
     /// `initial` stands before the others; where there are none, it is the result.
     ///
     /// ```
@@ -219,7 +219,7 @@ impl<T: Elt> Acc<Vector<T>> {
         Acc::from_described(untyped::reduced(source, size, get, combination, U::types(), place))
     }
 
-    /// Replaces each element by what `f` gives for every number of a range: from the first to below the second that
+    /// Replaces each element by the results of `f` for every number of a range: from the first to below the second that
     /// `range` gives for it.
     ///
     /// ```

@@ -56,7 +56,7 @@ pub enum Unplanned {
     NeedsLength(NodeId),
     /// They depend on the element of an array that has one, which must be read first.
     NeedsValue(NodeId),
-    /// They depend on what a loop or a branch gives, which must be run first.
+    /// They depend on the result of a loop or a branch, which must be run first.
     NeedsRun(NodeId),
     /// They depend on arguments, which are not there yet.
     NeedsArguments,
@@ -269,7 +269,7 @@ impl Shapes<'_> {
         self.source.counted().map_or(Extent::UpTo(bound), Extent::Number)
     }
 
-    /// The extents of what is known only when it has been computed: there are none before.
+    /// The extents of a result that are known only when it has been computed: there are none before.
     pub fn after_run(&self) -> Result<Vec<Extent>, Unplanned> {
         Err(self.source.node().map_or(Unplanned::NeedsArguments, Unplanned::NeedsRun))
     }
@@ -325,7 +325,7 @@ pub struct Knowledge {
     pub counted: HashMap<NodeId, i64>,
     /// The elements of arrays that have one, where they have been read.
     pub values: HashMap<NodeId, Vec<Constant>>,
-    /// Array arguments that nobody needs after the run, the state of a loop: each may be overwritten by the result that takes its place,
+    /// Array arguments without uses after the run, the state of a loop: each may be overwritten by the result that takes its place,
     /// the first one by the first.
     pub overwritten: Range<u32>,
 }
@@ -452,7 +452,7 @@ impl Extents {
             )));
         }
         self.classes.push(classes);
-        // What was seen to be equal is one class from here on: kernels take one argument for both.
+        // Extents that were found equal are one class from here on: kernels take one argument for both.
         if node.operation.nature() == Nature::Pull && node.operation.listens(0) == Listens::Maps {
             for input in &node.inputs {
                 for dimension in 0..node.rank as u32 {

@@ -86,8 +86,8 @@ impl Case {
         matches!(self.expectation, Expectation::Refused(_))
     }
 
-    /// Compares what a run gave, or its error, with what is expected; says how they differ. For a program that should be
-    /// refused, the verifier's error is what a run gave.
+    /// Compares the outcome of a run, its results or its error, with the expected one; describes the difference. For a program that should be
+    /// refused, the outcome is the verifier's error.
     pub fn compare<D: AsRef<dyn ArrayData>>(&self, outcome: Result<&[D], String>) -> Result<(), String> {
         let expected = match (&self.expectation, &outcome) {
             (Expectation::Results(expected), Ok(_)) => expected,
@@ -183,7 +183,7 @@ pub fn read(text: &str, file: &str) -> Result<FileTest, ParseError> {
             draft.directive(&program, &mut cursor, comment).map_err(place)?;
         }
     }
-    // What stands before the first `case` is a case of its own, unless it is nothing.
+    // The lines before the first `case` are a case of their own, unless there are none.
     if cases.len() > 1 && cases.first().is_some_and(|draft| !draft.is_used) {
         cases.remove(0);
     }

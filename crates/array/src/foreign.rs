@@ -1,4 +1,4 @@
-//! Functions of users inside array programs, as users write them: [`foreign`], and what is printed while a program runs.
+//! Functions of users inside array programs, as users write them: [`foreign`], and printing while a program runs.
 
 use crate::acc::Acc;
 use crate::control::Arrays;

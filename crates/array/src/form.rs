@@ -3,7 +3,7 @@
 //! An array is a *pull* (a function from index to element, which its consumer writes into its own code), *loose* (a pull
 //! whose elements may be absent, as a filter's), a *push* (a program that hands elements on, to which its consumers listen)
 //! or *manifest* (in memory). A consumer takes the form that its producer has; memory is written only where
-//! - the array is a result, or what an operation takes or gives that has a kernel of its own,
+//! - the array is a result, or an input or result of an operation that has a kernel of its own,
 //! - an index is demanded from a push or a loose array (the elements of a fold, by something that indexes), or
 //! - an array's elements would be computed more than once, and computing one costs more than [`RECOMPUTE`]: writing
 //!   it and reading it back is cheaper. "More than once" is decided by index: however many operations use an array, if
@@ -41,7 +41,7 @@ pub enum Form {
     Push {
         /// The operation that hands them on.
         producer: NodeId,
-        /// The operations that listen to it and hand on what it becomes, up to this one.
+        /// The operations that listen to it and hand its elements on, changed, up to this one.
         stages: Vec<NodeId>,
     },
 }
@@ -172,7 +172,7 @@ impl Deciding<'_> {
                 continue;
             }
             if let (Kind::Push(producer, true), true) = (kind, in_memory) {
-                // Placing what comes loose takes an even producer: memory.
+                // Placing loose elements takes a producer that hands them on evenly: memory.
                 must_exist.entry(producer).or_insert(InMemory::Loose { by: node.place });
             }
             for (position, input) in node.inputs.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Deciding<'_> {
                 must_exist.entry(cell).or_insert(InMemory::Length { by: node.place });
             }
             for read in node.reads() {
-                // Mostly nobody knows how often an element is read.
+                // The number of reads of an element is mostly unknown.
                 let is_cheap = cost[&read] <= RECOMPUTE || node.operation.reads_once();
                 if kinds[&read] != Kind::Pull || !is_cheap || depths[&read] >= MOST_DEEP {
                     let (by, cost) = (node.place, cost[&read]);
@@ -253,7 +253,7 @@ impl Deciding<'_> {
         let is_loose = |producer: NodeId| self.program.node(producer).operation.hands_on_loose();
         for node in self.program.nodes() {
             let of = |input: &NodeId| match kinds.get(input).copied().unwrap_or(Kind::Stored) {
-                // Who else needs it finds it in memory, or hears it too.
+                // Other uses find it in memory, or hear it too.
                 Kind::Push(producer, _) if uses.get(input) != Some(&1) && !is_loose(producer) => Kind::Stored,
                 kind => kind,
             };
@@ -419,7 +419,7 @@ fn followed(node: &Node, of: impl Fn(&NodeId) -> Kind) -> Kind {
     }
 }
 
-/// The path of an index (as a hash) through an operation: only what changes the index counts.
+/// The path of an index (as a hash) through an operation: only changes of the index count.
 fn along(path: u64, node: &Node) -> u64 {
     let keeps = node.operation.nature() == Nature::Loose || node.operation.listens(0) == Listens::Maps;
     if keeps {

@@ -467,7 +467,7 @@ impl<'a> Fuser<'a> {
             low >= 0 && length.is_some_and(|length| high < length.bound.into())
         };
         let proved: Vec<bool> = index.iter().enumerate().map(is_proved).collect();
-        // Without a failure, what one part of an index is must not decide whether another one is computed, which may fail.
+        // Without a failure site, one part of an index must not decide whether another one is computed, which may fail.
         let together = site.is_none() && proved.contains(&false);
         for (dimension, part) in index.iter().enumerate() {
             if proved[dimension] && !together {

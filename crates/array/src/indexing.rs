@@ -73,8 +73,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         indices.mapped(|index| self.element(&index.terms(), Some(site)), place)
     }
 
-    /// The elements at these indices where a condition holds, and those of `otherwise` elsewhere; what an index is there is of no
-    /// consequence.
+    /// The elements at these indices where a condition holds, and those of `otherwise` elsewhere. An index for which it does not hold may be
+    /// out of bounds.
     ///
     /// ```
     /// use pumice::*;

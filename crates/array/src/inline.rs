@@ -1,9 +1,9 @@
 //! A program inside another one: its operations are described once more, over arrays and scalars of the caller.
 //!
-//! What comes out is a description like any other, so planning sees one program and fuses across the call. Operations keep the
+//! The result is a description like any other, so planning sees one program and fuses across the call. Operations keep the
 //! places where they were written, and arrays that the program holds are shared. Programs of loops and branches see no
 //! scalars but arguments, and the caller's scalar may be computed from its arrays: so these programs are described once more
-//! too, and closed again over what they take from outside.
+//! too, and closed again over the arrays that they take from outside.
 
 use crate::described::{Described, remember};
 use crate::loops::Outside;
@@ -72,7 +72,7 @@ fn describe_node(node: &Node, before: &[Arc<Described>], passed: &Passed) -> Arc
                 scalars: passed.scalars.clone(),
             };
             let mut outside = Outside::new(parameters);
-            // What is run once before a loop becomes a part of its step again.
+            // The program that is run once before a loop becomes a part of its step again.
             let (once, all) = (control.once(), control.programs());
             let programs = (0..).zip(all).filter(|(number, _)| Some(*number) != once).map(|(_, program)| {
                 let mut inner = inner.clone();

@@ -1,6 +1,6 @@
-//! The array interpreter: what a program means, computed operation by operation with no fusion and no kernels.
+//! The array interpreter: computes a program operation by operation, with no fusion and no kernels, and so defines its meaning.
 //!
-//! It is the specification that devices are tested against, and slow. What each operation means is in its file.
+//! It is the specification that devices are tested against, and slow. The meaning of each operation is in its file.
 
 use crate::control::{Arrays, Control};
 use crate::data::{ArrayData, HostData, whole_columns};

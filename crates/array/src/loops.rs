@@ -1,8 +1,8 @@
 //! Loops and branches over arrays, as users write them.
 //!
-//! Their functions are called once, while the program is written. What a function describes itself is part of its program;
-//! arrays that were described before it was called are outside, and are further inputs of the loop or branch. Where an array is
-//! computed that no round changes, or that only one side of a branch needs, is for planning to decide (`passes/float.rs`).
+//! Their functions are called once, while the program is written. The arrays that a function describes itself are part of its program;
+//! arrays that were described before it was called are outside, and are further inputs of the loop or branch. Planning decides where an
+//! array is computed that no round changes, or that only one side of a branch needs (`passes/float.rs`).
 
 use crate::acc::Acc;
 use crate::create::unit_at;
@@ -69,8 +69,8 @@ tuples!(A B C D);
 /// Makes `next` of the state again and again, as long as `condition` holds for it; gives the state for which it does not. The
 /// state is an array or a tuple of up to four, whose extents may change from round to round.
 ///
-/// Both functions describe programs and are called once. They may use arrays from outside. What does not depend on the state is
-/// computed once, wherever it is described, and what `next` describes not at all if there is no round. The state stays on the device.
+/// Both functions describe programs and are called once. They may use arrays from outside. A loop invariant is computed once, wherever
+/// it is described. If there is no round, the arrays that `next` describes are not computed at all. The state stays on the device.
 /// Where its arrays fit one block and keep their extents, and the functions consist of maps, folds, scans and the like, the whole loop is
 /// one kernel, which runs to its end once it has begun, or to the deadline if there is one. On CUDA a loop whose arrays keep their extents
 /// is a graph, which goes on without the host too. Otherwise the host reads the condition in every round. `explain` says which loops are

@@ -1,7 +1,7 @@
 //! Operations of the array language: everything that the layers ask of one, in one trait.
 //!
-//! An operation is a file under [`crate::operations`]. It says how its text begins, what its signature is, how large its
-//! result is, in which form it exists, what it costs, how it is computed and what it means. Nothing outside of that file
+//! An operation is a file under [`crate::operations`]. It has the operation's keyword, signature, result extents,
+//! form, cost, lowering and meaning. Nothing outside of that file
 //! asks which operation it is.
 
 use crate::control::{ArrayType, Control};
@@ -69,7 +69,7 @@ pub trait Operation: Send + Sync + 'static {
     /// The form in which its result exists by itself.
     fn nature(&self) -> Nature;
 
-    /// How it takes an input that is handed on element by element instead of being in memory.
+    /// The use that it can make of an input that is handed on element by element instead of being in memory.
     fn listens(&self, _input: usize) -> Listens {
         Listens::No
     }
@@ -178,7 +178,7 @@ pub trait Operation: Send + Sync + 'static {
     }
 
     /// The steps that compute the elements of a push and hand them to listeners. There is one entry for this operation,
-    /// or several of the same keyword that share what [`Operation::shares`] says.
+    /// or several of the same keyword with an equal key ([`Operation::shares`]).
     fn produce(&self, _lowering: &Lowering<'_>, _group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         Err(Error::Program(format!("nothing produces the elements of `{}`", self.keyword()).into()))
     }
@@ -222,7 +222,7 @@ pub enum Nature {
     Push,
 }
 
-/// How an operation takes an input that comes element by element.
+/// The use that an operation makes of an input that comes element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listens {
     /// Nothing: it needs an index of its own choice.

@@ -12,7 +12,7 @@ fn operator<T: Elt>(combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp) -> Function 
 }
 
 impl<D: Shape, S: Elt> Acc<Array<D, S>> {
-    /// The defaults, into which what `target` makes of each element and its index is combined.
+    /// Combines into the defaults the values that `target` computes from each element and its index.
     pub(crate) fn combined<E: Shape, T: Elt>(
         self,
         combine: impl FnOnce(T::Exp, T::Exp) -> T::Exp,
@@ -28,7 +28,7 @@ impl<D: Shape, S: Elt> Acc<Array<D, S>> {
 
     /// Combines every element into an array of defaults, at the index that `target` gives for its own index.
     ///
-    /// `combine` is given the element and what is at its target by then. It must be associative and commutative, because
+    /// `combine` is given the element and the current value at its target. It must be associative and commutative, because
     /// elements come in any order; sums of floats may so differ in their last bits from run to run. `target` gives an index,
     /// or an `Option` of one: elements that have none are left out. An index that the defaults do not have is an error that
     /// names this place.

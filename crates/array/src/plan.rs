@@ -135,7 +135,7 @@ pub struct PlanOptions {
     pub small_loops: bool,
     /// Whether arrays are moved out of loops that do not change them, and into the side of a branch that alone needs them.
     pub float: bool,
-    /// Whether what a round of a loop gives is written over what it was given, where every element is read only where it is written.
+    /// Whether a round of a loop writes its results over its inputs, where every element is read only where it is written.
     pub overwrite: bool,
     /// Whether neighbouring accesses become wide ones, where the device has them.
     pub vectorise: bool,
@@ -228,9 +228,9 @@ pub enum Read {
 }
 
 impl Plan {
-    /// Plans the computation of a program's results, given what is known of its arguments. If a length that only the
+    /// Plans the computation of a program's results, given the known facts about its arguments. If a length that only the
     /// device knows must be read first, or a loop or a branch is to be run, the plan ends there ([`Plan::reads`]), and
-    /// another one is made with what is known then. Loops that fit one block are kernels of the plan.
+    /// another one is made with the facts known then. Loops that fit one block are kernels of the plan.
     pub fn new(
         program: &CheckedProgram,
         profile: &Profile,
@@ -238,7 +238,7 @@ impl Plan {
         options: &PlanOptions,
     ) -> Result<Plan, Error> {
         let mut plan = Plan::as_far_as_known(program, profile, knowledge, options)?;
-        // What is planned later may need the arguments.
+        // Plans that follow may need the arguments.
         if options.overwrite && plan.reads.is_none() {
             overwrite::over_arguments(&mut plan, program, &knowledge.overwritten);
         }
@@ -298,7 +298,7 @@ impl Plan {
             break Plan { reads: plan.reads.or(Some(run)), ..plan };
         };
         match (plan.reads, first) {
-            // Of a plan that is not the last one nothing is left but what it reads. A loop is run once.
+            // Only the arrays that are read remain of a plan that is not the last one. A loop is run once.
             (Some(_), Some(control)) => {
                 let given: Vec<NodeId> = fitted.given_by(control).map(|(id, _)| id).collect();
                 let plan = Plan::as_far_as_known(&fitted.giving(&given), profile, knowledge, options)?;
@@ -345,7 +345,7 @@ impl Plan {
         Planner { program, profile, options, knowledge, extents, forms: &forms }.plan()
     }
 
-    /// Returns what the host reads after the steps, before the rest of the program is planned.
+    /// Returns the fact that the host reads after the steps, before the rest of the program is planned.
     pub fn reads(&self) -> Option<Read> {
         self.reads
     }

@@ -124,7 +124,7 @@ impl ArrayProgram {
         self.results.push(result);
     }
 
-    /// The program whose results these descriptions are: what they need, inputs and mentioned arrays before their users.
+    /// The program whose results are these descriptions: the arrays that they need, inputs and mentioned arrays before their users.
     ///
     /// Outside of all scopes this ends the description of a program: arrays that were described for it and of which there are only
     /// expressions are forgotten.
@@ -181,7 +181,7 @@ impl ArrayProgram {
     /// Makes these arrays the results.
     pub(crate) fn replace_results(&mut self, results: &[NodeId]) {
         self.results = results.to_vec();
-        // What comes after them is not needed, and may not be possible to plan yet.
+        // Nodes after them are not needed, and may not be possible to plan yet.
         let last = results.iter().map(|result| result.0 as usize).max();
         self.nodes.truncate(last.map_or(0, |last| last + 1));
     }
@@ -324,8 +324,8 @@ pub(crate) fn renumbered(
     )
 }
 
-/// An operation with its functions over other leaves: `leaf` gives what a variable stands for that is not a parameter, `element`
-/// what an element of an array does. Functions without an element and without a variable that `changes` stay as they are.
+/// Rewrites the functions of an operation over other leaves: `leaf` gives the value of a variable that is not a parameter, `element`
+/// that of an array's element. Functions without an element and without a variable that `changes` stay as they are.
 pub(crate) fn with_leaves(
     operation: &Arc<dyn Operation>,
     changes: impl Fn(Variable) -> bool,

@@ -1,5 +1,5 @@
 //! Rows of different lengths: elements one after the other, and where each row begins. [`AccRagged`] in programs, [`Ragged`] on
-//! the host. What is done to rows is in `rows.rs`.
+//! the host. Operations on rows are in `rows.rs`.
 
 use crate::acc::Acc;
 use crate::comprehension::Rows;
@@ -125,7 +125,7 @@ impl<T> Ragged<T> {
         self.values.get(range)
     }
 
-    /// The rows, in order: what `for row in &rows` goes through.
+    /// Iterates over the rows in order, as `for row in &rows` does.
     ///
     /// ```
     /// use pumice::Ragged;
@@ -301,7 +301,7 @@ impl<T: Elt> Ragged<T> {
     }
 }
 
-/// Rows of different lengths in a program: what a comprehension of comprehensions gives.
+/// Rows of different lengths in a program, such as the result of a comprehension of comprehensions.
 ///
 /// Rows of one can be drawn from by number: `x <- rows[i]`.
 ///
@@ -447,7 +447,7 @@ impl<T: Elt> Rows for AccRagged<T> {
         let is_there = number.ge(0) & number.lt(count);
         let is_there = Exp::<bool>::from_term(is_there.term().check(site, number.term(), count.term()));
         let first: Exp<i64> = self.offsets.element(&[row.term()], Some(site));
-        // Where it is not there, what is read is no element of another row either.
+        // Where it is not there, no element of another row is read either.
         self.values.element(&[is_there.select(first + number, Exp::from(-1)).term()], None)
     }
 }

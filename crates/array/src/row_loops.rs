@@ -2,7 +2,7 @@
 //!
 //! All rows whose condition holds advance together, as one flattened step; the others are not part of it, so a step never sees a
 //! row that is through. Rows that are through are taken out of the way when they are half of those that were left: copying costs
-//! at most about as much as the steps do, whoever runs longest.
+//! at most about as much as the steps do, independent of how long each row runs.
 
 use crate::acc::Acc;
 use crate::data::{Scalar, Vector};

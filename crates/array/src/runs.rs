@@ -66,7 +66,7 @@ impl<T: Elt> Acc<Vector<T>> {
 }
 
 impl<T: Elt> Acc<Vector<(T, i64)>> {
-    /// The vector whose runs these are: each value as often as the number beside it says. What [`Acc::run_lengths`] was made of.
+    /// Decodes runs: each value as often as the number beside it says. This is the inverse of [`Acc::run_lengths`].
     ///
     /// ```
     /// use pumice::*;

@@ -89,8 +89,8 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
         self.scanned((Gives::Inclusive, true), None, f, Place::caller("scanr1"))
     }
 
-    /// For each element `initial` combined with all before it in its row, and for each row everything combined: what
-    /// [`Acc::scanl`] gives, with the last element of each row by itself. Both come out of one kernel.
+    /// For each element `initial` combined with all before it in its row, and for each row everything combined. This is
+    /// [`Acc::scanl`] with the last element of each row by itself. Both come out of one kernel.
     ///
     /// ```
     /// use pumice::*;
@@ -146,7 +146,7 @@ impl<D: Shape, T: Elt> Acc<Array<D, T>> {
 
     /// The elements of which a predicate holds, in order, in one dimension.
     ///
-    /// How many there are is known on the device; the host waits for it only when it looks. What follows a filter and needs
+    /// The device finds their number; the host waits for it only when it looks. An operation after a filter that needs
     /// no indices (a map, another filter, a fold) takes the elements as they come, and nothing is written in between.
     ///
     /// ```

@@ -40,7 +40,7 @@ pub enum Segments {
 type Stretch = (Exp<i64>, Exp<i64>);
 
 impl Segments {
-    /// The offsets, or the flags if that is what there is.
+    /// The offsets, or the flags if those are given.
     fn offsets(self, place: Place) -> Result<Acc<Vector<i64>>, Acc<Vector<bool>>> {
         match self {
             Segments::Offsets(offsets) => Ok(offsets),
@@ -100,7 +100,7 @@ impl<T: Elt> Acc<Vector<T>> {
         self.fold_stretches(&offsets, |x, _| x, initial, f, place)
     }
 
-    /// Reduces what a function gives for the elements of each segment and their numbers there.
+    /// Reduces the values of a function of the elements of each segment and their numbers there.
     pub(crate) fn fold_stretches<U: Elt>(
         &self,
         offsets: &Acc<Vector<i64>>,

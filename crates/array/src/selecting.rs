@@ -48,7 +48,7 @@ pub(crate) fn first_by_keys<T: Elt>(
         while shift > 0 {
             let bits = BITS.min(shift);
             let digits = selection.with_digit(&found, key, shift, bits);
-            // What was found of the same key is part of it.
+            // The digits found of the same key before are part of it.
             found.retain(|found: &Found| found.key != key);
             shift -= bits;
             found.push(Found { key, shift, digits });

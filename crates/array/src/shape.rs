@@ -1,4 +1,4 @@
-//! The shapes of arrays in Rust's types: how many dimensions, what an index is, which shape has one dimension less.
+//! The shapes of arrays in Rust's types: the number of dimensions, the type of an index, the shape with one dimension less.
 
 use pumice_scalar::{Exp, Lift, ScalarType, Term};
 use std::fmt::Debug;

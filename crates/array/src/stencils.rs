@@ -103,7 +103,7 @@ impl<D: Shape, T: Elt> Neighbours<D, T> {
             cond(inside, here, || value(D::Index::from_terms(&mut index.iter().copied())))
         };
         let nearest = |dimension: usize, at: Exp<i64>| at.max(0).min(extent(dimension) - 1);
-        // An index inside stays what it is, plainly: away from the borders nothing else is computed (`lower/interior.rs`).
+        // An index inside is used unchanged: away from the borders nothing else is computed (`lower/interior.rs`).
         let unless_inside = |dimension: usize, at: Exp<i64>, beyond: Exp<i64>| {
             let inside = at.ge(0) & at.lt(extent(dimension));
             nearest(dimension, inside.select(at, beyond))

@@ -1,7 +1,7 @@
 //! Vectors by key, for joins: in the order of their keys, with a directory that says about where each key is.
 //!
 //! The ranks of the first scalar of keys, from the smallest to the largest, are cut into buckets of equal width, a power of two, at
-//! most as many as there are elements. So a search begins with few elements where keys are spread evenly, and halves what is left
+//! most as many as there are elements. So a search begins with few elements where keys are spread evenly, and is a binary search
 //! where they are not.
 
 use crate::described::Described;

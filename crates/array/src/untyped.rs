@@ -1,5 +1,5 @@
-//! Operations whose elements' types are data: what methods of [`crate::Acc`], comprehensions in Rust and the `.pum` language have in
-//! common. Elements are their scalars, in order; functions are closures over them.
+//! Operations whose elements' types are data: the common part of methods of [`crate::Acc`], comprehensions in Rust and the `.pum`
+//! language. Elements are their scalars, in order; functions are closures over them.
 
 use crate::described::{Described, building};
 use crate::expanding::{checked, is_fixed};

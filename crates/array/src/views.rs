@@ -420,8 +420,8 @@ impl<D: Larger, T: Elt> Acc<Array<D, T>> {
         border(before.into()).joined(vec![self, after], place)
     }
 
-    /// The array with one of its dimensions, counted from the outermost, as the innermost, and the others in their order: what
-    /// is done to rows after this goes along that dimension.
+    /// The array with one of its dimensions, counted from the outermost, as the innermost, and the others in their order: operations
+    /// on rows after this go along that dimension.
     ///
     /// ```
     /// use pumice::*;

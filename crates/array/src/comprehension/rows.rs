@@ -108,7 +108,7 @@ pub fn row_slice_element<R: Rows>(
     rows.element(row, from.into().max(0) + number, Place::caller("slice"))
 }
 
-/// The value of one row of what a reduction of rows gives.
+/// The value of one row in the result of a reduction of rows.
 pub fn of_row<T: Elt>(values: &Acc<Vector<T>>, row: Exp<i64>) -> T::Exp {
     values.element(&[row.term()], None)
 }
@@ -150,7 +150,7 @@ pub fn once_in_rows<T: Elt>(rows: Exp<i64>, numbered: Acc<Vector<(i64, T)>>) -> 
 }
 
 /// The groups of elements with equal keys in each of so many rows, in rising order by row and key, beside the number of their row: each
-/// with its key, and with what a function of its elements gives, combined.
+/// with its key, and with the combined values of a function of its elements.
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn grouped_in_rows<T: Elt, K: Lift, L: Lift>(

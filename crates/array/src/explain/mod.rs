@@ -1,4 +1,4 @@
-//! Explanations: what a program's plans compute, launch and keep in memory, and why.
+//! Explanations of a program's plans: their operations, launches and arrays in memory, with the reasons.
 //!
 //! One structure ([`Explanation`]) is made of plans, and printed as text (`text.rs`), JSON (`json.rs`) and a drawing (`svg.rs`). Reasons
 //! come from the plan, which records them where it decides; nothing is inferred here.
@@ -41,7 +41,7 @@ pub struct Explanation {
 pub struct ExplainedPlan {
     /// The nested program that it is for, with the loops and branches around it, outermost first; empty for the program itself.
     pub within: Vec<String>,
-    /// Why there is no plan: what happens if this part is run.
+    /// The error that a run of this part would return, which is why there is no plan.
     pub error: Option<String>,
     /// The arrays in memory.
     pub arrays: Vec<ExplainedArray>,

@@ -1,4 +1,4 @@
-//! Files as arrays without reading them first: the system brings pages as somebody looks at them, and an upload goes from the file's
+//! Files as arrays without reading them first: the system loads pages as they are looked at, and an upload goes from the file's
 //! pages to the device in pieces.
 
 use super::npy::{Header, file_error, typed};

@@ -38,7 +38,7 @@ const NAMES: [(&str, ScalarType); 12] = [
 /// Why a file is not read.
 type Outcome<T> = Result<T, String>;
 
-/// A header: what the bytes of a file mean.
+/// A header, which describes the bytes of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     columns: Vec<Column>,

@@ -253,8 +253,8 @@ pub fn columns_are_contiguous(function: &Function, extents: &Extents) -> bool {
 }
 
 /// Whether everything that the elements of a row load is the same for the whole row, or the same in every row, and there is
-/// some of the first kind: a thread that takes a row alone loads that once, and what it loads for an element is what its
-/// neighbours load for theirs.
+/// some of the first kind: a thread that takes a row alone loads that once, and for each element it loads the same as its
+/// neighbours do.
 pub fn rows_load_once(function: &Function, extents: &Extents) -> bool {
     let strides = load_strides(function, extents);
     strides.iter().any(|(_, column)| *column == Stride::None)

@@ -37,7 +37,7 @@ impl Lowering<'_> {
             None => Reduction::of_options(get, operator),
         };
         let listeners = Listeners { producer: listeners.producer, heard: reduction.heard(&listeners.heard) };
-        // Nobody reads a length for this.
+        // No length is read for this.
         let most = operation.most.as_ref();
         let most = most.and_then(|most| self.extents.values(node, most, self.knowledge).ok());
         let most = most.and_then(|values| values.first()?.as_integer());

@@ -164,8 +164,8 @@ impl Lowering<'_> {
             && function.nodes().iter().all(is_plain)
     }
 
-    /// Whether all that an operation reads of an array stands at the index at which it hears its own input. The array is in a slot
-    /// here that nobody else has.
+    /// Whether an operation reads an array only at the index at which it hears its own input. The array is in a slot
+    /// of its own here.
     pub(crate) fn reads_in_step(&self, hearer: NodeId, array: NodeId) -> bool {
         let (Some(input), Some(slot)) = (self.gathered(hearer), self.fuser.slots.get(&array)) else {
             return false;
@@ -250,7 +250,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The steps that write pulls, and of operations that hear what they read of these in step. None of the pulls reads another.
+    /// The steps that write pulls, and of operations that hear the elements that they read of these in step. None of the pulls reads another.
     pub(crate) fn write_heard(&self, group: Vec<Listeners>) -> Result<Vec<Step>, Error> {
         let is_pull =
             |listeners: &Listeners| matches!(self.fuser.forms.of(listeners.producer), Some(Form::Pull));
@@ -384,7 +384,7 @@ fn moving_loads(function: &Function) -> Vec<(u64, ScalarType)> {
 /// An element of a slot's column, of which only one is ever loaded.
 pub(crate) type Known = ((usize, usize), Term);
 
-/// A function of an index written once more, where some of what it loads is known.
+/// Instantiates a function of an index, with known values in the place of some loads.
 pub(crate) fn with_known(of: &Function, index: Term, known: &[Known]) -> Vec<Term> {
     of.instantiate(
         &mut |variable, ty| match variable {

@@ -2,8 +2,8 @@
 //!
 //! A kernel is one producer and the consumers that listen to it ([`kernel`]). Which producer an array comes from, and through
 //! which operations, is its form; which skeleton a producer is made by is decided here and in the operations' files, for the
-//! device's profile and the extents. Kernels take extents as arguments, so they serve every size; what is fixed in them is
-//! how the work is divided.
+//! device's profile and the extents. Kernels take extents as arguments, so they serve every size; only the division of work
+//! is fixed in them.
 
 mod consumers;
 mod elements;
@@ -105,8 +105,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Whether nothing is launched for an array: it has no elements, or they have no scalars, and nothing else is to be said. A user's kernel can fail
-    /// even if it gives nothing, and a filter says how much it has kept.
+    /// Whether nothing is launched for an array: it has no elements, or they have no scalars, and its kernel reports nothing else.
+    /// A user's kernel can fail even if it gives nothing, and a filter finds the number of elements that it keeps.
     pub(crate) fn is_idle(&self, node: NodeId) -> bool {
         let speaks = match self.fuser.forms.of(node) {
             Some(Form::Pull) => false,
@@ -145,7 +145,7 @@ impl Lowering<'_> {
         Listeners { producer, heard: vec![Heard { through, consumer }] }
     }
 
-    /// A consumer that writes to a slot what the producer hands on.
+    /// A consumer that writes the producer's elements to a slot.
     pub fn heard_in(&self, slot: usize) -> Heard {
         let types = self.buffers.borrow().types(slot);
         Heard { through: Vec::new(), consumer: Rc::new(Write { slot, types }) }

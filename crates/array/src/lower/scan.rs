@@ -117,7 +117,7 @@ impl ScanJob<'_, '_> {
         }
     }
 
-    /// The kernel that hands on elements and totals: with a state, or with what stands before each tile in a slot.
+    /// The kernel that hands on elements and totals: with a state, or with the prefix of each tile in a slot.
     fn kernel(
         &self,
         called: KernelName<'_>,
@@ -223,7 +223,7 @@ pub(super) fn element_of(memories: Vec<MemoryId>, types: Vec<ScalarType>) -> imp
     }
 }
 
-/// Does what a listener does around a block, and hears no elements: those come to it another way.
+/// Runs a listener's hooks around a block, and hears no elements: those come to it another way.
 struct Hooks(Rc<dyn Listener>);
 
 impl Listener for Hooks {

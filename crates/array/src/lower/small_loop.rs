@@ -1,8 +1,8 @@
-//! Loops over arrays that fit one block: which they are, and what each of their rounds does.
+//! Loops over arrays that fit one block: the decision which they are, and the work of their rounds.
 //!
 //! The host runs a loop with launches for each round, and waits for its condition. Where the arrays are small that is nearly all of
 //! the time: a launch takes microseconds, in which one block can do some hundred thousand instructions. Such a loop is one kernel of
-//! one block ([`kernel`]): its arrays are in shared memory, what is a single value is in registers, and every thread knows the
+//! one block ([`kernel`]): its arrays are in shared memory, single values are in registers, and every thread knows the
 //! condition.
 //!
 //! A loop fits if the extents of its arrays are known and stay the same from round to round, its programs consist of operations
@@ -255,7 +255,7 @@ impl Judge<'_> {
         if needs.jobs > MOST_JOBS {
             return Err("its programs have too many arrays for one kernel");
         }
-        // The other half is for what the kernel language puts there.
+        // The other half is for shared memory that the kernel language allocates.
         if needs.shared_bytes > u64::from(profile.shared_bytes / 2) {
             return Err("its arrays do not fit the memory of a block");
         }
@@ -288,7 +288,7 @@ impl Judge<'_> {
                 Err(other) => return Err(unknown(other)),
             }
         };
-        // What a block cannot do while it hands elements on it can do from memory.
+        // Work that a block cannot do while it hands elements on it can do from memory.
         let attempt = |fuse: bool| {
             let forms = Forms::new(&program, &extents, &HashSet::new(), fuse);
             let judged = judge(&program, &extents, &forms, self.options.fast_math)?;

@@ -18,7 +18,7 @@ use pumice_program::Access;
 use pumice_scalar::{Constant, Exp, Function, Op, ScalarType, Term, function};
 use std::rc::Rc;
 
-/// Elements of a run that is sorted by counting: the square of this is what it costs.
+/// Elements of a run that is sorted by counting, which takes the square of this in comparisons.
 const RUN: i64 = 32;
 /// Elements that a thread merges, where there are many threads.
 const SHARE: i64 = 16;
@@ -95,7 +95,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         (slots, steps.into_iter().flatten().collect())
     }
 
-    /// Passes one after the other: each reads what the one before has written, and the last one is heard.
+    /// Passes one after the other: each reads the output of the one before, and the last one is heard.
     fn one_after_the_other(
         &self,
         passes: usize,
@@ -281,7 +281,7 @@ impl<'a, 'b> SortJob<'a, 'b> {
         Ok(steps)
     }
 
-    /// Counts what tiles have, and how many stand before: the slot, and the steps after which they are there.
+    /// Counts the digits of each tile, and those before it. Returns the slot of the latter, and the steps that compute it.
     fn counted(
         &self,
         plan: SortPlan,

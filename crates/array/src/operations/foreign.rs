@@ -1,5 +1,5 @@
 //! `foreign`: an array that a function of the user's computes on the host, from arrays that are brought there, or in the memory of
-//! a kind of device; or that a program computes, where the function declines. The program is what the operation means.
+//! a kind of device; or that a program computes, where the function declines. The program defines the operation's meaning.
 
 use super::{Listed, Parts};
 use crate::control::{ArrayType, Arrays, Control, Nested, RunNested, results_of};

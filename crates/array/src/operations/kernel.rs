@@ -1,8 +1,8 @@
 //! `kernel`: a kernel that the user wrote. Its inputs are in memory. Its result is a push array of the kernel language, so it is
-//! handed to whoever listens; one that may leave elements out is in memory, because elements that are never handed on are zero.
+//! handed to listeners; one that may leave elements out is in memory, because elements that are never handed on are zero.
 //!
 //! A kernel may instead change memory that is its first parameter, and give nothing: the result begins as a copy of the first
-//! input, and is what the kernel leaves there.
+//! input, which the kernel changes.
 
 use super::permute::begin;
 use crate::error::Error;
@@ -294,7 +294,7 @@ impl KernelCall {
                     (slot, None)
                 }
                 ParameterKind::Scalar(ty) => {
-                    // What nothing depends on stays an argument of the program.
+                    // A scalar that the kernel need not be specialised for stays an argument of the program.
                     let argument = scalars.next().and_then(argument).filter(|_| !shaping);
                     if let (Some(_), Some(actual)) = (argument, actual.get_mut(sources.len())) {
                         *actual = KernelArgument::Unknown(*ty);

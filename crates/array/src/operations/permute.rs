@@ -28,8 +28,8 @@ pub struct Permute {
     pub rank: usize,
     /// An associative and commutative operator, from the new element and the old one.
     pub combine: Function,
-    /// From the index of an element and its scalars: whether it goes anywhere, its index in the result, and what is
-    /// combined there.
+    /// From the index of an element and its scalars: whether it has a target, its index in the result, and the value to
+    /// combine there.
     pub target: Function,
 }
 
@@ -49,7 +49,7 @@ const DEFAULTS: usize = 0;
 const SOURCE: usize = 1;
 
 impl Permute {
-    /// Whether where an element goes, or what it is, depends on its index.
+    /// Whether an element's target or its value depends on its index.
     fn needs_index(&self) -> bool {
         self.target.nodes().iter().any(|node| match node {
             ScalarNode::Variable(Variable::Parameter(number), _) => (*number as usize) < self.rank,
@@ -240,7 +240,7 @@ impl Permute {
     }
 }
 
-/// Combines what it hears into a slot.
+/// Combines the elements that it hears into a slot.
 struct Combining {
     plan: CombinePlan,
     slot: usize,

@@ -1,6 +1,6 @@
 //! `product`: products of matrices over any two operations, for each pair of matrices that two arrays hold.
 //!
-//! A product reads its inputs as pulls, so what is done to each of their elements, and how they are turned, is part of its
+//! A product reads its inputs as pulls, so operations on their elements, and transpositions, are part of its
 //! kernel. It hands its elements on with their indices. Where both result extents are large enough, that is a skeleton of its
 //! own ([`ProductPlan`]); otherwise each element of the result is the fold of a row ([`fold_rows`]).
 
@@ -306,7 +306,7 @@ impl<'a, 'b> Job<'a, 'b> {
             Some(self.initial.clone()),
             lowering.options.fast_math,
         );
-        // The larger one decides what is read side by side.
+        // The larger one decides which elements are read side by side.
         let contiguous = match rows >= columns {
             true => columns_are_contiguous(&fuser.matrices(left), lowering.extents),
             false => !columns_are_contiguous(&fuser.matrices(right), lowering.extents),

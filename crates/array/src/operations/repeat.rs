@@ -3,7 +3,7 @@
 //!
 //! The first input is the number of rounds, a whole number; none are made if it is not positive. The state before the first round
 //! follows; its arrays may have other extents in every round, but always the same rank and element type. Further inputs are the same in
-//! every round, and so is what a second program gives, which is run before the first round, if there is one. The result is the first
+//! every round, and so are the results of a second program, which is run before the first round, if there is one. The result is the first
 //! array of the state after the last round; [`Pick`](super::Pick) gives the others.
 
 use super::{Generate, Listed, Parts};

@@ -123,7 +123,7 @@ impl Operation for Scan {
         let mut waiting = group;
         while let Some(listeners) = (!waiting.is_empty()).then(|| waiting.remove(0)) {
             let scan = scan_of(lowering, &listeners).ok_or_else(lost)?;
-            // Who belongs to it: the same scan, of which one of the two gives the totals.
+            // Its partners: the same scan, of which one of the two gives the totals.
             let together = |other: &Listeners| {
                 scan_of(lowering, other).is_some_and(|other| {
                     other.operator == scan.operator

@@ -45,7 +45,7 @@ pub(super) fn outwards(
     failed.map_or(rewritten, Err)
 }
 
-/// A loop, a branch or the like without what can be computed outside of it; that is added to the program, and to its inputs.
+/// A loop, a branch or the like without the arrays that can be computed outside of it; those are added to the program, and to its inputs.
 fn outside(
     program: &mut ArrayProgram,
     control: &dyn Control,
@@ -63,7 +63,7 @@ fn outside(
         inputs.extend(inlined(program, &moved, &inputs));
         *nested = rest;
     }
-    // The last one is the step. What is left of it that is the same in every round may fail.
+    // The last one is the step. The loop invariants that are left in it may fail.
     let once = programs.last_mut().map(|step| {
         let (once, rest) = split(step, &state, inputs.len(), fuse, |_| true);
         *step = rest;
@@ -75,8 +75,8 @@ fn outside(
     (with_once.unwrap_or(operation), inputs)
 }
 
-/// A program that computes what another one computes in the same way in every round, as far as that pays and `may` says so of all
-/// that it is computed from; and the other one, for which those arrays are arguments from this number on.
+/// Splits a program: one part computes its loop invariants, as far as that pays and `may` says so of all
+/// their operands; the other part takes those arrays as arguments from this number on.
 fn split(
     program: &ArrayProgram,
     state: &Range<usize>,
@@ -375,7 +375,7 @@ impl Inside {
     }
 }
 
-/// Whether an array is in memory without being computed here, or is what a loop or a branch gives.
+/// Whether an array is in memory without being computed here, or is the result of a loop or a branch.
 fn is_there(node: &Node) -> bool {
     node.operation.nature() == Nature::Given
 }

@@ -57,7 +57,7 @@ impl Plan {
         uses.collect()
     }
 
-    /// The bytes that a launch of this plan reads and writes if it touches every element of its arrays once: what extents say before
+    /// The bytes that a launch of this plan reads and writes if it touches every element of its arrays once: an estimate from extents, before
     /// anything runs. One that reads only some elements moves less, and one that reads elements again and again may move more.
     pub fn traffic(&self, launch: &Launch) -> (u64, u64) {
         let bytes = |of: fn(&Use) -> bool| {

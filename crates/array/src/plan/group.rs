@@ -49,7 +49,7 @@ impl Together {
 
 impl Planner<'_> {
     /// The arrays that are computed together with one: in one way, from an array that they all read, and from nothing that is not
-    /// there yet. Small pulls of one size need not read the same: what they save is a launch. What was postponed for the sake of loads
+    /// there yet. Small pulls of one size need not read the same: they save a launch. An array that was postponed for the sake of loads
     /// comes in where it shares them.
     pub(super) fn group<'b>(
         &'b self,
@@ -62,7 +62,7 @@ impl Planner<'_> {
             let given = program.given_by(node.id).filter(|(id, _)| forms.is_manifest(*id));
             return (given.map(|(id, _)| program.node(id)).collect(), Together::Looped);
         }
-        // What has no elements, or elements without scalars, takes no kernel that others could share.
+        // An array without elements, or of elements without scalars, takes no kernel that others could share.
         let is_nothing = |node: &Node| extents.size(node.id) == 0 || node.types.is_empty();
         if !options.fuse || !options.together || is_nothing(node) {
             return (vec![node], Together::Produced);
@@ -86,7 +86,7 @@ impl Planner<'_> {
             };
             let group = self.readers(node, done, in_step, |other, in_common| {
                 let hearer = producer(other).unwrap_or(other);
-                // What is not there yet is written here.
+                // An array that is not there yet is written here.
                 let reads_written = || self.reads(other).iter().any(|read| !done.contains(read));
                 let moving = postponed.contains(&node.id) != postponed.contains(&other.id);
                 let pays =
@@ -122,7 +122,7 @@ impl Planner<'_> {
             if group.len() > 1 && pays && first.operation.hears_as_well(lowering, first, hearers) {
                 return (group, Together::Heard);
             }
-            // Pulls read in step only what other pulls have written, so they can do without the rest.
+            // Pulls read in step only arrays that other pulls have written, so they can do without the rest.
             let pulls: Vec<&Node> = group.into_iter().filter(is_pull).collect();
             if is_pull(&node) && pulls.len() > 1 {
                 return (pulls, Together::Written);
@@ -225,7 +225,7 @@ impl Planner<'_> {
         let others = hearer.inputs.iter().copied().filter(|input| *input != heard);
         let others: Vec<NodeId> = others.chain(hearer.reads()).collect();
         let is_twice = hearer.inputs.iter().filter(|input| **input == heard).count() > 1;
-        // What stands between the operation and the array is computed from its results alone, and from what it reads itself.
+        // The operations between the hearer and the array may read further arrays, besides the hearer's results.
         let after = if node.id == hearer.id { Vec::new() } else { self.inputs_of(node) };
         let after = after.into_iter().filter(|input| *input != hearer.id);
         is_twice || self.reached(others.into_iter().chain(after).collect(), Some(hearer.id)).contains(&read)
@@ -245,7 +245,7 @@ impl Planner<'_> {
         inputs.chain(node.mentions().filter_map(cell)).collect()
     }
 
-    /// The arrays in memory that are read to compute others, apart from what one of these reads.
+    /// The arrays in memory that are read to compute others, apart from those that one of these reads.
     fn reached(&self, mut waiting: Vec<NodeId>, apart_from: Option<NodeId>) -> HashSet<NodeId> {
         let mut found = HashSet::new();
         let mut seen: HashSet<NodeId> = apart_from.into_iter().collect();

@@ -1,5 +1,5 @@
 //! Choices of the planner that save memory traffic: which arrays wait for others that read the same, and which are computed twice
-//! rather than written and read back. Both change when and where elements are computed, never what they are.
+//! rather than written and read back. Both change when and where elements are computed, never their values.
 
 use super::planner::Planner;
 use crate::lower::Lowering;

@@ -1,4 +1,4 @@
-//! A program inside the kernel of a loop in one block: its functions over what the block holds.
+//! A program inside the kernel of a loop in one block: its functions over the arrays of the block.
 
 use super::Body;
 use super::block::InBlock;
@@ -11,7 +11,7 @@ use pumice_scalar::{Exp, Function, Op, ScalarType, Term};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// A program inside the kernel: what its functions mention.
+/// A program inside the kernel, with everything that its functions mention.
 pub(super) struct Inside {
     pub(super) block: Rc<InBlock>,
     /// By class of extents.
@@ -54,7 +54,7 @@ impl Inside {
                 None => parameters.source(slot, column, ty, index),
             }
         };
-        // SAFETY: what is held has all its elements; the rest is the parameters' own.
+        // SAFETY: an array of the block has all its elements; the rest is the parameters' own.
         unsafe { parameters.apply_over(function, arguments, &extent, &element) }
     }
 

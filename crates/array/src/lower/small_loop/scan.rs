@@ -1,6 +1,6 @@
 //! Scans of rows in one block.
 //!
-//! Each of a few lanes has a stretch of a row. It reduces that by itself; when all have, it combines what stands before its stretch and
+//! Each of a few lanes has a stretch of a row. It reduces that by itself; when all have, it combines the stretches before its own and
 //! goes through it once more. Two sequential passes over about the square root of a row, and one barrier: that is quicker than a
 //! tree's barriers for rows of this size.
 

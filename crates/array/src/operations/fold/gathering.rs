@@ -49,7 +49,7 @@ impl Consumer for Gathering {
     }
 }
 
-/// Hears elements, and folds what a function makes of them.
+/// Hears elements, and folds the values that a function computes from them.
 struct Lifted {
     lift: Function,
     parameters: Rc<Parameters>,

@@ -59,8 +59,8 @@ pub(in crate::operations) enum Columns {
 /// The class of the number of chunks, in the second step of a fold.
 const CHUNKS: usize = usize::MAX;
 
-/// Elements that cost more than this are loaded for one group at a time: there is enough to do while the next ones come, and what several
-/// groups take in registers would leave room for fewer threads.
+/// Elements that cost more than this are loaded for one group at a time: there is enough to do while the next ones come, and the registers of
+/// several groups would leave room for fewer threads.
 const MOST_UNROLLED: u32 = 40;
 
 /// Folds rows on behalf of an operation, in one kernel or, where rows are cut, in two. Whether it is the elements of a column
@@ -75,7 +75,7 @@ pub(in crate::operations) fn fold_rows(
     let (rows, columns) = space.size;
     let together = Reduction::together(parts.iter().map(|part| &part.reduction));
     let types = &together.types;
-    // What is small in memory is loaded many at a time, however wide it is summed.
+    // Elements that are small in memory are loaded many at a time, however wide the type of the sum.
     let loaded = widest_load(&together.elements);
     let bytes = loaded.filter(|bytes| *bytes < 4).or(types.iter().map(|ty| ty.bytes()).max()).unwrap_or(1);
     let commutes = together.operator.commutes();
@@ -93,7 +93,7 @@ pub(in crate::operations) fn fold_rows(
     let unroll = if together.elements.cost() > MOST_UNROLLED { 1 } else { plan.unroll };
     let plan = FoldPlan { unroll, ..plan };
     let plan = match (lowering.options.skeletons.fold.is_some(), space.is_known) {
-        // A user's skeleton does with whole rows of any length what it likes.
+        // A user's skeleton takes whole rows of any length.
         (true, _) => FoldPlan { chunks: 1, fixed_columns: None, ..plan },
         (_, false) => FoldPlan { fixed_columns: None, ..plan },
         _ => plan,
@@ -182,7 +182,7 @@ pub(super) fn chunk_results(slot: usize, first: usize, types: &[ScalarType]) -> 
         let count = Variable::Extent { array: CHUNKS as u64, dimension: 0 };
         let count = Term::variable(count, ScalarType::I64);
         let linear = index[0].binary(Op::Mul, count).binary(Op::Add, index[1]);
-        // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is what the slot was added with.
+        // SAFETY: it is read as a matrix of `rows` × `chunks` elements, which is the size that the slot was added with.
         let load = |(column, ty): (usize, &ScalarType)| unsafe {
             Term::load(crate::fuser::load_key(slot, first + column), *ty, linear, false)
         };
