@@ -32,7 +32,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// For the default device: what `PUMICE_DEVICE` names, or the best one that works.
+    /// Returns a compiler for the default device: the one that `PUMICE_DEVICE` names, or the best one that works.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -76,7 +76,7 @@ impl Compiler {
     ///
     /// The errors that [`Exp`](crate::Exp)'s functions state do not hold then, and none do on every device: GPUs have
     /// functions with a few units of error near 0 that grow with the argument, division and square root may be off by 2
-    /// units, and what is computed from infinities, NaN, subnormal numbers and the sign of zero may be anything.
+    /// units, and results of infinities, NaN, subnormal numbers and the sign of zero may be anything.
     ///
     /// ```
     /// use pumice::{Compiler, prelude::*};
@@ -250,7 +250,7 @@ impl Compiler {
         self
     }
 
-    /// Sets how long each run of what this compiles may take, from its first launch on: array programs and kernels alike.
+    /// Sets a time limit for each run of a program or kernel that this compiles, from its first launch on.
     /// A run that takes longer is stopped, its result is an [`Error::Deadline`](crate::Error::Deadline) when it is looked at, and the device is
     /// free for the next run. Without a deadline, which is the default, nothing is spent on it.
     ///
@@ -478,7 +478,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     ///
     /// Several results are computed by one run, and share its outcome: if a check fails (an index out of bounds, a division by
     /// zero), each result that was computed beside it gives that error when it is looked at, whichever of them it belongs to. An
-    /// argument that is returned as it is stays what it is.
+    /// argument that is returned as it is stays unchanged.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -495,7 +495,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
 
     /// The results of this program for arrays and scalars of another one, as a part of that: `f.call(xs).map(..)`.
     ///
-    /// It describes the same operations as if they were written there, so they are fused with what stands around them, and run
+    /// It describes the same operations as if they were written there, so they are fused with those around them, and run
     /// on the caller's device with the caller's choices. Arrays that the program holds ([`use_`](crate::use_)) are shared, loops
     /// and branches work, and failures name the places where the program was written. A scalar argument may be any expression
     /// of the caller, also one that is computed from its arrays.
@@ -543,7 +543,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         self.untyped.time(&arguments.collect(), runs)
     }
 
-    /// The plan for these arguments: what is allocated and launched, and what each kernel comes from.
+    /// Returns the plan for these arguments: the allocations, the launches, and the operations that each kernel comes from.
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -556,7 +556,7 @@ impl<P, R: ProgramResult> Compiled<P, R> {
     }
 
     /// The launches for these arguments: each with its kernel, the operation that it comes from and the skeleton that made it.
-    /// Those of a loop or a branch are there once, as [`Compiled::explain`] has them.
+    /// Launches of a loop or a branch are listed once, as in [`Compiled::explain`].
     ///
     /// ```
     /// use pumice::prelude::*;
@@ -590,8 +590,8 @@ impl<P, R: ProgramResult> Compiled<P, R> {
         self.untyped.explain(&arguments.collect())
     }
 
-    /// Runs the program twice and tells what the second run took: each kernel by the device's own clock where it has one, transfers,
-    /// bytes per second, and the share of what the device can do ([`Ceilings`](crate::Ceilings), which are measured when a device is
+    /// Runs the program twice and reports the time of the second run: each kernel by the device's own clock where it has one, transfers,
+    /// bytes per second, and the share of the device's limits ([`Ceilings`](crate::Ceilings), which are measured when a device is
     /// first asked about). Results are brought to the host. While it runs, kernels are launched one by one: a loop that a GPU would
     /// go through by itself asks the host in every round.
     ///

@@ -1,8 +1,8 @@
 //! Modules of the `.pum` language in Rust programs: files that were checked, whose functions are parts of array programs.
 //!
 //! [`include_pum!`](crate::include_pum) makes Rust functions of those of a file when a program is compiled, and `pumice build --to rust` writes the
-//! same as text; [`Module`] is for programs that have the text only at run time. This module knows what the functions
-//! of a file are made of, and nothing of how programs are run.
+//! same as text; [`Module`] is for programs that have the text only at run time. This module knows the parts of a file's
+//! functions, and nothing of how programs are run.
 
 mod columns;
 
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub use pumice_lang::interface::{Datum, Export, Interface, Leaf};
 pub use pumice_lang::types::Size;
 
-/// A file of the `.pum` language whose types are right, with what it imports.
+/// A file of the `.pum` language whose types are right, with its imports.
 ///
 /// ```
 /// use pumice::{Compiler, pum::Module};
@@ -59,7 +59,7 @@ pub struct ModuleFunction {
 }
 
 impl Module {
-    /// Checks a file: the first of these names and texts is its own, the others are what it imports by these names. The error has what is wrong,
+    /// Checks a file: the first of these names and texts is its own, the others are its imports by these names. The error has the mistakes,
     /// with its places.
     ///
     /// ```

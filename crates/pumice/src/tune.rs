@@ -1,7 +1,7 @@
 //! Auto-tuning: finds which numbers make a program fastest on a device, and remembers them.
 //!
-//! A [`Space`] says what can be chosen (threads of a block, items of a thread, rounds that are unrolled) and for which
-//! size; a function times a choice; a [`Strategy`] decides which choices are timed. The best one is kept beside the
+//! A [`Space`] has the parameters (threads of a block, items of a thread, rounds that are unrolled) and the
+//! size of the inputs; a function times a choice; a [`Strategy`] decides which choices are timed. The best one is kept beside the
 //! compiled kernels, for this device and inputs of about this size, and [`best`] finds it from then on:
 //!
 //! ```
@@ -21,7 +21,7 @@
 //! # Ok::<(), pumice::Error>(())
 //! ```
 //!
-//! Nothing here knows what is tuned, and nothing that is remembered is trusted: a choice that the space does not have counts
+//! Nothing here knows the tuned program, and nothing that is stored is trusted: a choice that the space does not have counts
 //! as none.
 
 use crate::Compiler;
@@ -59,7 +59,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Returns an empty space, for inputs of about `size` elements. Sizes with the same number of binary digits share what is found.
+    /// Returns an empty space, for inputs of about `size` elements. Sizes with the same number of binary digits share their best choice.
     ///
     /// ```
     /// use pumice::tune::Space;
@@ -334,7 +334,7 @@ pub fn tune(
 }
 
 /// The choice that [`tune`] found best for this program on the compiler's device and inputs of about this size, in this
-/// process or one before. A program that nobody tuned has none.
+/// process or one before. A program that was never tuned has none.
 ///
 /// ```
 /// use pumice::Compiler;

@@ -1,7 +1,7 @@
-//! Compiled programs without Rust's types: how one runs, plan after plan.
+//! Compiled programs without Rust's types, and their execution, plan after plan.
 //!
-//! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or what a
-//! loop or a branch gives. The programs of loops and branches are compiled programs too, which are run like this one; they
+//! A plan ends where something must be known before the rest can be planned ([`Plan::reads`]): a length, a count, or the result of
+//! a loop or a branch. The programs of loops and branches are compiled programs too, which are run like this one; they
 //! find their plans again in every round that has the same extents. A loop whose rounds are all alike is bound once ([`UniformLoop`]).
 
 use crate::profile::{Ceilings, RunReport};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A compiled program without Rust's types: what [`Compiled`](crate::Compiled) is made of, and what other front ends run.
+/// A compiled program without Rust's types: the untyped part of [`Compiled`](crate::Compiled), which other front ends run too.
 ///
 /// ```
 /// use pumice::{Compiler, prelude::*};
@@ -45,7 +45,7 @@ pub struct Untyped {
     nested: HashMap<NodeId, Nested>,
 }
 
-/// The programs of a loop or a branch, and what the device keeps of its rounds.
+/// The programs of a loop or a branch, and the state of its rounds that the device keeps.
 struct Nested {
     programs: Vec<Untyped>,
     memo: Memo,
@@ -140,7 +140,7 @@ impl Untyped {
         Facts { name: name.into(), place: place.unwrap_or_default(), ..Facts::default() }
     }
 
-    /// Describes for a profile what the host reads or runs between two plans.
+    /// Describes for a profile the host's read or run between two plans.
     fn waited(&self, read: Read) -> Facts {
         let (name, node) = match read {
             Read::Extents(node) => ("read a length", node),
@@ -346,7 +346,7 @@ impl Untyped {
         outcome?;
         let ceilings = Ceilings::of(self.engine.device())?;
         let mut report = RunReport::new(self.explain(inputs)?, took, &first, &again, ceilings);
-        // What a device tells of its kernels.
+        // Adds the resources that the device reports for its kernels.
         for foreseen in self.foresee(inputs)? {
             for launch in foreseen.plan.iter().flat_map(Plan::launches) {
                 let resources = self.engine.resources(&launch.program, &self.choices.emit)?;
@@ -447,7 +447,7 @@ impl Nested {
             scalars: scalars.to_vec(),
             computed: HashMap::new(),
         };
-        // What cannot be planned is told when it is run.
+        // An error of planning is reported when the program is run.
         let planned = |number: usize, overwritten: Range<usize>, inputs: &Inputs| {
             let program = self.programs.get(number)?;
             let overwritten = overwritten.start as u32..overwritten.end as u32;
@@ -470,7 +470,7 @@ impl Nested {
             return Ok(None);
         };
         let mut given = given.clone();
-        // What is computed before the first round is only computed if there is one.
+        // The program before the first round is only run if there is a round.
         if let Some(once) = once {
             if planned(once, 0..0, &inputs).is_none() {
                 return Ok(None);

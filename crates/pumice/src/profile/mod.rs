@@ -90,7 +90,7 @@ impl RunReport {
         report
     }
 
-    /// Adds what a device tells of a compiled kernel.
+    /// Adds the resources that a device reports for a compiled kernel.
     pub(crate) fn add_resources(&mut self, name: &str, place: &str, resources: Resources) {
         for kernel in self.explanation.kernels_mut() {
             if kernel.name == name && kernel.place == place {
