@@ -38,7 +38,7 @@ use std::collections::HashSet;
 pub trait Kind: Sized {
     /// The form of a value of type `T`.
     type Of<T: Elt>: Argument<T, Self>;
-    /// The kind of what is computed from both: plain only if both are.
+    /// The kind of a value that is computed from both: plain only if both are.
     type Join<K: Kind>: Kind;
 
     /// Evaluates the function of this name for arguments of this kind; `plain` has a value wherever all arguments have one.
@@ -118,7 +118,7 @@ impl<L: Lift> Argument<L::Elt, Lifted> for L {
     }
 }
 
-/// The kind of what is computed from values of these kinds.
+/// The kind of a value that is computed from values of these kinds.
 macro_rules! joined {
     ($kind:ident) => { $kind };
     ($kind:ident $($others:ident)+) => { <$kind as Kind>::Join<joined!($($others)+)> };
@@ -317,7 +317,7 @@ pub fn repeat<L: Lift>(initial: L) -> (Repetition<L>, L) {
 }
 
 impl<L: Lift> Repetition<L> {
-    /// Ends the loop, given its condition and what the variables become in a round: returns their last values.
+    /// Ends the loop, given its condition and the next values of its variables: returns their last values.
     #[doc(hidden)]
     pub fn end(self, condition: Exp<bool>, next: L) -> L {
         let values = arena::close_loop(self.number, &self.initial.terms(), condition.term(), &next.terms());

@@ -42,7 +42,7 @@ impl Evaluator {
         Ok(Evaluator { function: function.clone(), schedule: function.schedule()? })
     }
 
-    /// The results on these arguments, or the first check that fails. What has no value in the environment counts as
+    /// The results on these arguments, or the first check that fails. A leaf without a value in the environment counts as
     /// zero.
     pub fn evaluate(
         &self,

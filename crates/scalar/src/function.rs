@@ -232,7 +232,7 @@ impl Function {
         self.neutral_among(neutral_candidates)
     }
 
-    /// Returns what [`Function::neutral`] does, where a NaN may become another NaN. `min` and `max` of floats give the number of a number and a NaN,
+    /// Like [`Function::neutral`], where a NaN may become another NaN: `min` and `max` of floats give the number of a number and a NaN,
     /// so NaN is neutral. That holds for exact arithmetic only, not under `fast_math`.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! The primitive operations on scalars, their types, and what they mean.
+//! The primitive operations on scalars, their types, and their meaning.
 //!
 //! [`Op::evaluate`] is the semantics: the simplifier, the interpreters and the simulator all call it, and every
 //! device must agree with it. Every operation is total here: integer division by zero gives 0, and the error that
@@ -347,7 +347,7 @@ macro_rules! float_semantics {
                 Op::Ln1p => a.ln_1p(),
                 Op::Hypot => a.hypot(b),
                 Op::RoundTiesEven => a.round_ties_even(),
-                // In doubles for every type: what these need not be is fast.
+                // In doubles for every type: these need not be fast.
                 Op::Cbrt => libm::cbrt(a.into()) as $t,
                 Op::Exp10 => 10f64.powf(a.into()) as $t,
                 Op::Asinh => libm::asinh(a.into()) as $t,

@@ -155,7 +155,7 @@ fn binary(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, b: Id) -> Option<Sim
             _ => None,
         };
     }
-    // (x + y) - x = y: the length of what begins somewhere and ends so much further.
+    // (x + y) - x = y: the length of a stretch from a start to an end so much further.
     if op == Op::Sub
         && ty.is_integer()
         && let Some((x, y)) = parts(graph, Op::Add, a)
@@ -164,7 +164,7 @@ fn binary(graph: &mut Graph, op: Op, ty: ScalarType, a: Id, b: Id) -> Option<Sim
         return Some(Simplified::Known(if x == b { y } else { x }));
     }
     if op == Op::Add && ty.is_integer() {
-        // (x / c) * c + x % c = x: what flattening an index that was unflattened comes to.
+        // (x / c) * c + x % c = x: the result of flattening an index that was unflattened.
         let quotient_part = |graph: &Graph, product: Id, remainder: Id| {
             let (quotient, divisor) = parts(graph, Op::Mul, product)?;
             let (dividend, modulus) = parts(graph, Op::Rem, remainder)?;

@@ -80,7 +80,7 @@ impl<'a> Cursor<'a> {
         Err(ParseError { line: at.line, column: at.column, message: message.into() })
     }
 
-    /// The error that something else was expected than what comes next.
+    /// The error that something else was expected than the next token.
     pub fn expected<T>(&self, what: &str) -> Parsed<T> {
         let found = self.peek();
         let text = match found.token {
