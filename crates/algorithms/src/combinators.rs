@@ -1,7 +1,7 @@
 //! Combinators that do something to every element and its partner: `ilv`, `vee` and `ilv_vee`, of section 3 of "Expressive
-//! Array Constructs in an Embedded GPU Kernel Programming Language", and what section 4 of it asks for, blocks of 2^k elements.
+//! Array Constructs in an Embedded GPU Kernel Programming Language", and the blocks of 2^k elements that section 4 of it asks for.
 //!
-//! Those that end in 1 give pull arrays: a thread computes one element, and a condition on its index decides which of the two
+//! Combinators that end in 1 give pull arrays: a thread computes one element, and a condition on its index decides which of the two
 //! functions it is. Those that end in 2 give push arrays: a thread computes both elements of a pair, and there is no
 //! condition. [`in_registers`] goes on from there: a thread has 2^k elements and does several stages to them.
 //!
@@ -135,7 +135,7 @@ fn base_of(group: &Group, coset: Ix) -> Ix {
     force_scalar(base.unwrap_or(Exp::from(0)))
 }
 
-/// `compose`: steps one after the other, each reading what the one before it wrote to the block's memory.
+/// `compose`: steps one after the other, each reading the output of the one before it in the block's memory.
 pub fn compose<T: Elt>(steps: Vec<Step<T>>, layout: Layout, xs: Pull<T>) -> Push<Block, T> {
     let mut steps = steps.into_iter();
     let Some(first) = steps.next() else { return xs.push() };

@@ -121,8 +121,8 @@ pub fn reduce_grid_while<T: Storable>(
 }
 
 /// Reduces every chunk of an array in a block of its own, each thread first by itself and then the threads among each
-/// other (`reduceGridSeq`): what the paper's section 4 says it lacks. The operator commutes: a thread takes groups of
-/// neighbours that are far from each other, and the lanes of a warp exchange what they have. A block has `threads` threads,
+/// other (`reduceGridSeq`), which the paper's section 4 says it lacks. The operator commutes: a thread takes groups of
+/// neighbours that are far from each other, and the lanes of a warp exchange their values. A block has `threads` threads,
 /// a multiple of 32.
 pub fn reduce_grid_seq<T: Elt>(
     f: impl Fn(T::Exp, T::Exp) -> T::Exp + Copy + 'static,

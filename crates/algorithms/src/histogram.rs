@@ -9,8 +9,8 @@ use pumice::kernel::{
 use pumice::{Array, Compiler, Dim1, Exp, Result};
 
 /// Adds the elements of an array to the bins that are the first parameter of [`histogram_global`]: each one by itself, in
-/// the memory of all (`histogramGlobal`). An element's bin is what is left of it, as a number without a sign, when the
-/// bins are taken away as often as possible.
+/// the memory of all (`histogramGlobal`). An element's bin is the remainder of the element, as a number without a sign,
+/// divided by the number of bins.
 pub fn histogram_global(bins: Mutable<i32>, xs: Pull<i32, Ix>) {
     let count = bins.len();
     let add = |x: Exp<i32>| {

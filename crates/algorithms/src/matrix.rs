@@ -21,7 +21,7 @@ pub fn transpose<T: Storable>(xs: Pull<T, Ix>, columns: Ix) -> Push<Grid, T, Ix>
 pub const TILE: usize = 32;
 
 /// Transposes a matrix tile by tile (`transposeTiled`): a block reads the rows of a tile and writes its columns, so that
-/// threads read and write neighbours. The layout of the tile in the block's memory says what that costs.
+/// threads read and write neighbours. The cost depends on the layout of the tile in the block's memory.
 pub fn transpose_tiled<T: Storable>(
     tile: usize,
     layout: Layout,

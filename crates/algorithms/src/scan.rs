@@ -51,7 +51,7 @@ pub fn sklansky<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> Push
     network
 }
 
-/// The network of Kogge and Stone (`koggeStone`): log n steps, in each of which every element adds what stands so many
+/// The network of Kogge and Stone (`koggeStone`): log n steps, in each of which every element adds the one so many
 /// places before.
 pub fn kogge_stone<L: Forces, T: Elt>(f: impl Operator<T>, mut xs: Pull<T>) -> Push<L, T> {
     let mut network = xs.clone().push();

@@ -1,12 +1,12 @@
 //! Graphs as lists of neighbours: breadth-first search, connected components and triangles. Each round of a search is one
-//! comprehension over the edges of its frontier, which is combined into what is known of the vertices as it is made.
+//! comprehension over the edges of its frontier, which is combined into the state of the vertices as it is made.
 //!
 //! A graph is two arrays: the neighbours of all vertices, one after the other, and where those of each vertex begin, with the end
 //! of the last behind it. An edge stands with both of its vertices. There are fewer than 2³² vertices.
 
 use pumice::prelude::*;
 
-/// The bits of a vertex below the depth in what a search knows of a vertex.
+/// The bits of a vertex below the depth in the state of a vertex.
 const VERTEX_BITS: i64 = 32;
 
 /// State of a vertex that was not reached: larger than any other.

@@ -71,8 +71,8 @@ pub fn shipping_priority(
     ]
 }
 
-/// Query 6: what lines of a year from `day` on with a discount of about 6 hundredths and a small quantity would have brought
-/// without it, in hundredths of a cent.
+/// Query 6: the additional revenue, without their discount, of lines of a year from `day` on with a discount of about 6 hundredths and a
+/// small quantity, in hundredths of a cent.
 ///
 /// ```
 /// use pumice_algorithms::irregular::tpch;

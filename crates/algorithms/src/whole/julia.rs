@@ -34,7 +34,7 @@ pub fn steps(
     })
 }
 
-/// Colours numbers of steps: those that are far away soon are dark blue, those that take longer become bright; what stays is
+/// Colours numbers of steps: points that escape soon are dark blue, those that take longer become bright; points that stay are
 /// black.
 ///
 /// ```

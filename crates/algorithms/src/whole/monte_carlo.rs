@@ -154,7 +154,7 @@ pub mod plain {
             self.call(mean, self.volatility * variance.sqrt())
         }
 
-        /// The price of a call on what is `spot` times e to a normal variable.
+        /// The price of a call on a share whose price is `spot` times e to a normal variable.
         fn call(&self, mean: f64, deviation: f64) -> f64 {
             let d = ((self.spot / self.strike).ln() + mean) / deviation;
             let forward = self.spot * (mean + deviation * deviation / 2.0).exp();

@@ -16,8 +16,8 @@ const PARTS: [usize; 3] = [0, 1, 2];
 const BLURRED: [i64; 5] = [-2, -1, 0, 1, 2];
 const BESIDE: [i64; 3] = [-1, 0, 1];
 
-/// Returns the photograph made clearer, and a mask of its edges, 255 where levels change by at least `steepest` and else 0. What the
-/// blurred picture has not is added, times `sharpness` percent, and what distinguishes a colour from grey is taken times `saturation`
+/// Returns the photograph made clearer, and a mask of its edges, 255 where levels change by at least `steepest` and else 0. The
+/// difference from the blurred picture is added, times `sharpness` percent, and the difference of a colour from grey is taken times `saturation`
 /// percent.
 ///
 /// ```
@@ -109,7 +109,7 @@ fn wider(a: (u8, u8), b: (u8, u8)) -> (u8, u8) {
     (a.0.min(b.0), a.1.max(b.1))
 }
 
-/// A level of a range, which becomes all of what there is.
+/// Stretches a level of a range to the full range of levels.
 #[embed]
 fn spread(level: u8, range: (u8, u8)) -> u8 {
     let (darkest, brightest) = (range.0 as u32, range.1 as u32);

@@ -1,5 +1,5 @@
-//! Quicksort, all of whose parts advance together: in every round, each part is divided by a pivot of its own into what is smaller,
-//! equal and larger, by one scan of all parts. A part is an interval of the vector, which is known for each of its places.
+//! Quicksort, all of whose parts advance together: in every round, each part is divided by a pivot of its own into smaller,
+//! equal and larger elements, by one scan of all parts. A part is an interval of the vector, which is known for each of its places.
 
 use pumice::prelude::*;
 use pumice::{Number, Segments};
@@ -27,7 +27,7 @@ pub fn sort<T: Number>(values: Acc<Vector<T>>) -> Acc<Vector<T>> {
 
 /// One round: the values in new places, and the part that each place belongs to.
 fn divided<T: Number>(values: Acc<Vector<T>>, parts: Parts) -> (Acc<Vector<T>>, Parts) {
-    // What is neither smaller nor larger is equal, so the pivot is, whatever it is: every round has an end.
+    // A value that is neither smaller nor larger counts as equal. So the pivot does, even a NaN, and every round removes it: the loop ends.
     let classes = values.clone().zip_with(parts.clone(), |value, (start, end)| {
         let pivot = values.at((start + end) / 2);
         (value.lt(pivot), value.gt(pivot))

@@ -1,7 +1,7 @@
 //! A ray tracer: spheres over a plane, with shadows, and reflections to a depth. A ray is a loop of scalars, in which other loops go
 //! through the spheres; the whole picture is one array that is generated.
 //!
-//! What happens to a ray is written in plain Rust with `#[embed]`, and so is the same picture on the host ([`plain`]). Nothing but
+//! The step of a ray is written in plain Rust with `#[embed]`, and so is the same picture on the host ([`plain`]). Nothing but
 //! arithmetic and square roots is done, so that the picture is the same to the bit everywhere.
 
 pub mod plain;
