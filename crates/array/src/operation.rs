@@ -100,7 +100,7 @@ pub trait Operation: Send + Sync + 'static {
         false
     }
 
-    /// The functions of an expansion that can run where an element is heard: the number of elements made of one, and each of them. It
+    /// The functions of an expansion that can run where an element is heard: the number of elements made of one, and each of them. See
     /// [`Listens::Expands`].
     fn expands(&self) -> Option<(&Function, &Function)> {
         None

@@ -60,7 +60,7 @@ pub struct ModuleFunction {
 
 impl Module {
     /// Checks a file: the first of these names and texts is its own, the others are its imports by these names. The error has the mistakes,
-    /// with its places.
+    /// with their places.
     ///
     /// ```
     /// use pumice::pum::Module;

@@ -48,7 +48,7 @@ pub fn european_call(
     mean_and_error(payoffs)
 }
 
-/// Prices as [`european_call`] does a call on the geometric mean of the prices at so many evenly spaced times. All paths take a step
+/// Prices a call on the geometric mean of the prices at so many evenly spaced times, as [`european_call`] does. All paths take a step
 /// together, in a loop over their states.
 ///
 /// ```

@@ -1,4 +1,4 @@
-//! PageRank: how often a random walk comes to each page that follows any link of a page with equal chances, and sometimes begins anew
+//! PageRank: how often a random walk visits each page. The walk follows any link of a page with equal chances, and sometimes begins anew
 //! anywhere. From a page without links it begins anew in any case.
 //!
 //! Links are two arrays: the pages with a link to each page, one after the other, and where those of each page begin, with the end
